@@ -1,0 +1,1 @@
+//! Sans-IO QUIC v1 and multipath QUIC endpoint and connections.

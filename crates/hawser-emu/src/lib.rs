@@ -1,0 +1,1 @@
+//! Network namespaces and user-space links around any program.

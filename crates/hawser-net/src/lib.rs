@@ -1,0 +1,1 @@
+//! Tokio driver: sockets, interfaces and the asynchronous API.

@@ -1,0 +1,1 @@
+//! The seam between the Hawser core and its policies.

@@ -1,0 +1,1 @@
+//! Packet schedulers, one file each.

@@ -1,0 +1,1 @@
+//! QUIC and multipath QUIC wire format: bytes to values and back.

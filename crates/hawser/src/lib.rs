@@ -1,0 +1,1 @@
+//! Multipath QUIC for hosts on the move: library and command.
