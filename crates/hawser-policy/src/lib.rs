@@ -1,1 +1,54 @@
 //! The seam between the Hawser core and its policies.
+//!
+//! The core knows *how* to send byte range X of stream S on path P, to copy it, to skip it. A policy
+//! decides *whether and where*. This crate holds everything the two sides share and nothing else: it
+//! depends on neither the wire format nor the core, so a policy is plain Rust that can be tested with
+//! a handful of values.
+//!
+//! * [`Time`], [`Rate`] and the ids are the vocabulary.
+//! * [`PathView`] and [`SendView`] are read-only pictures of a connection at one moment. Policies never
+//!   see the core's own types.
+//! * [`Scheduler`], [`CongestionController`], [`PathManager`], [`LinkObserver`], [`AckPolicy`] and
+//!   [`FecPolicy`] are the questions the core asks. Each is created by a named factory held in a
+//!   [`Registry`], so that the command line, the simulator and tests all choose by name.
+//!
+//! # Rules
+//!
+//! Sizes are bytes, rates bit/s, times nanoseconds. A policy cannot break the protocol: the core clamps
+//! every answer to what congestion control, flow control and the state of a path allow. Policies have no
+//! clock and no random source of their own: `now` comes with each view, seeds come with the factory call.
+//!
+//! `docs/policy-seam.md` walks through the published systems and names the method that serves each need.
+
+mod ack;
+mod congestion;
+mod fec;
+mod ids;
+mod link;
+mod path_manager;
+mod rate;
+mod registry;
+mod scheduler;
+mod time;
+mod view;
+
+pub use ack::{AckDecision, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy};
+pub use congestion::{
+    Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
+    Sibling, Siblings, Snapshot,
+};
+pub use fec::{FecDecision, FecPolicy, Protection};
+pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
+pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, MobilityReport};
+pub use path_manager::{PathAction, PathEvent, PathManager};
+pub use rate::Rate;
+pub use registry::{Registry, UnknownPolicy};
+pub use scheduler::{
+    Assignment, Command, Commands, Decision, Feedback, PacketReport, PathChange, Scheduler, SchedulerFactory,
+    SchedulerInit, Selection,
+};
+pub use time::Time;
+pub use view::{
+    PathMask, PathState, PathStatus, PathView, QueueView, Reliability, Segment, SegmentKind, SendQueue,
+    SendView,
+};

@@ -1,0 +1,262 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::{GroupId, LinkId, PathId, Rate, Time};
+
+/// A packet left.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When.
+    pub now: Time,
+    /// Its packet number.
+    pub packet_number: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Bytes in flight including it.
+    pub bytes_in_flight: u64,
+    /// Whether the sender ran out of data rather than of window.
+    pub app_limited: bool,
+}
+
+/// A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1.1), taken with each acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliverySample {
+    /// Delivered bytes over the longer of send and acknowledgement interval.
+    pub rate: Rate,
+    /// Total bytes delivered on the path when the newest acknowledged packet was sent.
+    pub prior_delivered: u64,
+    /// Bytes in flight when that packet was sent, including it.
+    pub inflight_at_send: u64,
+    /// Bytes lost between its sending and now.
+    pub lost: u64,
+    /// Whether the sample was taken while the application had too little to send.
+    pub app_limited: bool,
+}
+
+/// An acknowledgement that newly acknowledged something.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Bytes newly acknowledged.
+    pub bytes: u64,
+    /// Of these, bytes sent before the current recovery epoch began; they open no window (RFC 9002 section 7.3.2).
+    pub bytes_in_recovery: u64,
+    /// Packets newly acknowledged.
+    pub packets: u64,
+    /// Largest packet number newly acknowledged.
+    pub largest_acked: u64,
+    /// When that packet was sent.
+    pub largest_sent_at: Time,
+    /// Bytes in flight after removal.
+    pub bytes_in_flight: u64,
+    /// Round-trip sample of this acknowledgement, if it gave one (peer's delay already taken off).
+    pub latest_rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Smallest round-trip time of the path.
+    pub min_rtt: Duration,
+    /// One-way delay of the newest packet, offset unknown but constant.
+    pub one_way_delay: Option<Duration>,
+    /// Whether the sender was limited by the application when the packets were sent; then the window must not grow.
+    pub app_limited: bool,
+    /// Total bytes delivered on the path so far.
+    pub delivered: u64,
+    /// Delivery-rate sample.
+    pub delivery: Option<DeliverySample>,
+    /// Packets newly reported with an ECN congestion mark.
+    pub ecn_ce: u64,
+}
+
+/// Why the window must react.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// Packets were declared lost.
+    Loss,
+    /// The peer reported ECN congestion marks on a validated path.
+    EcnMark,
+    /// Persistent congestion (RFC 9002 section 7.6).
+    Persistent,
+}
+
+/// A congestion signal.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// When it was found.
+    pub now: Time,
+    /// Why.
+    pub cause: LossCause,
+    /// Bytes lost (zero for a mark).
+    pub bytes: u64,
+    /// Packets lost (zero for a mark).
+    pub packets: u64,
+    /// When the newest lost or marked packet was sent.
+    pub largest_sent_at: Time,
+    /// Its number.
+    pub largest_lost: u64,
+    /// Bytes in flight after removal.
+    pub bytes_in_flight: u64,
+    /// Whether this opens a new recovery epoch. The epoch belongs to the path, not to the controller, so that a
+    /// controller swapped in during recovery does not cut a second time. Reduce once per epoch.
+    pub new_epoch: bool,
+}
+
+/// What a coupled controller may know of another path of the same connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Sibling {
+    /// Its id.
+    pub path: PathId,
+    /// Its bottleneck group.
+    pub group: GroupId,
+    /// Its window.
+    pub congestion_window: u64,
+    /// Its smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Its smallest round-trip time.
+    pub min_rtt: Duration,
+    /// Whether there is a round-trip sample and the path can send; others do not count in coupled sums.
+    pub usable: bool,
+    /// Its datagram size.
+    pub max_datagram_size: u16,
+    /// Its delivery rate.
+    pub delivery_rate: Option<Rate>,
+    /// Bytes acknowledged since its last loss.
+    pub acked_since_loss: u64,
+    /// Bytes acknowledged between its last two losses.
+    pub acked_between_losses: u64,
+    /// Lost among recently sent bytes, parts per million.
+    pub loss_ppm: u32,
+}
+
+/// All paths of the connection, the controller's own included, in order of id.
+#[derive(Clone, Copy, Debug)]
+pub struct Siblings<'a> {
+    /// The path whose controller is being called.
+    pub own: PathId,
+    /// The paths; empty unless [`CongestionController::wants_siblings`].
+    pub paths: &'a [Sibling],
+}
+
+impl Siblings<'_> {
+    /// No siblings: for uncoupled controllers and their tests.
+    pub const NONE: Siblings<'static> = Siblings { own: PathId::ZERO, paths: &[] };
+
+    /// The entry of the controller's own path.
+    pub fn own_entry(&self) -> Option<&Sibling> {
+        self.paths.iter().find(|sibling| sibling.path == self.own)
+    }
+}
+
+/// What moves from one controller to its successor on a running path (specs/sscc, section 3.8).
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    /// When it was taken.
+    pub now: Time,
+    /// Window in bytes.
+    pub congestion_window: u64,
+    /// Slow-start threshold in bytes; `u64::MAX` while still in the first slow start.
+    pub slow_start_threshold: u64,
+    /// Pacing rate in use.
+    pub pacing_rate: Option<Rate>,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Mean deviation.
+    pub rtt_variance: Duration,
+    /// Smallest round-trip time.
+    pub min_rtt: Duration,
+    /// When `min_rtt` was seen.
+    pub min_rtt_at: Time,
+    /// Largest delivery rate of the last ten rounds.
+    pub max_delivery_rate: Option<Rate>,
+    /// Bytes in flight.
+    pub bytes_in_flight: u64,
+    /// Whether the pipe was found to be full (BBR's sense).
+    pub pipe_full: bool,
+    /// Window before the last reduction (CUBIC's W_max), if known.
+    pub window_before_loss: Option<u64>,
+}
+
+/// Decides how much may be in flight on one path, and how fast it leaves.
+pub trait CongestionController: Send + fmt::Debug {
+    /// The name in the registry.
+    fn name(&self) -> &'static str;
+
+    /// A packet left. Called once per packet: keep it short.
+    fn on_sent(&mut self, _sent: &Sent) {}
+
+    /// An acknowledgement arrived. Called once per ACK frame.
+    fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>);
+
+    /// Packets were lost or marked. Called once per detection, before `on_ack` of the same frame.
+    fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>);
+
+    /// The losses since the last epoch turned out to be reordering (all were acknowledged later).
+    fn on_spurious_loss(&mut self, _now: Time) {}
+
+    /// The path moved to another 4-tuple: estimates of the old one do not hold.
+    fn on_path_reset(&mut self, _now: Time) {}
+
+    /// The datagram size changed.
+    fn on_max_datagram_size(&mut self, bytes: u16);
+
+    /// Congestion window in bytes; the core never goes below two datagrams.
+    fn window(&self) -> u64;
+
+    /// Slow-start threshold in bytes, `u64::MAX` if none.
+    fn slow_start_threshold(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Whether the controller is in slow start (the core then paces at twice window per RTT, else at 1.25 times).
+    fn in_slow_start(&self) -> bool {
+        self.window() < self.slow_start_threshold()
+    }
+
+    /// An explicit pacing rate; `None` lets the core derive one from the window.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether [`Siblings::paths`] must be filled. Costs a walk over the paths per acknowledgement.
+    fn wants_siblings(&self) -> bool {
+        false
+    }
+
+    /// Adds to a snapshot what only the controller knows (for example W_max).
+    fn fill_snapshot(&self, _snapshot: &mut Snapshot) {}
+}
+
+/// What a controller is told at birth.
+#[derive(Clone, Debug)]
+pub struct ControllerInit {
+    /// The path.
+    pub path: PathId,
+    /// The present.
+    pub now: Time,
+    /// Datagram size in bytes.
+    pub max_datagram_size: u16,
+    /// Initial window in bytes (RFC 9002 section 7.2).
+    pub initial_window: u64,
+    /// The local link, when known.
+    pub link: Option<LinkId>,
+    /// The peer's address: key of per-prefix memory.
+    pub remote: SocketAddr,
+    /// State of the predecessor when a controller is swapped on a running path.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// Makes controllers, one per path.
+pub trait ControllerFactory: Send + Sync {
+    /// A controller for a path.
+    fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController>;
+}
+
+impl<F> ControllerFactory for F
+where
+    F: Fn(&ControllerInit) -> Box<dyn CongestionController> + Send + Sync,
+{
+    fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
+        self(init)
+    }
+}

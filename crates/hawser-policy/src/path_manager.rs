@@ -1,0 +1,61 @@
+use std::net::SocketAddr;
+
+use crate::{LinkId, LinkInfo, PathId, PathStatus, PathView, Time};
+
+/// Something a path manager may react to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathEvent {
+    /// The handshake is confirmed and the peer allows further paths.
+    MultipathReady,
+    /// A link appeared or its addresses changed.
+    LinkUp(LinkInfo),
+    /// A link went.
+    LinkDown(LinkId),
+    /// A path was validated.
+    Established(PathId),
+    /// A path fell silent.
+    Suspect(PathId),
+    /// A path answers again.
+    Recovered(PathId),
+    /// A path could not be validated or was abandoned by either end.
+    Closed(PathId),
+    /// The peer allows more path ids or gave more connection ids.
+    MorePathsAllowed,
+}
+
+/// What a path manager wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathAction {
+    /// Open a path (clients only; draft-ietf-quic-multipath-21 section 3.1).
+    Open {
+        /// Local address; a port of zero lets the driver choose.
+        local: SocketAddr,
+        /// Remote address.
+        remote: SocketAddr,
+        /// Local link.
+        link: Option<LinkId>,
+        /// Initial status.
+        status: PathStatus,
+    },
+    /// Give a path up.
+    Abandon(PathId),
+    /// Change what it is used for.
+    SetStatus(PathId, PathStatus),
+}
+
+/// Decides which paths exist.
+pub trait PathManager: Send {
+    /// The name in the registry.
+    fn name(&self) -> &'static str;
+
+    /// Reacts to an event; `paths` are the paths that exist now.
+    fn on_event(&mut self, now: Time, event: &PathEvent, paths: &[PathView], actions: &mut Vec<PathAction>);
+
+    /// When [`on_timeout`](PathManager::on_timeout) should be called.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for has come.
+    fn on_timeout(&mut self, _now: Time, _paths: &[PathView], _actions: &mut Vec<PathAction>) {}
+}
