@@ -1,1 +1,20 @@
-//! Sans-IO QUIC v1 and multipath QUIC endpoint and connections.
+//! QUIC v1 and multipath QUIC without I/O.
+//!
+//! An [`Endpoint`] routes datagrams to connections; a [`Connection`] is the whole state of one. Neither reads a
+//! clock, a random source or a socket: time, seeds and datagrams come in as arguments, datagrams and events go
+//! out through `poll_*` calls. The same code therefore runs on real sockets, on emulated links and in virtual
+//! time.
+//!
+//! The core is mechanism. Which path carries which bytes, how fast, and which paths exist is asked of the
+//! policies behind the traits of `hawser-policy`.
+
+mod config;
+mod connection;
+pub mod crypto;
+mod endpoint;
+mod error;
+mod tuple;
+
+pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
+pub use error::{Code, ConnectionError, TransportError};
+pub use tuple::{Ecn, FourTuple};

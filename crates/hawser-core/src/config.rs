@@ -1,0 +1,195 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_policy::{AckPolicyFactory, ControllerFactory, DefaultAckPolicy, SchedulerFactory};
+
+use crate::crypto;
+
+/// How a connection behaves, whichever end it is on.
+#[derive(Clone)]
+pub struct TransportConfig {
+    /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts.
+    pub max_idle_timeout: Option<Duration>,
+    /// Send a PING on a connection that would otherwise be silent this long.
+    pub keep_alive_interval: Option<Duration>,
+    /// Streams the peer may have open, per direction.
+    pub max_bidirectional_streams: u64,
+    /// See `max_bidirectional_streams`.
+    pub max_unidirectional_streams: u64,
+    /// First receive window of a stream in bytes; grows with the bandwidth-delay product.
+    pub initial_stream_window: u64,
+    /// Cap of a stream's receive window.
+    pub max_stream_window: u64,
+    /// First receive window of the connection; grows likewise.
+    pub initial_connection_window: u64,
+    /// Cap of the connection's receive window.
+    pub max_connection_window: u64,
+    /// Cap of bytes buffered for sending (unsent and unacknowledged) over all streams.
+    pub max_send_buffer: u64,
+    /// Bytes of received DATAGRAM frames buffered for the application; `None`: datagrams are refused.
+    pub datagram_receive_buffer: Option<usize>,
+    /// Bytes of DATAGRAM frames buffered for sending.
+    pub datagram_send_buffer: usize,
+    /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
+    pub initial_rtt: Duration,
+    /// UDP payload size to begin with, at least 1200.
+    pub initial_mtu: u16,
+    /// Largest UDP payload size that path MTU discovery tries; `initial_mtu` or less switches it off.
+    pub max_mtu: u16,
+    /// Longest delay we hold an acknowledgement.
+    pub max_ack_delay: Duration,
+    /// Datagrams in one GSO batch, 1 to 64.
+    pub max_batch_segments: usize,
+    /// Mark packets ECT(0) while ECN works on the path.
+    pub ecn: bool,
+    /// Largest path id offered to the peer, so one less than the number of paths over a life-time window; `None`
+    /// switches multipath off.
+    pub max_path_id: Option<u32>,
+    /// How many path ids may be in use at once; more are granted as old ones are abandoned.
+    pub max_concurrent_paths: u32,
+    /// How long a silent path is kept as suspect before it is abandoned.
+    pub suspect_path_timeout: Duration,
+    /// Congestion controller for each path.
+    pub controller: Arc<dyn ControllerFactory>,
+    /// Scheduler for each connection.
+    pub scheduler: Arc<dyn SchedulerFactory>,
+    /// Acknowledgement policy for each connection.
+    pub ack_policy: Arc<dyn AckPolicyFactory>,
+    /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1).
+    pub grease: bool,
+}
+
+impl TransportConfig {
+    /// Defaults with these two policies.
+    pub fn new(scheduler: Arc<dyn SchedulerFactory>, controller: Arc<dyn ControllerFactory>) -> Self {
+        TransportConfig {
+            max_idle_timeout: Some(Duration::from_secs(30)),
+            keep_alive_interval: None,
+            max_bidirectional_streams: 100,
+            max_unidirectional_streams: 100,
+            initial_stream_window: 1 << 20,
+            max_stream_window: 32 << 20,
+            initial_connection_window: 3 << 19,
+            max_connection_window: 48 << 20,
+            max_send_buffer: 32 << 20,
+            datagram_receive_buffer: Some(1 << 20),
+            datagram_send_buffer: 1 << 20,
+            initial_rtt: Duration::from_millis(333),
+            initial_mtu: 1200,
+            max_mtu: 1452,
+            max_ack_delay: Duration::from_millis(25),
+            max_batch_segments: 64,
+            ecn: true,
+            max_path_id: Some(7),
+            max_concurrent_paths: 8,
+            suspect_path_timeout: Duration::from_secs(30),
+            controller,
+            scheduler,
+            ack_policy: Arc::new(|| Box::new(DefaultAckPolicy::default()) as Box<_>),
+            grease: true,
+        }
+    }
+}
+
+impl fmt::Debug for TransportConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportConfig")
+            .field("max_idle_timeout", &self.max_idle_timeout)
+            .field("max_path_id", &self.max_path_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Acknowledgement frequency asked of the peer (draft-ietf-quic-ack-frequency).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckFrequencyConfig {
+    /// Ack-eliciting packets the peer may receive without acknowledging.
+    pub ack_eliciting_threshold: u64,
+    /// Longest delay asked of the peer.
+    pub max_ack_delay: Duration,
+    /// Reordering tolerated before an immediate acknowledgement.
+    pub reordering_threshold: u64,
+}
+
+/// What all connections of an endpoint share.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// Length of the connection ids we issue, 8 to 20 (multipath needs non-empty ids).
+    pub connection_id_length: usize,
+    /// Largest UDP payload we receive.
+    pub max_udp_payload_size: u16,
+    /// Key from which stateless reset tokens are derived (RFC 9000 section 10.3.2). Keep it over restarts.
+    pub reset_key: [u8; 32],
+}
+
+impl EndpointConfig {
+    /// Defaults with this reset key.
+    pub fn new(reset_key: [u8; 32]) -> Self {
+        EndpointConfig { connection_id_length: 8, max_udp_payload_size: 65_527, reset_key }
+    }
+}
+
+/// What a server needs beside the endpoint's configuration.
+#[derive(Clone)]
+pub struct ServerConfig {
+    /// Makes TLS sessions.
+    pub crypto: Arc<dyn crypto::ServerFactory>,
+    /// Behaviour of its connections.
+    pub transport: Arc<TransportConfig>,
+    /// Key that seals Retry and address-validation tokens. Share it between servers behind one address.
+    pub token_key: [u8; 32],
+    /// How long a Retry token is good.
+    pub retry_token_lifetime: Duration,
+    /// How long a NEW_TOKEN token is good.
+    pub address_token_lifetime: Duration,
+    /// Connections in the handshake above which new clients must prove their address by Retry.
+    pub retry_above_handshakes: usize,
+    /// Connections above which new ones are refused.
+    pub max_connections: usize,
+    /// NEW_TOKEN frames sent per connection.
+    pub tokens_per_connection: u32,
+}
+
+impl ServerConfig {
+    /// Defaults with this session factory, transport and token key.
+    pub fn new(
+        crypto: Arc<dyn crypto::ServerFactory>,
+        transport: Arc<TransportConfig>,
+        token_key: [u8; 32],
+    ) -> Self {
+        ServerConfig {
+            crypto,
+            transport,
+            token_key,
+            retry_token_lifetime: Duration::from_secs(15),
+            address_token_lifetime: Duration::from_secs(14 * 24 * 3600),
+            retry_above_handshakes: 1_000,
+            max_connections: 100_000,
+            tokens_per_connection: 2,
+        }
+    }
+}
+
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerConfig").field("transport", &self.transport).finish_non_exhaustive()
+    }
+}
+
+/// What a client needs for one connection.
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// Makes TLS sessions.
+    pub crypto: Arc<dyn crypto::ClientFactory>,
+    /// Behaviour of the connection.
+    pub transport: Arc<TransportConfig>,
+    /// Address token from an earlier connection to the same server.
+    pub token: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for ClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConfig").field("transport", &self.transport).finish_non_exhaustive()
+    }
+}

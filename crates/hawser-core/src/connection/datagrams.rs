@@ -1,0 +1,1 @@
+//! DATAGRAM frames (RFC 9221).

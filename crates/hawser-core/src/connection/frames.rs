@@ -1,0 +1,68 @@
+//! What a sent packet contained, as far as its acknowledgement or loss matters.
+
+use hawser_policy::{PathId, StreamId};
+use smallvec::SmallVec;
+
+/// Contents of one sent packet. Two entries cover nearly every packet (a STREAM and an ACK frame) without allocation.
+pub(crate) type SentFrames = SmallVec<[SentFrame; 2]>;
+
+/// A frame that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SentFrame {
+    /// Stream data.
+    Stream(SentStream),
+    /// Handshake data of the packet's own level.
+    Crypto { offset: u64, length: u32 },
+    /// Acknowledged packets of `path` up to `largest` (draft-ietf-quic-multipath-21 section 3.2: on any path).
+    Ack { path: PathId, largest: u64 },
+    /// Stream bookkeeping. Carries no value: on loss the current value is sent if it still matters.
+    StreamControl(StreamControl),
+    /// Path and connection-id bookkeeping, likewise.
+    PathControl(PathControl),
+    /// HANDSHAKE_DONE.
+    HandshakeDone,
+    /// NEW_TOKEN number n of this connection.
+    NewToken(u32),
+}
+
+/// A range of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SentStream {
+    pub(crate) id: StreamId,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    pub(crate) fin: bool,
+    /// Whether it was a copy of a range that another packet carries.
+    pub(crate) copy: bool,
+}
+
+impl SentStream {
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + u64::from(self.length)
+    }
+}
+
+/// Control frames of streams and flow control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamControl {
+    ResetStream(StreamId),
+    StopSending(StreamId),
+    MaxData,
+    MaxStreamData(StreamId),
+    MaxStreams { bidirectional: bool },
+    DataBlocked,
+    StreamDataBlocked(StreamId),
+    StreamsBlocked { bidirectional: bool },
+}
+
+/// Control frames of paths and connection ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathControl {
+    NewConnectionId { path: PathId, sequence: u64 },
+    RetireConnectionId { path: PathId, sequence: u64 },
+    Status { path: PathId, sequence: u64 },
+    Abandon(PathId),
+    MaxPathId,
+    PathsBlocked,
+    PathCidsBlocked(PathId),
+}

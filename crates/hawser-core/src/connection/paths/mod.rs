@@ -1,0 +1,1 @@
+//! Paths: life cycle, validation, connection ids, MTU.

@@ -1,0 +1,1 @@
+//! Loss recovery of one path (RFC 9002).

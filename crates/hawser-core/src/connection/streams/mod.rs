@@ -1,0 +1,1 @@
+//! Streams: send, receive, reassembly, flow control (RFC 9000 sections 2 to 4).

@@ -1,0 +1,175 @@
+//! Encryption and the TLS handshake behind a small trait (RFC 9001).
+
+use std::any::Any;
+
+use hawser_policy::Side;
+use hawser_wire::ConnectionId;
+
+use crate::TransportError;
+
+/// Encryption level of handshake data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Keys from the client's first destination connection id.
+    Initial,
+    /// Keys of the TLS handshake.
+    Handshake,
+    /// Application keys.
+    OneRtt,
+}
+
+/// Decryption failed; says nothing about why (RFC 9001 section 9.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenError;
+
+/// Protects packet payloads in one direction.
+pub trait PacketKey: Send + Sync {
+    /// Encrypts `packet[header_length..]` in place; the last [`tag_length`](PacketKey::tag_length) bytes are
+    /// space for the tag. `path` enters the nonce (draft-ietf-quic-multipath-21 section 2.4); path 0 gives the
+    /// nonce of RFC 9001.
+    fn seal(&self, path: u32, packet_number: u64, packet: &mut [u8], header_length: usize);
+
+    /// Decrypts `payload` in place and returns the length of the plain text.
+    ///
+    /// # Errors
+    /// [`OpenError`] when authentication fails.
+    fn open(
+        &self,
+        path: u32,
+        packet_number: u64,
+        header: &[u8],
+        payload: &mut [u8],
+    ) -> Result<usize, OpenError>;
+
+    /// Bytes the tag takes.
+    fn tag_length(&self) -> usize;
+
+    /// Packets that may be encrypted with one key (RFC 9001 section 6.6).
+    fn confidentiality_limit(&self) -> u64;
+
+    /// Packets that may fail authentication over the life of a connection.
+    fn integrity_limit(&self) -> u64;
+}
+
+/// Protects packet headers in one direction (RFC 9001 section 5.4).
+pub trait HeaderKey: Send + Sync {
+    /// Bytes of cipher text sampled.
+    fn sample_length(&self) -> usize;
+
+    /// Masks the first byte and the packet number of a packet whose number starts at `offset`. The caller has
+    /// checked that the packet holds `offset + 4 + sample_length` bytes.
+    fn protect(&self, offset: usize, packet: &mut [u8]);
+
+    /// Unmasks. Same condition.
+    fn unprotect(&self, offset: usize, packet: &mut [u8]);
+}
+
+/// Keys for both directions of one level.
+pub struct Keys {
+    /// Header key for what we receive.
+    pub header_remote: Box<dyn HeaderKey>,
+    /// Header key for what we send.
+    pub header_local: Box<dyn HeaderKey>,
+    /// Packet keys.
+    pub packet: PacketKeys,
+}
+
+/// Packet keys for both directions of one key phase.
+pub struct PacketKeys {
+    /// For what we receive.
+    pub remote: Box<dyn PacketKey>,
+    /// For what we send.
+    pub local: Box<dyn PacketKey>,
+}
+
+/// 0-RTT keys: one direction only.
+pub struct EarlyKeys {
+    /// Header key.
+    pub header: Box<dyn HeaderKey>,
+    /// Packet key.
+    pub packet: Box<dyn PacketKey>,
+}
+
+/// What [`Session::write_handshake`] asks for after the bytes it wrote.
+pub enum KeyChange {
+    /// Later handshake bytes belong to this level, whose keys come along.
+    Handshake(Keys),
+    /// Later handshake bytes belong to the 1-RTT level, whose keys come along.
+    OneRtt(Keys),
+}
+
+/// One TLS handshake and the secrets that follow from it.
+pub trait Session: Send {
+    /// Feeds handshake bytes of a level, in order. Returns `true` once when `handshake_data` becomes readable.
+    ///
+    /// # Errors
+    /// A TLS alert as CRYPTO_ERROR.
+    fn read_handshake(&mut self, level: Level, data: &[u8]) -> Result<bool, TransportError>;
+
+    /// Appends handshake bytes to send at the current level; after a returned [`KeyChange`] the level changes.
+    /// Called until it returns `None` and appends nothing.
+    fn write_handshake(&mut self, buffer: &mut Vec<u8>) -> Option<KeyChange>;
+
+    /// The peer's transport parameters, raw, once they are known.
+    fn peer_transport_parameters(&self) -> Option<&[u8]>;
+
+    /// Whether the TLS handshake has still to complete.
+    fn is_handshaking(&self) -> bool;
+
+    /// Packet keys for the next key phase, once 1-RTT keys exist. Called once per phase.
+    fn next_packet_keys(&mut self) -> Option<PacketKeys>;
+
+    /// 0-RTT keys while they exist.
+    fn early_keys(&self) -> Option<EarlyKeys>;
+
+    /// Whether the server accepted early data; `None` until known (client).
+    fn early_data_accepted(&self) -> Option<bool>;
+
+    /// Negotiated application protocol.
+    fn application_protocol(&self) -> Option<Vec<u8>>;
+
+    /// Server name asked for by the client (server).
+    fn server_name(&self) -> Option<String>;
+
+    /// The peer's certificate chain (`Vec<CertificateDer>` from rustls) or other identity.
+    fn peer_identity(&self) -> Option<Box<dyn Any>>;
+
+    /// Keying material (RFC 5705).
+    ///
+    /// # Errors
+    /// [`OpenError`] before the handshake is complete.
+    fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), OpenError>;
+}
+
+/// Starts client sessions.
+pub trait ClientFactory: Send + Sync {
+    /// A session for `server_name` that offers these encoded transport parameters.
+    ///
+    /// # Errors
+    /// A name that is not valid, as INTERNAL_ERROR with the reason.
+    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError>;
+
+    /// Initial keys for this destination connection id.
+    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys;
+
+    /// Whether the integrity tag at the end of a Retry packet is right (RFC 9001 section 5.8). `original` is the
+    /// destination id of the Initial it answers, `packet` the whole Retry with tag.
+    fn is_valid_retry(&self, original: &ConnectionId, packet: &[u8]) -> bool;
+}
+
+/// Starts server sessions.
+pub trait ServerFactory: Send + Sync {
+    /// A session that offers these encoded transport parameters.
+    fn start(&self, parameters: Vec<u8>) -> Box<dyn Session>;
+
+    /// Initial keys for this destination connection id.
+    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys;
+
+    /// The integrity tag of a Retry packet (`packet` without the tag).
+    fn retry_tag(&self, original: &ConnectionId, packet: &[u8]) -> [u8; 16];
+}

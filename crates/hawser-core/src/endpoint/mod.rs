@@ -1,0 +1,1 @@
+//! Routing of datagrams to connections, and everything that needs no connection.
