@@ -1,8 +1,9 @@
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{GroupId, LinkId, PathId, Rate, Time};
+use crate::{GroupId, LinkId, LinkUpdate, PathId, Rate, Side, Time};
 
 /// A packet left.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +98,11 @@ pub struct Loss {
     pub largest_lost: u64,
     /// Bytes in flight after removal.
     pub bytes_in_flight: u64,
+    /// Bytes in flight when the newest lost packet was sent, including it (draft-ietf-ccwg-bbr section 5.5.10.2:
+    /// the volume at which loss sets in). Zero for a mark.
+    pub inflight_at_send: u64,
+    /// Bytes lost on the path since that packet was sent, this detection included. Zero for a mark.
+    pub lost_since_sent: u64,
     /// Whether this opens a new recovery epoch. The epoch belongs to the path, not to the controller, so that a
     /// controller swapped in during recovery does not cut a second time. Reduce once per epoch.
     pub new_epoch: bool,
@@ -218,6 +224,9 @@ pub trait CongestionController: Send + fmt::Debug {
         None
     }
 
+    /// The link under this path changed, or a new forecast of it came in.
+    fn on_link_update(&mut self, _update: &LinkUpdate<'_>) {}
+
     /// Whether [`Siblings::paths`] must be filled. Costs a walk over the paths per acknowledgement.
     fn wants_siblings(&self) -> bool {
         false
@@ -242,6 +251,8 @@ pub struct ControllerInit {
     pub link: Option<LinkId>,
     /// The peer's address: key of per-prefix memory.
     pub remote: SocketAddr,
+    /// Seed for its random decisions (BBR's probing times).
+    pub seed: u64,
     /// State of the predecessor when a controller is swapped on a running path.
     pub snapshot: Option<Snapshot>,
 }
@@ -250,6 +261,13 @@ pub struct ControllerInit {
 pub trait ControllerFactory: Send + Sync {
     /// A controller for a path.
     fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController>;
+
+    /// Asked once when a connection begins. Controllers that share more state than [`Siblings`] shows (a joint
+    /// optimiser, shared-bottleneck detection) answer with a factory of their own for this connection; the core then
+    /// builds all its controllers with that one. `None`: this factory serves all connections.
+    fn for_connection(&self, _side: Side, _seed: u64) -> Option<Arc<dyn ControllerFactory>> {
+        None
+    }
 }
 
 impl<F> ControllerFactory for F

@@ -27,6 +27,11 @@ pub trait FecPolicy: Send {
     /// Protection for the next block of `stream` (`layer` is the application's layer or tile number, 0 if none).
     fn decide(&mut self, now: Time, stream: StreamId, layer: u32, paths: &[PathView]) -> FecDecision;
 
+    /// At the receiver: what to ask of the sender now, if anything; it arrives there as [`Feedback::Protection`].
+    fn advise(&mut self, _now: Time, _paths: &[PathView]) -> Option<Feedback> {
+        None
+    }
+
     /// The receiver's word on what arrived or what it wants.
     fn on_feedback(&mut self, _now: Time, _feedback: &Feedback) {}
 }

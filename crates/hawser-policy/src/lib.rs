@@ -39,7 +39,7 @@ pub use congestion::{
 };
 pub use fec::{FecDecision, FecPolicy, Protection};
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
-pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, MobilityReport};
+pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate, MobilityReport};
 pub use path_manager::{PathAction, PathEvent, PathManager};
 pub use rate::Rate;
 pub use registry::{Registry, UnknownPolicy};

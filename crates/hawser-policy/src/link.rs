@@ -62,6 +62,20 @@ pub struct Forecast {
     pub capacity_deviation: Option<f64>,
 }
 
+/// News of a local link, pushed to every policy that decides on it: the driver asks its [`LinkObserver`] and hands
+/// the answer to the core, so that a policy needs no shared observer and a run stays reproducible.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkUpdate<'a> {
+    /// When.
+    pub now: Time,
+    /// The link; [`PathView::link`](crate::PathView::link) tells which paths use it.
+    pub link: LinkId,
+    /// Its state now.
+    pub state: LinkState,
+    /// Its expected states in order of time; may be empty.
+    pub forecasts: &'a [Forecast],
+}
+
 /// What a moving peer reports of one of its links (specs/mams, section 2.3). A report may lower, never raise,
 /// what is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]

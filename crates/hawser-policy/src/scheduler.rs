@@ -1,7 +1,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::{MobilityReport, PathId, PathMask, PathStatus, SendView, Side, StreamId, Tag, Time};
+use crate::{
+    FecDecision, LinkUpdate, MobilityReport, PathId, PathMask, PathStatus, SendView, Side, StreamId, Tag,
+    Time,
+};
 
 /// Which bytes of the send queue an assignment takes.
 ///
@@ -28,7 +31,8 @@ pub struct Assignment {
     /// At most this many bytes before the scheduler is asked again. The core rounds up to one datagram and
     /// clamps to window, pacing and the size of a batch; [`u64::MAX`] means "as much as goes".
     pub max_bytes: u64,
-    /// Paths (by position in the view) for which a copy of the same stream ranges is queued.
+    /// Paths (by position in the view) for which a copy of the same stream ranges is queued. A copy that is lost is
+    /// not sent again for its own sake: a range is retransmitted when the last of its copies is lost.
     pub copies: PathMask,
     /// Handed back in [`PacketReport::tag`].
     pub tag: Tag,
@@ -69,6 +73,16 @@ pub enum Command {
         to: PathId,
         /// At most this much.
         max_bytes: u64,
+    },
+    /// Queue a copy of this range, which must be in flight, for `to`; what is no longer in flight is left out. It is
+    /// cancelled like the copies of `Reinject` (XLINK: the first video frame is worth a second path).
+    Copy {
+        /// The stream.
+        stream: StreamId,
+        /// Its bytes.
+        range: Range<u64>,
+        /// The path that gets the copy.
+        to: PathId,
     },
     /// Never send this range (again); the peer is told that it will not come (STREAM_SKIP) if it understands.
     /// Ignored for streams that the application did not mark as partially reliable.
@@ -141,6 +155,13 @@ pub enum Feedback {
     },
     /// The peer reports movement of its links.
     Mobility(MobilityReport),
+    /// The receiver decided how a layer is to be protected (QC-MAB runs its bandit where the data arrives).
+    Protection {
+        /// The application's layer or tile number.
+        layer: u32,
+        /// What it wants.
+        decision: FecDecision,
+    },
 }
 
 /// Decides which path carries what, and whether to wait.
@@ -172,6 +193,9 @@ pub trait Scheduler: Send {
 
     /// The application or the peer reported on quality.
     fn on_feedback(&mut self, _feedback: &Feedback, _now: Time) {}
+
+    /// A local link changed, or a new forecast of it came in: the moment to plan anew (MAMS, MMQUIC).
+    fn on_link_update(&mut self, _update: &LinkUpdate<'_>) {}
 
     /// When [`on_timeout`](Scheduler::on_timeout) should be called.
     fn next_timeout(&self) -> Option<Time> {
