@@ -1,0 +1,61 @@
+//! Walking the frames of a packet.
+
+use super::{Frame, FrameError, FrameErrorKind};
+use crate::reader::Reader;
+use crate::varint;
+
+/// The frames of a decrypted packet payload, in order. Ends after the first error.
+///
+/// A run of PADDING is one item. An empty payload yields an error, since a packet without frames is a protocol
+/// violation (RFC 9000 section 12.4).
+#[derive(Clone, Debug)]
+pub struct FrameIter<'a> {
+    rest: Reader<'a>,
+    failed: bool,
+}
+
+impl<'a> FrameIter<'a> {
+    /// Walks `payload`, all bytes of a packet between its header and its authentication tag.
+    #[inline]
+    pub const fn new(payload: &'a [u8]) -> Self {
+        Self { rest: Reader::new(payload), failed: false }
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Frame<'a>, FrameError> {
+        let frame_type = self.read_type()?;
+        Frame::decode_body(frame_type, &mut self.rest).map_err(|kind| FrameError { frame_type, kind })
+    }
+
+    #[inline]
+    fn read_type(&mut self) -> Result<u64, FrameError> {
+        let before = self.rest.remaining();
+        let untyped = |kind| FrameError { frame_type: 0, kind };
+        let frame_type = self.rest.read_varint().map_err(|end| untyped(end.into()))?;
+        if before - self.rest.remaining() != varint::len(frame_type) {
+            return Err(FrameError { frame_type, kind: FrameErrorKind::NonMinimalType });
+        }
+        Ok(frame_type)
+    }
+}
+
+impl<'a> Iterator for FrameIter<'a> {
+    type Item = Result<Frame<'a>, FrameError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Frame<'a>, FrameError>> {
+        if self.failed {
+            return None;
+        }
+        if self.rest.is_empty() {
+            if self.rest.position() > 0 {
+                return None;
+            }
+            self.failed = true;
+            return Some(Err(FrameError { frame_type: 0, kind: FrameErrorKind::NoFrames }));
+        }
+        let frame = self.read();
+        self.failed = frame.is_err();
+        Some(frame)
+    }
+}

@@ -1,0 +1,72 @@
+//! What the standards say of each frame apart from its bytes (RFC 9000 table 3 and its successors).
+
+use super::{ConnectionClose, Frame};
+use crate::packet::PacketType;
+
+impl Frame<'_> {
+    /// Whether a packet with this frame has to be acknowledged (RFC 9000 section 13.2).
+    #[inline]
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(self, Self::Padding(_) | Self::Ack(_) | Self::ConnectionClose(_))
+    }
+
+    /// Whether a packet of only such frames probes a path rather than migrates to it (RFC 9000 section 9.1).
+    ///
+    /// PATH_NEW_CONNECTION_ID counts as NEW_CONNECTION_ID does; OBSERVED_ADDRESS says so itself.
+    #[inline]
+    pub const fn is_probing(&self) -> bool {
+        matches!(
+            self,
+            Self::Padding(_)
+                | Self::PathChallenge(_)
+                | Self::PathResponse(_)
+                | Self::NewConnectionId(_)
+                | Self::ObservedAddress(_)
+        )
+    }
+
+    /// Whether the frame may be in a packet of this type. Elsewhere it is a PROTOCOL_VIOLATION.
+    #[inline]
+    pub const fn allowed_in(&self, packet: PacketType) -> bool {
+        match packet {
+            PacketType::OneRtt => true,
+            PacketType::Initial | PacketType::Handshake => self.allowed_in_handshake(),
+            PacketType::ZeroRtt => self.allowed_in_early_data(),
+            PacketType::Retry | PacketType::VersionNegotiation => false,
+        }
+    }
+
+    const fn allowed_in_handshake(&self) -> bool {
+        match self {
+            Self::Padding(_)
+            | Self::Ping
+            | Self::Crypto(_)
+            | Self::ConnectionClose(ConnectionClose::Transport { .. }) => true,
+            // Only the plain ACK: the others are for 1-RTT packets.
+            Self::Ack(ack) => ack.path_id.is_none() && ack.receive_timestamps.is_none(),
+            _ => false,
+        }
+    }
+
+    const fn allowed_in_early_data(&self) -> bool {
+        match self {
+            // RFC 9000 section 12.5: these answer the server, or come only from it.
+            Self::Ack(_)
+            | Self::Crypto(_)
+            | Self::HandshakeDone
+            | Self::NewToken(_)
+            | Self::PathResponse(_)
+            | Self::RetireConnectionId(_) => false,
+            // draft-ietf-quic-multipath-21 section 4: only in 1-RTT packets.
+            Self::NewConnectionId(frame) => frame.path_id.is_none(),
+            Self::PathAbandon { .. }
+            | Self::PathStatus { .. }
+            | Self::MaxPathId(_)
+            | Self::PathsBlocked(_)
+            | Self::PathCidsBlocked { .. } => false,
+            // draft-ietf-quic-ack-frequency section 3: min_ack_delay is not remembered.
+            Self::AckFrequency(_) | Self::ImmediateAck => false,
+            _ => true,
+        }
+    }
+}
