@@ -1,0 +1,30 @@
+# Hawser. `make demo` and `make test` are all a newcomer needs; `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+CARGO := cargo
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint unit build bench interop fuzz fuzz-replay deny doc clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+setup: ## install what building and testing need (Debian, Ubuntu; as root), or say what is missing
+	@scripts/setup
+
+build: setup ## build the command, optimised
+	$(CARGO) build --locked --release -p hawser
+
+test: setup lint unit fuzz-replay ## set-up, lints and all tests
+
+lint: ## formatting and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+unit: ## unit, property, scenario and end-to-end tests
+	$(CARGO) test --locked --workspace
+
+fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
+	cd fuzz && $(CARGO) test --locked --release
+
+clean: ## remove what was built
+	$(CARGO) clean

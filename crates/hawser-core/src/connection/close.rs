@@ -1,0 +1,94 @@
+//! The end of a connection (RFC 9000 section 10).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hawser_policy::Time;
+
+use crate::{ConnectionError, TransportError};
+
+/// What CONNECTION_CLOSE says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CloseReason {
+    Transport(TransportError),
+    Application { code: u64, reason: Bytes },
+}
+
+/// Whether, and how far, a connection is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// Alive.
+    Open,
+    /// We closed: answer what arrives with CONNECTION_CLOSE until the time is up (section 10.2.1).
+    Closing { reason: CloseReason, until: Time, owed: bool, received: u32, answer_at: u32 },
+    /// The peer closed: send nothing more (section 10.2.2).
+    Draining { until: Time },
+    /// Nothing left to do.
+    Drained,
+}
+
+/// Longest reason phrase sent; the rest is cut so that the frame fits a packet.
+pub(crate) const MAX_REASON_LENGTH: usize = 512;
+
+impl Closing {
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Closing::Open)
+    }
+
+    /// We close. `three_pto` is three times the largest PTO of all paths (draft-ietf-quic-multipath-21 section 3.5).
+    pub(crate) fn close(&mut self, now: Time, three_pto: Duration, reason: CloseReason) {
+        *self = Closing::Closing { reason, until: now + three_pto, owed: true, received: 0, answer_at: 1 };
+    }
+
+    /// The peer closed.
+    pub(crate) fn drain(&mut self, now: Time, three_pto: Duration) {
+        *self = Closing::Draining { until: now + three_pto };
+    }
+
+    /// A packet arrived while closing. Answers get rarer: after 1, 2, 4, 8.. packets (section 10.2.1).
+    pub(crate) fn on_packet(&mut self) {
+        if let Closing::Closing { owed, received, answer_at, .. } = self {
+            *received += 1;
+            if *received >= *answer_at {
+                *received = 0;
+                *answer_at = answer_at.saturating_mul(2);
+                *owed = true;
+            }
+        }
+    }
+
+    /// The reason to send now, once per packet owed.
+    pub(crate) fn take_owed(&mut self) -> Option<CloseReason> {
+        match self {
+            Closing::Closing { reason, owed, .. } if *owed => {
+                *owed = false;
+                Some(reason.clone())
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        match self {
+            Closing::Closing { until, .. } | Closing::Draining { until } => Some(*until),
+            Closing::Open | Closing::Drained => None,
+        }
+    }
+
+    /// Whether the connection became drained just now.
+    pub(crate) fn on_timeout(&mut self, now: Time) -> bool {
+        if self.deadline().is_some_and(|until| now >= until) {
+            *self = Closing::Drained;
+            return true;
+        }
+        false
+    }
+}
+
+/// The error to report for a close of our own.
+pub(crate) fn local_error(reason: &CloseReason) -> ConnectionError {
+    match reason {
+        CloseReason::Transport(error) => ConnectionError::Transport(error.clone()),
+        CloseReason::Application { .. } => ConnectionError::LocallyClosed,
+    }
+}

@@ -1,0 +1,183 @@
+//! The handshake: TLS messages, and the keys and packet-number spaces of each encryption level (RFC 9001 section 4).
+
+mod crypto_stream;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use crate::connection::recovery::PacketNumberSpace;
+use crate::crypto::{HeaderKey, KeyChange, Keys, Level, PacketKey, Session};
+use crate::{Code, TransportError};
+
+pub(crate) use crypto_stream::{CryptoReceive, CryptoSend};
+pub(crate) use keys::{KeyChoice, OneRttKeys};
+
+/// An Initial or Handshake level while its keys exist: dropping it discards everything that belongs to it.
+pub(crate) struct LongLevel {
+    pub(crate) keys: Keys,
+    pub(crate) space: PacketNumberSpace,
+    pub(crate) send: CryptoSend,
+    pub(crate) receive: CryptoReceive,
+    /// Probes owed: ack-eliciting packets to send regardless of the congestion window (RFC 9002 section 6.2.4).
+    pub(crate) probes: u8,
+}
+
+impl LongLevel {
+    pub(crate) fn new(keys: Keys, space: PacketNumberSpace) -> Self {
+        LongLevel { keys, space, send: CryptoSend::default(), receive: CryptoReceive::default(), probes: 0 }
+    }
+
+    pub(crate) fn header_local(&self) -> &dyn HeaderKey {
+        &*self.keys.header_local
+    }
+
+    pub(crate) fn packet_local(&self) -> &dyn PacketKey {
+        &*self.keys.packet.local
+    }
+}
+
+/// What came of feeding TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Application-visible handshake data (ALPN, server name) became known.
+    pub(crate) data_ready: bool,
+    /// 1-RTT keys became available.
+    pub(crate) one_rtt_ready: bool,
+    /// The TLS handshake completed just now.
+    pub(crate) completed: bool,
+}
+
+/// The TLS session, the levels that exist and how far the handshake is.
+pub(crate) struct Handshake {
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) initial: Option<LongLevel>,
+    pub(crate) handshake: Option<LongLevel>,
+    pub(crate) one_rtt: Option<OneRttKeys>,
+    /// CRYPTO frames after the handshake: session tickets.
+    pub(crate) late_send: CryptoSend,
+    pub(crate) late_receive: CryptoReceive,
+    write_level: Level,
+    complete: bool,
+    /// RFC 9001 section 4.1.2: for a server when complete, for a client when HANDSHAKE_DONE arrives.
+    pub(crate) confirmed: bool,
+}
+
+impl Handshake {
+    pub(crate) fn new(session: Box<dyn Session>, initial: Keys) -> Self {
+        Handshake {
+            session,
+            initial: Some(LongLevel::new(initial, PacketNumberSpace::new())),
+            handshake: None,
+            one_rtt: None,
+            late_send: CryptoSend::default(),
+            late_receive: CryptoReceive::default(),
+            write_level: Level::Initial,
+            complete: false,
+            confirmed: false,
+        }
+    }
+
+    /// Whether TLS has completed on our side.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The level with this number, if its keys exist.
+    pub(crate) fn long_level(&mut self, level: Level) -> Option<&mut LongLevel> {
+        match level {
+            Level::Initial => self.initial.as_mut(),
+            Level::Handshake => self.handshake.as_mut(),
+            Level::OneRtt => None,
+        }
+    }
+
+    /// Takes a CRYPTO frame and lets TLS answer.
+    pub(crate) fn on_crypto(&mut self, level: Level, offset: u64, data: &[u8]) -> Result<Progress, TransportError> {
+        let receive = match level {
+            Level::Initial => self.initial.as_mut().map(|l| &mut l.receive),
+            Level::Handshake => self.handshake.as_mut().map(|l| &mut l.receive),
+            Level::OneRtt => Some(&mut self.late_receive),
+        };
+        let Some(receive) = receive else { return Ok(Progress::default()) };
+        receive.insert(offset, data)?;
+        let mut progress = Progress::default();
+        while let Some(piece) = receive.read() {
+            progress.data_ready |= self.session.read_handshake(level, &piece)?;
+        }
+        let driven = self.drive()?;
+        progress.one_rtt_ready = driven.one_rtt_ready;
+        progress.completed = driven.completed;
+        Ok(progress)
+    }
+
+    /// Lets TLS write what it has to say, and installs the keys that come with it.
+    pub(crate) fn drive(&mut self) -> Result<Progress, TransportError> {
+        let mut progress = Progress::default();
+        loop {
+            let mut buffer = Vec::new();
+            let change = self.session.write_handshake(&mut buffer);
+            let idle = buffer.is_empty() && change.is_none();
+            self.send(self.write_level).append(&buffer);
+            match change {
+                Some(KeyChange::Handshake(keys)) => {
+                    self.handshake = Some(LongLevel::new(keys, PacketNumberSpace::new()));
+                    self.write_level = Level::Handshake;
+                }
+                Some(KeyChange::OneRtt(keys)) => {
+                    self.install_one_rtt(keys)?;
+                    self.write_level = Level::OneRtt;
+                    progress.one_rtt_ready = true;
+                }
+                None => {}
+            }
+            if idle {
+                break;
+            }
+        }
+        if !self.complete && !self.session.is_handshaking() {
+            self.complete = true;
+            progress.completed = true;
+        }
+        Ok(progress)
+    }
+
+    fn install_one_rtt(&mut self, keys: Keys) -> Result<(), TransportError> {
+        let next = self.session.next_packet_keys().ok_or_else(|| {
+            TransportError::new(Code::INTERNAL_ERROR, "TLS gave 1-RTT keys but none for the next key phase")
+        })?;
+        self.one_rtt = Some(OneRttKeys::new(keys, next));
+        Ok(())
+    }
+
+    /// Moves both directions to the next key phase.
+    pub(crate) fn update_keys(&mut self) -> Result<(), TransportError> {
+        let Some(keys) = &mut self.one_rtt else { return Ok(()) };
+        let following = self.session.next_packet_keys().ok_or_else(|| {
+            TransportError::new(Code::KEY_UPDATE_ERROR, "TLS gave no keys for the next key phase")
+        })?;
+        keys.update(following);
+        Ok(())
+    }
+
+    /// Where outgoing handshake bytes of a level go. A discarded level takes them nowhere visible: TLS has moved on.
+    fn send(&mut self, level: Level) -> &mut CryptoSend {
+        let long = match level {
+            Level::Initial => self.initial.as_mut(),
+            Level::Handshake => self.handshake.as_mut(),
+            Level::OneRtt => None,
+        };
+        long.map_or(&mut self.late_send, |l| &mut l.send)
+    }
+
+    /// A CRYPTO frame of this level was lost.
+    pub(crate) fn on_crypto_lost(&mut self, level: Level, offset: u64, length: u32) {
+        match level {
+            Level::OneRtt => self.late_send.on_lost(offset, length),
+            _ => {
+                if let Some(long) = self.long_level(level) {
+                    long.send.on_lost(offset, length);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Counters of a connection and its paths.
+
+use std::time::Duration;
+
+use hawser_policy::{LinkId, PathId, PathState, PathStatus, Rate};
+
+use crate::FourTuple;
+
+/// Totals of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionStats {
+    /// UDP datagrams sent.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Batches handed to the driver; `datagrams_sent / batches_sent` is the mean batch.
+    pub batches_sent: u64,
+    /// UDP datagrams received.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Packets that could not be authenticated.
+    pub packets_undecryptable: u64,
+    /// Packets received twice.
+    pub packets_duplicate: u64,
+    /// Packets dropped for other reasons: no keys yet, unknown version, malformed header.
+    pub packets_dropped: u64,
+    /// Stream bytes sent for the first time.
+    pub stream_bytes_sent: u64,
+    /// Stream bytes sent again because they were lost or their path fell silent.
+    pub stream_bytes_retransmitted: u64,
+    /// Stream bytes sent as copies.
+    pub stream_bytes_copied: u64,
+    /// Key updates, by either end.
+    pub key_updates: u64,
+}
+
+/// Counters of one path. They survive the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathStats {
+    /// UDP datagrams sent.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// UDP datagrams received.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Packets acknowledged.
+    pub packets_acked: u64,
+    /// Bytes acknowledged.
+    pub bytes_acked: u64,
+    /// Packets declared lost.
+    pub packets_lost: u64,
+    /// Bytes declared lost.
+    pub bytes_lost: u64,
+    /// Lost packets that were acknowledged after all.
+    pub packets_spuriously_lost: u64,
+    /// Congestion window in bytes.
+    pub congestion_window: u64,
+    /// Bytes in flight.
+    pub bytes_in_flight: u64,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Smallest round-trip time.
+    pub min_rtt: Duration,
+    /// Mean deviation of the round-trip time.
+    pub rtt_variance: Duration,
+    /// Delivery rate.
+    pub delivery_rate: Option<Rate>,
+    /// UDP payload size in use.
+    pub mtu: u16,
+    /// Probe timeouts.
+    pub probe_timeouts: u64,
+    /// Times the path fell silent with data outstanding.
+    pub times_suspect: u64,
+}
+
+/// A path as the application sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathInfo {
+    /// Its id.
+    pub id: PathId,
+    /// Its addresses.
+    pub tuple: FourTuple,
+    /// Its state.
+    pub state: PathState,
+    /// What it is used for: backup if either end wants that.
+    pub status: PathStatus,
+    /// The local link, if the driver named one.
+    pub link: Option<LinkId>,
+}

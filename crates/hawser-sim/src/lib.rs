@@ -1,0 +1,19 @@
+//! Real endpoints in virtual time.
+//!
+//! A [`Network`] joins [`Node`]s by [`hawser_link::Link`]s, the same link models that the emulator runs in real time.
+//! Nothing here reads a clock: [`Network::run_until`] jumps from event to event, so an hour of traffic takes as long as
+//! its packets take to process, and the same seed gives the same run, packet for packet
+//! ([`Network::trace_hash`] proves it).
+//!
+//! [`Host`] is a node made of the shipping [`hawser_core`] endpoint; an [`Application`] on top of it opens streams and
+//! reads them. Foreign stacks take part by implementing [`Node`].
+
+mod application;
+mod host;
+mod network;
+mod node;
+
+pub use application::{Application, Download, Idle, Serve, pattern};
+pub use host::{Host, Peer};
+pub use network::{LinkHandle, Network, Verdict};
+pub use node::{Node, Packet};
