@@ -1,1 +1,40 @@
 //! Congestion controllers, one file each.
+//!
+//! A controller owns one number that matters, the congestion window of one path, and moves it on
+//! acknowledgements and congestion signals. Everything around it (what is in flight, which loss opens a new
+//! recovery epoch, pacing, probe timeouts) belongs to the core, so a controller reads like its publication.
+//!
+//! | name | file | for |
+//! |---|---|---|
+//! | `newreno` | [`NewReno`] | the reference of RFC 9002; fairness competitor |
+//! | `cubic` | [`Cubic`] | default: RFC 9438 with HyStart++ (RFC 9406) |
+//! | `olia` | [`Olia`] | coupled: several paths through one bottleneck take the share of one flow |
+//!
+//! `newreno` and `cubic` run on each path by itself; that is what aggregates links. `olia` looks at the sibling
+//! paths and is fair where paths meet.
+//!
+//! Windows are bytes. Internally they are floating point, since all formulas of the field move them by fractions of
+//! a datagram per acknowledgement.
+
+mod cubic;
+mod new_reno;
+mod olia;
+mod slow_start;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use hawser_policy::Registry;
+
+pub use cubic::Cubic;
+pub use new_reno::NewReno;
+pub use olia::Olia;
+
+/// Adds every controller of this crate under its name.
+pub fn register(registry: &mut Registry) {
+    registry.add_controller(NewReno::NAME, |init| Box::new(NewReno::new(init)));
+    registry.add_controller(Cubic::NAME, |init| Box::new(Cubic::new(init)));
+    registry.add_controller(Olia::NAME, |init| Box::new(Olia::new(init)));
+}

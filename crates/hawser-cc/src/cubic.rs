@@ -1,0 +1,211 @@
+use std::time::Duration;
+
+use hawser_policy::{
+    Ack, CongestionController, ControllerInit, Loss, LossCause, Sent, Siblings, Snapshot, Time,
+};
+
+use crate::slow_start::SlowStart;
+use crate::window::{Window, bytes_that_count};
+
+/// RFC 9438 section 5: aggressiveness, in datagrams per second cubed.
+const C: f64 = 0.4;
+/// RFC 9438 section 4.6: what remains of the window after congestion.
+const BETA: f64 = 0.7;
+/// RFC 9438 section 4.3: additive increase that gives AIMD with `BETA` the average window of Reno.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// RFC 9438 section 4.2: largest growth per round trip.
+const MAX_GROWTH: f64 = 1.5;
+
+/// CUBIC (RFC 9438) with HyStart++ (RFC 9406) in the first slow start.
+///
+/// After a reduction the window follows a cubic of *time*: fast back towards the window where loss occurred, flat
+/// around it, then faster and faster beyond. Growth does not depend on the round-trip time, so long paths fill as
+/// quickly as short ones. Where Reno would be faster (short, thin paths), it follows Reno.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: Window,
+    slow_start: SlowStart,
+    avoidance: Avoidance,
+    before_loss: Option<(Window, Avoidance)>,
+    initial_window: u64,
+}
+
+/// What congestion avoidance remembers; all windows in bytes.
+#[derive(Clone, Debug, Default)]
+struct Avoidance {
+    /// W_max: where the plateau lies. `None` before the first congestion.
+    plateau: Option<f64>,
+    /// cwnd_prior: window at the last congestion, without the correction of fast convergence.
+    window_at_loss: f64,
+    /// The current stage; `None` until the first acknowledgement that opens the window after a reduction.
+    epoch: Option<Epoch>,
+}
+
+/// One stage of congestion avoidance, between two reductions.
+#[derive(Clone, Debug)]
+struct Epoch {
+    /// Time in the stage during which the window was in use.
+    elapsed: Duration,
+    /// Until when `elapsed` is counted.
+    counted_to: Time,
+    /// K: seconds from the start of the stage to the plateau.
+    time_to_plateau: f64,
+    plateau: f64,
+    /// W_est: the window Reno would have.
+    reno_window: f64,
+}
+
+impl Epoch {
+    fn start(now: Time, window: &Window, plateau: Option<f64>) -> Epoch {
+        let current = window.exact();
+        // Without a loss behind us (HyStart++ ended slow start), or already above it, the plateau is here.
+        let plateau = plateau.unwrap_or(current).max(current);
+        Epoch {
+            elapsed: Duration::ZERO,
+            counted_to: now,
+            time_to_plateau: ((plateau - current) / window.datagram() / C).cbrt(),
+            plateau,
+            reno_window: current,
+        }
+    }
+
+    /// RFC 9438 equation 1, in bytes.
+    fn cubic_window(&self, at: Duration, datagram: f64) -> f64 {
+        let offset = at.as_secs_f64() - self.time_to_plateau;
+        C * offset.powi(3) * datagram + self.plateau
+    }
+}
+
+impl Cubic {
+    /// Its name in the registry.
+    pub const NAME: &'static str = "cubic";
+
+    /// A controller for a new or a running path. A successor on a running path starts with its plateau at the
+    /// window it takes over (specs/sscc section 3.8).
+    pub fn new(init: &ControllerInit) -> Self {
+        Cubic {
+            window: Window::new(init),
+            slow_start: SlowStart::new(),
+            avoidance: Avoidance::default(),
+            before_loss: None,
+            initial_window: init.initial_window,
+        }
+    }
+
+    fn avoid_congestion(&mut self, ack: &Ack, acked: f64) {
+        let (current, datagram) = (self.window.exact(), self.window.datagram());
+        let Avoidance { plateau, window_at_loss, ref mut epoch } = self.avoidance;
+        let epoch = epoch.get_or_insert_with(|| Epoch::start(ack.now, &self.window, plateau));
+        epoch.elapsed = epoch.elapsed.saturating_add(ack.now.since(epoch.counted_to));
+        epoch.counted_to = ack.now;
+
+        // RFC 9438 section 4.3: once past the old window, Reno's own slope.
+        let alpha = if epoch.reno_window >= window_at_loss { 1.0 } else { ALPHA };
+        epoch.reno_window += alpha * datagram * acked / current;
+
+        if epoch.cubic_window(epoch.elapsed, datagram) < epoch.reno_window {
+            let reno_window = epoch.reno_window;
+            self.window.set(current.max(reno_window));
+        } else {
+            let in_one_round = epoch.elapsed.saturating_add(ack.smoothed_rtt);
+            let target = epoch.cubic_window(in_one_round, datagram).clamp(current, MAX_GROWTH * current);
+            // One acknowledgement may cover a whole window, but not more than the growth of one round.
+            self.window.grow((target - current) * (acked / current).min(1.0));
+        }
+    }
+
+    fn reduce(&mut self) {
+        self.before_loss = Some((self.window, self.avoidance.clone()));
+        let current = self.window.exact();
+        // Fast convergence (RFC 9438 section 4.7): a flow whose plateau sinks makes room for others.
+        let sinking = self.avoidance.plateau.is_some_and(|plateau| current < plateau);
+        self.avoidance = Avoidance {
+            plateau: Some(if sinking { current * (1.0 + BETA) / 2.0 } else { current }),
+            window_at_loss: current,
+            epoch: None,
+        };
+        self.window.reduce(BETA);
+    }
+}
+
+impl CongestionController for Cubic {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.slow_start.on_sent(sent.packet_number);
+        // RFC 9438 section 5.8: time without anything in flight does not count.
+        if sent.bytes_in_flight <= sent.bytes
+            && let Some(epoch) = &mut self.avoidance.epoch
+        {
+            epoch.counted_to = epoch.counted_to.max(sent.now);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _siblings: &Siblings<'_>) {
+        let mut acked = bytes_that_count(ack);
+        if self.window.in_slow_start() {
+            acked = self.slow_start.on_ack(&mut self.window, ack, acked);
+        }
+        if acked > 0.0 {
+            self.avoid_congestion(ack, acked);
+        } else if let Some(epoch) = &mut self.avoidance.epoch {
+            // RFC 9438 section 5.8: nor does time in which the application left the window unused; otherwise the
+            // cubic runs ahead and the window jumps when data comes.
+            epoch.counted_to = ack.now;
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
+        if loss.new_epoch {
+            self.reduce();
+        }
+        if loss.cause == LossCause::Persistent {
+            self.before_loss = None;
+            self.avoidance.epoch = None;
+            self.window.collapse();
+        }
+    }
+
+    /// RFC 9438 section 4.9: as if nothing had happened.
+    fn on_spurious_loss(&mut self, now: Time) {
+        if let Some((window, avoidance)) = self.before_loss.take() {
+            self.window.restore(&window);
+            self.avoidance = avoidance;
+            if let Some(epoch) = &mut self.avoidance.epoch {
+                epoch.counted_to = now;
+            }
+        }
+    }
+
+    fn on_path_reset(&mut self, _now: Time) {
+        self.window.restart(self.initial_window);
+        self.slow_start = SlowStart::new();
+        self.avoidance = Avoidance::default();
+        self.before_loss = None;
+    }
+
+    fn on_max_datagram_size(&mut self, bytes: u16) {
+        self.window.set_datagram(bytes);
+    }
+
+    fn window(&self) -> u64 {
+        self.window.bytes()
+    }
+
+    fn slow_start_threshold(&self) -> u64 {
+        self.window.threshold()
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.window.in_slow_start()
+    }
+
+    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
+        snapshot.window_before_loss = self.avoidance.plateau.map(|plateau| plateau as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests;

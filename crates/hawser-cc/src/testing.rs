@@ -1,0 +1,75 @@
+//! Values for tests: datagrams of 1000 bytes, so that windows read as packets.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use hawser_policy::{Ack, ControllerInit, Loss, LossCause, PathId, Rate, Snapshot, Time};
+
+pub(crate) const DATAGRAM: u16 = 1000;
+
+pub(crate) fn init(initial_window: u64) -> ControllerInit {
+    ControllerInit {
+        path: PathId::ZERO,
+        now: Time::ZERO,
+        max_datagram_size: DATAGRAM,
+        initial_window,
+        link: None,
+        remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 443)),
+        seed: 0,
+        snapshot: None,
+    }
+}
+
+/// An acknowledgement of `bytes` at `now` with round-trip time `rtt`, all of them sent in this epoch.
+pub(crate) fn ack(now: Time, bytes: u64, rtt: Duration) -> Ack {
+    Ack {
+        now,
+        bytes,
+        bytes_in_recovery: 0,
+        packets: bytes.div_ceil(u64::from(DATAGRAM)),
+        largest_acked: 0,
+        largest_sent_at: now - rtt,
+        bytes_in_flight: 0,
+        latest_rtt: Some(rtt),
+        smoothed_rtt: rtt,
+        min_rtt: rtt,
+        one_way_delay: None,
+        app_limited: false,
+        delivered: bytes,
+        delivery: None,
+        ecn_ce: 0,
+    }
+}
+
+pub(crate) fn loss(now: Time, cause: LossCause, new_epoch: bool) -> Loss {
+    Loss {
+        now,
+        cause,
+        bytes: u64::from(DATAGRAM),
+        packets: 1,
+        largest_sent_at: now,
+        largest_lost: 0,
+        bytes_in_flight: 0,
+        inflight_at_send: 0,
+        lost_since_sent: 0,
+        new_epoch,
+    }
+}
+
+/// A predecessor past slow start: window 80 kB, 60 kB in flight, 10 Mbit/s over at least 40 ms (50 kB).
+pub(crate) fn snapshot() -> Snapshot {
+    Snapshot {
+        now: Time::from_secs(1),
+        congestion_window: 80_000,
+        slow_start_threshold: 40_000,
+        pacing_rate: None,
+        smoothed_rtt: Duration::from_millis(50),
+        rtt_variance: Duration::from_millis(5),
+        min_rtt: Duration::from_millis(40),
+        min_rtt_at: Time::ZERO,
+        max_delivery_rate: Some(Rate::from_megabits_per_second(10)),
+        bytes_in_flight: 60_000,
+        pipe_full: false,
+        window_before_loss: None,
+    }
+}

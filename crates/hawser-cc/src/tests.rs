@@ -1,0 +1,155 @@
+//! What holds for every controller, whatever it is told.
+
+use std::time::Duration;
+
+use hawser_policy::{
+    Ack, CongestionController, GroupId, Loss, LossCause, PathId, Rate, Registry, Sent, Sibling, Siblings,
+    Time,
+};
+use proptest::prelude::*;
+
+use crate::testing;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Sent(Sent),
+    Ack(Ack),
+    Loss(Loss),
+    Spurious,
+    PathReset,
+    DatagramSize(u16),
+}
+
+/// Everything from zero to the maximum, mostly in the range that occurs.
+fn amount() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0u64..200_000, 1 => any::<u64>(), 1 => Just(0u64), 1 => Just(u64::MAX)]
+}
+
+fn duration() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        4 => (0u64..500_000).prop_map(Duration::from_micros),
+        1 => any::<u64>().prop_map(Duration::from_nanos),
+        1 => Just(Duration::MAX),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let now = || any::<u64>().prop_map(Time::from_nanos);
+    let sent = (now(), amount(), amount(), amount(), any::<bool>()).prop_map(
+        |(now, packet_number, bytes, bytes_in_flight, app_limited)| {
+            Event::Sent(Sent { now, packet_number, bytes, bytes_in_flight, app_limited })
+        },
+    );
+    let ack = (now(), amount(), amount(), amount(), duration(), duration(), any::<bool>()).prop_map(
+        |(now, bytes, bytes_in_recovery, largest_acked, latest, smoothed_rtt, app_limited)| {
+            let base = testing::ack(now, bytes, latest);
+            Event::Ack(Ack { bytes_in_recovery, largest_acked, smoothed_rtt, app_limited, ..base })
+        },
+    );
+    let cause = prop_oneof![Just(LossCause::Loss), Just(LossCause::EcnMark), Just(LossCause::Persistent)];
+    let loss = (now(), cause, any::<bool>())
+        .prop_map(|(now, cause, new_epoch)| Event::Loss(testing::loss(now, cause, new_epoch)));
+    prop_oneof![
+        2 => sent,
+        6 => ack,
+        2 => loss,
+        1 => Just(Event::Spurious),
+        1 => Just(Event::PathReset),
+        1 => any::<u16>().prop_map(Event::DatagramSize),
+    ]
+}
+
+fn sibling() -> impl Strategy<Value = Sibling> {
+    (0u32..4, 0u32..2, amount(), duration(), any::<bool>(), any::<u16>(), amount(), amount()).prop_map(
+        |(id, group, window, rtt, usable, max_datagram_size, since, between)| Sibling {
+            path: PathId(id),
+            group: GroupId(group),
+            congestion_window: window,
+            smoothed_rtt: rtt,
+            min_rtt: rtt,
+            usable,
+            max_datagram_size,
+            delivery_rate: Some(Rate::from_bits_per_second(window)),
+            acked_since_loss: since,
+            acked_between_losses: between,
+            loss_ppm: 0,
+        },
+    )
+}
+
+fn apply(controller: &mut dyn CongestionController, event: &Event, siblings: &Siblings<'_>) {
+    match event {
+        Event::Sent(sent) => controller.on_sent(sent),
+        Event::Ack(ack) => controller.on_ack(ack, siblings),
+        Event::Loss(loss) => controller.on_loss(loss, siblings),
+        Event::Spurious => controller.on_spurious_loss(Time::from_secs(1)),
+        Event::PathReset => controller.on_path_reset(Time::from_secs(1)),
+        Event::DatagramSize(bytes) => controller.on_max_datagram_size(*bytes),
+    }
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::new();
+    crate::register(&mut registry);
+    registry
+}
+
+#[test]
+fn registered_names_are_those_the_controllers_give() {
+    let registry = registry();
+    let names: Vec<_> = registry.controller_names().collect();
+    assert_eq!(names, ["cubic", "newreno", "olia"]);
+    for name in names {
+        assert_eq!(registry.controller(name).unwrap().build(&testing::init(10_000)).name(), name);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_events_neither_panic_nor_close_the_window(
+        events in prop::collection::vec((event(), prop::collection::vec(sibling(), 0..4)), 0..60),
+        initial_window in amount(),
+        from_snapshot in any::<bool>(),
+    ) {
+        let registry = registry();
+        for name in registry.controller_names() {
+            let mut start = testing::init(initial_window);
+            start.snapshot = from_snapshot.then(testing::snapshot);
+            let mut controller = registry.controller(name).unwrap().build(&start);
+            let mut datagram = u64::from(testing::DATAGRAM);
+            for (event, siblings) in &events {
+                if let Event::DatagramSize(bytes) = event {
+                    datagram = u64::from(*bytes);
+                }
+                apply(controller.as_mut(), event, &Siblings { own: PathId::ZERO, paths: siblings });
+                prop_assert!(controller.window() >= 2 * datagram, "{name}: {}", controller.window());
+                prop_assert!(controller.window() <= 1 << 40, "{name}: {}", controller.window());
+            }
+        }
+    }
+
+    /// Congestion never opens the window, and an acknowledgement in slow start never opens it by more than it covers.
+    #[test]
+    fn windows_move_in_the_right_direction(steps in prop::collection::vec((any::<bool>(), 1u64..20_000), 1..60)) {
+        let registry = registry();
+        for name in registry.controller_names() {
+            let mut controller = registry.controller(name).unwrap().build(&testing::init(12_000));
+            let mut now = Time::ZERO;
+            for (is_loss, bytes) in &steps {
+                now += Duration::from_millis(20);
+                let before = controller.window();
+                if *is_loss {
+                    controller.on_loss(&testing::loss(now, LossCause::Loss, true), &Siblings::NONE);
+                    prop_assert!(controller.window() <= before.max(2_000));
+                } else {
+                    let slow_start = controller.in_slow_start();
+                    controller.on_ack(&testing::ack(now, *bytes, Duration::from_millis(20)), &Siblings::NONE);
+                    prop_assert!(controller.window() >= before);
+                    prop_assert!(!slow_start || controller.window() <= before + bytes + 1_000);
+                }
+            }
+        }
+    }
+}
