@@ -31,6 +31,7 @@ pub mod frame;
 mod nonce;
 pub mod packet;
 pub mod reader;
+pub mod transport_parameters;
 pub mod varint;
 pub mod writer;
 
@@ -41,4 +42,5 @@ pub use packet::{
     PacketError, PacketType, PartialHeader, PlainHeader, ProtectedHeader, TruncatedPacketNumber,
 };
 pub use reader::{Reader, UnexpectedEnd};
+pub use transport_parameters::{Role, TransportParameterError, TransportParameters};
 pub use writer::{BufferTooShort, VarintPlaceholder, VarintSize, Writer};

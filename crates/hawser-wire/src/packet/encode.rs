@@ -126,7 +126,14 @@ impl LongHeader<'_> {
             LongPacketType::Initial { token } => varint::len(token.len() as u64) + token.len(),
             LongPacketType::ZeroRtt | LongPacketType::Handshake => 0,
         };
-        1 + 4 + 1 + self.destination_cid.len() + 1 + self.source_cid.len() + token + 2 + packet_number.byte_len()
+        1 + 4
+            + 1
+            + self.destination_cid.len()
+            + 1
+            + self.source_cid.len()
+            + token
+            + 2
+            + packet_number.byte_len()
     }
 }
 
