@@ -1,10 +1,22 @@
 //! Encryption and the TLS handshake behind a small trait (RFC 9001).
+//!
+//! Two implementations: TLS 1.3 by rustls ([`RustlsClient`], [`RustlsServer`]) for everything real, and a
+//! [null session](null) for simulations, which has the packets of a TLS handshake but none of its cost.
+
+mod provider;
+mod retry;
+mod rustls;
+pub(crate) mod token;
+
+pub mod null;
 
 use std::any::Any;
 
 use hawser_policy::Side;
 use hawser_wire::ConnectionId;
 
+pub use self::provider::default_provider;
+pub use self::rustls::{RustlsClient, RustlsServer, TlsConfigError};
 use crate::TransportError;
 
 /// Encryption level of handshake data.
@@ -159,17 +171,27 @@ pub trait ClientFactory: Send + Sync {
 
     /// Whether the integrity tag at the end of a Retry packet is right (RFC 9001 section 5.8). `original` is the
     /// destination id of the Initial it answers, `packet` the whole Retry with tag.
-    fn is_valid_retry(&self, original: &ConnectionId, packet: &[u8]) -> bool;
+    fn is_valid_retry(&self, original: &ConnectionId, packet: &[u8]) -> bool {
+        retry::is_valid(original, packet)
+    }
 }
 
 /// Starts server sessions.
 pub trait ServerFactory: Send + Sync {
     /// A session that offers these encoded transport parameters.
-    fn start(&self, parameters: Vec<u8>) -> Box<dyn Session>;
+    ///
+    /// # Errors
+    /// The TLS library could not start one, as INTERNAL_ERROR with the reason.
+    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError>;
 
     /// Initial keys for this destination connection id.
     fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys;
 
     /// The integrity tag of a Retry packet (`packet` without the tag).
-    fn retry_tag(&self, original: &ConnectionId, packet: &[u8]) -> [u8; 16];
+    fn retry_tag(&self, original: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        retry::tag(original, packet)
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,361 @@
+//! TLS 1.3 by rustls.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use ::rustls::crypto::CryptoProvider;
+use ::rustls::pki_types::ServerName;
+use ::rustls::quic::{self, Connection, Version};
+use ::rustls::{AlertDescription, CipherSuite, ClientConfig, ServerConfig};
+use hawser_policy::Side;
+use hawser_wire::ConnectionId;
+
+use super::{
+    ClientFactory, EarlyKeys, HeaderKey, KeyChange, Keys, Level, OpenError, PacketKey, PacketKeys,
+    ServerFactory, Session,
+};
+use crate::{Code, TransportError};
+
+/// Why a TLS configuration cannot serve QUIC.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsConfigError {
+    /// Initial packets are always protected with this suite (RFC 9001 section 5.2).
+    #[error("the TLS provider lacks the cipher suite TLS13_AES_128_GCM_SHA256 with QUIC support")]
+    NoInitialSuite,
+    /// The provider's packet keys do not take a path into the nonce (draft-ietf-quic-multipath-21 section 2.4).
+    #[error("cipher suite {0:?} of the TLS provider does not support multipath nonces")]
+    NoPathNonce(CipherSuite),
+    /// rustls itself cannot make a QUIC session of it: no TLS 1.3, or a limit of early data other than 0 and 2^32-1.
+    #[error("not a TLS configuration for QUIC: {0}")]
+    Rustls(#[from] ::rustls::Error),
+}
+
+/// Starts TLS client sessions.
+pub struct RustlsClient {
+    config: Arc<ClientConfig>,
+    initial: quic::Suite,
+}
+
+impl RustlsClient {
+    /// Sessions with this configuration. ALPN protocols, verifier and resumption store are set there.
+    ///
+    /// # Errors
+    /// The configuration cannot serve QUIC.
+    pub fn new(config: Arc<ClientConfig>) -> Result<Self, TlsConfigError> {
+        let initial = initial_suite(config.crypto_provider())?;
+        // rustls checks versions and suites when a session starts; start one to hear of a mistake now.
+        let name =
+            ServerName::try_from("probe.invalid").map_err(|_| ::rustls::Error::HandshakeNotComplete)?;
+        quic::ClientConnection::new(config.clone(), Version::V1, name, Vec::new())?;
+        Ok(RustlsClient { config, initial })
+    }
+}
+
+impl ClientFactory for RustlsClient {
+    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+        let name = ServerName::try_from(server_name.to_owned()).map_err(|_| {
+            TransportError::new(
+                Code::INTERNAL_ERROR,
+                format!("{server_name:?} is neither a DNS name nor an IP address"),
+            )
+        })?;
+        let connection = quic::ClientConnection::new(self.config.clone(), Version::V1, name, parameters)
+            .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
+        Ok(Box::new(RustlsSession::new(connection.into())))
+    }
+
+    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
+        initial_keys(&self.initial, destination, side)
+    }
+}
+
+/// Starts TLS server sessions.
+pub struct RustlsServer {
+    config: Arc<ServerConfig>,
+    initial: quic::Suite,
+}
+
+impl RustlsServer {
+    /// Sessions with this configuration.
+    ///
+    /// # Errors
+    /// The configuration cannot serve QUIC.
+    pub fn new(config: Arc<ServerConfig>) -> Result<Self, TlsConfigError> {
+        let initial = initial_suite(config.crypto_provider())?;
+        quic::ServerConnection::new(config.clone(), Version::V1, Vec::new())?;
+        Ok(RustlsServer { config, initial })
+    }
+}
+
+impl ServerFactory for RustlsServer {
+    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+        let connection = quic::ServerConnection::new(self.config.clone(), Version::V1, parameters)
+            .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
+        Ok(Box::new(RustlsSession::new(connection.into())))
+    }
+
+    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
+        initial_keys(&self.initial, destination, side)
+    }
+}
+
+/// The suite of Initial packets, once all suites are known to support multipath.
+fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigError> {
+    let mut initial = None;
+    for offered in &provider.cipher_suites {
+        let Some(suite) = offered.tls13().and_then(|suite| suite.quic_suite()) else { continue };
+        let probe = suite.keys(&[0; 8], ::rustls::Side::Client, Version::V1).local.packet;
+        if probe.encrypt_in_place_for_path(1, 0, &[], &mut [0; 4]).is_err() {
+            return Err(TlsConfigError::NoPathNonce(offered.suite()));
+        }
+        if offered.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256 {
+            initial = Some(suite);
+        }
+    }
+    initial.ok_or(TlsConfigError::NoInitialSuite)
+}
+
+fn initial_keys(suite: &quic::Suite, destination: &ConnectionId, side: Side) -> Keys {
+    let side = match side {
+        Side::Client => ::rustls::Side::Client,
+        Side::Server => ::rustls::Side::Server,
+    };
+    suite.keys(destination.as_bytes(), side, Version::V1).into()
+}
+
+/// One rustls connection.
+struct RustlsSession {
+    connection: Connection,
+    /// Level at which the peer's next handshake bytes must arrive.
+    read_level: Level,
+    /// Whether 1-RTT keys were handed out while the client's Finished is still awaited (server).
+    one_rtt_after_handshake: bool,
+    /// Secrets of the next key phase.
+    next_secrets: Option<quic::Secrets>,
+    reported_handshake_data: bool,
+}
+
+impl RustlsSession {
+    fn new(connection: Connection) -> Self {
+        RustlsSession {
+            connection,
+            read_level: Level::Initial,
+            one_rtt_after_handshake: false,
+            next_secrets: None,
+            reported_handshake_data: false,
+        }
+    }
+
+    /// RFC 9001 section 4.1.3: bytes of an earlier level after its keys were replaced are a violation. rustls is not
+    /// told the level, so it cannot see that.
+    fn check_level(&self, level: Level) -> Result<(), TransportError> {
+        if level == self.read_level {
+            return Ok(());
+        }
+        Err(TransportError::protocol_violation(format!(
+            "new handshake data at level {level:?}, expected {:?}",
+            self.read_level
+        )))
+    }
+
+    fn to_transport_error(&self, error: &::rustls::Error) -> TransportError {
+        let code = match (self.connection.alert(), error) {
+            (Some(alert), _) => Code::crypto(alert.into()),
+            // rustls sets no alert for what fails before it is a message.
+            (None, ::rustls::Error::InvalidMessage(_)) => Code::crypto(AlertDescription::DecodeError.into()),
+            (None, _) => Code::PROTOCOL_VIOLATION,
+        };
+        TransportError::new(code, error.to_string())
+    }
+}
+
+impl Session for RustlsSession {
+    fn read_handshake(&mut self, level: Level, data: &[u8]) -> Result<bool, TransportError> {
+        self.check_level(level)?;
+        self.connection.read_hs(data).map_err(|error| self.to_transport_error(&error))?;
+        if self.one_rtt_after_handshake && !self.connection.is_handshaking() {
+            self.read_level = Level::OneRtt;
+        }
+        // The server knows name and protocol after the ClientHello, the client the protocol after the server's
+        // EncryptedExtensions; without either there is nothing to know before the end.
+        let readable = self.application_protocol().is_some()
+            || self.server_name().is_some()
+            || !self.connection.is_handshaking();
+        let newly_readable = readable && !self.reported_handshake_data;
+        self.reported_handshake_data |= readable;
+        Ok(newly_readable)
+    }
+
+    fn write_handshake(&mut self, buffer: &mut Vec<u8>) -> Option<KeyChange> {
+        match self.connection.write_hs(buffer)? {
+            quic::KeyChange::Handshake { keys } => {
+                self.read_level = Level::Handshake;
+                Some(KeyChange::Handshake(keys.into()))
+            }
+            quic::KeyChange::OneRtt { keys, next } => {
+                self.next_secrets = Some(next);
+                if self.connection.is_handshaking() {
+                    self.one_rtt_after_handshake = true;
+                } else {
+                    self.read_level = Level::OneRtt;
+                }
+                Some(KeyChange::OneRtt(keys.into()))
+            }
+        }
+    }
+
+    fn peer_transport_parameters(&self) -> Option<&[u8]> {
+        self.connection.quic_transport_parameters()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+
+    fn next_packet_keys(&mut self) -> Option<PacketKeys> {
+        let keys = self.next_secrets.as_mut()?.next_packet_keys();
+        Some(PacketKeys { remote: packet_key(keys.remote), local: packet_key(keys.local) })
+    }
+
+    fn early_keys(&self) -> Option<EarlyKeys> {
+        let keys = self.connection.zero_rtt_keys()?;
+        Some(EarlyKeys { header: header_key(keys.header), packet: packet_key(keys.packet) })
+    }
+
+    fn early_data_accepted(&self) -> Option<bool> {
+        match &self.connection {
+            Connection::Client(client) if !client.is_handshaking() => Some(client.is_early_data_accepted()),
+            _ => None,
+        }
+    }
+
+    fn application_protocol(&self) -> Option<Vec<u8>> {
+        self.connection.alpn_protocol().map(<[u8]>::to_vec)
+    }
+
+    fn server_name(&self) -> Option<String> {
+        match &self.connection {
+            Connection::Client(_) => None,
+            Connection::Server(server) => server.server_name().map(str::to_owned),
+        }
+    }
+
+    fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        let chain: Vec<_> =
+            self.connection.peer_certificates()?.iter().map(|item| item.clone().into_owned()).collect();
+        Some(Box::new(chain))
+    }
+
+    fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), OpenError> {
+        self.connection.export_keying_material(output, label, Some(context)).map_err(|_| OpenError)?;
+        Ok(())
+    }
+}
+
+struct RustlsPacketKey(Box<dyn quic::PacketKey>);
+
+fn packet_key(key: Box<dyn quic::PacketKey>) -> Box<dyn PacketKey> {
+    Box::new(RustlsPacketKey(key))
+}
+
+impl PacketKey for RustlsPacketKey {
+    #[inline]
+    fn seal(&self, path: u32, packet_number: u64, packet: &mut [u8], header_length: usize) {
+        let (header, payload) = packet.split_at_mut(header_length);
+        let (plain, tag) = payload.split_at_mut(payload.len() - self.0.tag_len());
+        match self.0.encrypt_in_place_for_path(path, packet_number, header, plain) {
+            Ok(computed) => tag.copy_from_slice(computed.as_ref()),
+            // It was tried when the session factory was made and cannot fail for packets of less than gigabytes. If
+            // it ever does, nothing must leave in the clear.
+            Err(_) => payload.fill(0),
+        }
+    }
+
+    #[inline]
+    fn open(
+        &self,
+        path: u32,
+        packet_number: u64,
+        header: &[u8],
+        payload: &mut [u8],
+    ) -> Result<usize, OpenError> {
+        match self.0.decrypt_in_place_for_path(path, packet_number, header, payload) {
+            Ok(plain) => Ok(plain.len()),
+            Err(_) => Err(OpenError),
+        }
+    }
+
+    #[inline]
+    fn tag_length(&self) -> usize {
+        self.0.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.0.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.0.integrity_limit()
+    }
+}
+
+struct RustlsHeaderKey(Box<dyn quic::HeaderProtectionKey>);
+
+fn header_key(key: Box<dyn quic::HeaderProtectionKey>) -> Box<dyn HeaderKey> {
+    Box::new(RustlsHeaderKey(key))
+}
+
+impl RustlsHeaderKey {
+    /// The first byte, the four bytes where the packet number may be, and the sample after them.
+    #[inline]
+    fn parts<'a>(&self, offset: usize, packet: &'a mut [u8]) -> Option<(&'a mut u8, &'a mut [u8], &'a [u8])> {
+        let (header, payload) = packet.split_at_mut_checked(offset.checked_add(4)?)?;
+        let sample = payload.get(..self.0.sample_len())?;
+        let (first, rest) = header.split_first_mut()?;
+        Some((first, rest.get_mut(offset.checked_sub(1)?..)?, sample))
+    }
+}
+
+impl HeaderKey for RustlsHeaderKey {
+    fn sample_length(&self) -> usize {
+        self.0.sample_len()
+    }
+
+    #[inline]
+    fn protect(&self, offset: usize, packet: &mut [u8]) {
+        let Some((first, packet_number, sample)) = self.parts(offset, packet) else {
+            debug_assert!(false, "packet too short for header protection");
+            return;
+        };
+        let masked = self.0.encrypt_in_place(sample, first, packet_number);
+        debug_assert!(masked.is_ok(), "sample and packet number have their right lengths");
+    }
+
+    #[inline]
+    fn unprotect(&self, offset: usize, packet: &mut [u8]) {
+        let Some((first, packet_number, sample)) = self.parts(offset, packet) else { return };
+        let unmasked = self.0.decrypt_in_place(sample, first, packet_number);
+        debug_assert!(unmasked.is_ok(), "sample and packet number have their right lengths");
+    }
+}
+
+impl From<quic::Keys> for Keys {
+    fn from(keys: quic::Keys) -> Self {
+        Keys {
+            header_remote: header_key(keys.remote.header),
+            header_local: header_key(keys.local.header),
+            packet: PacketKeys {
+                remote: packet_key(keys.remote.packet),
+                local: packet_key(keys.local.packet),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+use std::sync::Arc;
+
+use ::rustls::crypto::cipher::{AeadKey, Iv};
+use ::rustls::pki_types::PrivateKeyDer;
+use ::rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig};
+use hawser_policy::Side;
+use hawser_wire::{ConnectionId, PacketType, PartialHeader, PlainHeader, multipath_nonce};
+
+use super::{RustlsClient, RustlsServer, TlsConfigError, header_key, packet_key};
+use crate::Code;
+use crate::crypto::provider::aead;
+use crate::crypto::tests::{Pair, check_keys_match};
+use crate::crypto::{ClientFactory, Keys, Level, OpenError, ServerFactory, default_provider};
+
+fn vector(text: &str) -> Vec<u8> {
+    hex::decode(text.split_whitespace().collect::<String>()).unwrap()
+}
+
+fn keys(side: Side) -> Keys {
+    let (client, _) = configs(&[b"test"], &[b"test"]);
+    let destination = ConnectionId::new(&vector("8394c8f03e515708")).unwrap();
+    RustlsClient::new(client).unwrap().initial_keys(&destination, side)
+}
+
+/// Protects `header` and `payload` and compares with `expected`; then opens `expected` with the receiver's keys.
+fn check_initial(sender: Side, header: &str, payload: &[u8], packet_number: u64, expected: &str) {
+    let expected = vector(expected);
+    let (header, sending, receiving) = (vector(header), keys(sender), keys(sender.peer()));
+
+    let mut packet = [&header[..], payload, &[0; 16]].concat();
+    sending.packet.local.seal(0, packet_number, &mut packet, header.len());
+    let PartialHeader::Protected(parsed) = PartialHeader::decode(&packet, 8).unwrap() else {
+        panic!("protected")
+    };
+    assert_eq!((parsed.packet_type, parsed.packet_len), (PacketType::Initial, packet.len()));
+    sending.header_local.protect(parsed.packet_number_offset, &mut packet);
+    assert_eq!(hex::encode(&packet), hex::encode(&expected));
+
+    receiving.header_remote.unprotect(parsed.packet_number_offset, &mut packet);
+    let plain = PlainHeader::decode(&packet, &parsed).unwrap();
+    assert_eq!(u64::from(plain.packet_number.value()), packet_number);
+    let (received_header, sealed) = packet.split_at_mut(plain.payload_offset);
+    assert_eq!(received_header, header);
+    let length = receiving.packet.remote.open(0, packet_number, received_header, sealed).unwrap();
+    assert_eq!(&sealed[..length], payload);
+}
+
+/// RFC 9001 appendix A.2; the keys of A.1 are implied.
+#[test]
+fn client_initial_vector() {
+    let mut payload = vector(include_str!("../vectors/client_initial_frame.hex"));
+    payload.resize(1162, 0);
+    let header = "c300000001088394c8f03e5157080000449e00000002";
+    check_initial(Side::Client, header, &payload, 2, include_str!("../vectors/client_initial.hex"));
+}
+
+/// RFC 9001 appendix A.3.
+#[test]
+fn server_initial_vector() {
+    let payload = vector(include_str!("../vectors/server_initial_frames.hex"));
+    let header = "c1000000010008f067a5502a4262b50040750001";
+    check_initial(Side::Server, header, &payload, 1, include_str!("../vectors/server_initial.hex"));
+}
+
+/// The QUIC side of the suite with this name and 32-byte keys.
+fn algorithm(name: CipherSuite) -> &'static dyn ::rustls::quic::Algorithm {
+    let provider = default_provider();
+    let suite = provider.cipher_suites.iter().find(|suite| suite.suite() == name).unwrap();
+    suite.tls13().unwrap().quic_suite().unwrap().quic
+}
+
+fn key32(text: &str) -> AeadKey {
+    AeadKey::from(<[u8; 32]>::try_from(vector(text)).unwrap())
+}
+
+/// RFC 9001 appendix A.5.
+#[test]
+fn chacha20_short_header_vector() {
+    let chacha = algorithm(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256);
+    let iv: [u8; 12] = vector("e0459b3474bdd0e44a41c144").try_into().unwrap();
+    let key = key32("c6d98ff3441c3fe1b2182094f69caa2ed4b716b65488960a7a984979fb23e1c8");
+    let header_protection = key32("25a282b9e82f06f21f488917a4fc8f1b73573685608597d0efcb076b0ab7a7a4");
+    let packet_key = packet_key(chacha.packet_key(key, Iv::from(iv)));
+    let header_key = header_key(chacha.header_protection_key(header_protection));
+
+    let mut packet = [&vector("4200bff4")[..], &[0x01], &[0; 16]].concat();
+    packet_key.seal(0, 654_360_564, &mut packet, 4);
+    header_key.protect(1, &mut packet);
+    assert_eq!(hex::encode(&packet), "4cfe4189655e5cd55c41f69080575d7999c25a5bfb");
+
+    header_key.unprotect(1, &mut packet);
+    let (header, payload) = packet.split_at_mut(4);
+    assert_eq!(header, vector("4200bff4"));
+    assert_eq!(packet_key.open(0, 654_360_564, header, payload), Ok(1));
+    assert_eq!(payload[0], 0x01);
+}
+
+/// draft-ietf-quic-multipath-21 section 2.4: what is sealed for path 3 opens under the nonce of the draft's example.
+#[test]
+fn path_enters_the_nonce() {
+    let iv: [u8; 12] = vector("6b26114b9cba2b63a9e8dd4f").try_into().unwrap();
+    let key = packet_key(
+        algorithm(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256)
+            .packet_key(AeadKey::from([9; 32]), Iv::from(iv)),
+    );
+    let mut packet = [&[0x40, 1][..], b"payload", &[0; 16]].concat();
+    key.seal(3, 54_321, &mut packet, 2);
+    let (header, sealed) = packet.split_at_mut(2);
+    let nonce = multipath_nonce(&iv, 3, 54_321);
+    assert_eq!(hex::encode(nonce), "6b2611489cba2b63a9e8097e");
+    let reference =
+        aead::LessSafeKey::new(aead::UnboundKey::new(&aead::CHACHA20_POLY1305, &[9; 32]).unwrap());
+    let nonce = aead::Nonce::assume_unique_for_key(nonce);
+    let opened =
+        reference.open_in_place(nonce, aead::Aad::from(&*header), &mut sealed.to_vec()).unwrap().to_vec();
+    assert_eq!(opened, b"payload");
+    assert_eq!(key.open(2, 54_321, header, &mut sealed.to_vec()), Err(OpenError), "another path");
+    assert_eq!(key.open(3, 54_321, header, sealed), Ok(7));
+}
+
+fn configs(client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+    let certified = rcgen::generate_simple_self_signed(vec!["server.test".into()]).unwrap();
+    let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let chain = vec![certified.cert.der().clone()];
+    let mut roots = RootCertStore::empty();
+    roots.add(chain[0].clone()).unwrap();
+    let tls13 = &[&::rustls::version::TLS13];
+    let mut server = ServerConfig::builder_with_provider(default_provider())
+        .with_protocol_versions(tls13)
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let mut client = ClientConfig::builder_with_provider(default_provider())
+        .with_protocol_versions(tls13)
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    client.alpn_protocols = client_protocols.iter().map(|name| name.to_vec()).collect();
+    server.alpn_protocols = server_protocols.iter().map(|name| name.to_vec()).collect();
+    (Arc::new(client), Arc::new(server))
+}
+
+fn pair(name: &str, client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> Pair {
+    let (client, server) = configs(client_protocols, server_protocols);
+    Pair::new(
+        RustlsClient::new(client).unwrap().start(name, b"client parameters".to_vec()).unwrap(),
+        RustlsServer::new(server).unwrap().start(b"server parameters".to_vec()).unwrap(),
+    )
+}
+
+#[test]
+fn handshake_yields_matching_keys_and_parameters() {
+    let mut pair = pair("server.test", &[b"other", b"hawser"], &[b"hawser"]);
+    pair.handshake().unwrap();
+    check_keys_match(&mut pair);
+    assert_eq!(pair.client.session.peer_transport_parameters(), Some(&b"server parameters"[..]));
+    assert_eq!(pair.server.session.peer_transport_parameters(), Some(&b"client parameters"[..]));
+    assert_eq!(pair.client.session.application_protocol().as_deref(), Some(&b"hawser"[..]));
+    assert_eq!(pair.server.session.server_name().as_deref(), Some("server.test"));
+    let chain = pair.client.session.peer_identity().unwrap();
+    assert!(chain.downcast_ref::<Vec<::rustls::pki_types::CertificateDer<'static>>>().is_some());
+}
+
+#[test]
+fn failures_are_tls_alerts() {
+    let error = pair("server.test", &[b"one"], &[b"two"]).handshake().unwrap_err();
+    assert_eq!(error.code, Code::crypto(120), "no_application_protocol: {error}");
+    let error = pair("other.test", &[b"one"], &[b"one"]).handshake().unwrap_err();
+    assert_eq!(error.code, Code::crypto(42), "bad_certificate: {error}");
+    let mut garbage = pair("server.test", &[b"one"], &[b"one"]);
+    let error = garbage.server.session.read_handshake(Level::Initial, &[0xff; 64]).unwrap_err();
+    assert_eq!(error.code, Code::crypto(50), "decode_error: {error}");
+}
+
+#[test]
+fn handshake_bytes_of_a_past_level_are_a_violation() {
+    let mut pair = pair("server.test", &[b"one"], &[b"one"]);
+    pair.handshake().unwrap();
+    for end in [&mut pair.client, &mut pair.server] {
+        for level in [Level::Initial, Level::Handshake] {
+            let error = end.session.read_handshake(level, &[4, 0, 0, 0]).unwrap_err();
+            assert_eq!(error.code, Code::PROTOCOL_VIOLATION);
+        }
+    }
+}
+
+#[test]
+fn a_configuration_without_the_initial_suite_is_refused() {
+    let mut provider = (*default_provider()).clone();
+    provider.cipher_suites.retain(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    let config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&::rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    assert!(matches!(RustlsClient::new(Arc::new(config)), Err(TlsConfigError::NoInitialSuite)));
+    let (client, _) = configs(&[], &[]);
+    let error = RustlsClient::new(client).unwrap().start("not a name", Vec::new()).err().unwrap();
+    assert_eq!(error.code, Code::INTERNAL_ERROR);
+}
