@@ -118,7 +118,9 @@ impl TransportParameters {
                 self.initial_max_path_id = Some(within(value, 0, u64::from(u32::MAX))? as u32);
             }
             id::MIN_ACK_DELAY => self.min_ack_delay = Some(integer(value)?),
-            id::MAX_RECEIVE_TIMESTAMPS_PER_ACK => self.max_receive_timestamps_per_ack = Some(integer(value)?),
+            // The draft took an identifier that RFC 9000 section 18.1 reserves (31 * 9876 + 27): a peer may send it
+            // with arbitrary bytes, and these then are to be ignored.
+            id::MAX_RECEIVE_TIMESTAMPS_PER_ACK => self.max_receive_timestamps_per_ack = integer(value).ok(),
             id::RECEIVE_TIMESTAMPS_EXPONENT => self.receive_timestamps_exponent = within(value, 0, 20)? as u8,
             id::ADDRESS_DISCOVERY => {
                 self.address_discovery = Some(match within(value, 0, 2)? {
