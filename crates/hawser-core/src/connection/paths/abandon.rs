@@ -1,0 +1,86 @@
+//! PATH_ABANDON: said, answered, and how long the path is remembered (draft-ietf-quic-multipath-21 section 3.4).
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, Time};
+use hawser_wire::{Frame, Writer};
+
+use super::{ABANDON_PROBE_TIMEOUTS, Delivery, put};
+use crate::Code;
+use crate::connection::frames::{PathControl, SentFrames};
+
+/// The abandonment of one path. Exists from the moment either end gives the path up.
+///
+/// Our PATH_ABANDON is repeated until it is acknowledged, even after the peer's came: when both ends gave up at the
+/// same time, the peer's frame was no answer to ours, and it still waits for one.
+#[derive(Clone, Debug)]
+pub(crate) struct Abandonment {
+    path: PathId,
+    code: Code,
+    delivery: Delivery,
+    /// Three probe timeouts after the peer's PATH_ABANDON; `None` until that arrives.
+    drained_at: Option<Time>,
+    /// Three probe timeouts after ours was acknowledged.
+    unanswered_at: Option<Time>,
+}
+
+impl Abandonment {
+    /// We give the path up.
+    pub(crate) fn by_us(path: PathId, code: Code) -> Self {
+        Abandonment { path, code, delivery: Delivery::Queued, drained_at: None, unanswered_at: None }
+    }
+
+    /// The peer gave the path up first; it is answered with NO_ERROR. `probe_timeout` is the largest of all paths:
+    /// late packets may come on a slow one.
+    pub(crate) fn by_peer(path: PathId, now: Time, probe_timeout: Duration) -> Self {
+        let mut abandonment = Abandonment::by_us(path, Code::NO_ERROR);
+        abandonment.on_peer(now, probe_timeout);
+        abandonment
+    }
+
+    /// The peer's PATH_ABANDON arrived. Repetitions do not prolong the period.
+    pub(crate) fn on_peer(&mut self, now: Time, probe_timeout: Duration) {
+        self.drained_at.get_or_insert(now + probe_timeout * ABANDON_PROBE_TIMEOUTS);
+    }
+
+    /// Whether PATH_ABANDON is to be sent, on any other open path.
+    #[inline]
+    pub(crate) fn pending(&self) -> bool {
+        self.delivery.is_queued()
+    }
+
+    /// Writes the frame if it is pending and fits.
+    pub(crate) fn write(&mut self, writer: &mut Writer<'_>, frames: &mut SentFrames) {
+        if !self.pending() {
+            return;
+        }
+        let frame = Frame::PathAbandon { path_id: self.path.0, error_code: self.code.0 };
+        if put(writer, frames, &frame, PathControl::Abandon(self.path)) {
+            self.delivery = Delivery::InFlight;
+        }
+    }
+
+    /// Our frame arrived.
+    pub(crate) fn on_acked(&mut self, now: Time, probe_timeout: Duration) {
+        self.delivery = Delivery::Acknowledged;
+        self.unanswered_at.get_or_insert(now + probe_timeout * ABANDON_PROBE_TIMEOUTS);
+    }
+
+    /// A packet with our frame is lost.
+    pub(crate) fn on_lost(&mut self) {
+        self.delivery.on_lost();
+    }
+
+    /// When the path may be forgotten: three probe timeouts after the peer's PATH_ABANDON. A peer that acknowledged
+    /// ours has retired the connection ids and must answer; if it does not, the same time after its acknowledgement.
+    /// `None` while the peer may not yet know that the path is abandoned.
+    pub(crate) fn timeout(&self) -> Option<Time> {
+        if self.delivery != Delivery::Acknowledged {
+            return None;
+        }
+        self.drained_at.or(self.unanswered_at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

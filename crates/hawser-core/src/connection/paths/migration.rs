@@ -1,0 +1,386 @@
+//! The 4-tuple in use on a path, and what happens when packets come from another one (RFC 9000 section 9).
+//!
+//! The path id stays the same: a change of addresses with connection ids of one path is a migration of that path
+//! (draft-ietf-quic-multipath-21 section 3.1.2). Nothing here depends on other paths; two may share a 4-tuple.
+
+use std::time::Duration;
+
+use hawser_policy::{Side, Time};
+use hawser_wire::Writer;
+
+use super::amplification::Amplification;
+use super::validation::{ResponseEffect, TupleValidation, ValidationFailure, ValidationPacer};
+use crate::FourTuple;
+
+/// What the decision about a received packet depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketFacts {
+    /// It held only PATH_CHALLENGE, PATH_RESPONSE, NEW_CONNECTION_ID and PADDING frames (RFC 9000 section 9.1).
+    pub(crate) is_probing: bool,
+    /// Its number is the largest of all non-probing packets received on the path. An older one that was overtaken says
+    /// nothing about where the peer is now (RFC 9000 section 9.3).
+    pub(crate) is_largest: bool,
+    /// Size of its datagram.
+    pub(crate) datagram_size: usize,
+    /// The handshake is confirmed; before that nobody migrates (RFC 9000 section 9).
+    pub(crate) handshake_confirmed: bool,
+}
+
+/// What a received packet means for the addresses of its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TupleDecision {
+    /// Nothing.
+    Keep,
+    /// One end moved, or its NAT did: from now on packets go over the new addresses, which are being validated. The
+    /// caller switches the connection id and begins MTU discovery and ECN validation anew. `drops_previous`: the
+    /// addresses that an earlier migration left are of no more use, their connection id is to be released first.
+    Moved { drops_previous: bool },
+    /// The path is back on its previous addresses, which need no validation, and on their connection id.
+    Returned,
+    /// The packet must be ignored.
+    Discard,
+}
+
+/// What became of a validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TupleEvent {
+    /// The addresses in use are the peer's. `reset_estimates`: they are not merely another port of the same hosts, so
+    /// that window and round-trip time begin anew (RFC 9000 section 9.4). `releases_previous` as in
+    /// [`PreviousReleased`](TupleEvent::PreviousReleased).
+    Validated { reset_estimates: bool, releases_previous: bool },
+    /// The addresses in use could not be validated: back to those before (RFC 9000 section 9.3.2).
+    FellBack,
+    /// The addresses left in a migration are of no more interest; their connection id can be retired.
+    PreviousReleased,
+    /// Validation failed and there is nothing to fall back to.
+    Failed(ValidationFailure),
+}
+
+/// When and how long to validate.
+#[derive(Debug)]
+pub(crate) struct ValidationContext<'a> {
+    pub(crate) now: Time,
+    /// The larger of the path's probe timeout and that of a path without samples.
+    pub(crate) probe_timeout: Duration,
+    pub(crate) pacer: &'a mut ValidationPacer,
+}
+
+impl ValidationContext<'_> {
+    fn begin(&mut self) -> TupleValidation {
+        TupleValidation::new(self.pacer.begin(self.now), self.probe_timeout)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Addresses {
+    tuple: FourTuple,
+    /// Rises with every change to new addresses, so that what was sent on others is told apart.
+    generation: u32,
+    amplification: Amplification,
+    validation: Option<TupleValidation>,
+    /// They differ from those before in more than a port.
+    reset_estimates: bool,
+}
+
+/// The addresses of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct Tuples {
+    side: Side,
+    current: Addresses,
+    /// The last validated ones, during a migration: where to return if it turns out to be spurious. They are
+    /// validated again, which calls the peer back if the migration was an attacker's (RFC 9000 section 9.3.3).
+    previous: Option<Addresses>,
+    last_generation: u32,
+}
+
+impl Tuples {
+    /// The addresses of the handshake. The handshake validates them: see [`on_handshake_validated`]
+    /// (Self::on_handshake_validated).
+    pub(crate) fn of_handshake(side: Side, tuple: FourTuple) -> Self {
+        let amplification = match side {
+            // RFC 9000 section 8.1: the limit is the server's.
+            Side::Client => Amplification::validated(),
+            Side::Server => Amplification::unvalidated(),
+        };
+        Tuples::with(side, tuple, amplification, None)
+    }
+
+    /// The addresses of a new path, to be validated by both ends. `address_known`: the peer's address was validated
+    /// on another path with the same local address, so that nothing limits what is sent; a client knows its server.
+    pub(crate) fn of_new_path(
+        side: Side,
+        tuple: FourTuple,
+        address_known: bool,
+        context: &mut ValidationContext<'_>,
+    ) -> Self {
+        let amplification = if address_known || side.is_client() {
+            Amplification::validated()
+        } else {
+            Amplification::unvalidated()
+        };
+        Tuples::with(side, tuple, amplification, Some(context.begin()))
+    }
+
+    fn with(
+        side: Side,
+        tuple: FourTuple,
+        amplification: Amplification,
+        validation: Option<TupleValidation>,
+    ) -> Self {
+        let current = Addresses { tuple, generation: 0, amplification, validation, reset_estimates: false };
+        Tuples { side, current, previous: None, last_generation: 0 }
+    }
+
+    /// The addresses in use.
+    #[inline]
+    pub(crate) fn current(&self) -> FourTuple {
+        self.current.tuple
+    }
+
+    /// The addresses left in a migration that is not over.
+    pub(crate) fn previous(&self) -> Option<FourTuple> {
+        self.previous.as_ref().map(|addresses| addresses.tuple)
+    }
+
+    /// Stamp for packets sent now. A packet with another stamp was sent to other addresses and says nothing about the
+    /// present ones (RFC 9000 section 9.4); after a return to earlier addresses theirs is valid again.
+    #[inline]
+    pub(crate) fn generation(&self) -> u32 {
+        self.current.generation
+    }
+
+    /// Whether the addresses in use are validated.
+    #[inline]
+    pub(crate) fn is_validated(&self) -> bool {
+        self.current.amplification.is_validated()
+    }
+
+    /// Whether a validation of the addresses in use is under way.
+    pub(crate) fn is_validating(&self) -> bool {
+        self.current.validation.is_some()
+    }
+
+    /// Bytes that may be sent to the addresses in use.
+    #[inline]
+    pub(crate) fn allowance(&self) -> u64 {
+        self.current.amplification.allowance()
+    }
+
+    /// Bytes that may be sent to these addresses; `None` if they are neither in use nor the previous ones.
+    pub(crate) fn allowance_of(&self, tuple: FourTuple) -> Option<u64> {
+        self.find(tuple).map(|addresses| addresses.amplification.allowance())
+    }
+
+    /// Whether a datagram that came over these addresses may be processed. RFC 9000 section 9: a client ignores what
+    /// comes from an address that is not the server's.
+    #[inline]
+    pub(crate) fn accepts(&self, tuple: FourTuple) -> bool {
+        let is_known = |addresses: &Addresses| addresses.tuple.remote == tuple.remote;
+        self.side.is_server() || is_known(&self.current) || self.previous.as_ref().is_some_and(is_known)
+    }
+
+    /// A datagram for this path came over these addresses, whether or not it could be decrypted.
+    #[inline]
+    pub(crate) fn on_datagram(&mut self, tuple: FourTuple, bytes: usize) {
+        self.learn_local(tuple);
+        if let Some(addresses) = self.find_mut(tuple) {
+            addresses.amplification.on_received(bytes);
+        }
+    }
+
+    /// A datagram was sent over these addresses.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, tuple: FourTuple, bytes: usize) {
+        if let Some(addresses) = self.find_mut(tuple) {
+            addresses.amplification.on_sent(bytes);
+        }
+    }
+
+    /// The handshake proved the peer's address (RFC 9000 section 8.1).
+    pub(crate) fn on_handshake_validated(&mut self) {
+        self.current.amplification.validate();
+    }
+
+    /// A packet of this path was authenticated and its frames read.
+    pub(crate) fn on_packet(
+        &mut self,
+        tuple: FourTuple,
+        packet: PacketFacts,
+        context: &mut ValidationContext<'_>,
+    ) -> TupleDecision {
+        if tuple == self.current.tuple {
+            return TupleDecision::Keep;
+        }
+        if !self.accepts(tuple) || !packet.handshake_confirmed {
+            return TupleDecision::Discard;
+        }
+        // A client moves when it wants to, never because of what arrives where.
+        if self.side.is_client() || packet.is_probing || !packet.is_largest {
+            return TupleDecision::Keep;
+        }
+        if let Some(previous) = self.previous.take_if(|previous| previous.tuple == tuple) {
+            self.return_to(previous);
+            return TupleDecision::Returned;
+        }
+        let drops_previous = self.move_to(tuple, Amplification::unvalidated(), context);
+        self.current.amplification.on_received(packet.datagram_size);
+        // RFC 9000 section 9.3.3: asking at the old addresses too calls the peer back if it never left.
+        if let Some(previous) = self.previous.as_mut().filter(|previous| previous.validation.is_none()) {
+            previous.validation = Some(context.begin());
+        }
+        TupleDecision::Moved { drops_previous }
+    }
+
+    /// A client changes its own address, or the server's to the preferred one.
+    pub(crate) fn migrate(&mut self, tuple: FourTuple, context: &mut ValidationContext<'_>) -> TupleDecision {
+        if tuple == self.current.tuple {
+            return TupleDecision::Keep;
+        }
+        // RFC 9000 section 9.2: the peer's address is known, so nothing limits what we send there.
+        TupleDecision::Moved { drops_previous: self.move_to(tuple, Amplification::validated(), context) }
+    }
+
+    /// The addresses over which a challenge is to be sent now.
+    pub(crate) fn challenge_due(&self, now: Time) -> Option<FourTuple> {
+        self.all()
+            .find(|addresses| addresses.validation.as_ref().is_some_and(|v| v.is_due(now)))
+            .map(|addresses| addresses.tuple)
+    }
+
+    /// Writes the challenge that is due for these addresses; see [`TupleValidation::write`].
+    pub(crate) fn write_challenge(
+        &mut self,
+        tuple: FourTuple,
+        now: Time,
+        data: [u8; 8],
+        full_size: bool,
+        writer: &mut Writer<'_>,
+    ) -> bool {
+        let validation = self.find_mut(tuple).and_then(|addresses| addresses.validation.as_mut());
+        validation.is_some_and(|validation| validation.write(now, data, full_size, writer))
+    }
+
+    /// A PATH_RESPONSE arrived on this path, over any addresses.
+    pub(crate) fn on_response(&mut self, now: Time, data: [u8; 8]) -> Option<TupleEvent> {
+        if let Some(validation) = &mut self.current.validation {
+            let effect = validation.on_response(now, data);
+            if effect != ResponseEffect::None {
+                return self.on_current_answered(effect);
+            }
+        }
+        let previous = self.previous.as_mut()?;
+        if previous.validation.as_mut()?.on_response(now, data) == ResponseEffect::None {
+            return None;
+        }
+        previous.validation = None;
+        self.release_previous().then_some(TupleEvent::PreviousReleased)
+    }
+
+    /// What the time that has passed means. To be called until it returns `None`.
+    pub(crate) fn on_timeout(&mut self, now: Time) -> Option<TupleEvent> {
+        if let Some(previous) = &mut self.previous
+            && previous.validation.as_ref().is_some_and(|v| v.failure(now).is_some())
+        {
+            // It remains the place to fall back to: an outage fails all validations alike.
+            previous.validation = None;
+            if self.release_previous() {
+                return Some(TupleEvent::PreviousReleased);
+            }
+        }
+        let failure = self.current.validation.as_ref()?.failure(now)?;
+        self.current.validation = None;
+        match self.previous.take() {
+            Some(previous) => {
+                self.return_to(previous);
+                Some(TupleEvent::FellBack)
+            }
+            None => Some(TupleEvent::Failed(failure)),
+        }
+    }
+
+    /// When something is to be done.
+    pub(crate) fn timeout(&self) -> Option<Time> {
+        self.all().filter_map(|addresses| addresses.validation.as_ref()).map(TupleValidation::timeout).min()
+    }
+
+    /// The path is abandoned: nothing is validated any more.
+    pub(crate) fn stop(&mut self) {
+        self.current.validation = None;
+        self.previous = None;
+    }
+
+    fn on_current_answered(&mut self, effect: ResponseEffect) -> Option<TupleEvent> {
+        self.current.amplification.validate();
+        if effect != ResponseEffect::Complete {
+            return None;
+        }
+        self.current.validation = None;
+        let reset_estimates = std::mem::take(&mut self.current.reset_estimates);
+        let releases_previous = self.release_previous();
+        Some(TupleEvent::Validated { reset_estimates, releases_previous })
+    }
+
+    /// Forgets the previous addresses once they are neither being validated nor needed.
+    fn release_previous(&mut self) -> bool {
+        let is_settled = self.current.validation.is_none() && self.current.amplification.is_validated();
+        is_settled && self.previous.take_if(|previous| previous.validation.is_none()).is_some()
+    }
+
+    /// Back to validated addresses, which need not prove themselves again (RFC 9000 section 9.3).
+    fn return_to(&mut self, previous: Addresses) {
+        self.current = Addresses { validation: None, ..previous };
+    }
+
+    /// Returns whether this displaced previous addresses.
+    fn move_to(
+        &mut self,
+        tuple: FourTuple,
+        amplification: Amplification,
+        context: &mut ValidationContext<'_>,
+    ) -> bool {
+        self.last_generation += 1;
+        let next = Addresses {
+            tuple,
+            generation: self.last_generation,
+            amplification,
+            validation: Some(context.begin()),
+            reset_estimates: !differs_in_port_only(self.current.tuple, tuple),
+        };
+        let left = std::mem::replace(&mut self.current, next);
+        // Only validated addresses are worth returning to; else the ones before them remain.
+        if left.validation.is_none() && left.amplification.is_validated() {
+            return self.previous.replace(left).is_some();
+        }
+        self.current.reset_estimates |= left.reset_estimates;
+        false
+    }
+
+    /// A socket bound to the wildcard address learns its own from the first datagram.
+    fn learn_local(&mut self, tuple: FourTuple) {
+        let current = &mut self.current.tuple;
+        let is_wildcard = current.local.ip().is_unspecified() && current.local.port() == tuple.local.port();
+        if is_wildcard && current.remote == tuple.remote {
+            current.local = tuple.local;
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Addresses> {
+        std::iter::once(&self.current).chain(&self.previous)
+    }
+
+    fn find(&self, tuple: FourTuple) -> Option<&Addresses> {
+        self.all().find(|addresses| addresses.tuple == tuple)
+    }
+
+    fn find_mut(&mut self, tuple: FourTuple) -> Option<&mut Addresses> {
+        std::iter::once(&mut self.current).chain(&mut self.previous).find(|addresses| addresses.tuple == tuple)
+    }
+}
+
+/// Whether both lead between the same hosts: most likely a NAT that forgot (RFC 9000 section 9.4).
+fn differs_in_port_only(a: FourTuple, b: FourTuple) -> bool {
+    a.remote.ip() == b.remote.ip() && a.local.ip() == b.local.ip()
+}
+
+#[cfg(test)]
+mod tests;
