@@ -373,7 +373,9 @@ impl Tuples {
     }
 
     fn find_mut(&mut self, tuple: FourTuple) -> Option<&mut Addresses> {
-        std::iter::once(&mut self.current).chain(&mut self.previous).find(|addresses| addresses.tuple == tuple)
+        std::iter::once(&mut self.current)
+            .chain(&mut self.previous)
+            .find(|addresses| addresses.tuple == tuple)
     }
 }
 

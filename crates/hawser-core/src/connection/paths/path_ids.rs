@@ -128,7 +128,10 @@ impl PathIds {
     ///
     /// # Errors
     /// [`CannotOpen`], with the reason.
-    pub(crate) fn next_to_open(&mut self, has_cids: impl FnOnce(PathId) -> bool) -> Result<PathId, CannotOpen> {
+    pub(crate) fn next_to_open(
+        &mut self,
+        has_cids: impl FnOnce(PathId) -> bool,
+    ) -> Result<PathId, CannotOpen> {
         if !self.negotiated {
             return Err(CannotOpen::NotNegotiated);
         }

@@ -359,7 +359,8 @@ impl RemoteCids {
     }
 
     fn limit_error(&self, what: String) -> TransportError {
-        TransportError::new(Code::CONNECTION_ID_LIMIT_ERROR, format!("path {}: {what}", self.path)).in_frame(FRAME)
+        TransportError::new(Code::CONNECTION_ID_LIMIT_ERROR, format!("path {}: {what}", self.path))
+            .in_frame(FRAME)
     }
 }
 

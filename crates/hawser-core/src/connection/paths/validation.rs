@@ -97,7 +97,13 @@ impl TupleValidation {
 
     /// Writes a challenge if one is due. `data` must be unpredictable and new; `full_size` tells whether the datagram
     /// will have 1200 bytes or more. Nothing is noted for the recovery of losses: a new challenge follows anyway.
-    pub(crate) fn write(&mut self, now: Time, data: [u8; 8], full_size: bool, writer: &mut Writer<'_>) -> bool {
+    pub(crate) fn write(
+        &mut self,
+        now: Time,
+        data: [u8; 8],
+        full_size: bool,
+        writer: &mut Writer<'_>,
+    ) -> bool {
         if !self.is_due(now) || Frame::PathChallenge(data).encode(writer).is_err() {
             return false;
         }
