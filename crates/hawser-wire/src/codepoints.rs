@@ -154,7 +154,7 @@ pub mod transport_parameter {
     pub const INITIAL_MAX_PATH_ID: u64 = 0x3e;
     /// RFC 9287 section 3.
     pub const GREASE_QUIC_BIT: u64 = 0x2ab2;
-    /// draft-ietf-quic-receive-ts-02 section 6. Mind that this number is one of those [`reserved`] ones.
+    /// draft-ietf-quic-receive-ts-02 section 6. Mind that both numbers are of the [`reserved`] form.
     pub const MAX_RECEIVE_TIMESTAMPS_PER_ACK: u64 = 0x4_ac07;
     pub const RECEIVE_TIMESTAMPS_EXPONENT: u64 = 0x4_ac26;
     /// draft-ietf-quic-ack-frequency section 3.
@@ -165,12 +165,12 @@ pub mod transport_parameter {
     pub const HAWSER_FEATURES: u64 = super::private::FEATURES_PARAMETER;
 
     /// Identifier number `n` of those reserved for exercising ignorance of the unknown, `31 * n + 27`
-    /// (RFC 9000 section 18.1). `n` is taken modulo the number of such identifiers; the one that
-    /// [`MAX_RECEIVE_TIMESTAMPS_PER_ACK`] took gives way to the next.
+    /// (RFC 9000 section 18.1). `n` is taken modulo the number of such identifiers; the two that the draft of receive
+    /// timestamps took give way to the next free one.
     pub const fn reserved(n: u64) -> u64 {
         let last = (crate::varint::MAX - 27) / 31;
         match 31 * (n % (last + 1)) + 27 {
-            MAX_RECEIVE_TIMESTAMPS_PER_ACK => MAX_RECEIVE_TIMESTAMPS_PER_ACK + 31,
+            MAX_RECEIVE_TIMESTAMPS_PER_ACK | RECEIVE_TIMESTAMPS_EXPONENT => RECEIVE_TIMESTAMPS_EXPONENT + 31,
             id => id,
         }
     }

@@ -53,6 +53,7 @@ impl TransportParameters {
         let mut parameters = Self::default();
         let mut r = Reader::new(bytes);
         let mut seen = 0_u32;
+        let mut timestamps_exponent = None;
         while !r.is_empty() {
             // Where not even the identifier can be read, none is at fault: the first is as good as any.
             let id = r.read_varint().map_err(|end| TransportParameterError { id: 0, problem: end.into() })?;
@@ -66,9 +67,14 @@ impl TransportParameters {
             if sender == Role::Client && is_server_only(id) {
                 return Err(fail(Problem::ServerOnly));
             }
-            parameters.set(id, value).map_err(fail)?;
+            match id {
+                // Means nothing without another parameter, which may still come.
+                id::RECEIVE_TIMESTAMPS_EXPONENT => timestamps_exponent = integer(value).ok(),
+                _ => parameters.set(id, value).map_err(fail)?,
+            }
         }
-        parameters.check_together()?;
+        parameters.check_ack_delays()?;
+        parameters.check_timestamps(timestamps_exponent)?;
         Ok(parameters)
     }
 
@@ -118,10 +124,7 @@ impl TransportParameters {
                 self.initial_max_path_id = Some(within(value, 0, u64::from(u32::MAX))? as u32);
             }
             id::MIN_ACK_DELAY => self.min_ack_delay = Some(integer(value)?),
-            // The draft took an identifier that RFC 9000 section 18.1 reserves (31 * 9876 + 27): a peer may send it
-            // with arbitrary bytes, and these then are to be ignored.
-            id::MAX_RECEIVE_TIMESTAMPS_PER_ACK => self.max_receive_timestamps_per_ack = integer(value).ok(),
-            id::RECEIVE_TIMESTAMPS_EXPONENT => self.receive_timestamps_exponent = within(value, 0, 20)? as u8,
+            id::MAX_RECEIVE_TIMESTAMPS_PER_ACK => self.max_receive_timestamps_per_ack = integer(value).ok(), // See `check_timestamps`.
             id::ADDRESS_DISCOVERY => {
                 self.address_discovery = Some(match within(value, 0, 2)? {
                     0 => AddressDiscovery::Provide,
@@ -138,8 +141,7 @@ impl TransportParameters {
         Ok(())
     }
 
-    /// Rules that span several parameters, which may come in any order.
-    fn check_together(&self) -> Result<(), TransportParameterError> {
+    fn check_ack_delays(&self) -> Result<(), TransportParameterError> {
         // draft-ietf-quic-ack-frequency section 3: one is in microseconds, the other in milliseconds.
         let max = u64::from(self.max_ack_delay) * 1000;
         match self.min_ack_delay {
@@ -149,6 +151,20 @@ impl TransportParameters {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// draft-ietf-quic-receive-ts-02 section 6: the exponent is to be ignored where no timestamps are asked for.
+    ///
+    /// The draft took two identifiers that RFC 9000 section 18.1 reserves (31 * 9876 + 27 and the next): a peer may
+    /// send either with arbitrary bytes, to be ignored. So a value that is no integer counts as absent.
+    fn check_timestamps(&mut self, exponent: Option<u64>) -> Result<(), TransportParameterError> {
+        let (Some(_), Some(value)) = (self.max_receive_timestamps_per_ack, exponent) else { return Ok(()) };
+        if value > 20 {
+            let problem = Problem::OutOfRange { value, min: 0, max: 20 };
+            return Err(TransportParameterError { id: id::RECEIVE_TIMESTAMPS_EXPONENT, problem });
+        }
+        self.receive_timestamps_exponent = value as u8;
+        Ok(())
     }
 }
 

@@ -69,7 +69,6 @@ impl TransportParameters {
                 default.active_connection_id_limit,
             ),
             (id::MAX_DATAGRAM_FRAME_SIZE, self.max_datagram_frame_size, 0),
-            (id::RECEIVE_TIMESTAMPS_EXPONENT, self.receive_timestamps_exponent.into(), 0),
         ] {
             if value != default {
                 integer(sink, id, value)?;
@@ -112,10 +111,16 @@ impl TransportParameters {
             AddressDiscovery::Receive => 1,
             AddressDiscovery::ProvideAndReceive => 2,
         });
+        let timestamps_exponent =
+            match (self.max_receive_timestamps_per_ack, self.receive_timestamps_exponent) {
+                (None, _) | (_, 0) => None,
+                (_, exponent) => Some(u64::from(exponent)),
+            };
         for (id, value) in [
             (id::INITIAL_MAX_PATH_ID, self.initial_max_path_id.map(u64::from)),
             (id::MIN_ACK_DELAY, self.min_ack_delay),
             (id::MAX_RECEIVE_TIMESTAMPS_PER_ACK, self.max_receive_timestamps_per_ack),
+            (id::RECEIVE_TIMESTAMPS_EXPONENT, timestamps_exponent),
             (id::ADDRESS_DISCOVERY, address_discovery),
         ] {
             if let Some(value) = value {

@@ -95,7 +95,8 @@ pub struct TransportParameters {
     /// Receive timestamps that it wants per acknowledgment at most; `None` for none
     /// (draft-ietf-quic-receive-ts-02 section 6).
     pub max_receive_timestamps_per_ack: Option<u64>,
-    /// The timestamps sent to it count in 2^n microseconds; at most 20, 0 if absent.
+    /// The timestamps sent to it count in 2^n microseconds; at most 20, 0 if absent. Means nothing, and is not sent,
+    /// without `max_receive_timestamps_per_ack`.
     pub receive_timestamps_exponent: u8,
     /// What it does with address observations; `None` for nothing.
     pub address_discovery: Option<AddressDiscovery>,

@@ -76,12 +76,12 @@ fn extensions_have_their_numbers() {
     };
     let expected = [
         "200244b0",               // max_datagram_frame_size
-        "8004ac260103",           // receive_timestamps_exponent
         "6ab200",                 // grease_quic_bit
         "1d00",                   // reset_stream_at
         "3e0100",                 // initial_max_path_id: offered, no extra path yet
         "c0000000ff04de1b0243e8", // min_ack_delay
         "8004ac070120",           // max_receive_timestamps_per_ack
+        "8004ac260103",           // receive_timestamps_exponent
         "c00000009f81a1760102",   // address_discovery
         "a8a75e00020103",         // features 1 and 3
     ];
@@ -98,7 +98,6 @@ fn values_out_of_range_are_refused() {
         (id::INITIAL_MAX_STREAMS_BIDI, (1 << 60) + 1, 0, 1 << 60),
         (id::INITIAL_MAX_STREAMS_UNI, (1 << 60) + 1, 0, 1 << 60),
         (id::INITIAL_MAX_PATH_ID, 1 << 32, 0, u64::from(u32::MAX)),
-        (id::RECEIVE_TIMESTAMPS_EXPONENT, 21, 0, 20),
         (id::ADDRESS_DISCOVERY, 3, 0, 2),
         (id::MIN_ACK_DELAY, 25_001, 0, 25_000),
     ] {
@@ -172,18 +171,24 @@ fn duplicates_are_refused_and_the_unknown_ignored() {
     assert!(features.iter().eq([Feature::FrameFeedback]), "ids to come are ignored");
 }
 
-/// What is sent to be ignored must never mean something: the draft of receive timestamps took a reserved identifier.
+/// What is sent to be ignored must never mean something: the draft of receive timestamps took two reserved identifiers.
 #[test]
-fn a_reserved_identifier_that_was_taken_is_left_alone() {
-    let taken = id::MAX_RECEIVE_TIMESTAMPS_PER_ACK;
-    assert_eq!((taken % 31, taken / 31), (27, 9876));
-    assert_eq!(id::reserved(9876), id::reserved(9877));
-    for id in [id::HAWSER_FEATURES, id::MIN_ACK_DELAY, id::ADDRESS_DISCOVERY, id::RECEIVE_TIMESTAMPS_EXPONENT]
-    {
+fn reserved_identifiers_that_were_taken_are_left_alone() {
+    let taken = [id::MAX_RECEIVE_TIMESTAMPS_PER_ACK, id::RECEIVE_TIMESTAMPS_EXPONENT];
+    assert_eq!(taken, [31 * 9876 + 27, 31 * 9877 + 27]);
+    assert_eq!([9876, 9877].map(id::reserved), [id::reserved(9878); 2]);
+    for id in [id::HAWSER_FEATURES, id::MIN_ACK_DELAY, id::ADDRESS_DISCOVERY] {
         assert_ne!(id % 31, 27, "{}", id::name(id));
     }
-    // A peer that sends it as a reserved one, with any bytes, is not at fault.
-    assert_eq!(server(&parameter(taken, b"anything")), Ok(TransportParameters::default()));
+    // A peer that sends one as reserved, with any bytes, is not at fault; one that means it is held to the range.
+    for id in taken {
+        assert_eq!(server(&parameter(id, b"anything")), Ok(TransportParameters::default()));
+    }
+    let exponent = integer_parameter(taken[1], 21);
+    assert_eq!(server(&exponent), Ok(TransportParameters::default()));
+    let problem = Problem::OutOfRange { value: 21, min: 0, max: 20 };
+    let error = TransportParameterError { id: taken[1], problem };
+    assert_eq!(server(&[exponent, integer_parameter(taken[0], 1)].concat()), Err(error));
 }
 
 fn integer() -> impl Strategy<Value = u64> {
@@ -237,7 +242,7 @@ fn any_parameters() -> impl Strategy<Value = TransportParameters> {
         max_ack_delay: acks.1,
         min_ack_delay: acks.2.map(|fraction| u64::from(acks.1) * fraction),
         max_receive_timestamps_per_ack: acks.3,
-        receive_timestamps_exponent: acks.4,
+        receive_timestamps_exponent: acks.3.map_or(0, |_| acks.4),
         original_destination_connection_id: ids.0,
         initial_source_connection_id: ids.1,
         retry_source_connection_id: ids.2,
