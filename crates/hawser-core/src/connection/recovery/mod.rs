@@ -1,1 +1,376 @@
-//! Loss recovery of one path (RFC 9002).
+//! Loss recovery of one path (RFC 9002): what was sent, what arrived, how long it took, and how much may follow.
+//!
+//! A path has one [`PathRecovery`] (round-trip time, controller, pacer, bytes in flight) and one
+//! [`PacketNumberSpace`] for its application data; path 0 has the spaces of the handshake as well, which share its
+//! `PathRecovery`. Both are plain state: the connection hands a space to the recovery of its path together with the
+//! event.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `space`, `numbers` | a packet number space, numbers with gaps |
+//! | `sent`, `received` | packets in flight; packets that arrived and what to acknowledge |
+//! | `loss`, `reordering` | which packets are lost, and how patient to be |
+//! | `timers` | loss timer, probe timeout, silence |
+//! | `rtt`, `delivery`, `statistics` | estimators |
+//! | `congestion`, `pacer`, `ecn` | how much may leave, and when |
+
+mod acknowledge;
+mod congestion;
+mod delivery;
+mod ecn;
+mod loss;
+mod numbers;
+mod pacer;
+mod received;
+mod reordering;
+mod rtt;
+mod sent;
+mod space;
+mod statistics;
+mod timers;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hawser_policy::{
+    CongestionController, ControllerFactory, GroupId, LinkId, LinkUpdate, PathId, PathView, Rate, Sent,
+    Sibling, Time,
+};
+
+pub(crate) use acknowledge::{AckInfo, AckOutcome};
+pub(crate) use delivery::DeliveryState;
+pub(crate) use ecn::EcnState;
+pub(crate) use received::{Received, ReceivedPackets};
+pub(crate) use rtt::RttEstimator;
+pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
+pub(crate) use space::{PacketNumberSpace, SpaceKind};
+pub(crate) use statistics::PathTotals;
+
+use congestion::{RecoveryEpoch, controller_init};
+use delivery::DeliveryRateEstimator;
+use ecn::EcnValidator;
+use pacer::Pacer;
+use reordering::ReorderingTolerance;
+use statistics::RecentLoss;
+
+use crate::config::TransportConfig;
+use crate::tuple::Ecn;
+
+/// What a controller is told of its path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathIdentity {
+    pub(crate) path: PathId,
+    pub(crate) link: Option<LinkId>,
+    pub(crate) remote: SocketAddr,
+    pub(crate) seed: u64,
+}
+
+/// Recovery and congestion state of one path.
+#[derive(Debug)]
+pub(crate) struct PathRecovery {
+    pub(crate) rtt: RttEstimator,
+    /// Of all spaces, present 4-tuple only.
+    bytes_in_flight: u64,
+    /// Of all spaces and 4-tuples.
+    ack_eliciting_outstanding: u64,
+    /// The last acknowledgement, or when something became outstanding after nothing was.
+    last_progress: Time,
+    pto_count: u32,
+    tuple_generation: u32,
+    handshake_confirmed: bool,
+    /// Whether the peer is known to have validated our address; until then acknowledgements do not end the back-off
+    /// (RFC 9002 section 6.2.1).
+    peer_validated_us: bool,
+    max_ack_delay: Duration,
+    initial_rtt: Duration,
+    reordering: ReorderingTolerance,
+    delivery: DeliveryRateEstimator,
+    ecn: EcnValidator,
+    ecn_enabled: bool,
+    controller: Box<dyn CongestionController>,
+    /// The controller's window, not below the minimum.
+    window: u64,
+    pacer: Pacer,
+    max_datagram_size: u16,
+    /// When the sender last stopped, it was for lack of data and the window was not used up.
+    app_limited: bool,
+    epoch: RecoveryEpoch,
+    acked_since_loss: u64,
+    acked_between_losses: u64,
+    one_way_delay: Option<Duration>,
+    recent_loss: RecentLoss,
+    pub(crate) totals: PathTotals,
+}
+
+impl PathRecovery {
+    /// A path without history. `factory` is the connection's. `max_ack_delay` is the peer's (25 ms before its
+    /// parameters are known). For a path that is opened after the handshake, call
+    /// [`on_handshake_confirmed`](Self::on_handshake_confirmed) at once.
+    pub(crate) fn new(
+        now: Time,
+        identity: &PathIdentity,
+        factory: &dyn ControllerFactory,
+        config: &TransportConfig,
+        max_ack_delay: Duration,
+    ) -> Self {
+        let max_datagram_size = config.initial_mtu;
+        let controller = factory.build(&controller_init(identity, now, max_datagram_size));
+        let mut recovery = PathRecovery {
+            rtt: RttEstimator::new(config.initial_rtt),
+            bytes_in_flight: 0,
+            ack_eliciting_outstanding: 0,
+            last_progress: now,
+            pto_count: 0,
+            tuple_generation: 0,
+            handshake_confirmed: false,
+            peer_validated_us: false,
+            max_ack_delay,
+            initial_rtt: config.initial_rtt,
+            reordering: ReorderingTolerance::new(),
+            delivery: DeliveryRateEstimator::new(now),
+            ecn: EcnValidator::new(config.ecn),
+            ecn_enabled: config.ecn,
+            controller,
+            window: 0,
+            pacer: Pacer::new(now, Rate::ZERO, max_datagram_size),
+            max_datagram_size,
+            app_limited: true,
+            epoch: RecoveryEpoch::default(),
+            acked_since_loss: 0,
+            acked_between_losses: 0,
+            one_way_delay: None,
+            recent_loss: RecentLoss::default(),
+            totals: PathTotals::default(),
+        };
+        recovery.refresh_limits(now);
+        recovery
+    }
+
+    /// The peer's transport parameters are known.
+    pub(crate) fn set_max_ack_delay(&mut self, max_ack_delay: Duration) {
+        self.max_ack_delay = max_ack_delay;
+    }
+
+    /// From now on application data has probe timeouts (RFC 9002 section 6.2.1), and the peer keeps to its
+    /// `max_ack_delay` (section 5.3).
+    pub(crate) fn on_handshake_confirmed(&mut self) {
+        self.handshake_confirmed = true;
+        self.peer_validated_us = true;
+    }
+
+    /// The peer does not wait for proof of our address: we are the server, or it acknowledged a Handshake packet.
+    pub(crate) fn on_peer_validated_us(&mut self) {
+        self.peer_validated_us = true;
+    }
+
+    /// A packet left. `app_limited`: after it the sender has nothing more for this path, or holds it back for a
+    /// reason other than window and pacer. `packet.delivery` is filled in here.
+    #[inline]
+    pub(crate) fn on_packet_sent(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        mut packet: SentPacket,
+        app_limited: bool,
+    ) {
+        debug_assert!(packet.in_flight || !packet.ack_eliciting, "ack-eliciting packets are in flight");
+        let (now, bytes) = (packet.sent_at, u64::from(packet.bytes));
+        self.totals.packets_sent += 1;
+        self.totals.bytes_sent += bytes;
+        if packet.ack_eliciting {
+            if self.ack_eliciting_outstanding == 0 {
+                self.last_progress = now;
+            }
+            self.ack_eliciting_outstanding += 1;
+        }
+        if packet.tuple_generation == self.tuple_generation {
+            if packet.ecn_marked {
+                self.ecn.on_marked_sent();
+            }
+            if packet.in_flight {
+                packet.delivery = self.delivery.on_packet_sent(now, bytes, self.bytes_in_flight);
+                self.bytes_in_flight += bytes;
+                self.pacer.on_sent(now, bytes);
+                self.note_use(app_limited);
+                self.tell_sent(&packet, bytes);
+            }
+        }
+        space.on_packet_sent(packet);
+    }
+
+    /// Nothing more to send although window and pacer allow it (where that shows only after the last packet left).
+    pub(crate) fn on_app_limited(&mut self) {
+        self.note_use(true);
+    }
+
+    /// Free congestion window in bytes.
+    #[inline]
+    pub(crate) fn window_left(&self) -> u64 {
+        self.window.saturating_sub(self.bytes_in_flight)
+    }
+
+    /// Whether window and pacer let a datagram of this size out.
+    #[inline]
+    pub(crate) fn can_send(&self, now: Time, bytes: u64) -> bool {
+        self.window_left() >= bytes && self.pacer.budget(now) >= bytes
+    }
+
+    /// Bytes that the pacer lets out now; they may leave in one batch.
+    #[inline]
+    pub(crate) fn pacing_budget(&self, now: Time) -> u64 {
+        self.pacer.budget(now)
+    }
+
+    /// When the pacer releases the next batch; `None` if it does not hold back a datagram now.
+    pub(crate) fn next_release(&self, now: Time) -> Option<Time> {
+        self.pacer.next_release(now)
+    }
+
+    /// Bytes sent and neither acknowledged nor declared lost.
+    pub(crate) fn bytes_in_flight(&self) -> u64 {
+        self.bytes_in_flight
+    }
+
+    /// Congestion window in bytes, at least two datagrams.
+    pub(crate) fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Name of the controller.
+    pub(crate) fn controller_name(&self) -> &'static str {
+        self.controller.name()
+    }
+
+    /// Whether the controller wants to see the other paths.
+    pub(crate) fn wants_siblings(&self) -> bool {
+        self.controller.wants_siblings()
+    }
+
+    /// The ECN mark for the next packet.
+    #[inline]
+    pub(crate) fn ecn_mark(&self) -> Option<Ecn> {
+        self.ecn.mark()
+    }
+
+    /// Where ECN validation stands.
+    pub(crate) fn ecn_state(&self) -> EcnState {
+        self.ecn.state()
+    }
+
+    /// Which 4-tuple of the path packets take.
+    pub(crate) fn tuple_generation(&self) -> u32 {
+        self.tuple_generation
+    }
+
+    /// MTU discovery found another datagram size.
+    pub(crate) fn on_max_datagram_size(&mut self, now: Time, bytes: u16) {
+        self.max_datagram_size = bytes;
+        self.pacer.set_max_datagram_size(now, bytes);
+        self.controller.on_max_datagram_size(bytes);
+        self.refresh_limits(now);
+    }
+
+    /// The link under the path changed, or its forecast did.
+    pub(crate) fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
+        self.controller.on_link_update(update);
+        self.refresh_limits(update.now);
+    }
+
+    /// The path moved to another 4-tuple, from now on known as `generation` (RFC 9000 section 9.4): estimates start
+    /// anew, and packets of the old one no longer count. Going back to an earlier 4-tuple takes its old generation.
+    /// A change of the peer's port alone is most likely a NAT's; then the caller keeps generation and estimates.
+    pub(crate) fn on_tuple_change(&mut self, now: Time, generation: u32, space: &PacketNumberSpace) {
+        self.tuple_generation = generation;
+        self.rtt = RttEstimator::new(self.initial_rtt);
+        self.reordering = ReorderingTolerance::new();
+        self.delivery = DeliveryRateEstimator::new(now);
+        self.ecn = EcnValidator::new(self.ecn_enabled);
+        self.recent_loss = RecentLoss::default();
+        self.one_way_delay = None;
+        self.pto_count = 0;
+        self.epoch.leave();
+        // Packets that went ahead to validate the 4-tuple are on it already.
+        let here = space.sent.iter().filter(|packet| packet.tuple_generation == generation);
+        self.bytes_in_flight = here.map(|packet| u64::from(packet.bytes)).sum();
+        self.controller.on_path_reset(now);
+        self.pacer = Pacer::new(now, Rate::ZERO, self.max_datagram_size);
+        self.refresh_limits(now);
+    }
+
+    /// What a coupled controller on another path may know of this one.
+    pub(crate) fn sibling(&self, path: PathId, group: GroupId, can_send: bool) -> Sibling {
+        Sibling {
+            path,
+            group,
+            congestion_window: self.window,
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            usable: can_send && self.rtt.has_sample(),
+            max_datagram_size: self.max_datagram_size,
+            delivery_rate: self.delivery.rate(),
+            acked_since_loss: self.acked_since_loss,
+            acked_between_losses: self.acked_between_losses,
+            loss_ppm: self.recent_loss.ppm(),
+        }
+    }
+
+    /// Fills in what recovery knows of a path.
+    pub(crate) fn fill_view(&self, now: Time, view: &mut PathView) {
+        view.smoothed_rtt = self.rtt.smoothed();
+        view.min_rtt = self.rtt.min();
+        view.rtt_variance = self.rtt.variance();
+        view.latest_rtt = self.rtt.latest();
+        view.has_rtt_sample = self.rtt.has_sample();
+        view.one_way_delay = self.one_way_delay;
+        view.probe_timeout = self.probe_timeout();
+        view.congestion_window = self.window;
+        view.bytes_in_flight = self.bytes_in_flight;
+        view.in_slow_start = self.controller.in_slow_start();
+        view.pacing_rate = self.pacer.rate();
+        view.pacing_budget = self.pacer.budget(now);
+        view.next_release = self.pacer.next_release(now);
+        view.delivery_rate = self.delivery.rate();
+        view.loss_ppm = self.recent_loss.ppm();
+        view.max_datagram_size = self.max_datagram_size;
+        view.bytes_sent = self.totals.bytes_sent;
+        view.bytes_acked = self.totals.bytes_acked;
+        view.bytes_lost = self.totals.bytes_lost;
+    }
+
+    /// Congestion window in datagrams.
+    fn window_packets(&self) -> u64 {
+        self.window / u64::from(self.max_datagram_size).max(1)
+    }
+
+    /// Notes why the sender stopped. RFC 9002 section 7.8: a window that is not used must not grow; but in slow start
+    /// half of it is used enough, or a sender that just keeps up with its window would never see it double.
+    #[inline]
+    fn note_use(&mut self, app_limited: bool) {
+        let full = self.bytes_in_flight + u64::from(self.max_datagram_size) > self.window;
+        self.app_limited = app_limited
+            && !full
+            && !(self.controller.in_slow_start() && self.bytes_in_flight * 2 > self.window);
+        if self.app_limited {
+            self.delivery.on_app_limited(self.bytes_in_flight);
+        }
+    }
+
+    #[inline]
+    fn tell_sent(&mut self, packet: &SentPacket, bytes: u64) {
+        self.controller.on_sent(&Sent {
+            now: packet.sent_at,
+            packet_number: packet.packet_number,
+            bytes,
+            bytes_in_flight: self.bytes_in_flight,
+            app_limited: self.app_limited,
+        });
+        if self.bytes_in_flight == bytes {
+            // The first packet after a pause: controllers may restart from a lower rate.
+            self.refresh_limits(packet.sent_at);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What an ACK frame sets off.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use hawser_policy::{Siblings, Time};
+use hawser_wire::frame::EcnCounts;
+
+use super::PathRecovery;
+use super::congestion::AckTally;
+use super::delivery::SampleBuilder;
+use super::ecn::EcnReport;
+use super::sent::SentPacket;
+use super::space::{LostRecord, PacketNumberSpace, SpaceKind};
+use crate::error::TransportError;
+
+/// An ACK or PATH_ACK frame.
+#[derive(Clone, Debug)]
+pub(crate) struct AckInfo<R> {
+    /// Largest Acknowledged.
+    pub(crate) largest: u64,
+    /// ACK Delay, with the peer's exponent applied.
+    pub(crate) delay: Duration,
+    /// Acknowledged packet numbers, from the largest down.
+    pub(crate) ranges: R,
+    /// ECN counts, if the frame has them.
+    pub(crate) ecn: Option<EcnCounts>,
+    /// One-way delay of the largest packet, when the peer reports receive times; its offset is unknown but constant.
+    pub(crate) one_way_delay: Option<Duration>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AckOutcome {
+    /// It told something new.
+    pub(crate) newly_acked: bool,
+    /// It gave a round-trip sample.
+    pub(crate) rtt_updated: bool,
+    /// Packets that were taken for lost and are not.
+    pub(crate) spurious_losses: u64,
+    /// Packets newly reported with a congestion mark.
+    pub(crate) congestion_marks: u64,
+    /// The path turned out not to carry ECN marks, or the peer to report them wrongly.
+    pub(crate) ecn_failed: bool,
+}
+
+/// What the walk over the ranges found.
+#[derive(Debug, Default)]
+struct Walk {
+    tally: AckTally,
+    sample: SampleBuilder,
+    /// The newest packet acknowledged, ack-eliciting or not, and the 4-tuple it took.
+    newest: Option<(u64, Time, u32)>,
+    packets: u64,
+    ack_eliciting: bool,
+    ecn_marked: u64,
+    spurious: u64,
+}
+
+impl PathRecovery {
+    /// Processes an ACK frame: appends newly acknowledged packets to `acked` and those it shows to be lost to `lost`,
+    /// and tells the controller. Fails with PROTOCOL_VIOLATION when it acknowledges what was never sent.
+    pub(crate) fn on_ack<R: Iterator<Item = RangeInclusive<u64>>>(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        ack: AckInfo<R>,
+        now: Time,
+        siblings: &Siblings<'_>,
+        acked: &mut Vec<SentPacket>,
+        lost: &mut Vec<SentPacket>,
+    ) -> Result<AckOutcome, TransportError> {
+        let mut walk = Walk::default();
+        for range in ack.ranges {
+            space.check_acknowledged(&range)?;
+            space.sent.take_range(&range, |packet| {
+                self.on_packet_acked(&packet, now, &mut walk);
+                acked.push(packet);
+            });
+            if !space.lost_records.is_empty() {
+                self.forgive(space, &range, now, &mut walk);
+            }
+        }
+        let newly_acked = walk.packets > 0 || walk.spurious > 0;
+        let mut outcome = AckOutcome { newly_acked, spurious_losses: walk.spurious, ..AckOutcome::default() };
+        let raised = space.largest_acked.is_none_or(|largest| ack.largest > largest);
+        if raised {
+            space.check_acknowledged(&(ack.largest..=ack.largest))?;
+            space.largest_acked = Some(ack.largest);
+        }
+        if !newly_acked {
+            return Ok(outcome);
+        }
+        self.note_progress(space.kind, now);
+        outcome.rtt_updated = self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now);
+        if ack.one_way_delay.is_some() {
+            self.one_way_delay = ack.one_way_delay;
+            walk.tally.one_way_delay = ack.one_way_delay;
+        }
+        if raised {
+            self.process_ecn(space, &mut walk, ack.ecn, now, siblings, &mut outcome);
+        }
+        self.detect_lost(space, now, siblings, lost);
+        let (delivery, round_began) = self.delivery.finish(walk.sample, self.rtt.min());
+        walk.tally.delivery = delivery;
+        if round_began {
+            self.reordering.on_round(self.delivery.round());
+            self.recent_loss.age(self.delivery.round());
+        }
+        self.signal_ack(&walk.tally, now, siblings);
+        Ok(outcome)
+    }
+
+    #[inline]
+    fn on_packet_acked(&mut self, packet: &SentPacket, now: Time, walk: &mut Walk) {
+        self.release(packet);
+        walk.packets += 1;
+        walk.ack_eliciting |= packet.ack_eliciting;
+        if walk.newest.is_none_or(|(number, ..)| packet.packet_number > number) {
+            walk.newest = Some((packet.packet_number, packet.sent_at, packet.tuple_generation));
+        }
+        if !packet.in_flight {
+            return;
+        }
+        let bytes = u64::from(packet.bytes);
+        self.totals.packets_acked += 1;
+        self.totals.bytes_acked += bytes;
+        if packet.tuple_generation != self.tuple_generation {
+            return;
+        }
+        walk.ecn_marked += u64::from(packet.ecn_marked);
+        self.recent_loss.on_acked(bytes);
+        self.delivery.on_packet_acked(&mut walk.sample, packet, now);
+        let tally = &mut walk.tally;
+        tally.bytes += bytes;
+        tally.packets += 1;
+        if self.epoch.covers(packet.sent_at) {
+            tally.bytes_in_recovery += bytes;
+        }
+        if tally.largest.is_none_or(|(number, _)| packet.packet_number > number) {
+            tally.largest = Some((packet.packet_number, packet.sent_at));
+        }
+    }
+
+    /// Packets that were declared lost are in `range`: they were only late.
+    fn forgive(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        range: &RangeInclusive<u64>,
+        now: Time,
+        walk: &mut Walk,
+    ) {
+        let largest_before = space.largest_acked.unwrap_or(0);
+        space.take_lost_records(range, |record: LostRecord| {
+            walk.spurious += 1;
+            self.totals.packets_spurious += 1;
+            if record.epoch.is_none() {
+                return;
+            }
+            self.recent_loss.on_spurious(u64::from(record.bytes));
+            self.reordering.on_spurious_loss(
+                largest_before.saturating_sub(record.packet_number),
+                now.since(record.sent_at),
+                self.rtt.smoothed().max(self.rtt.latest()),
+                self.window_packets(),
+                self.delivery.round(),
+            );
+            self.note_spurious(&record, now);
+        });
+    }
+
+    fn note_progress(&mut self, kind: SpaceKind, now: Time) {
+        self.last_progress = now;
+        // Who reads our Handshake and 1-RTT packets has our address validated.
+        self.peer_validated_us |= kind != SpaceKind::Initial;
+        // RFC 9002 section 6.2.1: a client that may be blocked by the server's amplification limit keeps backing off.
+        if self.peer_validated_us {
+            self.pto_count = 0;
+        }
+    }
+
+    /// RFC 9002 section 5.1: a sample needs the largest packet newly acknowledged, and something ack-eliciting with it.
+    fn sample_rtt(
+        &mut self,
+        walk: &mut Walk,
+        largest: u64,
+        delay: Duration,
+        kind: SpaceKind,
+        now: Time,
+    ) -> bool {
+        let Some((number, sent_at, generation)) = walk.newest else { return false };
+        if number != largest || !walk.ack_eliciting || generation != self.tuple_generation {
+            return false;
+        }
+        // Section 5.3.
+        let delay = match kind {
+            SpaceKind::Initial => Duration::ZERO,
+            _ if self.handshake_confirmed => delay.min(self.max_ack_delay),
+            _ => delay,
+        };
+        walk.tally.latest_rtt = Some(self.rtt.on_sample(now, now.since(sent_at), delay));
+        true
+    }
+
+    fn process_ecn(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        walk: &mut Walk,
+        counts: Option<EcnCounts>,
+        now: Time,
+        siblings: &Siblings<'_>,
+        outcome: &mut AckOutcome,
+    ) {
+        let verdict = self.ecn.on_report(&EcnReport {
+            newly_marked: walk.ecn_marked,
+            counts,
+            previous: space.ecn_reported,
+            marked_total: space.ecn_marked,
+        });
+        if let Some(counts) = counts {
+            space.ecn_reported = counts;
+        }
+        outcome.ecn_failed = verdict.failed;
+        outcome.congestion_marks = verdict.congestion_marks;
+        walk.tally.congestion_marks = verdict.congestion_marks;
+        self.totals.congestion_marks += verdict.congestion_marks;
+        if let (1.., Some(largest)) = (verdict.congestion_marks, walk.tally.largest) {
+            self.signal_mark(largest, now, siblings);
+        }
+    }
+}

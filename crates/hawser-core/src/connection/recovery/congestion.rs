@@ -1,0 +1,261 @@
+//! Congestion glue: turns acknowledgements, losses and marks into the controller's events, and keeps the recovery
+//! epoch, which belongs to the path and outlives a change of controller (specs/sscc section 3.8).
+
+use std::time::Duration;
+
+use hawser_policy::{
+    Ack, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Rate, Siblings, Snapshot, Time,
+};
+
+use super::delivery::DeliveryState;
+use super::space::LostRecord;
+use super::{PathIdentity, PathRecovery};
+
+#[cfg(test)]
+mod tests;
+
+/// Datagrams that the window holds at least, whatever the controller says (RFC 9002 section 7.2).
+const MIN_WINDOW_DATAGRAMS: u64 = 2;
+
+/// The present recovery epoch: losses that count as one congestion event.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RecoveryEpoch {
+    /// Counted from 1; 0 before the first.
+    pub(super) number: u64,
+    /// Packets sent up to here belong to the epoch (congestion_recovery_start_time of RFC 9002 appendix B).
+    pub(super) started_at: Option<Time>,
+    /// Lost packets in it, and how many of them were acknowledged later.
+    lost: u64,
+    spurious: u64,
+    /// It has a reason that cannot turn out wrong: a mark, or persistent congestion.
+    certain: bool,
+}
+
+impl RecoveryEpoch {
+    /// Whether the loss of a packet sent then belongs to this epoch.
+    #[inline]
+    pub(super) fn covers(&self, sent_at: Time) -> bool {
+        self.started_at.is_some_and(|start| sent_at <= start)
+    }
+
+    /// Ends it: the next loss opens another, and no late acknowledgement reopens this one.
+    pub(super) fn leave(&mut self) {
+        self.started_at = None;
+        self.certain = true;
+    }
+
+    /// Begins the next epoch.
+    fn open(&mut self, now: Time) {
+        *self = RecoveryEpoch {
+            number: self.number + 1,
+            started_at: Some(now),
+            lost: 0,
+            spurious: 0,
+            certain: false,
+        };
+    }
+}
+
+/// Losses of one detection that count as congestion.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossTally {
+    pub(super) bytes: u64,
+    pub(super) packets: u64,
+    /// Of these, packets that belong to the epoch before.
+    pub(super) packets_in_epoch: u64,
+    /// Number and send time of the newest.
+    pub(super) largest: Option<(u64, Time)>,
+    /// What the newest noted when it left.
+    pub(super) largest_state: DeliveryState,
+    pub(super) persistent: bool,
+}
+
+/// What an ACK frame newly acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AckTally {
+    pub(super) bytes: u64,
+    pub(super) bytes_in_recovery: u64,
+    pub(super) packets: u64,
+    pub(super) largest: Option<(u64, Time)>,
+    pub(super) latest_rtt: Option<Duration>,
+    pub(super) one_way_delay: Option<Duration>,
+    pub(super) delivery: Option<DeliverySample>,
+    pub(super) congestion_marks: u64,
+}
+
+impl PathRecovery {
+    /// Tells the controller of acknowledged packets.
+    pub(super) fn signal_ack(&mut self, tally: &AckTally, now: Time, siblings: &Siblings<'_>) {
+        let Some((largest_acked, largest_sent_at)) = tally.largest else { return };
+        self.acked_since_loss += tally.bytes;
+        let ack = Ack {
+            now,
+            bytes: tally.bytes,
+            bytes_in_recovery: tally.bytes_in_recovery,
+            packets: tally.packets,
+            largest_acked,
+            largest_sent_at,
+            bytes_in_flight: self.bytes_in_flight,
+            latest_rtt: tally.latest_rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            one_way_delay: tally.one_way_delay,
+            app_limited: self.app_limited,
+            delivered: self.delivery.delivered(),
+            delivery: tally.delivery,
+            ecn_ce: tally.congestion_marks,
+        };
+        self.controller.on_ack(&ack, siblings);
+        self.refresh_limits(now);
+    }
+
+    /// Tells the controller of lost packets.
+    pub(super) fn signal_loss(&mut self, tally: &LossTally, now: Time, siblings: &Siblings<'_>) {
+        let Some((largest_lost, largest_sent_at)) = tally.largest else { return };
+        // RFC 9002 section 7.3.2: one reduction for all that was sent before the last one.
+        let new_epoch = tally.packets > tally.packets_in_epoch;
+        if new_epoch {
+            self.open_epoch(now);
+            self.epoch.lost = tally.packets - tally.packets_in_epoch;
+        } else {
+            self.epoch.lost += tally.packets;
+        }
+        let cause = if tally.persistent { LossCause::Persistent } else { LossCause::Loss };
+        if tally.persistent {
+            self.totals.persistent_congestion += 1;
+            self.epoch.certain = true;
+            self.rtt.restart_minimum(now);
+        }
+        let loss = Loss {
+            now,
+            cause,
+            bytes: tally.bytes,
+            packets: tally.packets,
+            largest_sent_at,
+            largest_lost,
+            bytes_in_flight: self.bytes_in_flight,
+            inflight_at_send: tally.largest_state.inflight,
+            lost_since_sent: self.delivery.lost().saturating_sub(tally.largest_state.lost),
+            new_epoch,
+        };
+        self.controller.on_loss(&loss, siblings);
+        if tally.persistent {
+            // RFC 9002 appendix B.8: the collapsed window may grow with the next acknowledgement.
+            self.epoch.started_at = None;
+        }
+        self.refresh_limits(now);
+    }
+
+    /// Tells the controller that packets came with a congestion mark; `largest` is the newest acknowledged.
+    pub(super) fn signal_mark(&mut self, largest: (u64, Time), now: Time, siblings: &Siblings<'_>) {
+        let (largest_lost, largest_sent_at) = largest;
+        let new_epoch = !self.epoch.covers(largest_sent_at);
+        if new_epoch {
+            self.open_epoch(now);
+        }
+        self.epoch.certain = true;
+        let loss = Loss {
+            now,
+            cause: LossCause::EcnMark,
+            bytes: 0,
+            packets: 0,
+            largest_sent_at,
+            largest_lost,
+            bytes_in_flight: self.bytes_in_flight,
+            inflight_at_send: 0,
+            lost_since_sent: 0,
+            new_epoch,
+        };
+        self.controller.on_loss(&loss, siblings);
+        self.refresh_limits(now);
+    }
+
+    /// A lost packet was acknowledged. When all of the epoch's were, there was no congestion: the controller may undo.
+    pub(super) fn note_spurious(&mut self, record: &LostRecord, now: Time) {
+        if record.epoch != Some(self.epoch.number) {
+            return;
+        }
+        self.epoch.spurious += 1;
+        if self.epoch.spurious == self.epoch.lost && !self.epoch.certain {
+            self.epoch.started_at = None;
+            self.controller.on_spurious_loss(now);
+            self.refresh_limits(now);
+        }
+    }
+
+    fn open_epoch(&mut self, now: Time) {
+        self.epoch.open(now);
+        self.totals.congestion_events += 1;
+        self.acked_between_losses = self.acked_since_loss;
+        self.acked_since_loss = 0;
+    }
+
+    /// Takes over the controller's window and rate. They are cached because every packet asks for them.
+    pub(super) fn refresh_limits(&mut self, now: Time) {
+        let least = MIN_WINDOW_DATAGRAMS * u64::from(self.max_datagram_size);
+        self.window = self.controller.window().max(least);
+        let rate = self.controller.pacing_rate().unwrap_or_else(|| {
+            // RFC 9002 section 7.7: a little faster than the window per round trip, so that pacing does not become
+            // the limit; in slow start fast enough for the window to double.
+            let (numerator, denominator) = if self.controller.in_slow_start() { (2, 1) } else { (5, 4) };
+            let rtt = self.rtt.smoothed().max(Duration::from_micros(1));
+            Rate::from_bytes_over(self.window, rtt).scaled(numerator, denominator)
+        });
+        self.pacer.set_rate(now, rate, self.rtt.has_sample());
+    }
+
+    /// What a successor of the present controller takes over.
+    pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
+        let mut snapshot = Snapshot {
+            now,
+            congestion_window: self.window,
+            slow_start_threshold: self.controller.slow_start_threshold(),
+            pacing_rate: Some(self.pacer.rate()),
+            smoothed_rtt: self.rtt.smoothed(),
+            rtt_variance: self.rtt.variance(),
+            min_rtt: self.rtt.min(),
+            min_rtt_at: self.rtt.min_at(),
+            max_delivery_rate: self.delivery.max_rate(),
+            bytes_in_flight: self.bytes_in_flight,
+            pipe_full: !self.controller.in_slow_start(),
+            window_before_loss: None,
+        };
+        self.controller.fill_snapshot(&mut snapshot);
+        snapshot
+    }
+
+    /// Replaces the controller between two acknowledgements. The recovery epoch stays: a loss of a packet sent before
+    /// its start brings no second reduction.
+    pub(crate) fn swap_controller(
+        &mut self,
+        factory: &dyn ControllerFactory,
+        identity: &PathIdentity,
+        now: Time,
+    ) {
+        let mut init = controller_init(identity, now, self.max_datagram_size);
+        init.snapshot = Some(self.snapshot(now));
+        self.controller = factory.build(&init);
+        // What the predecessor cut, the successor cannot undo.
+        self.epoch.certain = true;
+        self.refresh_limits(now);
+    }
+}
+
+pub(super) fn controller_init(identity: &PathIdentity, now: Time, max_datagram_size: u16) -> ControllerInit {
+    ControllerInit {
+        path: identity.path,
+        now,
+        max_datagram_size,
+        initial_window: initial_window(max_datagram_size),
+        link: identity.link,
+        remote: identity.remote,
+        seed: identity.seed,
+        snapshot: None,
+    }
+}
+
+/// RFC 9002 section 7.2: ten datagrams, at most 14,720 bytes or two datagrams.
+fn initial_window(max_datagram_size: u16) -> u64 {
+    let datagram = u64::from(max_datagram_size);
+    (10 * datagram).min((2 * datagram).max(14_720))
+}

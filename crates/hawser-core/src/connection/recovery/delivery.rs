@@ -1,0 +1,197 @@
+//! Delivery rate (draft-ietf-ccwg-bbr section 4.1): how fast the path carried what was just acknowledged.
+//!
+//! A sample is the volume delivered between two acknowledgements over the longer of the time it took to send it and
+//! the time it took to be acknowledged. The longer of both keeps compressed ACKs and bursts from pretending a rate.
+//! Rounds, counted here as well, are the packet-timed round trips that filters elsewhere use as their clock.
+
+use std::time::Duration;
+
+use hawser_policy::{DeliverySample, Rate, Time};
+
+use super::sent::SentPacket;
+
+#[cfg(test)]
+mod tests;
+
+/// Rounds over which the largest rate is remembered.
+const MAX_FILTER_ROUNDS: usize = 10;
+
+/// What a packet notes when it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeliveryState {
+    /// Bytes delivered on the path by then.
+    pub(crate) delivered: u64,
+    /// When the last of them was acknowledged.
+    pub(crate) delivered_at: Time,
+    /// When the first packet of the flight it belongs to left.
+    pub(crate) first_sent_at: Time,
+    /// Bytes in flight, itself included.
+    pub(crate) inflight: u64,
+    /// Bytes lost on the path by then.
+    pub(crate) lost: u64,
+    /// Whether the application had too little to send.
+    pub(crate) app_limited: bool,
+}
+
+/// The sample of one ACK frame while its packets are being gone through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SampleBuilder {
+    newest: Option<(DeliveryState, Time, u64)>,
+}
+
+/// Delivery-rate estimation of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct DeliveryRateEstimator {
+    delivered: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    lost: u64,
+    /// Samples are application-limited until this many bytes are delivered; 0 when they are not.
+    app_limited_until: u64,
+    round: u64,
+    round_ends_at: u64,
+    smoothed: Option<Rate>,
+    /// Largest sample of each of the last rounds, by round modulo length.
+    round_max: [Rate; MAX_FILTER_ROUNDS],
+}
+
+impl DeliveryRateEstimator {
+    /// Nothing delivered.
+    pub(crate) fn new(now: Time) -> Self {
+        DeliveryRateEstimator {
+            delivered: 0,
+            delivered_at: now,
+            first_sent_at: now,
+            lost: 0,
+            app_limited_until: 0,
+            round: 0,
+            round_ends_at: 0,
+            smoothed: None,
+            round_max: [Rate::ZERO; MAX_FILTER_ROUNDS],
+        }
+    }
+
+    /// A packet leaves. `in_flight_before` excludes it.
+    #[inline]
+    pub(crate) fn on_packet_sent(&mut self, now: Time, bytes: u64, in_flight_before: u64) -> DeliveryState {
+        if in_flight_before == 0 {
+            // A new flight: the silence before it is not the path's doing.
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
+        DeliveryState {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            inflight: in_flight_before + bytes,
+            lost: self.lost,
+            app_limited: self.app_limited_until != 0,
+        }
+    }
+
+    /// The sender stopped although window and pacer would have let it go on.
+    #[inline]
+    pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// A packet in flight was acknowledged.
+    #[inline]
+    pub(crate) fn on_packet_acked(&mut self, sample: &mut SampleBuilder, packet: &SentPacket, now: Time) {
+        self.delivered += u64::from(packet.bytes);
+        self.delivered_at = now;
+        // Packets that left before the path moved to their 4-tuple noted nothing.
+        if packet.delivery.inflight == 0 {
+            return;
+        }
+        let newer = sample
+            .newest
+            .is_none_or(|(_, sent_at, number)| (packet.sent_at, packet.packet_number) > (sent_at, number));
+        if newer {
+            sample.newest = Some((packet.delivery, packet.sent_at, packet.packet_number));
+        }
+    }
+
+    /// A packet in flight was lost.
+    pub(crate) fn on_packet_lost(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// All packets of the ACK frame were gone through. Returns the sample, if it has one, and whether a round began.
+    pub(crate) fn finish(
+        &mut self,
+        sample: SampleBuilder,
+        min_rtt: Duration,
+    ) -> (Option<DeliverySample>, bool) {
+        let Some((state, sent_at, _)) = sample.newest else { return (None, false) };
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let round_began = state.delivered >= self.round_ends_at;
+        if round_began {
+            self.round += 1;
+            self.round_ends_at = self.delivered;
+            self.round_max[self.slot()] = Rate::ZERO;
+        }
+        self.first_sent_at = self.first_sent_at.max(sent_at);
+        let send_elapsed = sent_at.since(state.first_sent_at);
+        let ack_elapsed = self.delivered_at.since(state.delivered_at);
+        let interval = send_elapsed.max(ack_elapsed);
+        // Shorter than the path can be: the sample would overestimate.
+        if interval < min_rtt || interval.is_zero() {
+            return (None, round_began);
+        }
+        let rate = Rate::from_bytes_over(self.delivered - state.delivered, interval);
+        self.note_rate(rate, state.app_limited);
+        let sample = DeliverySample {
+            rate,
+            prior_delivered: state.delivered,
+            inflight_at_send: state.inflight,
+            lost: self.lost.saturating_sub(state.lost),
+            app_limited: state.app_limited,
+        };
+        (Some(sample), round_began)
+    }
+
+    /// Bytes delivered so far.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes lost so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Packet-timed round trips so far.
+    pub(crate) fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Recent rate, smoothed over about eight samples. A sample taken while the application had little to send
+    /// counts only when it is larger.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        self.smoothed
+    }
+
+    /// Largest rate of the last ten rounds.
+    pub(crate) fn max_rate(&self) -> Option<Rate> {
+        self.smoothed.and(self.round_max.iter().copied().max())
+    }
+
+    fn note_rate(&mut self, rate: Rate, app_limited: bool) {
+        let slot = self.slot();
+        self.round_max[slot] = self.round_max[slot].max(rate);
+        self.smoothed = Some(match self.smoothed {
+            None => rate,
+            Some(smoothed) if app_limited && rate < smoothed => smoothed,
+            Some(smoothed) => {
+                let (old, new) = (smoothed.bits_per_second(), rate.bits_per_second());
+                Rate::from_bits_per_second(old - old / 8 + new / 8)
+            }
+        });
+    }
+
+    fn slot(&self) -> usize {
+        (self.round % MAX_FILTER_ROUNDS as u64) as usize
+    }
+}

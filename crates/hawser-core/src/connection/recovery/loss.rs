@@ -1,0 +1,173 @@
+//! Loss detection (RFC 9002 section 6.1) and persistent congestion (section 7.6).
+
+use hawser_policy::{Siblings, Time};
+
+use super::PathRecovery;
+use super::congestion::LossTally;
+use super::rtt::GRANULARITY;
+use super::sent::{PacketKind, SentPacket};
+use super::space::{LossRun, LostRecord, PacketNumberSpace, SpaceKind};
+
+#[cfg(test)]
+mod tests;
+
+/// kPersistentCongestionThreshold (RFC 9002 section 7.6.1), in probe timeouts.
+const PERSISTENT_CONGESTION_THRESHOLD: u32 = 3;
+/// How long a late acknowledgement is recognised, in round trips after the packet was declared lost.
+const LATE_ACK_ROUND_TRIPS: u32 = 2;
+
+impl PathRecovery {
+    /// Declares packets lost that later ones have overtaken by too many numbers or too long, appends them to `lost`,
+    /// and tells the controller. Call when [`loss_timer`](PathRecovery::loss_timer) expires; acknowledgements do it
+    /// themselves.
+    pub(crate) fn detect_lost(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        now: Time,
+        siblings: &Siblings<'_>,
+        lost: &mut Vec<SentPacket>,
+    ) {
+        space.loss_time = None;
+        let Some(largest_acked) = space.largest_acked else { return };
+        let rtt = self.rtt.smoothed().max(self.rtt.latest());
+        let patience = self.reordering.time_threshold(rtt).max(GRANULARITY);
+        let packet_threshold = self.reordering.packet_threshold(self.window_packets());
+        let mut tally = LossTally::default();
+        // Send times rise with packet numbers, so the first packet that is not lost ends the search.
+        while let Some(oldest) = space.sent.oldest() {
+            if oldest.packet_number > largest_acked {
+                break;
+            }
+            let due = oldest.sent_at + patience;
+            if due > now && largest_acked - oldest.packet_number < packet_threshold {
+                space.loss_time = Some(due);
+                break;
+            }
+            let Some(packet) = space.sent.pop_oldest() else { break };
+            self.on_packet_lost(space, &packet, now, &mut tally);
+            lost.push(packet);
+        }
+        if !space.lost_records.is_empty() {
+            space.forget_lost_before(now - rtt * LATE_ACK_ROUND_TRIPS);
+        }
+        self.signal_loss(&tally, now, siblings);
+    }
+
+    /// Gives up on everything outstanding without a congestion signal: the path is abandoned, 0-RTT was rejected, or
+    /// a Retry came.
+    pub(crate) fn drain(&mut self, space: &mut PacketNumberSpace, lost: &mut Vec<SentPacket>) {
+        space.sent.drain(|packet| {
+            self.release(&packet);
+            self.totals.packets_discarded += 1;
+            lost.push(packet);
+        });
+        self.forget_timers(space);
+    }
+
+    /// The keys of `space` are gone (RFC 9002 section 6.4): its packets are neither acknowledged nor lost.
+    pub(crate) fn discard_space(&mut self, space: &mut PacketNumberSpace) {
+        space.sent.drain(|packet| {
+            self.release(&packet);
+            self.totals.packets_discarded += 1;
+        });
+        self.forget_timers(space);
+        self.pto_count = 0;
+    }
+
+    /// The path fell silent: hands each packet that the peer owes an acknowledgement for to `visit`, once, so that its
+    /// frames are queued for other paths. The packets stay in flight. If they are acknowledged late after all, copies
+    /// still queued can be cancelled; if they are lost, [`SentPacket::resent`] tells that nothing is left to do.
+    pub(crate) fn resend_elsewhere(&self, space: &mut PacketNumberSpace, mut visit: impl FnMut(&SentPacket)) {
+        space.sent.for_each_mut(|packet| {
+            if packet.ack_eliciting && !packet.resent {
+                packet.resent = true;
+                visit(packet);
+            }
+        });
+    }
+
+    fn forget_timers(&mut self, space: &mut PacketNumberSpace) {
+        space.loss_time = None;
+        space.last_ack_eliciting_sent = None;
+        space.loss_run = None;
+        space.lost_records.clear();
+    }
+
+    /// Takes a packet out of the counts of what is outstanding.
+    #[inline]
+    pub(super) fn release(&mut self, packet: &SentPacket) {
+        if packet.in_flight && packet.tuple_generation == self.tuple_generation {
+            self.bytes_in_flight -= u64::from(packet.bytes);
+        }
+        self.ack_eliciting_outstanding -= u64::from(packet.ack_eliciting);
+    }
+
+    fn on_packet_lost(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        packet: &SentPacket,
+        now: Time,
+        tally: &mut LossTally,
+    ) {
+        self.release(packet);
+        let bytes = u64::from(packet.bytes);
+        self.totals.packets_lost += 1;
+        self.totals.bytes_lost += bytes;
+        let current = packet.tuple_generation == self.tuple_generation;
+        if current {
+            self.delivery.on_packet_lost(bytes);
+            if packet.ecn_marked {
+                self.ecn.on_marked_lost();
+            }
+        }
+        let congestion = current && packet.kind == PacketKind::Normal;
+        let mut epoch = None;
+        if congestion {
+            self.recent_loss.on_lost(bytes);
+            let covered = self.epoch.covers(packet.sent_at);
+            epoch = Some(self.epoch.number + u64::from(!covered));
+            tally.bytes += bytes;
+            tally.packets += 1;
+            tally.packets_in_epoch += u64::from(covered);
+            tally.largest = Some((packet.packet_number, packet.sent_at));
+            tally.largest_state = packet.delivery;
+        }
+        space.record_lost(LostRecord {
+            packet_number: packet.packet_number,
+            sent_at: packet.sent_at,
+            lost_at: now,
+            epoch,
+            bytes: packet.bytes,
+        });
+        if current {
+            tally.persistent |= self.extends_to_persistent_congestion(space, packet);
+        } else {
+            space.loss_run = None;
+        }
+    }
+
+    /// Adds a lost packet to the run of losses. True when the run lasts long enough (RFC 9002 section 7.6.2: between
+    /// two ack-eliciting packets, sent after the first round-trip sample, none acknowledged in between).
+    fn extends_to_persistent_congestion(&self, space: &mut PacketNumberSpace, packet: &SentPacket) -> bool {
+        // The handshake has a space for each key; a run within one of them says nothing about the others.
+        if space.kind != SpaceKind::Application {
+            return false;
+        }
+        let Some(first_sample_at) = self.rtt.first_sample_at() else { return false };
+        let run = space.loss_run.filter(|run| space.is_next_sent(run.last, packet.packet_number));
+        space.loss_run = match run {
+            Some(run) => Some(LossRun { last: packet.packet_number, ..run }),
+            None if packet.ack_eliciting && packet.sent_at > first_sample_at => {
+                Some(LossRun { from: packet.sent_at, last: packet.packet_number })
+            }
+            None => None,
+        };
+        let Some(run) = space.loss_run else { return false };
+        let duration = (self.rtt.round_trip_bound() + self.max_ack_delay) * PERSISTENT_CONGESTION_THRESHOLD;
+        if packet.ack_eliciting && packet.sent_at.since(run.from) > duration {
+            space.loss_run = None;
+            return true;
+        }
+        false
+    }
+}

@@ -1,0 +1,233 @@
+//! Packets that arrived, and when to acknowledge them.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use hawser_policy::{AckDecision, Time};
+use hawser_wire::frame::EcnCounts;
+
+use super::ecn;
+use crate::tuple::Ecn;
+
+#[cfg(test)]
+mod tests;
+
+/// Ranges of received packet numbers that are kept. When more are needed the lowest is forgotten, and with it the
+/// right to accept anything below: such packets count as duplicates (RFC 9000 section 12.3).
+pub(crate) const MAX_RANGES: usize = 64;
+/// Ranges reported in one ACK frame, newest first. Each range is reported in many ACKs in a row; more would mostly
+/// repeat what the peer knows (RFC 9000 section 13.2.3).
+pub(crate) const MAX_REPORTED_RANGES: usize = 32;
+
+/// What is to be said about a packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// It came before, or so late that this cannot be ruled out: drop it.
+    pub(crate) duplicate: bool,
+    /// It leaves or fills a gap; the peer should learn of it at once (RFC 9000 section 13.2.1).
+    pub(crate) out_of_order: bool,
+}
+
+/// Packets that arrived out of order and that the peer may not know we have.
+#[derive(Clone, Copy, Debug)]
+struct Stragglers {
+    lowest: u64,
+    /// Largest number received when the last of them came.
+    largest_then: u64,
+}
+
+/// Received packet numbers of one space.
+#[derive(Debug, Default)]
+pub(crate) struct ReceivedPackets {
+    /// Closed ranges, ascending, neither overlapping nor adjacent.
+    ranges: Vec<(u64, u64)>,
+    /// Numbers below count as received.
+    floor: u64,
+    /// Ranges that end below are known to the peer.
+    report_from: u64,
+    stragglers: Option<Stragglers>,
+    later_stragglers: Option<Stragglers>,
+    largest_at: Time,
+    largest_eliciting: Option<u64>,
+    unacknowledged: u64,
+    /// Something arrived since the last ACK frame, ack-eliciting or not.
+    news: bool,
+    deadline: Option<Time>,
+    ecn: EcnCounts,
+}
+
+impl ReceivedPackets {
+    /// Whether a packet with this number was received, or must be taken for received.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        if number < self.floor {
+            return true;
+        }
+        let after = self.ranges.partition_point(|&(start, _)| start <= number);
+        after > 0 && self.ranges.get(after - 1).is_some_and(|&(_, end)| number <= end)
+    }
+
+    /// A packet was authenticated.
+    #[inline]
+    pub(crate) fn on_received(
+        &mut self,
+        number: u64,
+        now: Time,
+        ack_eliciting: bool,
+        ecn: Option<Ecn>,
+    ) -> Received {
+        let in_order = match self.ranges.last_mut() {
+            Some((_, end)) if *end + 1 == number => {
+                *end = number;
+                true
+            }
+            _ => false,
+        };
+        if !in_order && !self.insert(number) {
+            return Received { duplicate: true, out_of_order: false };
+        }
+        match self.largest() {
+            Some(largest) if number < largest => self.note_straggler(number, largest),
+            _ => self.largest_at = now,
+        }
+        self.news = true;
+        ecn::count(&mut self.ecn, ecn);
+        let out_of_order = ack_eliciting && self.note_eliciting(number);
+        Received { duplicate: false, out_of_order }
+    }
+
+    /// The acknowledgement policy's word on the packet just received. `max_delay` is what we promised the peer.
+    pub(crate) fn on_decision(&mut self, decision: AckDecision, now: Time, max_delay: Duration) {
+        let deadline = match decision {
+            AckDecision::Now => now,
+            AckDecision::Within(delay) => now + delay.min(max_delay),
+        };
+        self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+    }
+
+    /// When an ACK frame must leave at the latest.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Whether an ACK frame must leave now.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    /// Whether an ACK frame would tell the peer something; worth adding to a packet that leaves anyway.
+    pub(crate) fn has_news(&self) -> bool {
+        self.news && !self.ranges.is_empty()
+    }
+
+    /// Ack-eliciting packets since the last ACK frame.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.unacknowledged
+    }
+
+    /// Largest number received.
+    pub(crate) fn largest(&self) -> Option<u64> {
+        self.ranges.last().map(|&(_, end)| end)
+    }
+
+    /// How long the largest packet has been waiting for its acknowledgement (the ACK Delay field).
+    pub(crate) fn ack_delay(&self, now: Time) -> Duration {
+        now.since(self.largest_at)
+    }
+
+    /// What an ACK frame reports: ranges from the largest down.
+    pub(crate) fn ack_ranges(&self) -> impl Iterator<Item = RangeInclusive<u64>> + Clone + '_ {
+        self.ranges
+            .iter()
+            .rev()
+            .enumerate()
+            // The range of the largest number is in every ACK frame (RFC 9000 section 13.2.3).
+            .take_while(|&(index, &(_, end))| index == 0 || end >= self.report_from)
+            .take(MAX_REPORTED_RANGES)
+            .map(|(_, &(start, end))| start..=end)
+    }
+
+    /// Received ECN marks (RFC 9000 section 13.4.1); `None` while there were none.
+    pub(crate) fn ecn(&self) -> Option<EcnCounts> {
+        (self.ecn != EcnCounts::default()).then_some(self.ecn)
+    }
+
+    /// An ACK frame with everything above left.
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.unacknowledged = 0;
+        self.deadline = None;
+        self.news = false;
+    }
+
+    /// An ACK frame of ours with this largest number was acknowledged: what it said need not be said again
+    /// (RFC 9000 section 13.2.4). Duplicates are still recognised.
+    pub(crate) fn on_ack_acknowledged(&mut self, largest: u64) {
+        let told = largest.saturating_add(1);
+        if self.stragglers.is_some_and(|stragglers| largest > stragglers.largest_then) {
+            self.stragglers = self.later_stragglers.take();
+        }
+        let untold = self.stragglers.map_or(told, |stragglers| stragglers.lowest.min(told));
+        self.report_from = self.report_from.max(untold);
+    }
+
+    /// A packet below the largest arrived late. Which ACK frames report it? Those sent from now on; their largest
+    /// number is at least today's, and surely theirs if it is above.
+    fn note_straggler(&mut self, number: u64, largest: u64) {
+        self.report_from = self.report_from.min(number);
+        // Two sets, so that a path that reorders all the time gets the first one settled while the second one fills.
+        let set = if self.stragglers.is_some_and(|set| set.largest_then < largest) {
+            &mut self.later_stragglers
+        } else {
+            &mut self.stragglers
+        };
+        let set = set.get_or_insert(Stragglers { lowest: number, largest_then: largest });
+        set.lowest = set.lowest.min(number);
+        set.largest_then = set.largest_then.max(largest);
+    }
+
+    /// Inserts outside the fast path. False if the number is a duplicate.
+    fn insert(&mut self, number: u64) -> bool {
+        if self.contains(number) {
+            return false;
+        }
+        let at = self.ranges.partition_point(|&(start, _)| start <= number);
+        let joins_left = at > 0 && self.ranges[at - 1].1 + 1 == number;
+        let joins_right = self.ranges.get(at).is_some_and(|&(start, _)| number + 1 == start);
+        match (joins_left, joins_right) {
+            (true, true) => {
+                self.ranges[at - 1].1 = self.ranges[at].1;
+                self.ranges.remove(at);
+            }
+            (true, false) => self.ranges[at - 1].1 = number,
+            (false, true) => self.ranges[at].0 = number,
+            (false, false) => {
+                self.ranges.insert(at, (number, number));
+                self.limit();
+            }
+        }
+        // If the limit dropped it at once, it lies below the floor.
+        number >= self.floor
+    }
+
+    fn limit(&mut self) {
+        if self.ranges.len() > MAX_RANGES {
+            let (_, end) = self.ranges.remove(0);
+            self.floor = end + 1;
+        }
+    }
+
+    /// Counts an ack-eliciting packet; tells whether it is out of order among them.
+    #[inline]
+    fn note_eliciting(&mut self, number: u64) -> bool {
+        self.unacknowledged += 1;
+        let Some(previous) = self.largest_eliciting else {
+            self.largest_eliciting = Some(number);
+            return false;
+        };
+        if number < previous {
+            return true;
+        }
+        self.largest_eliciting = Some(number);
+        // Numbers are missing in between unless one range covers both.
+        self.ranges.last().is_none_or(|&(start, _)| start > previous)
+    }
+}

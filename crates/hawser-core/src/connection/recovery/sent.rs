@@ -1,0 +1,284 @@
+//! Packets that were sent and whose fate is not known yet.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use hawser_policy::{Tag, Time};
+
+use super::delivery::DeliveryState;
+use crate::connection::frames::SentFrames;
+
+#[cfg(test)]
+mod tests;
+
+/// Packets without ack-eliciting frames that are remembered per packet number space. The peer acknowledges them only
+/// in passing, so an endpoint that merely receives would otherwise collect them without end (RFC 9000 section
+/// 13.2.4). Oldest go first: all that is lost with them is a chance to trim our own ACK ranges.
+pub(crate) const MAX_ACK_ONLY: usize = 1024;
+
+/// Slots allocated with the first packet: small, because most connections are idle most of the time.
+const FIRST_CAPACITY: usize = 16;
+
+/// What a packet was sent for, as far as its loss matters to congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// Anything else.
+    Normal,
+    /// Larger than the path is known to carry: its loss says nothing about congestion (RFC 9000 section 14.4).
+    MtuProbe,
+    /// Carries a PATH_CHALLENGE. Its loss is no congestion signal; its acknowledgement is a round-trip sample when it
+    /// went to the path's own 4-tuple (`tuple_generation`).
+    PathProbe,
+}
+
+/// A packet that left.
+#[derive(Clone, Debug)]
+pub(crate) struct SentPacket {
+    pub(crate) packet_number: u64,
+    pub(crate) sent_at: Time,
+    /// Size in bytes of the QUIC packet, header and tag included.
+    pub(crate) bytes: u16,
+    pub(crate) ack_eliciting: bool,
+    /// Counts towards bytes in flight: ack-eliciting, or padded (RFC 9002 section 2).
+    pub(crate) in_flight: bool,
+    pub(crate) kind: PacketKind,
+    /// Left with an ECT(0) mark.
+    pub(crate) ecn_marked: bool,
+    /// Its frames were queued again when the path fell silent: when it is declared lost, they need no more care.
+    pub(crate) resent: bool,
+    /// Which 4-tuple of the path it took. Packets of another one give no round-trip or congestion signal
+    /// (RFC 9000 section 9.4).
+    pub(crate) tuple_generation: u32,
+    /// Filled in by [`PathRecovery::on_packet_sent`](super::PathRecovery::on_packet_sent).
+    pub(crate) delivery: DeliveryState,
+    /// The scheduler's mark.
+    pub(crate) tag: Tag,
+    pub(crate) frames: SentFrames,
+}
+
+/// Sent packets of one packet number space that are neither acknowledged nor declared lost.
+///
+/// Packets in flight live in a ring. A slot is addressed by its *position* (a count of insertions), so numbers that
+/// are skipped or belong to ACK-only packets cost no memory. A bitmap beside the ring tells which positions are still
+/// occupied: an ACK frame repeats ranges acknowledged long ago, and the bitmap steps over 64 of them at a time.
+#[derive(Debug, Default)]
+pub(crate) struct SentPackets {
+    slots: Vec<Option<SentPacket>>,
+    numbers: Vec<u64>,
+    occupied: Vec<u64>,
+    /// Position of the oldest occupied slot; equals `tail` when nothing is in flight.
+    head: u64,
+    /// Position of the next insertion.
+    tail: u64,
+    ack_eliciting: usize,
+    in_flight: usize,
+    ack_only: VecDeque<SentPacket>,
+}
+
+impl SentPackets {
+    /// Adds a packet; its number is larger than all before.
+    pub(crate) fn insert(&mut self, packet: SentPacket) {
+        if !packet.in_flight {
+            if self.ack_only.len() == MAX_ACK_ONLY {
+                self.ack_only.pop_front();
+            }
+            self.ack_only.push_back(packet);
+            return;
+        }
+        if self.tail - self.head == self.slots.len() as u64 {
+            self.resize((self.slots.len() * 2).max(FIRST_CAPACITY));
+        }
+        let index = self.index(self.tail);
+        self.numbers[index] = packet.packet_number;
+        self.occupied[index / 64] |= 1 << (index % 64);
+        self.ack_eliciting += usize::from(packet.ack_eliciting);
+        self.in_flight += 1;
+        self.slots[index] = Some(packet);
+        self.tail += 1;
+    }
+
+    /// Removes the packets with numbers in `range` and hands each to `visit`, in order of their numbers.
+    #[inline]
+    pub(crate) fn take_range(&mut self, range: &RangeInclusive<u64>, mut visit: impl FnMut(SentPacket)) {
+        if !self.ack_only.is_empty() {
+            self.take_ack_only(range, &mut visit);
+        }
+        let mut position = self.lower_bound(*range.start());
+        while let Some(found) = self.next_occupied(position) {
+            if self.numbers[self.index(found)] > *range.end() {
+                break;
+            }
+            if let Some(packet) = self.vacate(found) {
+                visit(packet);
+            }
+            position = found + 1;
+        }
+        self.advance_head();
+    }
+
+    /// The oldest packet in flight.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<&SentPacket> {
+        if self.head == self.tail {
+            return None;
+        }
+        self.slots.get(self.index(self.head)).and_then(Option::as_ref)
+    }
+
+    /// Removes the oldest packet in flight.
+    pub(crate) fn pop_oldest(&mut self) -> Option<SentPacket> {
+        if self.head == self.tail {
+            return None;
+        }
+        let packet = self.vacate(self.head);
+        self.advance_head();
+        packet
+    }
+
+    /// The packets in flight, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SentPacket> {
+        let mut position = self.head;
+        std::iter::from_fn(move || {
+            let found = self.next_occupied(position)?;
+            position = found + 1;
+            self.slots[self.index(found)].as_ref()
+        })
+    }
+
+    /// Hands each packet in flight to `visit`, oldest first.
+    pub(crate) fn for_each_mut(&mut self, mut visit: impl FnMut(&mut SentPacket)) {
+        let mut position = self.head;
+        while let Some(found) = self.next_occupied(position) {
+            let index = self.index(found);
+            if let Some(packet) = self.slots[index].as_mut() {
+                visit(packet);
+            }
+            position = found + 1;
+        }
+    }
+
+    /// Removes everything and hands the packets in flight to `visit`, oldest first.
+    pub(crate) fn drain(&mut self, mut visit: impl FnMut(SentPacket)) {
+        while let Some(packet) = self.pop_oldest() {
+            visit(packet);
+        }
+        self.ack_only.clear();
+    }
+
+    /// Packets in flight.
+    pub(crate) fn len(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Whether nothing is in flight.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// Packets in flight that the peer must acknowledge.
+    pub(crate) fn ack_eliciting(&self) -> usize {
+        self.ack_eliciting
+    }
+
+    /// Gives back the memory of a burst that is over. Call when the connection falls idle, not per packet.
+    pub(crate) fn shrink(&mut self) {
+        let span = usize::try_from(self.tail - self.head).unwrap_or(usize::MAX);
+        let wanted = span.next_power_of_two().max(FIRST_CAPACITY);
+        if wanted < self.slots.len() {
+            self.resize(wanted);
+        }
+        if self.ack_only.len() > FIRST_CAPACITY {
+            self.ack_only.drain(..self.ack_only.len() - FIRST_CAPACITY);
+        }
+        self.ack_only.shrink_to_fit();
+    }
+
+    #[inline]
+    fn index(&self, position: u64) -> usize {
+        // The number of slots is a power of two.
+        position as usize & (self.slots.len().wrapping_sub(1))
+    }
+
+    /// First position whose packet number is at least `number`, vacated positions included.
+    #[inline]
+    fn lower_bound(&self, number: u64) -> u64 {
+        if self.head == self.tail {
+            return self.tail;
+        }
+        let first = self.numbers[self.index(self.head)];
+        if number <= first {
+            return self.head;
+        }
+        // Numbers rise by one or more per position. Where none is missing the guess is exact.
+        let mut high = self.head.saturating_add(number - first).min(self.tail);
+        if high < self.tail && self.numbers[self.index(high)] == number {
+            return high;
+        }
+        let mut low = self.head + 1;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.numbers[self.index(middle)] < number {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// First occupied position at or after `position`.
+    #[inline]
+    fn next_occupied(&self, mut position: u64) -> Option<u64> {
+        while position < self.tail {
+            let index = self.index(position);
+            let word = self.occupied[index / 64] >> (index % 64);
+            if word != 0 {
+                // With fewer than 64 slots the word may hold older positions behind the newest; those exceed `tail`.
+                let found = position + u64::from(word.trailing_zeros());
+                return (found < self.tail).then_some(found);
+            }
+            position += (64 - index % 64).min(self.slots.len() - index) as u64;
+        }
+        None
+    }
+
+    #[inline]
+    fn vacate(&mut self, position: u64) -> Option<SentPacket> {
+        let index = self.index(position);
+        let packet = self.slots[index].take()?;
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        self.in_flight -= 1;
+        self.ack_eliciting -= usize::from(packet.ack_eliciting);
+        Some(packet)
+    }
+
+    #[inline]
+    fn advance_head(&mut self) {
+        self.head = self.next_occupied(self.head).unwrap_or(self.tail);
+    }
+
+    fn take_ack_only(&mut self, range: &RangeInclusive<u64>, visit: &mut impl FnMut(SentPacket)) {
+        let from = self.ack_only.partition_point(|packet| packet.packet_number < *range.start());
+        let to = self.ack_only.partition_point(|packet| packet.packet_number <= *range.end());
+        if from < to {
+            self.ack_only.drain(from..to).for_each(visit);
+        }
+    }
+
+    /// Moves the packets into `capacity` slots, a power of two that holds them all.
+    fn resize(&mut self, capacity: usize) {
+        let mut slots: Vec<Option<SentPacket>> = Vec::new();
+        slots.resize_with(capacity, || None);
+        let mut numbers = vec![0; capacity];
+        let mut occupied = vec![0; capacity.div_ceil(64)];
+        for position in self.head..self.tail {
+            let (from, to) = (self.index(position), position as usize & (capacity - 1));
+            numbers[to] = self.numbers[from];
+            slots[to] = self.slots[from].take();
+            if slots[to].is_some() {
+                occupied[to / 64] |= 1 << (to % 64);
+            }
+        }
+        (self.slots, self.numbers, self.occupied) = (slots, numbers, occupied);
+    }
+}

@@ -1,0 +1,168 @@
+//! One packet number space: Initial, Handshake, or the application data of one path.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use hawser_policy::Time;
+use hawser_wire::frame::EcnCounts;
+
+use super::numbers::PacketNumbers;
+use super::received::ReceivedPackets;
+use super::sent::{SentPacket, SentPackets};
+use crate::error::TransportError;
+
+#[cfg(test)]
+mod tests;
+
+/// Packets declared lost that are remembered, to recognise late acknowledgements. About a tenth of a window of 5,000
+/// packets.
+pub(crate) const MAX_LOST_RECORDS: usize = 512;
+
+/// Which keys protect the packets of a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SpaceKind {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT and 1-RTT packets of a path.
+    Application,
+}
+
+/// A packet that was declared lost a short while ago.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostRecord {
+    pub(crate) packet_number: u64,
+    pub(crate) sent_at: Time,
+    pub(crate) lost_at: Time,
+    /// The recovery epoch it belongs to; `None` if its loss was no congestion signal.
+    pub(crate) epoch: Option<u64>,
+    pub(crate) bytes: u16,
+}
+
+/// Lost packets in a row, nothing acknowledged in between (RFC 9002 section 7.6.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LossRun {
+    /// When the first ack-eliciting one left.
+    pub(crate) from: Time,
+    /// The newest number.
+    pub(crate) last: u64,
+}
+
+/// One packet number space.
+#[derive(Debug)]
+pub(crate) struct PacketNumberSpace {
+    pub(crate) kind: SpaceKind,
+    pub(crate) sent: SentPackets,
+    pub(crate) received: ReceivedPackets,
+    pub(super) numbers: PacketNumbers,
+    pub(super) largest_acked: Option<u64>,
+    pub(super) loss_time: Option<Time>,
+    pub(super) last_ack_eliciting_sent: Option<Time>,
+    pub(super) loss_run: Option<LossRun>,
+    /// Ascending by number: whatever is older than a lost packet is lost as well or was acknowledged.
+    pub(super) lost_records: VecDeque<LostRecord>,
+    /// Packets sent with an ECN mark.
+    pub(super) ecn_marked: u64,
+    /// Counts of the newest ACK frame.
+    pub(super) ecn_reported: EcnCounts,
+}
+
+impl PacketNumberSpace {
+    /// An empty space. Numbers are skipped in application spaces only: the handshake is too short for an attack.
+    pub(crate) fn new(kind: SpaceKind) -> Self {
+        PacketNumberSpace {
+            kind,
+            sent: SentPackets::default(),
+            received: ReceivedPackets::default(),
+            numbers: PacketNumbers::new(kind == SpaceKind::Application),
+            largest_acked: None,
+            loss_time: None,
+            last_ack_eliciting_sent: None,
+            loss_run: None,
+            lost_records: VecDeque::new(),
+            ecn_marked: 0,
+            ecn_reported: EcnCounts::default(),
+        }
+    }
+
+    /// The number of the next packet. `rng` is uniformly random; it decides which numbers are skipped. Numbers end at
+    /// 2^62 - 1 (RFC 9000 section 12.3), which the caller checks with the AEAD's limits.
+    #[inline]
+    pub(crate) fn next_packet_number(&mut self, rng: u64) -> u64 {
+        self.numbers.take(rng)
+    }
+
+    /// One past the largest number in use.
+    pub(crate) fn end(&self) -> u64 {
+        self.numbers.end()
+    }
+
+    /// Largest number the peer acknowledged; packet numbers are encoded relative to it (RFC 9000 section 17.1).
+    pub(crate) fn largest_acked(&self) -> Option<u64> {
+        self.largest_acked
+    }
+
+    /// When the newest ack-eliciting packet left.
+    pub(crate) fn last_ack_eliciting_sent(&self) -> Option<Time> {
+        self.last_ack_eliciting_sent
+    }
+
+    /// Gives back memory of a burst that is over; for connections that fall idle.
+    pub(crate) fn shrink(&mut self) {
+        self.sent.shrink();
+        if self.lost_records.is_empty() {
+            self.lost_records = VecDeque::new();
+        }
+    }
+
+    /// Records a packet of this space as sent.
+    #[inline]
+    pub(super) fn on_packet_sent(&mut self, packet: SentPacket) {
+        if packet.ack_eliciting {
+            self.last_ack_eliciting_sent = Some(packet.sent_at);
+        }
+        self.ecn_marked += u64::from(packet.ecn_marked);
+        self.sent.insert(packet);
+    }
+
+    /// Checks an acknowledged range against what was sent (RFC 9000 section 13.1).
+    #[inline]
+    pub(super) fn check_acknowledged(&self, range: &RangeInclusive<u64>) -> Result<(), TransportError> {
+        self.numbers.check_acknowledged(range)
+    }
+
+    /// Remembers a lost packet.
+    pub(super) fn record_lost(&mut self, record: LostRecord) {
+        if self.lost_records.len() == MAX_LOST_RECORDS {
+            self.lost_records.pop_front();
+        }
+        self.lost_records.push_back(record);
+    }
+
+    /// Forgets packets lost before `horizon`.
+    pub(super) fn forget_lost_before(&mut self, horizon: Time) {
+        while self.lost_records.front().is_some_and(|record| record.lost_at < horizon) {
+            self.lost_records.pop_front();
+        }
+    }
+
+    /// Removes the lost packets in `range`: they were acknowledged after all.
+    #[inline]
+    pub(super) fn take_lost_records(&mut self, range: &RangeInclusive<u64>, visit: impl FnMut(LostRecord)) {
+        let (Some(first), Some(last)) = (self.lost_records.front(), self.lost_records.back()) else { return };
+        if *range.end() < first.packet_number || *range.start() > last.packet_number {
+            return;
+        }
+        let from = self.lost_records.partition_point(|record| record.packet_number < *range.start());
+        let to = self.lost_records.partition_point(|record| record.packet_number <= *range.end());
+        if from < to {
+            self.lost_records.drain(from..to).for_each(visit);
+        }
+    }
+
+    /// Whether all numbers between `last` and `number` were left out, so that no acknowledged packet lies between.
+    pub(super) fn is_next_sent(&self, last: u64, number: u64) -> bool {
+        number == last + 1 || (number <= last + 3 && (last + 1..number).all(|n| self.numbers.is_skipped(n)))
+    }
+}

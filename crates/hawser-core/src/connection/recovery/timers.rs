@@ -1,0 +1,82 @@
+//! When something must happen on a path although nothing arrives: loss timer, probe timeout, silence.
+
+use std::time::Duration;
+
+use hawser_policy::Time;
+
+use super::PathRecovery;
+use super::rtt::GRANULARITY;
+use super::space::{PacketNumberSpace, SpaceKind};
+
+#[cfg(test)]
+mod tests;
+
+/// Doublings of the probe timeout.
+const MAX_BACKOFF: u32 = 6;
+/// The back-off stops here (or at the probe timeout itself, where that is longer). RFC 9002 section 6.2.1 doubles
+/// without end and trusts the idle timeout to end the connection. With several links that is the wrong trade: a path
+/// that drops every eighth packet loses some probes in a row, and a link that returns after a tunnel must be found
+/// while it is there. One or two packets in two seconds burden nobody.
+const MAX_BACKED_OFF_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl PathRecovery {
+    /// Probe timeout of application data, without back-off (RFC 9002 section 6.2.1).
+    pub(crate) fn probe_timeout(&self) -> Duration {
+        self.rtt.round_trip_bound() + self.max_ack_delay
+    }
+
+    /// When [`detect_lost`](PathRecovery::detect_lost) must look at `space` again.
+    pub(crate) fn loss_timer(&self, space: &PacketNumberSpace) -> Option<Time> {
+        space.loss_time
+    }
+
+    /// When a probe must be sent in `space`. `None` while the loss timer runs (section 6.2.1), when no ack-eliciting
+    /// packet is outstanding, and for application data before the handshake is confirmed.
+    pub(crate) fn pto_timer(&self, space: &PacketNumberSpace) -> Option<Time> {
+        if space.loss_time.is_some() || space.sent.ack_eliciting() == 0 {
+            return None;
+        }
+        if space.kind == SpaceKind::Application && !self.handshake_confirmed {
+            return None;
+        }
+        Some(space.last_ack_eliciting_sent? + self.backed_off_timeout(space.kind))
+    }
+
+    /// When a client with nothing outstanding must send a probe so that a server that is limited by address
+    /// validation can go on (RFC 9002 section 6.2.2.1). `since` is when the client last sent or received.
+    pub(crate) fn anti_deadlock_timer(&self, kind: SpaceKind, since: Time) -> Time {
+        since + self.backed_off_timeout(kind)
+    }
+
+    /// A probe timeout expired: one or two probes follow, whatever window and pacer say (section 6.2.4).
+    pub(crate) fn on_pto(&mut self) {
+        self.pto_count += 1;
+        self.totals.probe_timeouts += 1;
+    }
+
+    /// Probe timeouts since the last acknowledgement.
+    pub(crate) fn pto_count(&self) -> u32 {
+        self.pto_count
+    }
+
+    /// How long the peer has owed an acknowledgement on this path: since the last one, or since the first
+    /// ack-eliciting packet after nothing was outstanding. Zero while nothing is.
+    pub(crate) fn silent_for(&self, now: Time) -> Duration {
+        self.outstanding_since().map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// Since when the peer has owed an acknowledgement.
+    pub(crate) fn outstanding_since(&self) -> Option<Time> {
+        (self.ack_eliciting_outstanding > 0).then_some(self.last_progress)
+    }
+
+    fn backed_off_timeout(&self, kind: SpaceKind) -> Duration {
+        // Initial and Handshake packets are acknowledged at once (section 6.2.1).
+        let timeout = match kind {
+            SpaceKind::Application => self.probe_timeout(),
+            SpaceKind::Initial | SpaceKind::Handshake => self.rtt.round_trip_bound(),
+        };
+        let backed_off = timeout * (1 << self.pto_count.min(MAX_BACKOFF));
+        backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout).max(GRANULARITY)
+    }
+}
