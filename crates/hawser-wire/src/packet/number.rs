@@ -73,7 +73,9 @@ impl TruncatedPacketNumber {
     #[inline]
     pub const fn expand(self, largest_received: Option<PacketNumber>) -> PacketNumber {
         let expected = match largest_received {
-            Some(largest) => largest.saturating_add(1),
+            // Behind the last packet number there is no next one.
+            Some(largest) if largest < varint::MAX => largest + 1,
+            Some(_) => varint::MAX,
             None => 0,
         };
         let window = 1_u64 << (8 * self.length as u32);
