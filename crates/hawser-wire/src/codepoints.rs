@@ -275,7 +275,7 @@ pub mod error {
 
 /// Hawser's own numbers.
 ///
-/// The registries have no private-use range, so these follow RFC 9000 section 22.1.2: one block, drawn
+/// The registries have no private-use range, so these are one block, chosen
 /// once, of values that take a four-byte varint, far from anything registered, and not of the form
 /// `31 * n + 27`. The block is `0x28a7_5e00..=0x28a7_5eff`; parameter and frames share its prefix.
 ///
