@@ -113,8 +113,8 @@ impl Emulation {
         network::set_interface(&self.client, index, &self.scenario.links[index], up)
     }
 
-    /// Empties all links, sets the counters to zero and starts the schedules again at time zero. Programs
-    /// inside go on running.
+    /// Empties all links, gives them back to their schedules, sets the counters to zero (but not those of
+    /// overruns, which the kernel keeps) and starts the schedules again at time zero. Programs inside go on.
     pub fn restart(&self) {
         self.forwarder.restart(&self.scenario);
     }

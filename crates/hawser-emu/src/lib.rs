@@ -23,6 +23,8 @@
 //! * It needs root (or `unshare --user --map-root-user`), `/dev/net/tun` and the `ip` command;
 //!   [`check_host`] says what is missing.
 //!
+//! Without root, [`LoopbackRelay`] offers the same links to UDP programs on loopback.
+//!
 //! # Time
 //! Departures are computed from the packets' times of arrival, so rates are exact however late the thread
 //! runs. How late packets were written is measured: [`EmulationStats::lateness`]. Repeat a measurement whose
@@ -43,6 +45,7 @@ mod addresses;
 mod cleanup;
 mod emulation;
 mod error;
+mod flow;
 mod forwarder;
 mod host;
 mod lateness;
@@ -50,6 +53,7 @@ pub mod mptcp;
 mod namespace;
 mod network;
 mod process;
+mod relay;
 mod run;
 mod stats;
 mod tun;
@@ -60,5 +64,6 @@ pub use error::EmuError;
 pub use hawser_link::{Direction, Host, Scenario, ScenarioError, ScenarioLink};
 pub use host::{check_host, load_scenario};
 pub use lateness::Lateness;
+pub use relay::LoopbackRelay;
 pub use run::{RunOptions, RunReport, run};
 pub use stats::{DirectionStats, EmulationStats};

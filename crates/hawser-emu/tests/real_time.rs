@@ -5,13 +5,14 @@ mod common;
 use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{scenario, uplink};
 use hawser_emu::mptcp::{FetchOptions, Server, Transport, fetch};
-use hawser_emu::{EmuError, Emulation, Host, RunOptions, SERVER_ADDRESS, run};
+use hawser_emu::{EmuError, Emulation, Host, RunOptions, SERVER_ADDRESS, load_scenario, run};
 
 const TWO_LINKS: &str = r#"
 version = 1
@@ -275,4 +276,16 @@ fn tcp_gets_through_with_a_plain_socket() {
     // SYN and SYN-ACK: twice 20 ms.
     assert!(began.elapsed() >= Duration::from_millis(40));
     drop((listener.accept().unwrap(), stream));
+}
+
+#[test]
+fn every_scenario_that_comes_with_the_project_is_correct() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let scenarios = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    for path in scenarios {
+        let scenario = load_scenario(path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Some(scenario.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
+    }
+    assert!(files.len() >= 4);
 }
