@@ -227,7 +227,7 @@ impl Sockets {
         while let Some(packet) = flows.dequeue(index) {
             let Datagram { buffer, length, session } = packet.payload;
             let session = &self.sessions[session];
-            let sent = if index % 2 == 0 {
+            let sent = if index.is_multiple_of(2) {
                 session.upstream.send(&buffer[..length])
             } else {
                 self.listener.send_to(&buffer[..length], session.client)

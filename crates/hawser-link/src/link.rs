@@ -10,6 +10,10 @@ use crate::rate::RateServer;
 use crate::stats::LinkStats;
 use crate::time::{NEVER, Nanos};
 
+/// A held packet is cut by at most this many outages in a row. One that fits between none of them passes then:
+/// the link is slow, not stuck.
+const MOST_ATTEMPTS: usize = 16;
+
 /// One direction of a link, carrying packets with a payload of type `P`.
 ///
 /// Calls must come with times that never go back. Between calls nothing happens: the link catches up with
@@ -210,14 +214,18 @@ impl<P> Link<P> {
             return Some(NEVER);
         }
         let mut start = self.outages.next_up(start);
-        while start < NEVER {
-            let finish = self.server.finish(start, length);
+        let mut finish = NEVER;
+        for _ in 0..MOST_ATTEMPTS {
+            if start == NEVER {
+                return Some(NEVER);
+            }
+            finish = self.server.finish(start, length);
             match self.outages.next_down(start).filter(|&down| down < finish) {
                 Some(down) => start = self.outages.next_up(down),
-                None => return Some(finish),
+                None => break,
             }
         }
-        Some(NEVER)
+        Some(finish)
     }
 
     /// Decides what becomes of a packet whose last bit left at `finish`.

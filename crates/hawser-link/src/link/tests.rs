@@ -87,6 +87,15 @@ fn a_link_that_holds_sends_everything_after_the_gap() {
 }
 
 #[test]
+fn a_packet_longer_than_any_time_up_still_passes() {
+    let outages = Outages::none().with_period(SECOND, 100 * MILLISECOND, 0);
+    let hold = DirectionConfig { outages, outage_policy: OutagePolicy::Hold, ..config(1_000, 0) };
+    let mut link = Link::new(&hold, 1);
+    link.enqueue(0, 1500, ()).unwrap();
+    assert!(link.dequeue(60 * SECOND).is_some());
+}
+
+#[test]
 fn force_wins_over_the_schedule_until_it_is_lifted() {
     for policy in [OutagePolicy::Drop, OutagePolicy::Hold] {
         let outages = Outages::none().with_window(0, SECOND);
