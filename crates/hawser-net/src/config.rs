@@ -1,0 +1,302 @@
+//! Client and server configuration.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_core::TransportConfig;
+use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
+use hawser_policy::Registry;
+use rustls::KeyLog;
+use rustls::crypto::CryptoProvider;
+use rustls_pki_types::ServerName;
+
+use crate::trust::RecordingVerifier;
+use crate::{CertificateProblem, ConfigError, FullMesh, Identity, PathManagerFactory, Trust};
+
+/// Every congestion controller and scheduler that comes with Hawser, by name.
+pub fn policies() -> Registry {
+    let mut registry = Registry::new();
+    hawser_cc::register(&mut registry);
+    hawser_sched::register(&mut registry);
+    registry
+}
+
+/// Transport behaviour for general use: MinRTT scheduling, CUBIC on each path.
+pub fn default_transport() -> TransportConfig {
+    TransportConfig::new(
+        Arc::new(|_: &hawser_policy::SchedulerInit| {
+            Box::new(hawser_sched::MinRtt) as Box<dyn hawser_policy::Scheduler>
+        }),
+        Arc::new(|init: &hawser_policy::ControllerInit| {
+            Box::new(hawser_cc::Cubic::new(init)) as Box<dyn hawser_policy::CongestionController>
+        }),
+    )
+}
+
+/// What a client needs to connect. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientConfig {
+    pub(crate) core: hawser_core::ClientConfig,
+    verifier: Arc<RecordingVerifier>,
+    pub(crate) handshake_timeout: Duration,
+    pub(crate) attempt_delay: Duration,
+    pub(crate) path_manager: PathManagerFactory,
+}
+
+impl ClientConfig {
+    /// Starts from the defaults.
+    pub fn builder() -> ClientConfigBuilder {
+        ClientConfigBuilder {
+            trust: Trust::System,
+            common: Common::default(),
+            handshake_timeout: Duration::from_secs(10),
+            attempt_delay: Duration::from_millis(100),
+            path_manager: FullMesh::factory(),
+        }
+    }
+
+    /// The same configuration with an address token from an earlier connection to the same server.
+    #[must_use]
+    pub fn with_token(mut self, token: Vec<u8>) -> Self {
+        self.core.token = Some(token);
+        self
+    }
+
+    /// Why the certificate of the server called `name` was last refused.
+    pub(crate) fn certificate_problem(&self, name: &str) -> Option<CertificateProblem> {
+        ServerName::try_from(name).ok().and_then(|name| self.verifier.problem(&name))
+    }
+}
+
+impl fmt::Debug for ClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConfig")
+            .field("transport", &self.core.transport)
+            .field("handshake_timeout", &self.handshake_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`ClientConfig`].
+pub struct ClientConfigBuilder {
+    trust: Trust,
+    common: Common,
+    handshake_timeout: Duration,
+    attempt_delay: Duration,
+    path_manager: PathManagerFactory,
+}
+
+impl ClientConfigBuilder {
+    /// Which servers to believe. Default: certificates signed by this machine's authorities.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Application protocols to offer, best first (ALPN, RFC 7301). QUIC servers commonly insist on one.
+    #[must_use]
+    pub fn alpn<P: AsRef<[u8]>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
+        self.common.set_alpn(protocols);
+        self
+    }
+
+    /// Transport behaviour. Default: [`default_transport`].
+    #[must_use]
+    pub fn transport(mut self, transport: TransportConfig) -> Self {
+        self.common.transport = Arc::new(transport);
+        self
+    }
+
+    /// Where TLS secrets are written, for packet analysers. Default: nowhere.
+    #[must_use]
+    pub fn key_log(mut self, log: Arc<dyn KeyLog>) -> Self {
+        self.common.key_log = Some(log);
+        self
+    }
+
+    /// Cryptography. Default: the library and suites this crate was built with.
+    #[must_use]
+    pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
+        self.common.provider = provider;
+        self
+    }
+
+    /// How long the handshake may take over all links together. Default: 10 s.
+    #[must_use]
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.handshake_timeout = timeout;
+        self
+    }
+
+    /// How long one link has the handshake for itself before the next link tries as well. Default: 100 ms.
+    #[must_use]
+    pub fn attempt_delay(mut self, delay: Duration) -> Self {
+        self.attempt_delay = delay;
+        self
+    }
+
+    /// Who decides which paths exist. Default: [`FullMesh`].
+    #[must_use]
+    pub fn path_manager(mut self, factory: PathManagerFactory) -> Self {
+        self.path_manager = factory;
+        self
+    }
+
+    /// Checks and finishes.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn build(self) -> Result<ClientConfig, ConfigError> {
+        let provider = self.common.provider;
+        let verifier = Arc::new(RecordingVerifier::new(self.trust.verifier(&provider)?));
+        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| ConfigError::Tls(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier.clone())
+            .with_no_client_auth();
+        tls.alpn_protocols = self.common.alpn;
+        if let Some(log) = self.common.key_log {
+            tls.key_log = log;
+        }
+        Ok(ClientConfig {
+            core: hawser_core::ClientConfig {
+                crypto: Arc::new(RustlsClient::new(Arc::new(tls))?),
+                transport: self.common.transport,
+                token: None,
+            },
+            verifier,
+            handshake_timeout: self.handshake_timeout,
+            attempt_delay: self.attempt_delay,
+            path_manager: self.path_manager,
+        })
+    }
+}
+
+/// What a server needs to accept connections. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    pub(crate) core: Arc<hawser_core::ServerConfig>,
+}
+
+impl ServerConfig {
+    /// Starts from the defaults.
+    pub fn builder(identity: Identity) -> ServerConfigBuilder {
+        ServerConfigBuilder {
+            identity,
+            common: Common::default(),
+            token_key: rand::random(),
+            max_connections: None,
+            retry_above_handshakes: None,
+        }
+    }
+}
+
+/// Builds a [`ServerConfig`].
+pub struct ServerConfigBuilder {
+    identity: Identity,
+    common: Common,
+    token_key: [u8; 32],
+    max_connections: Option<usize>,
+    retry_above_handshakes: Option<usize>,
+}
+
+impl ServerConfigBuilder {
+    /// Application protocols to accept, best first (ALPN, RFC 7301). Clients that offer none of them are refused.
+    #[must_use]
+    pub fn alpn<P: AsRef<[u8]>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
+        self.common.set_alpn(protocols);
+        self
+    }
+
+    /// Transport behaviour. Default: [`default_transport`].
+    #[must_use]
+    pub fn transport(mut self, transport: TransportConfig) -> Self {
+        self.common.transport = Arc::new(transport);
+        self
+    }
+
+    /// Where TLS secrets are written, for packet analysers. Default: nowhere.
+    #[must_use]
+    pub fn key_log(mut self, log: Arc<dyn KeyLog>) -> Self {
+        self.common.key_log = Some(log);
+        self
+    }
+
+    /// Cryptography. Default: the library and suites this crate was built with.
+    #[must_use]
+    pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
+        self.common.provider = provider;
+        self
+    }
+
+    /// The key that seals address tokens. Share it between servers behind one address. Default: random.
+    #[must_use]
+    pub fn token_key(mut self, key: [u8; 32]) -> Self {
+        self.token_key = key;
+        self
+    }
+
+    /// Connections above which new ones are refused.
+    #[must_use]
+    pub fn max_connections(mut self, limit: usize) -> Self {
+        self.max_connections = Some(limit);
+        self
+    }
+
+    /// Unfinished handshakes above which new clients must prove their address first. 0: always.
+    #[must_use]
+    pub fn retry_above_handshakes(mut self, limit: usize) -> Self {
+        self.retry_above_handshakes = Some(limit);
+        self
+    }
+
+    /// Checks and finishes.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn build(self) -> Result<ServerConfig, ConfigError> {
+        let mut tls = rustls::ServerConfig::builder_with_provider(self.common.provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| ConfigError::Tls(error.to_string()))?
+            .with_no_client_auth()
+            .with_single_cert(self.identity.certificates, self.identity.key)
+            .map_err(ConfigError::Identity)?;
+        tls.alpn_protocols = self.common.alpn;
+        if let Some(log) = self.common.key_log {
+            tls.key_log = log;
+        }
+        let crypto = Arc::new(RustlsServer::new(Arc::new(tls))?);
+        let mut core = hawser_core::ServerConfig::new(crypto, self.common.transport, self.token_key);
+        core.max_connections = self.max_connections.unwrap_or(core.max_connections);
+        core.retry_above_handshakes = self.retry_above_handshakes.unwrap_or(core.retry_above_handshakes);
+        Ok(ServerConfig { core: Arc::new(core) })
+    }
+}
+
+/// What both ends configure.
+struct Common {
+    alpn: Vec<Vec<u8>>,
+    transport: Arc<TransportConfig>,
+    key_log: Option<Arc<dyn KeyLog>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Common {
+    fn set_alpn<P: AsRef<[u8]>>(&mut self, protocols: impl IntoIterator<Item = P>) {
+        self.alpn = protocols.into_iter().map(|protocol| protocol.as_ref().to_vec()).collect();
+    }
+}
+
+impl Default for Common {
+    fn default() -> Self {
+        Common {
+            alpn: Vec::new(),
+            transport: Arc::new(default_transport()),
+            key_log: None,
+            provider: default_provider(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What can go wrong before there is a connection. Each message says what to do next where that is known.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hawser_core::ConnectionError;
+use hawser_core::crypto::TlsConfigError;
+
+use crate::CertificateProblem;
+
+/// Why a client or server configuration could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// This machine has no store of certificate authorities.
+    #[error(
+        "this machine has no certificate authorities{detail}: install them (Debian: ca-certificates), or name \
+         the server's pin or an authority file"
+    )]
+    NoSystemAuthorities {
+        /// What the search met.
+        detail: String,
+    },
+    /// An authority's certificate is not usable.
+    #[error("an authority's certificate cannot be used: {0}")]
+    Authority(#[source] rustls::Error),
+    /// The server's certificate and key do not fit, or are of an unsupported kind.
+    #[error("the certificate and key cannot be used together: {0}")]
+    Identity(#[source] rustls::Error),
+    /// TLS does not accept the configuration.
+    #[error("TLS configuration: {0}")]
+    Tls(String),
+    /// TLS as configured cannot serve QUIC.
+    #[error(transparent)]
+    Quic(#[from] TlsConfigError),
+}
+
+/// Why an endpoint could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// The listening socket could not be bound.
+    #[error("cannot listen on UDP {address}: {source}{}", bind_advice(.source))]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Called outside a tokio runtime.
+    #[error("an endpoint needs a running tokio runtime")]
+    NoRuntime,
+}
+
+fn bind_advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => " (another program uses this port)",
+        io::ErrorKind::PermissionDenied => " (ports below 1024 need privileges; try a higher one)",
+        io::ErrorKind::AddrNotAvailable => " (no interface of this machine has that address)",
+        _ => "",
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The name is neither a DNS name nor an IP address.
+    #[error("{0:?} is not a server name: expected a DNS name or an IP address")]
+    InvalidServerName(String),
+    /// No address was given.
+    #[error("the server has no address to connect to")]
+    NoAddress,
+    /// The endpoint has no client configuration.
+    #[error("the endpoint has no client configuration; set one or pass it to connect_with")]
+    NoConfig,
+    /// None of the selected links has an address from which the server could be reached.
+    #[error("no way to {remote}: of the selected links ({links}) none is up with an address of that family")]
+    NoLink {
+        /// The server.
+        remote: SocketAddr,
+        /// The user's selection.
+        links: String,
+    },
+    /// No socket could be bound to a link.
+    #[error("cannot bind a socket to {link}: {source}")]
+    Bind {
+        /// The link.
+        link: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The host answered that nobody listens on that port.
+    #[error("{remote} refused: the host is there, but no server listens on that UDP port")]
+    Refused {
+        /// The server.
+        remote: SocketAddr,
+    },
+    /// The system knows no way there.
+    #[error("cannot send to {remote} over {link}: {source}")]
+    Unreachable {
+        /// The server.
+        remote: SocketAddr,
+        /// The link.
+        link: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nothing came back.
+    #[error(
+        "{remote} did not answer within {:.1} s (tried over {}). Is the server running, and does a firewall let \
+         UDP through?", .after.as_secs_f64(), .links.join(", ")
+    )]
+    TimedOut {
+        /// The server.
+        remote: SocketAddr,
+        /// Links tried.
+        links: Vec<String>,
+        /// How long.
+        after: Duration,
+    },
+    /// The server could not prove who it is.
+    #[error(transparent)]
+    Certificate(CertificateProblem),
+    /// The handshake failed otherwise.
+    #[error("the handshake failed: {0}")]
+    Handshake(#[from] ConnectionError),
+    /// The core refused to start.
+    #[error("cannot start a connection: {0}")]
+    Start(String),
+    /// The endpoint was closed.
+    #[error("the endpoint was closed")]
+    EndpointClosed,
+}
+
+impl ConnectError {
+    /// How much the error tells when several attempts failed in different ways; the largest is reported.
+    pub(crate) fn weight(&self) -> u8 {
+        match self {
+            ConnectError::Certificate(_) => 5,
+            ConnectError::Handshake(ConnectionError::TimedOut) => 1,
+            ConnectError::Handshake(_) => 4,
+            ConnectError::Refused { .. } => 3,
+            ConnectError::TimedOut { .. } => 1,
+            ConnectError::Unreachable { .. } | ConnectError::Bind { .. } => 2,
+            _ => 6,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A server's certificate and key.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustls_pki_types::pem::{self, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::Pin;
+
+/// A certificate chain and the private key of its first certificate.
+pub struct Identity {
+    pub(crate) certificates: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
+/// Why there is no identity.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", .path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file has not the expected content.
+    #[error("{} holds no {expected} in PEM form: {source}", .path.display())]
+    Malformed {
+        /// Which.
+        path: PathBuf,
+        /// What should be there.
+        expected: &'static str,
+        /// What the parser said.
+        source: pem::Error,
+    },
+    /// Of the two files of a kept identity only one is there.
+    #[error("{} exists but {} does not; restore it, or remove both to have a new certificate made", .present.display(), .missing.display())]
+    Incomplete {
+        /// The file that is there.
+        present: PathBuf,
+        /// The file that is not.
+        missing: PathBuf,
+    },
+    /// The certificate could not be made or read.
+    #[error("certificate: {0}")]
+    Certificate(String),
+}
+
+/// File names of a kept identity.
+const CERTIFICATE_FILE: &str = "certificate.pem";
+const KEY_FILE: &str = "key.pem";
+
+impl Identity {
+    /// A fresh key and a certificate signed by itself, for these DNS names and IP addresses.
+    ///
+    /// ECDSA P-256, because browsers accept no Ed25519 certificates. The certificate does not expire: it is trusted
+    /// by its pin, and a pin has no date.
+    ///
+    /// # Errors
+    /// A name that can not stand in a certificate.
+    pub fn self_signed(names: &[&str]) -> Result<Self, IdentityError> {
+        let (certificate, key) = generate(names)?;
+        let key = PrivateKeyDer::try_from(key.serialize_der())
+            .map_err(|reason| IdentityError::Certificate(reason.to_owned()))?;
+        Ok(Identity { certificates: vec![certificate.der().clone()], key })
+    }
+
+    /// The identity kept in `folder`; made and kept there the first time.
+    ///
+    /// # Errors
+    /// See [`IdentityError`]. Nothing is overwritten.
+    pub fn load_or_create(folder: &Path, names: &[&str]) -> Result<Self, IdentityError> {
+        let certificate_path = folder.join(CERTIFICATE_FILE);
+        let key_path = folder.join(KEY_FILE);
+        match (certificate_path.exists(), key_path.exists()) {
+            (true, true) => {}
+            (true, false) => {
+                return Err(IdentityError::Incomplete { present: certificate_path, missing: key_path });
+            }
+            (false, true) => {
+                return Err(IdentityError::Incomplete { present: key_path, missing: certificate_path });
+            }
+            (false, false) => {
+                let (certificate, key) = generate(names)?;
+                fs::create_dir_all(folder)
+                    .map_err(|source| IdentityError::Write { path: folder.to_owned(), source })?;
+                write_new(&key_path, key.serialize_pem().as_bytes(), 0o600)?;
+                write_new(&certificate_path, certificate.pem().as_bytes(), 0o644)?;
+            }
+        }
+        Self::from_pem_files(&certificate_path, &key_path)
+    }
+
+    /// A certificate chain and key made elsewhere, in PEM files.
+    ///
+    /// # Errors
+    /// See [`IdentityError`].
+    pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<Self, IdentityError> {
+        let chain = read_certificates(certificates)?;
+        let key_text = read(key)?;
+        let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(|source| IdentityError::Malformed {
+            path: key.to_owned(),
+            expected: "private key",
+            source,
+        })?;
+        Ok(Identity { certificates: chain, key })
+    }
+
+    /// The pin of the key: what a client needs to know this server.
+    ///
+    /// # Errors
+    /// When the certificate can not be parsed.
+    pub fn pin(&self) -> Result<Pin, IdentityError> {
+        let certificate = self
+            .certificates
+            .first()
+            .ok_or_else(|| IdentityError::Certificate("the chain is empty".into()))?;
+        Pin::of(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))
+    }
+
+    /// The chain, the server's own certificate first.
+    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.certificates
+    }
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Identity { certificates: self.certificates.clone(), key: self.key.clone_key() }
+    }
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").field("certificates", &self.certificates.len()).finish_non_exhaustive()
+    }
+}
+
+/// The certificates in a PEM file; at least one.
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let text = read(path)?;
+    let malformed =
+        |source| IdentityError::Malformed { path: path.to_owned(), expected: "certificate", source };
+    let chain = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
+    if chain.is_empty() { Err(malformed(pem::Error::NoItemsFound)) } else { Ok(chain) }
+}
+
+fn generate(names: &[&str]) -> Result<(rcgen::Certificate, rcgen::KeyPair), IdentityError> {
+    let failed = |error: rcgen::Error| IdentityError::Certificate(error.to_string());
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut parameters = rcgen::CertificateParams::new(names).map_err(failed)?;
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, "hawser");
+    let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
+    let certificate = parameters.self_signed(&key).map_err(failed)?;
+    Ok((certificate, key))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
+    fs::read(path).map_err(|source| IdentityError::Read { path: path.to_owned(), source })
+}
+
+fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError> {
+    let write = || {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(content)?;
+        file.sync_all()
+    };
+    write().map_err(|source| IdentityError::Write { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn an_identity_is_made_once_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("state");
+        let first = Identity::load_or_create(&folder, &["localhost", "192.0.2.1"]).unwrap();
+        let second = Identity::load_or_create(&folder, &["other"]).unwrap();
+        assert_eq!(first.certificates(), second.certificates());
+        assert_eq!(first.pin().unwrap(), second.pin().unwrap());
+        let mode = fs::metadata(folder.join(KEY_FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_half_lost_identity_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        Identity::load_or_create(folder.path(), &["localhost"]).unwrap();
+        fs::remove_file(folder.path().join(KEY_FILE)).unwrap();
+        let error = Identity::load_or_create(folder.path(), &["localhost"]).unwrap_err();
+        assert!(matches!(error, IdentityError::Incomplete { .. }), "{error}");
+        assert!(!folder.path().join(KEY_FILE).exists());
+    }
+
+    #[test]
+    fn a_file_that_is_no_certificate_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.pem");
+        fs::write(&path, "hello").unwrap();
+        let error = Identity::from_pem_files(&path, &path).unwrap_err();
+        assert!(error.to_string().contains("x.pem holds no certificate"), "{error}");
+    }
+}

@@ -1,0 +1,290 @@
+//! Which interfaces and addresses an endpoint uses, by the user's choice and the machine's state.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use hawser_policy::{LinkId, LinkInfo, LinkKind, PathStatus};
+
+use crate::interfaces::Interface;
+use crate::socket::{Binding, wildcard_for};
+
+/// How a user names a link.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LinkSelector {
+    /// An interface, whichever address it has: `wlan0`.
+    Interface(String),
+    /// A local address, on whichever interface it is: `192.0.2.7`.
+    Address(IpAddr),
+}
+
+/// Text that names neither an interface nor an address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither an IP address nor an interface name (1 to 15 characters without `/` or spaces)")]
+pub struct InvalidSelector(String);
+
+impl FromStr for LinkSelector {
+    type Err = InvalidSelector;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSelector> {
+        if let Ok(address) = text.parse() {
+            return Ok(LinkSelector::Address(address));
+        }
+        // The kernel's rules for interface names (dev_valid_name), IFNAMSIZ being 16 with the terminator.
+        let is_name = (1..=15).contains(&text.len())
+            && !text.contains(|c: char| c == '/' || c == ':' || c.is_whitespace())
+            && text != "."
+            && text != "..";
+        if is_name {
+            Ok(LinkSelector::Interface(text.to_owned()))
+        } else {
+            Err(InvalidSelector(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for LinkSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkSelector::Interface(name) => f.write_str(name),
+            LinkSelector::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+/// One link that the user asked for. It need not exist yet: it is used as soon as it appears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathSpec {
+    /// Which.
+    pub selector: LinkSelector,
+    /// Whether it is for regular use or only when nothing else works.
+    pub status: PathStatus,
+    /// Whether the user pays by volume.
+    pub metered: bool,
+}
+
+impl PathSpec {
+    /// A link for regular use.
+    pub fn available(selector: LinkSelector) -> Self {
+        PathSpec { selector, status: PathStatus::Available, metered: false }
+    }
+
+    /// A link for when nothing else works.
+    pub fn backup(selector: LinkSelector) -> Self {
+        PathSpec { selector, status: PathStatus::Backup, metered: false }
+    }
+}
+
+/// Which links a client uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// Every interface that is up and has a suitable address; bridges and the like excepted.
+    #[default]
+    All,
+    /// One socket, and the routing table decides. No further paths are opened.
+    Routed,
+    /// These.
+    Only(Vec<PathSpec>),
+}
+
+/// A link that could carry a connection to a certain address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) binding: Binding,
+    pub(crate) status: PathStatus,
+    pub(crate) name: String,
+}
+
+/// The links that exist now, with numbers that stay the same for as long as the endpoint lives.
+#[derive(Debug, Default)]
+pub(crate) struct LinkTable {
+    selection: Links,
+    /// Names ever seen; a link's number is its position.
+    names: Vec<String>,
+    present: Vec<PresentLink>,
+    own_addresses: Vec<IpAddr>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PresentLink {
+    info: LinkInfo,
+    /// Interface to bind to.
+    device: Option<String>,
+}
+
+/// A difference between two states of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LinkChange {
+    Up(LinkInfo),
+    Down(LinkId),
+}
+
+impl LinkTable {
+    pub(crate) fn new(selection: Links) -> Self {
+        LinkTable { selection, ..LinkTable::default() }
+    }
+
+    /// The links that exist.
+    pub(crate) fn present(&self) -> impl Iterator<Item = &LinkInfo> {
+        self.present.iter().map(|link| &link.info)
+    }
+
+    /// Takes in the machine's state and tells what changed.
+    pub(crate) fn update(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
+        self.own_addresses = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
+        let wanted = self.resolve(interfaces);
+        let gone = self
+            .present
+            .iter()
+            .filter(|old| !wanted.iter().any(|new| new.info.id == old.info.id))
+            .map(|old| LinkChange::Down(old.info.id));
+        let new =
+            wanted.iter().filter(|new| !self.present.contains(new)).map(|l| LinkChange::Up(l.info.clone()));
+        let changes = gone.chain(new).collect();
+        self.present = wanted;
+        changes
+    }
+
+    fn resolve(&mut self, interfaces: &[Interface]) -> Vec<PresentLink> {
+        match self.selection.clone() {
+            Links::Routed => Vec::new(),
+            Links::All => interfaces
+                .iter()
+                .filter(|interface| !interface.is_internal && !interface.addresses.is_empty())
+                .map(|interface| {
+                    let spec = PathSpec::available(LinkSelector::Interface(interface.name.clone()));
+                    self.link(&spec, interface, interface.addresses.clone())
+                })
+                .collect(),
+            Links::Only(specs) => {
+                let mut links: Vec<PresentLink> = Vec::new();
+                for spec in &specs {
+                    if let Some((interface, addresses)) = find(&spec.selector, interfaces) {
+                        let link = self.link(spec, interface, addresses);
+                        if !links.iter().any(|other| other.info.id == link.info.id) {
+                            links.push(link);
+                        }
+                    }
+                }
+                links
+            }
+        }
+    }
+
+    fn link(&mut self, spec: &PathSpec, interface: &Interface, addresses: Vec<IpAddr>) -> PresentLink {
+        let name = spec.selector.to_string();
+        let position = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.names.push(name.clone());
+            self.names.len() - 1
+        });
+        let kind = if interface.is_loopback { LinkKind::Unknown } else { interface.kind };
+        PresentLink {
+            info: LinkInfo {
+                id: LinkId(u32::try_from(position).unwrap_or(u32::MAX)),
+                name,
+                addresses,
+                kind,
+                preference: spec.status,
+                metered: spec.metered,
+            },
+            device: (!interface.is_loopback).then(|| interface.name.clone()),
+        }
+    }
+
+    /// The ways to reach `remote`, in order of preference; regular links before backups.
+    pub(crate) fn candidates(&self, remote: SocketAddr) -> Vec<Candidate> {
+        if self.selection == Links::Routed {
+            return vec![self.routed(remote)];
+        }
+        let mut candidates: Vec<Candidate> = self
+            .present
+            .iter()
+            .filter_map(|link| {
+                let source = source_for(&link.info, remote.ip())?;
+                Some(Candidate {
+                    binding: self.bind_to(link, source, remote),
+                    status: link.info.preference,
+                    name: link.info.name.clone(),
+                })
+            })
+            .collect();
+        candidates.sort_by_key(|candidate| candidate.status == PathStatus::Backup);
+        if candidates.is_empty() && self.selection == Links::All {
+            // Nothing enumerated fits (netlink not available, an unusual network): let the kernel decide.
+            candidates.push(self.routed(remote));
+        }
+        candidates
+    }
+
+    /// How a path manager's choice of link and address is bound; `None` when that link is gone.
+    pub(crate) fn binding(&self, link: LinkId, source: IpAddr, remote: SocketAddr) -> Option<Binding> {
+        let link = self.present.iter().find(|present| present.info.id == link)?;
+        Some(self.bind_to(link, source, remote))
+    }
+
+    fn bind_to(&self, link: &PresentLink, source: IpAddr, remote: SocketAddr) -> Binding {
+        // Packets to one of our own addresses travel over loopback; a socket bound to another device would never see
+        // the replies.
+        let is_own = self.own_addresses.contains(&remote.ip());
+        Binding {
+            address: SocketAddr::new(source, 0),
+            device: if is_own { None } else { link.device.clone() },
+            link: Some(link.info.id),
+            report_errors: true,
+        }
+    }
+
+    fn routed(&self, remote: SocketAddr) -> Candidate {
+        Candidate {
+            binding: Binding { address: wildcard_for(remote), device: None, link: None, report_errors: true },
+            status: PathStatus::Available,
+            name: "default route".to_owned(),
+        }
+    }
+
+    /// The user's links, for messages.
+    pub(crate) fn describe(&self) -> String {
+        match &self.selection {
+            Links::All => "all interfaces".to_owned(),
+            Links::Routed => "the default route".to_owned(),
+            Links::Only(specs) => {
+                specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+}
+
+fn find<'a>(selector: &LinkSelector, interfaces: &'a [Interface]) -> Option<(&'a Interface, Vec<IpAddr>)> {
+    match selector {
+        LinkSelector::Interface(name) => {
+            let interface = interfaces.iter().find(|interface| interface.name == *name)?;
+            (!interface.addresses.is_empty()).then(|| (interface, interface.addresses.clone()))
+        }
+        LinkSelector::Address(address) => {
+            // All of 127.0.0.0/8 is local although only one address of it is listed.
+            let interface = interfaces.iter().find(|interface| {
+                interface.addresses.contains(address) || (interface.is_loopback && address.is_loopback())
+            })?;
+            Some((interface, vec![*address]))
+        }
+    }
+}
+
+/// The link's address from which `remote` can be reached: same family, same scope.
+pub(crate) fn source_for(link: &LinkInfo, remote: IpAddr) -> Option<IpAddr> {
+    link.addresses.iter().copied().find(|address| {
+        address.is_ipv4() == remote.is_ipv4()
+            && address.is_loopback() == remote.is_loopback()
+            && is_link_local(*address) == is_link_local(remote)
+    })
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use super::*;
+
+fn interface(index: u32, name: &str, addresses: &[&str]) -> Interface {
+    Interface {
+        index,
+        name: name.to_owned(),
+        kind: LinkKind::Unknown,
+        is_loopback: name == "lo",
+        is_internal: name.starts_with("br"),
+        addresses: addresses.iter().map(|a| a.parse().unwrap()).collect(),
+    }
+}
+
+fn machine() -> Vec<Interface> {
+    vec![
+        interface(1, "lo", &["127.0.0.1", "::1"]),
+        interface(2, "wlan0", &["192.0.2.5", "2001:db8::5", "fe80::5"]),
+        interface(3, "wwan0", &["198.51.100.7"]),
+        interface(4, "br0", &["10.0.0.1"]),
+        interface(5, "eth1", &[]),
+    ]
+}
+
+fn names(candidates: &[Candidate]) -> Vec<&str> {
+    candidates.iter().map(|candidate| candidate.name.as_str()).collect()
+}
+
+fn only(specs: &[(&str, PathStatus)]) -> Links {
+    Links::Only(
+        specs
+            .iter()
+            .map(|(text, status)| PathSpec {
+                selector: text.parse().unwrap(),
+                status: *status,
+                metered: false,
+            })
+            .collect(),
+    )
+}
+
+#[test]
+fn all_links_of_the_right_family_and_scope_are_candidates() {
+    let mut table = LinkTable::new(Links::All);
+    table.update(&machine());
+    let v4 = table.candidates("203.0.113.1:4433".parse().unwrap());
+    assert_eq!(names(&v4), ["wlan0", "wwan0"]);
+    assert_eq!(v4[1].binding.device.as_deref(), Some("wwan0"));
+    let v6 = table.candidates("[2001:db8::1]:4433".parse().unwrap());
+    assert_eq!(v6[0].binding.address, "[2001:db8::5]:0".parse().unwrap());
+    assert_eq!(v6.len(), 1);
+    let loopback = table.candidates("127.0.0.1:4433".parse().unwrap());
+    assert_eq!(names(&loopback), ["lo"]);
+    assert_eq!(loopback[0].binding.device, None);
+}
+
+#[test]
+fn chosen_links_keep_their_order_and_backups_come_last() {
+    let links = only(&[
+        ("wlan0", PathStatus::Backup),
+        ("198.51.100.7", PathStatus::Available),
+        ("usb0", PathStatus::Available),
+    ]);
+    let mut table = LinkTable::new(links);
+    table.update(&machine());
+    let candidates = table.candidates("203.0.113.1:4433".parse().unwrap());
+    assert_eq!(names(&candidates), ["198.51.100.7", "wlan0"]);
+    assert_eq!(candidates[0].binding.device.as_deref(), Some("wwan0"));
+    assert_eq!(candidates[1].status, PathStatus::Backup);
+}
+
+#[test]
+fn two_loopback_addresses_are_two_links() {
+    let mut table =
+        LinkTable::new(only(&[("127.0.0.1", PathStatus::Available), ("127.0.0.2", PathStatus::Available)]));
+    table.update(&machine());
+    let candidates = table.candidates("127.0.0.1:4433".parse().unwrap());
+    assert_eq!(candidates.len(), 2);
+    assert_ne!(candidates[0].binding.link, candidates[1].binding.link);
+}
+
+#[test]
+fn a_link_keeps_its_number_over_absence_and_new_addresses() {
+    let mut table = LinkTable::new(Links::All);
+    let up = table.update(&machine());
+    let wlan = up.iter().find_map(|change| match change {
+        LinkChange::Up(info) if info.name == "wlan0" => Some(info.id),
+        _ => None,
+    });
+    let wlan = wlan.expect("wlan0 came up");
+    assert!(table.update(&machine()).is_empty());
+    let mut without = machine();
+    without.remove(1);
+    assert_eq!(table.update(&without), [LinkChange::Down(wlan)]);
+    let mut moved = machine();
+    moved[1].addresses = vec!["192.0.2.99".parse().unwrap()];
+    match &table.update(&moved)[..] {
+        [LinkChange::Up(info)] => {
+            assert_eq!(info.id, wlan);
+            assert_eq!(info.addresses, moved[1].addresses);
+        }
+        other => panic!("expected wlan0 to return, got {other:?}"),
+    }
+}
+
+#[test]
+fn our_own_addresses_are_reached_without_binding_to_a_device() {
+    let mut table = LinkTable::new(Links::All);
+    table.update(&machine());
+    let candidates = table.candidates("192.0.2.5:4433".parse().unwrap());
+    assert!(candidates.iter().all(|candidate| candidate.binding.device.is_none()));
+}
+
+#[test]
+fn nothing_suitable_falls_back_to_the_routing_table_only_when_all_are_allowed() {
+    let remote = "[2001:db8::1]:4433".parse().unwrap();
+    let v4_only = [interface(2, "wlan0", &["192.0.2.5"])];
+    let mut all = LinkTable::new(Links::All);
+    all.update(&v4_only);
+    assert_eq!(names(&all.candidates(remote)), ["default route"]);
+    let mut chosen = LinkTable::new(only(&[("wlan0", PathStatus::Available)]));
+    chosen.update(&v4_only);
+    assert!(chosen.candidates(remote).is_empty());
+}
+
+#[test]
+fn selectors_are_told_apart() {
+    assert_eq!("::1".parse(), Ok(LinkSelector::Address("::1".parse().unwrap())));
+    assert_eq!("wlan0".parse(), Ok(LinkSelector::Interface("wlan0".into())));
+    for wrong in ["", "a/b", "an-interface-name-too-long", "a b"] {
+        assert!(wrong.parse::<LinkSelector>().is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,232 @@
+//! The default answer to "which paths exist".
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_policy::{
+    LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathState, PathStatus, PathView, Time,
+};
+
+use crate::links::source_for;
+
+/// What a path manager is told at birth.
+#[derive(Clone, Copy, Debug)]
+pub struct PathManagerInit {
+    /// Our address on the path of the handshake.
+    pub local: SocketAddr,
+    /// The server's address.
+    pub remote: SocketAddr,
+    /// The link of the handshake, when it is known.
+    pub link: Option<LinkId>,
+}
+
+/// Makes path managers, one per client connection.
+pub type PathManagerFactory = Arc<dyn Fn(&PathManagerInit) -> Box<dyn PathManager> + Send + Sync>;
+
+/// First pause before an attempt that failed is repeated.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// Longest pause.
+const LAST_RETRY: Duration = Duration::from_secs(10);
+
+/// One path for every link, always.
+///
+/// A link that appears gets a path; a link that goes loses it, unless it is the last one that ever worked: then it stays
+/// until a replacement carries data. A path that failed is tried again with back-off for as long as its link is up.
+#[derive(Debug)]
+pub struct FullMesh {
+    remote: SocketAddr,
+    ready: bool,
+    links: BTreeMap<LinkId, Entry>,
+    /// Which link each path that we have seen belongs to.
+    path_links: BTreeMap<PathId, LinkId>,
+    /// Paths whose link or address went away under them. They never work again, even if the link returns.
+    orphans: BTreeSet<PathId>,
+    /// Where the handshake ran.
+    first: Option<(LinkId, IpAddr)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    info: LinkInfo,
+    /// The address that the link's path uses or was last tried with.
+    source: Option<IpAddr>,
+    has_path: bool,
+    /// Whether a path was opened and then failed, as against never opened for lack of connection ids.
+    failed: bool,
+    next_attempt: Time,
+    pause: Duration,
+}
+
+impl Entry {
+    fn new(info: LinkInfo, source: Option<IpAddr>, now: Time) -> Self {
+        Entry { info, source, has_path: false, failed: false, next_attempt: now, pause: FIRST_RETRY }
+    }
+
+    fn start_over(&mut self, now: Time) {
+        self.failed = false;
+        self.next_attempt = now;
+        self.pause = FIRST_RETRY;
+    }
+
+    fn back_off(&mut self, now: Time) {
+        self.next_attempt = now + self.pause;
+        self.pause = (self.pause * 2).min(LAST_RETRY);
+    }
+}
+
+impl FullMesh {
+    /// A manager for one client connection.
+    pub fn new(init: &PathManagerInit) -> Self {
+        let mut path_links = BTreeMap::new();
+        if let Some(link) = init.link {
+            path_links.insert(PathId::ZERO, link);
+        }
+        FullMesh {
+            remote: init.remote,
+            ready: false,
+            links: BTreeMap::new(),
+            path_links,
+            orphans: BTreeSet::new(),
+            first: init.link.map(|link| (link, init.local.ip())),
+        }
+    }
+
+    /// The factory of this manager.
+    pub fn factory() -> PathManagerFactory {
+        Arc::new(|init| Box::new(FullMesh::new(init)))
+    }
+
+    fn link_up(&mut self, now: Time, info: &LinkInfo) {
+        let Some(entry) = self.links.get_mut(&info.id) else {
+            let source = self.first.take_if(|(link, _)| *link == info.id).map(|(_, address)| address);
+            self.links.insert(info.id, Entry::new(info.clone(), source, now));
+            return;
+        };
+        entry.info = info.clone();
+        entry.start_over(now);
+        if entry.source.is_some_and(|source| !info.addresses.contains(&source)) {
+            self.orphan_paths_of(info.id);
+        }
+    }
+
+    fn link_down(&mut self, link: LinkId) {
+        self.links.remove(&link);
+        self.orphan_paths_of(link);
+    }
+
+    fn orphan_paths_of(&mut self, link: LinkId) {
+        self.orphans.extend(self.path_links.iter().filter(|(_, of)| **of == link).map(|(path, _)| *path));
+    }
+
+    fn closed(&mut self, now: Time, path: PathId) {
+        let link = self.path_links.remove(&path);
+        if self.orphans.remove(&path) {
+            return;
+        }
+        if let Some(entry) = link.and_then(|link| self.links.get_mut(&link)) {
+            entry.failed = true;
+            entry.back_off(now);
+        }
+    }
+
+    /// Brings the set of paths closer to one per link. Doing it twice changes nothing.
+    fn reconcile(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        for path in paths {
+            if let Some(link) = path.link {
+                self.path_links.insert(path.id, link);
+            }
+        }
+        if !self.ready {
+            return;
+        }
+        self.drop_orphans(paths, actions);
+        self.open_missing(now, paths, actions);
+        self.align_status(paths, actions);
+    }
+
+    /// Orphans are given up once another path works.
+    fn drop_orphans(&self, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        let is_orphan = |path: &&PathView| self.orphans.contains(&path.id);
+        let has_alternative = paths.iter().any(|p| p.state == PathState::Active && !is_orphan(&p));
+        if has_alternative {
+            actions.extend(paths.iter().filter(is_orphan).map(|path| PathAction::Abandon(path.id)));
+        }
+    }
+
+    fn open_missing(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        for (id, entry) in &mut self.links {
+            entry.has_path =
+                paths.iter().any(|path| path.link == Some(*id) && !self.orphans.contains(&path.id));
+            if entry.has_path || now < entry.next_attempt {
+                continue;
+            }
+            let Some(source) = source_for(&entry.info, self.remote.ip()) else { continue };
+            entry.source = Some(source);
+            entry.back_off(now);
+            actions.push(PathAction::Open {
+                local: SocketAddr::new(source, 0),
+                remote: self.remote,
+                link: Some(*id),
+                status: entry.info.preference,
+            });
+        }
+    }
+
+    /// The handshake's path starts as available; its link may be meant as backup.
+    fn align_status(&self, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        for path in paths {
+            let preference = path.link.and_then(|l| self.links.get(&l)).map(|entry| entry.info.preference);
+            if preference == Some(PathStatus::Backup) && path.status == PathStatus::Available {
+                actions.push(PathAction::SetStatus(path.id, PathStatus::Backup));
+            }
+        }
+    }
+}
+
+impl PathManager for FullMesh {
+    fn name(&self) -> &'static str {
+        "full-mesh"
+    }
+
+    fn on_event(&mut self, now: Time, event: &PathEvent, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        match event {
+            PathEvent::MultipathReady => self.ready = true,
+            PathEvent::LinkUp(info) => self.link_up(now, info),
+            PathEvent::LinkDown(link) => self.link_down(*link),
+            PathEvent::Established(path) => {
+                let entry = self.path_links.get(path).and_then(|link| self.links.get_mut(link));
+                if let Some(entry) = entry {
+                    entry.start_over(now);
+                }
+            }
+            PathEvent::Closed(path) => self.closed(now, *path),
+            PathEvent::MorePathsAllowed => {
+                for entry in self.links.values_mut().filter(|entry| !entry.failed) {
+                    entry.next_attempt = now;
+                }
+            }
+            PathEvent::Suspect(_) | PathEvent::Recovered(_) => {}
+        }
+        self.reconcile(now, paths, actions);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        if !self.ready {
+            return None;
+        }
+        self.links
+            .values()
+            .filter(|entry| !entry.has_path && source_for(&entry.info, self.remote.ip()).is_some())
+            .map(|entry| entry.next_attempt)
+            .min()
+    }
+
+    fn on_timeout(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        self.reconcile(now, paths, actions);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! One UDP socket of an endpoint.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::BytesMut;
+use hawser_core::{Ecn, FourTuple};
+use hawser_policy::LinkId;
+use nix::sys::socket::{setsockopt, sockopt};
+use quinn_udp::{EcnCodepoint, RecvMeta, TransportErrorPayload, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+use crate::receive_buffers::{ReceiveBuffers, SLOTS};
+
+/// Largest UDP payload over IPv4: what one system call may carry, however many segments that is.
+const MAX_MESSAGE: usize = 65_507;
+
+/// Where a socket is bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Binding {
+    /// Address and port; port 0 lets the kernel choose.
+    pub(crate) address: SocketAddr,
+    /// Interface that packets must use whatever the routing table says (SO_BINDTODEVICE; unprivileged on unbound
+    /// sockets since Linux 5.7).
+    pub(crate) device: Option<String>,
+    /// The link behind it.
+    pub(crate) link: Option<LinkId>,
+    /// Whether ICMP errors are wanted (clients, so that a refused port is known at once).
+    pub(crate) report_errors: bool,
+}
+
+/// What came of handing a batch to the kernel.
+#[derive(Debug)]
+pub(crate) enum SendOutcome {
+    /// It took the batch, or the batch is lost as any packet may be.
+    Sent,
+    /// Its buffer is full; the byte offset from which on to try again once the socket is writable.
+    Blocked(usize),
+    /// The batch cannot leave: no route, interface down, forbidden.
+    Failed(io::Error),
+}
+
+/// A bound socket. Shared between the worker and the task that waits for ICMP errors.
+#[derive(Debug)]
+pub(crate) struct LinkSocket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    is_dual_stack: bool,
+    link: Option<LinkId>,
+}
+
+impl LinkSocket {
+    /// Binds. Must be called inside a tokio runtime.
+    pub(crate) fn bind(binding: &Binding, buffer_bytes: usize) -> io::Result<Arc<LinkSocket>> {
+        let domain = Domain::for_address(binding.address);
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+        let is_dual_stack = binding.address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        if domain == Domain::IPV6 {
+            socket.set_only_v6(!is_dual_stack)?;
+        }
+        if let Some(device) = &binding.device {
+            socket.bind_device(Some(device.as_bytes()))?;
+        }
+        // A buffer that holds a bandwidth-delay product saves up to a fifth of the throughput; a kernel that refuses
+        // (net.core.{r,w}mem_max) still works.
+        let _ = socket.set_recv_buffer_size(buffer_bytes);
+        let _ = socket.set_send_buffer_size(buffer_bytes);
+        socket.bind(&binding.address.into())?;
+        socket.set_nonblocking(true)?;
+        let io = UdpSocket::from_std(socket.into())?;
+        let state = UdpSocketState::new((&io).into())?;
+        // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them beside GRO size,
+        // destination and ECN: the kernel then drops the ECN mark. Nothing here needs the times.
+        setsockopt(&io, sockopt::ReceiveTimestampns, &false).map_err(io::Error::from)?;
+        if binding.report_errors {
+            state.enable_transport_errors((&io).into())?;
+        }
+        let local = io.local_addr()?;
+        Ok(Arc::new(LinkSocket { io, state, local, is_dual_stack, link: binding.link }))
+    }
+
+    /// Bound address; the port is the real one.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The link it stands for.
+    pub(crate) fn link(&self) -> Option<LinkId> {
+        self.link
+    }
+
+    /// Whether packets of this 4-tuple leave through this socket.
+    pub(crate) fn carries(&self, tuple: &FourTuple) -> bool {
+        if self.local == tuple.local {
+            return true;
+        }
+        self.local.ip().is_unspecified()
+            && self.local.port() == tuple.local.port()
+            && (self.is_dual_stack || self.local.is_ipv4() == tuple.local.is_ipv4())
+    }
+
+    /// Waits until something may be received.
+    pub(crate) fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_recv_ready(cx)
+    }
+
+    /// Waits until something may be sent.
+    pub(crate) fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_send_ready(cx)
+    }
+
+    /// Receives up to [`SLOTS`] messages and hands each to `deliver`. Returns how many; `WouldBlock` when there is
+    /// none.
+    pub(crate) fn receive(
+        &self,
+        buffers: &mut ReceiveBuffers,
+        mut deliver: impl FnMut(Message),
+    ) -> io::Result<usize> {
+        let mut meta = [RecvMeta::default(); SLOTS];
+        let count = self.io.try_io(Interest::READABLE, || {
+            self.state.recv((&self.io).into(), &mut buffers.slots(), &mut meta)
+        })?;
+        for (index, meta) in meta.iter().enumerate().take(count) {
+            if meta.len == 0 {
+                continue;
+            }
+            deliver(Message {
+                tuple: self.tuple_of(meta),
+                ecn: meta.ecn.map(from_codepoint),
+                segment_size: meta.stride.clamp(1, meta.len),
+                bytes: buffers.take(index, meta.len),
+            });
+        }
+        Ok(count)
+    }
+
+    fn tuple_of(&self, meta: &RecvMeta) -> FourTuple {
+        // A socket bound to one address knows it; only a wildcard socket needs to be told by the packet. Replies then
+        // leave from the address that the peer wrote to.
+        let ip = match meta.dst_ip {
+            Some(ip) if self.local.ip().is_unspecified() => ip.to_canonical(),
+            _ => self.local.ip(),
+        };
+        FourTuple { local: SocketAddr::new(ip, self.local.port()), remote: canonical(meta.addr) }
+    }
+
+    /// Sends a batch of datagrams, all `segment_size` long but the last, starting at byte `from`.
+    pub(crate) fn send(
+        &self,
+        tuple: &FourTuple,
+        ecn: Option<Ecn>,
+        segment_size: usize,
+        batch: &[u8],
+        from: usize,
+    ) -> SendOutcome {
+        let segment_size = segment_size.max(1);
+        let mut offset = from;
+        while offset < batch.len() {
+            let rest = &batch[offset..];
+            let segments = self.state.max_gso_segments().min((MAX_MESSAGE / segment_size).max(1));
+            let length = rest.len().min(segments * segment_size);
+            let message = quinn_udp::Transmit {
+                destination: self.destination(tuple.remote),
+                ecn: ecn.map(to_codepoint),
+                contents: &rest[..length],
+                segment_size: (length > segment_size).then_some(segment_size),
+                src_ip: self.local.ip().is_unspecified().then(|| tuple.local.ip()),
+            };
+            match self.send_message(&message) {
+                Ok(()) => offset += length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return SendOutcome::Blocked(offset);
+                }
+                // The kernel or the device refused segmentation and `max_gso_segments` is 1 from now on: the same
+                // bytes again, one datagram at a time.
+                Err(_) if length > segment_size && self.state.max_gso_segments() == 1 => {}
+                // A probe above the interface's MTU: lost, as path MTU discovery expects (RFC 8899).
+                Err(error) if quinn_udp::is_msg_size_err(&error) => offset += length,
+                Err(error) => return SendOutcome::Failed(error),
+            }
+        }
+        SendOutcome::Sent
+    }
+
+    fn send_message(&self, message: &quinn_udp::Transmit<'_>) -> io::Result<()> {
+        let attempt = || self.state.try_send((&self.io).into(), message);
+        match attempt() {
+            // Through the runtime this time, so that it notes the socket as not writable. It must see an attempt of
+            // its own: after noting alone, news that came in between would be lost.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.io.try_io(Interest::WRITABLE, attempt)
+            }
+            // An ICMP error for an earlier packet is reported instead of sending this one: it is news for the
+            // task that watches errors, and no reason to lose the packet.
+            Err(error) if is_icmp_news(&error) => attempt(),
+            result => result,
+        }
+    }
+
+    fn destination(&self, remote: SocketAddr) -> SocketAddr {
+        match remote {
+            SocketAddr::V4(v4) if self.is_dual_stack => {
+                SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port())
+            }
+            other => other,
+        }
+    }
+
+    /// Waits for the next "connection refused" that a host sent back, and returns that host's address.
+    pub(crate) async fn refusal(&self) -> io::Result<IpAddr> {
+        loop {
+            // Taken before waiting: an entry may be older than the call.
+            while let Some(error) = self.state.recv_transport_error((&self.io).into())? {
+                let refused =
+                    io::Error::from_raw_os_error(error.raw_errno).kind() == io::ErrorKind::ConnectionRefused;
+                if let (true, TransportErrorPayload::Unreachable, Some(host)) =
+                    (refused, error.payload, error.addr)
+                {
+                    return Ok(host.ip().to_canonical());
+                }
+            }
+            self.io.ready(Interest::ERROR).await?;
+            let _ = self.io.try_io(Interest::ERROR, || match self.io.take_error()? {
+                Some(_) => Ok(()),
+                None => Err::<(), _>(io::ErrorKind::WouldBlock.into()),
+            });
+        }
+    }
+}
+
+/// Datagrams that arrived in one message, all `segment_size` long but the last.
+pub(crate) struct Message {
+    pub(crate) tuple: FourTuple,
+    pub(crate) ecn: Option<Ecn>,
+    pub(crate) segment_size: usize,
+    pub(crate) bytes: BytesMut,
+}
+
+/// An address that may serve as the source towards `remote`.
+pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
+    match remote {
+        SocketAddr::V4(_) => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0),
+        SocketAddr::V6(_) => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0),
+    }
+}
+
+/// IPv4 addresses seen through an IPv6 socket, as IPv4.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) => match v6.ip().to_canonical() {
+            IpAddr::V4(v4) => SocketAddr::new(v4.into(), v6.port()),
+            IpAddr::V6(_) => address,
+        },
+        SocketAddr::V4(_) => address,
+    }
+}
+
+fn is_icmp_news(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable
+    )
+}
+
+fn from_codepoint(codepoint: EcnCodepoint) -> Ecn {
+    match codepoint {
+        EcnCodepoint::Ect0 => Ecn::Ect0,
+        EcnCodepoint::Ect1 => Ecn::Ect1,
+        EcnCodepoint::Ce => Ecn::Ce,
+    }
+}
+
+fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
+    match ecn {
+        Ecn::Ect0 => EcnCodepoint::Ect0,
+        Ecn::Ect1 => EcnCodepoint::Ect1,
+        Ecn::Ce => EcnCodepoint::Ce,
+    }
+}
+
+#[cfg(test)]
+mod tests;

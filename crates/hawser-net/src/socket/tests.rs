@@ -1,0 +1,88 @@
+use super::*;
+use crate::receive_buffers::ReceiveBuffers;
+
+fn bind(address: &str) -> Arc<LinkSocket> {
+    let binding =
+        Binding { address: address.parse().unwrap(), device: None, link: None, report_errors: true };
+    LinkSocket::bind(&binding, 1 << 20).unwrap()
+}
+
+async fn receive(socket: &LinkSocket) -> Vec<Message> {
+    let mut buffers = ReceiveBuffers::new();
+    let mut messages = Vec::new();
+    loop {
+        std::future::poll_fn(|cx| socket.poll_recv_ready(cx)).await.unwrap();
+        match socket.receive(&mut buffers, |message| messages.push(message)) {
+            Ok(_) => return messages,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn datagrams(messages: &[Message]) -> Vec<Vec<u8>> {
+    messages.iter().flat_map(|m| m.bytes.chunks(m.segment_size).map(<[u8]>::to_vec)).collect()
+}
+
+#[tokio::test]
+async fn a_batch_arrives_as_the_datagrams_it_was() {
+    let (a, b) = (bind("127.0.0.1:0"), bind("127.0.0.1:0"));
+    let tuple = FourTuple { local: a.local(), remote: b.local() };
+    // More than one message can carry, so that it is split in two.
+    let batch: Vec<u8> = (0..60u8).flat_map(|i| vec![i; if i == 59 { 700 } else { 1_400 }]).collect();
+    assert!(matches!(a.send(&tuple, Some(Ecn::Ect0), 1_400, &batch, 0), SendOutcome::Sent));
+    let mut received = Vec::new();
+    while received.len() < 60 {
+        let messages = receive(&b).await;
+        for message in &messages {
+            assert_eq!(message.tuple, FourTuple { local: b.local(), remote: a.local() });
+            assert_eq!(message.ecn, Some(Ecn::Ect0));
+        }
+        received.extend(datagrams(&messages));
+    }
+    assert_eq!(received.concat(), batch);
+    assert_eq!(received.len(), 60);
+}
+
+#[tokio::test]
+async fn a_wildcard_socket_answers_from_the_address_that_was_asked() {
+    let server = bind("[::]:0");
+    let client = bind("127.0.0.1:0");
+    let remote = SocketAddr::new("127.0.0.7".parse().unwrap(), server.local().port());
+    client.send(&FourTuple { local: client.local(), remote }, None, 1_200, b"hello", 0);
+    let question = receive(&server).await.remove(0);
+    assert_eq!(question.tuple, FourTuple { local: remote, remote: client.local() });
+    assert!(server.carries(&question.tuple));
+    server.send(&question.tuple, None, 1_200, b"hello yourself", 0);
+    let answer = receive(&client).await.remove(0);
+    assert_eq!(answer.tuple.remote, remote);
+    assert_eq!(&answer.bytes[..], b"hello yourself");
+}
+
+#[tokio::test]
+async fn a_refused_port_is_reported_and_does_not_cost_later_packets() {
+    let (client, witness) = (bind("127.0.0.1:0"), bind("127.0.0.1:0"));
+    let unused = bind("127.0.0.1:0").local();
+    client.send(&FourTuple { local: client.local(), remote: unused }, None, 1_200, b"anybody?", 0);
+    let host = tokio::time::timeout(std::time::Duration::from_secs(5), client.refusal()).await;
+    assert_eq!(host.expect("ICMP came back").unwrap(), unused.ip());
+    client.send(&FourTuple { local: client.local(), remote: unused }, None, 1_200, b"anybody?", 0);
+    // The next packet meets the pending error and must leave all the same.
+    client.send(&FourTuple { local: client.local(), remote: witness.local() }, None, 1_200, b"x", 0);
+    assert_eq!(&receive(&witness).await[0].bytes[..], b"x");
+}
+
+#[tokio::test]
+async fn a_socket_bound_to_loopback_device_works() {
+    let binding = Binding {
+        address: "127.0.0.1:0".parse().unwrap(),
+        device: Some("lo".to_owned()),
+        link: Some(LinkId(3)),
+        report_errors: false,
+    };
+    let bound = LinkSocket::bind(&binding, 1 << 20).unwrap();
+    let other = bind("127.0.0.1:0");
+    bound.send(&FourTuple { local: bound.local(), remote: other.local() }, None, 1_200, b"x", 0);
+    assert_eq!(receive(&other).await[0].tuple.remote, bound.local());
+    assert_eq!(bound.link(), Some(LinkId(3)));
+}
