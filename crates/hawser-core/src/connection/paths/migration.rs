@@ -94,8 +94,8 @@ pub(crate) struct Tuples {
 }
 
 impl Tuples {
-    /// The addresses of the handshake. The handshake validates them: see [`on_handshake_validated`]
-    /// (Self::on_handshake_validated).
+    /// The addresses of the handshake, which validates them: see
+    /// [`on_handshake_validated`](Self::on_handshake_validated).
     pub(crate) fn of_handshake(side: Side, tuple: FourTuple) -> Self {
         let amplification = match side {
             // RFC 9000 section 8.1: the limit is the server's.

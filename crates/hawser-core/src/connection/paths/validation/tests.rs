@@ -1,1 +1,116 @@
+use std::time::Duration;
 
+use hawser_policy::Time;
+use hawser_wire::Frame;
+
+use super::{
+    MAX_PENDING_RESPONSES, ResponseEffect, ResponseQueue, TupleValidation, VALIDATION_BURST,
+    VALIDATION_INTERVAL, ValidationFailure, ValidationPacer, padded_size,
+};
+use crate::connection::paths::testing::{millis, tuple, write, write_in};
+
+const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
+
+fn challenge(validation: &mut TupleValidation, now: Time, n: u8, full_size: bool) -> bool {
+    let written = write(|w, _| {
+        validation.write(now, [n; 8], full_size, w);
+    });
+    assert!(written.is_empty() || written.decode() == [Frame::PathChallenge([n; 8])]);
+    !written.is_empty()
+}
+
+#[test]
+fn repeated_with_back_off_then_given_up() {
+    let mut validation = TupleValidation::new(millis(1000), PROBE_TIMEOUT);
+    assert!(!challenge(&mut validation, millis(999), 0, true), "not before its start");
+    let sent: Vec<u64> = (1000..1300)
+        .filter(|at| {
+            validation.failure(millis(*at)).is_none() && challenge(&mut validation, millis(*at), 1, true)
+        })
+        .collect();
+    assert_eq!(sent, [1000, 1100]);
+    assert_eq!(validation.timeout(), millis(1300));
+    assert_eq!(validation.failure(millis(1299)), None);
+    assert_eq!(validation.failure(millis(1300)), Some(ValidationFailure::Unreachable));
+}
+
+#[test]
+fn any_of_the_challenges_may_be_answered_and_no_other() {
+    let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);
+    challenge(&mut validation, millis(0), 1, true);
+    challenge(&mut validation, millis(100), 2, true);
+    assert_eq!(validation.on_response(millis(120), [3; 8]), ResponseEffect::None);
+    assert_eq!(validation.on_response(millis(120), [1; 8]), ResponseEffect::Complete);
+}
+
+#[test]
+fn short_challenge_proves_the_address_and_is_followed_by_a_full_one() {
+    assert_eq!(
+        [padded_size(0), padded_size(1199), padded_size(1200), padded_size(u64::MAX)],
+        [0, 0, 1200, 1200]
+    );
+    let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);
+    challenge(&mut validation, millis(0), 1, false);
+    assert_eq!(validation.on_response(millis(40), [1; 8]), ResponseEffect::AddressProven);
+    assert!(challenge(&mut validation, millis(40), 2, true));
+    assert_eq!(validation.failure(millis(339)), None, "a period of its own");
+    assert_eq!(validation.failure(millis(340)), Some(ValidationFailure::DatagramsTooSmall));
+    assert_eq!(validation.on_response(millis(339), [2; 8]), ResponseEffect::Complete);
+}
+
+#[test]
+fn a_challenge_that_does_not_fit_stays_due() {
+    let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);
+    assert!(write_in(8, |w, _| assert!(!validation.write(millis(0), [1; 8], true, w))).is_empty());
+    assert!(validation.is_due(millis(0)));
+}
+
+#[test]
+fn validations_are_paced() {
+    let mut pacer = ValidationPacer::new();
+    let now = Time::from_secs(10);
+    for _ in 0..VALIDATION_BURST {
+        assert_eq!(pacer.begin(now), now);
+    }
+    assert_eq!(pacer.begin(now), now + VALIDATION_INTERVAL);
+    assert_eq!(pacer.begin(now), now + VALIDATION_INTERVAL * 2);
+    let later = now + Duration::from_secs(60);
+    assert_eq!(pacer.begin(later), later);
+}
+
+#[test]
+fn answers_go_where_the_challenge_came_from() {
+    let (home, other) = (tuple(1, 1000), tuple(2, 2000));
+    let mut queue = ResponseQueue::default();
+    queue.push(home, [1; 8], 1200);
+    queue.push(other, [2; 8], 100);
+    queue.push(home, [3; 8], 1200);
+    assert_eq!(queue.next_tuple(), Some(home));
+    let written = write(|w, _| assert!(queue.write(home, w)));
+    assert_eq!(written.decode(), [Frame::PathResponse([1; 8]), Frame::PathResponse([3; 8])]);
+    assert!(written.frames.is_empty(), "never repeated");
+    assert_eq!(queue.next_tuple(), Some(other));
+    assert_eq!(queue.allowance(other), 300);
+    assert_eq!(padded_size(queue.allowance(other)), 0, "padding would amplify");
+    assert!(!queue.clone().write(home, &mut hawser_wire::Writer::new(&mut [0; 100])));
+}
+
+#[test]
+fn a_flood_of_challenges_is_capped() {
+    let mut queue = ResponseQueue::default();
+    for n in 0..=255 {
+        queue.push(tuple(n, 1), [n; 8], 1200);
+        assert!(queue.pending.len() <= MAX_PENDING_RESPONSES);
+    }
+    assert_eq!(queue.pending.len(), MAX_PENDING_RESPONSES);
+    assert_eq!(queue.pending.back().map(|response| response.data), Some([255; 8]), "the newest stays");
+}
+
+#[test]
+fn no_answer_after_abandonment() {
+    let mut queue = ResponseQueue::default();
+    queue.push(tuple(1, 1), [1; 8], 1200);
+    queue.stop();
+    queue.push(tuple(1, 1), [2; 8], 1200);
+    assert_eq!(queue.next_tuple(), None);
+}
