@@ -16,5 +16,7 @@ mod error;
 mod tuple;
 
 pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
+pub use connection::datagrams::SendDatagramError;
+pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError};
 pub use error::{Code, ConnectionError, TransportError};
 pub use tuple::{Ecn, FourTuple};

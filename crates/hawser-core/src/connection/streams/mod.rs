@@ -1,1 +1,377 @@
-//! Streams: send, receive, reassembly, flow control (RFC 9000 sections 2 to 4).
+//! Streams: what the application writes and reads, and the frames that carry it.
+//!
+//! [`Streams`] owns all streams of a connection. A stream has up to two halves, [`send::SendStream`] and
+//! [`recv::RecvStream`], each a state machine that knows nothing of the others; what is common to all (credit,
+//! totals, send order, control frames that are due, events) is kept here, and every change of a half goes through
+//! [`Streams::update_send`] or its like, which keeps the totals exact.
+//!
+//! A stream's state is made when it is first used and freed when both halves have ended; streams without state are
+//! numbers (see [`numbers`]).
+//!
+//! * `app`: the application's calls
+//! * `incoming`: frames from the peer
+//! * `outgoing`: data into packets; `control`: control frames into packets
+//! * `outcome`: acknowledgement, loss, starting over
+
+mod app;
+mod assembler;
+mod control;
+mod errors;
+mod events;
+mod flow;
+mod incoming;
+mod numbers;
+mod order;
+mod outcome;
+mod outgoing;
+mod range_set;
+mod recv;
+mod segments;
+mod send;
+mod send_buffer;
+mod table;
+
+use std::time::Duration;
+
+use hawser_policy::{QueueView, Side, StreamId, Time};
+use hawser_wire::TransportParameters;
+
+use crate::TransportConfig;
+
+use assembler::Budget;
+use control::{Control, Due};
+use events::Events;
+use flow::{ReceiveWindow, SendCredit};
+use numbers::{LocalStreams, PeerStreams};
+use order::SendOrder;
+use recv::{RecvStream, Shared};
+use send::{Amounts, SendStream, WriteBlock};
+use table::{Key, Stream, Table};
+
+pub use errors::{ClosedStream, ReadError, ReadOutcome, ResetAtError, WriteError};
+pub use events::StreamEvent;
+pub(crate) use outgoing::WrittenData;
+pub(crate) use segments::Segments;
+
+/// The send buffer before the connection sets one by its congestion windows.
+const INITIAL_SEND_BUFFER: u64 = 256 << 10;
+
+/// All streams of a connection. See the module.
+///
+/// Arrays of two are by direction, with bidirectional streams at index 1.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    side: Side,
+    table: Table,
+    local: [LocalStreams; 2],
+    peer: [PeerStreams; 2],
+    peer_limits: StreamLimits,
+    stream_window: u64,
+    stream_window_cap: u64,
+    credit: SendCredit,
+    shared: Shared,
+    order: SendOrder,
+    retransmissions: SendOrder,
+    totals: Amounts,
+    control: Control,
+    events: Events,
+    /// Streams whose writers wait for room in the send buffer.
+    blocked_writers: Vec<Key>,
+    /// Streams read since windows were tuned.
+    to_be_tuned: Vec<Key>,
+    send_buffer_limit: u64,
+    max_send_buffer: u64,
+    /// When the windows were last tuned.
+    now: Time,
+}
+
+/// What the peer's transport parameters say of new streams.
+#[derive(Clone, Copy, Debug, Default)]
+struct StreamLimits {
+    /// Of bidirectional streams that the peer opened.
+    bidirectional_from_peer: u64,
+    /// Of bidirectional streams that we opened.
+    bidirectional_from_us: u64,
+    unidirectional: u64,
+    /// Whether it takes RESET_STREAM_AT frames.
+    reset_stream_at: bool,
+}
+
+impl Streams {
+    /// No streams, and no right to open any until the peer's limits are set.
+    pub(crate) fn new(side: Side, config: &TransportConfig) -> Self {
+        Streams {
+            side,
+            table: Table::default(),
+            local: Default::default(),
+            peer: [config.max_unidirectional_streams, config.max_bidirectional_streams].map(PeerStreams::new),
+            peer_limits: StreamLimits::default(),
+            stream_window: config.initial_stream_window,
+            stream_window_cap: config.max_stream_window,
+            credit: SendCredit::default(),
+            shared: Shared {
+                window: ReceiveWindow::new(
+                    config.initial_connection_window,
+                    config.max_connection_window,
+                    Time::ZERO,
+                ),
+                budget: Budget::default(),
+            },
+            order: SendOrder::default(),
+            retransmissions: SendOrder::default(),
+            totals: Amounts::default(),
+            control: Control::default(),
+            events: Events::default(),
+            blocked_writers: Vec::new(),
+            to_be_tuned: Vec::new(),
+            send_buffer_limit: INITIAL_SEND_BUFFER.min(config.max_send_buffer),
+            max_send_buffer: config.max_send_buffer,
+            now: Time::ZERO,
+        }
+    }
+
+    /// The peer's transport parameters: first those remembered for 0-RTT, if any, then the real ones. Limits rise only.
+    pub(crate) fn set_peer_limits(&mut self, parameters: &TransportParameters) {
+        let limits = &mut self.peer_limits;
+        raise(&mut limits.bidirectional_from_peer, parameters.initial_max_stream_data_bidi_local);
+        raise(&mut limits.bidirectional_from_us, parameters.initial_max_stream_data_bidi_remote);
+        raise(&mut limits.unidirectional, parameters.initial_max_stream_data_uni);
+        limits.reset_stream_at = parameters.reset_stream_at;
+        for key in self.table.keys() {
+            let credit = self.initial_credit(key.id);
+            self.raise_stream_credit(key, credit);
+        }
+        self.on_max_data(parameters.initial_max_data);
+        self.raise_streams_limit(true, parameters.initial_max_streams_bidi);
+        self.raise_streams_limit(false, parameters.initial_max_streams_uni);
+    }
+
+    fn initial_credit(&self, id: StreamId) -> u64 {
+        match (id.is_bidirectional(), self.is_local(id)) {
+            (true, true) => self.peer_limits.bidirectional_from_us,
+            (true, false) => self.peer_limits.bidirectional_from_peer,
+            (false, _) => self.peer_limits.unidirectional,
+        }
+    }
+
+    fn is_local(&self, id: StreamId) -> bool {
+        id.initiator() == self.side
+    }
+
+    /// What waits to be sent.
+    #[inline]
+    pub(crate) fn queue(&self) -> QueueView {
+        let credit = self.credit.left();
+        QueueView {
+            unsent: self.totals.gaps + self.totals.tail.min(credit),
+            retransmit: self.totals.lost,
+            datagrams: 0,
+            connection_window_left: credit,
+        }
+    }
+
+    /// The next event.
+    #[inline]
+    pub(crate) fn poll_event(&mut self) -> Option<StreamEvent> {
+        self.events.poll()
+    }
+
+    /// Grows receive windows that seem to limit the peer. To be called before control frames are written, once per
+    /// batch of packets; `rtt` is the largest smoothed round-trip time of the paths in use.
+    #[inline]
+    pub(crate) fn update_windows(&mut self, now: Time, rtt: Duration) {
+        self.now = now;
+        if !self.to_be_tuned.is_empty() {
+            self.tune_windows(now, rtt);
+        }
+    }
+
+    fn tune_windows(&mut self, now: Time, rtt: Duration) {
+        while let Some(key) = self.to_be_tuned.pop() {
+            let Some(recv) = self.table.recv_mut(key) else { continue };
+            recv.to_be_tuned = false;
+            let window = recv.window_mut();
+            window.tune(now, rtt);
+            // Room for one stream to use its whole window while others move as well.
+            let size = window.size();
+            self.shared.window.grow_to(size + size / 2);
+            self.note_stream_window(key);
+        }
+        self.shared.window.tune(now, rtt);
+        self.note_connection_window();
+    }
+
+    fn note_connection_window(&mut self) {
+        self.control.max_data |= self.shared.window.wants_update();
+    }
+
+    fn note_stream_window(&mut self, key: Key) {
+        let Some(recv) = self.table.recv_mut(key) else { return };
+        if recv.wants_credit() && recv.window_mut().wants_update() {
+            self.control.add(&mut self.table, key, Due::MAX_DATA);
+        }
+    }
+
+    /// Bytes that the streams may hold unacknowledged before writes are blocked: about twice what is in flight keeps
+    /// the paths busy, more only adds delay.
+    pub(crate) fn set_send_buffer_limit(&mut self, bytes: u64) {
+        self.send_buffer_limit = bytes.min(self.max_send_buffer);
+        self.wake_writers();
+    }
+
+    /// Bytes of memory held, roughly.
+    pub(crate) fn memory(&self) -> u64 {
+        let streams: u64 = self
+            .table
+            .iter()
+            .map(|stream| {
+                let send = stream.send.as_ref().map_or(0, |send| send.memory() as u64);
+                send + stream.recv.as_ref().map_or(0, RecvStream::held)
+            })
+            .sum();
+        streams + self.totals.held + self.table.memory() as u64
+    }
+
+    // --- life of a stream ---
+
+    fn has_send_half(&self, id: StreamId) -> bool {
+        id.is_bidirectional() || self.is_local(id)
+    }
+
+    fn has_receive_half(&self, id: StreamId) -> bool {
+        id.is_bidirectional() || !self.is_local(id)
+    }
+
+    /// The state of an open stream, made now if need be; `None` if it was never opened or has ended.
+    #[inline]
+    fn open_stream(&mut self, id: StreamId) -> Option<Key> {
+        match self.table.find(id) {
+            Some(key) => Some(key),
+            None => self.make_stream(id),
+        }
+    }
+
+    fn make_stream(&mut self, id: StreamId) -> Option<Key> {
+        let kind = usize::from(id.is_bidirectional());
+        let local = self.is_local(id);
+        let open =
+            if local { self.local[kind].is_open(id.index()) } else { self.peer[kind].is_open(id.index()) };
+        if !open {
+            return None;
+        }
+        let permitted = !local || self.local[kind].permits(id.index());
+        let send = self.has_send_half(id).then(|| SendStream::new(self.initial_credit(id), permitted));
+        let recv = self
+            .has_receive_half(id)
+            .then(|| RecvStream::new(self.stream_window, self.stream_window_cap, self.now));
+        Some(self.table.insert(Stream { id, send, recv, due: Due::default() }))
+    }
+
+    /// Changes a sending half, and brings totals and send order up to date.
+    #[inline]
+    fn update_send<R>(&mut self, key: Key, change: impl FnOnce(&mut SendStream) -> R) -> Option<R> {
+        let send = self.table.send_mut(key)?;
+        let before = send.amounts();
+        let result = change(send);
+        let after = send.amounts();
+        self.totals.replace(&before, &after);
+        if !send.queued && send.has_unsent() {
+            send.queued = true;
+            self.order.push(send.priority, key);
+        }
+        if !send.requeued && after.lost > 0 {
+            send.requeued = true;
+            self.retransmissions.push(send.priority, key);
+        }
+        Some(result)
+    }
+
+    /// Frees the sending half if it has ended.
+    fn settle_send(&mut self, key: Key) {
+        let Some(send) = self.table.send_mut(key) else { return };
+        if !send.is_done() {
+            return;
+        }
+        if send.is_finishing() {
+            self.events.push(StreamEvent::Finished(key.id));
+        }
+        let amounts = send.amounts();
+        self.totals.replace(&amounts, &Amounts::default());
+        for frame in [Due::RESET, Due::BLOCKED, Due::FIN] {
+            self.control.cancel(&mut self.table, key, frame);
+        }
+        if let Some(stream) = self.table.get_mut(key) {
+            stream.send = None;
+        }
+        self.settle_stream(key);
+    }
+
+    /// Frees the receiving half.
+    fn close_receive(&mut self, key: Key) {
+        let Some(recv) = self.table.recv_mut(key) else { return };
+        recv.release(&mut self.shared);
+        for frame in [Due::STOP, Due::MAX_DATA] {
+            self.control.cancel(&mut self.table, key, frame);
+        }
+        if let Some(stream) = self.table.get_mut(key) {
+            stream.recv = None;
+        }
+        self.settle_stream(key);
+    }
+
+    /// Forgets a stream without halves; one of the peer's may then be followed by another.
+    fn settle_stream(&mut self, key: Key) {
+        if !self.table.get(key).is_some_and(|stream| stream.send.is_none() && stream.recv.is_none()) {
+            return;
+        }
+        self.table.remove(key);
+        let kind = usize::from(key.id.is_bidirectional());
+        if self.is_local(key.id) {
+            self.local[kind].close(key.id.index());
+        } else {
+            self.peer[kind].close(key.id.index());
+            self.control.max_streams[kind] |= self.peer[kind].wants_update();
+        }
+    }
+
+    /// Room in the send buffer for a stream that has `own` bytes in it.
+    fn send_space(&self, own: u64) -> u64 {
+        /// Each stream may buffer this much whatever the others do, so that bulk data never shuts out a small urgent
+        /// message.
+        const STREAM_RESERVE: u64 = 4 << 10;
+        let shared = self.send_buffer_limit.saturating_sub(self.totals.unacked);
+        // Data acknowledged out of order is still held; that is bounded too, more loosely.
+        let memory = (2 * self.max_send_buffer).saturating_sub(self.totals.held);
+        shared.min(memory).max(STREAM_RESERVE.saturating_sub(own))
+    }
+
+    /// Tells blocked writers that there is room, once there is enough to be worth it; urgent streams first.
+    #[inline]
+    fn wake_writers(&mut self) {
+        if self.blocked_writers.is_empty() || self.send_space(u64::MAX) < self.send_buffer_limit / 8 {
+            return;
+        }
+        let mut writers = std::mem::take(&mut self.blocked_writers);
+        let priority =
+            |key: &Key| self.table.get(*key).and_then(|stream| stream.send.as_ref()).map(|s| s.priority);
+        writers.sort_by_key(|key| std::cmp::Reverse(priority(key)));
+        for key in writers.drain(..) {
+            if let Some(send) = self.table.send_mut(key)
+                && send.blocked == WriteBlock::Buffer
+            {
+                send.blocked = WriteBlock::None;
+                self.events.push(StreamEvent::Writable(key.id));
+            }
+        }
+        self.blocked_writers = writers;
+    }
+}
+
+fn raise(limit: &mut u64, to: u64) {
+    *limit = (*limit).max(to);
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::test_config;

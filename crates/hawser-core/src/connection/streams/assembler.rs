@@ -1,0 +1,325 @@
+//! Puts received stream data in order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::{Buf, Bytes};
+
+/// Disjoint ranges, over all streams of a connection, that wait for what lies before them. A peer that spreads
+/// single bytes costs us about 150 bytes each; data interleaved over paths of very different delay makes thousands
+/// of ranges without malice. Above the cap the connection is closed with INTERNAL_ERROR.
+pub(super) const MAX_DISJOINT_RANGES: usize = 16_384;
+
+/// Slices of receive buffers that a connection holds before they are copied together. Each may pin the whole buffer
+/// it was received in.
+pub(super) const MAX_LOOSE_PIECES: usize = 1_024;
+
+/// Above [`MAX_LOOSE_PIECES`] a stream still holds so many, so that copying together is worth it.
+const MIN_LOOSE_PIECES: usize = 16;
+
+/// Copied-together blocks are at most this long, and those shorter than [`SMALL_BLOCK`] grow with the next copy.
+const MAX_BLOCK: usize = 64 << 10;
+const SMALL_BLOCK: usize = 4 << 10;
+
+/// What all assemblers of a connection hold, against the caps above.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Budget {
+    pub(super) loose: usize,
+    pub(super) ranges: usize,
+}
+
+/// [`MAX_DISJOINT_RANGES`] would be exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooManyRanges;
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// Whether it is a slice of a receive buffer.
+    loose: bool,
+}
+
+#[derive(Debug)]
+struct Segment {
+    end: u64,
+    pieces: VecDeque<Piece>,
+}
+
+/// Reassembles one stream.
+///
+/// Data in order goes straight to the queue the application reads from; the map is touched only when something is
+/// missing.
+#[derive(Debug, Default)]
+pub(super) struct Assembler {
+    /// What the application has read.
+    read_to: u64,
+    /// Received without holes up to here; `ready` holds `[read_to, ready_to)`.
+    ready_to: u64,
+    ready: VecDeque<Piece>,
+    /// Ranges above `ready_to`, by their start; they neither overlap nor touch.
+    ahead: BTreeMap<u64, Segment>,
+    loose: usize,
+}
+
+impl Assembler {
+    #[inline]
+    pub(super) fn read_to(&self) -> u64 {
+        self.read_to
+    }
+
+    #[inline]
+    pub(super) fn ready_to(&self) -> u64 {
+        self.ready_to
+    }
+
+    #[inline]
+    pub(super) fn is_readable(&self) -> bool {
+        self.read_to < self.ready_to
+    }
+
+    /// Adds data; what is there already is kept and not compared. On an error nothing more can be received.
+    #[inline]
+    pub(super) fn insert(
+        &mut self,
+        mut offset: u64,
+        mut data: Bytes,
+        budget: &mut Budget,
+    ) -> Result<(), TooManyRanges> {
+        let end = offset + data.len() as u64;
+        if end <= self.ready_to {
+            return Ok(());
+        }
+        if offset < self.ready_to {
+            data.advance((self.ready_to - offset) as usize);
+            offset = self.ready_to;
+        }
+        if offset == self.ready_to && self.ahead.first_key_value().is_none_or(|(&start, _)| start > end) {
+            self.push_ready(data, budget);
+        } else {
+            self.insert_ahead(offset, end, data, budget)?;
+        }
+        if budget.loose > MAX_LOOSE_PIECES && self.loose >= MIN_LOOSE_PIECES {
+            self.compact(budget);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_ready(&mut self, data: Bytes, budget: &mut Budget) {
+        self.ready_to += data.len() as u64;
+        self.loose += 1;
+        budget.loose += 1;
+        self.ready.push_back(Piece { bytes: data, loose: true });
+    }
+
+    /// Adds the parts of `[start, end)` that are missing.
+    fn insert_ahead(
+        &mut self,
+        mut start: u64,
+        end: u64,
+        mut data: Bytes,
+        budget: &mut Budget,
+    ) -> Result<(), TooManyRanges> {
+        loop {
+            // Skip what is held at `start`.
+            let before = self.ahead.range(..=start).next_back();
+            let held_to = before.map_or(0, |(_, segment)| segment.end).max(self.ready_to);
+            if held_to > start {
+                if held_to >= end {
+                    return Ok(());
+                }
+                data.advance((held_to - start) as usize);
+                start = held_to;
+            }
+            let gap_end = self.ahead.range(start..).next().map_or(end, |(&next, _)| next.min(end));
+            let part = data.split_to((gap_end - start) as usize);
+            self.fill(start, part, budget)?;
+            if gap_end == end {
+                return Ok(());
+            }
+            start = gap_end;
+        }
+    }
+
+    /// Adds data of which nothing is held yet, and joins what touches it.
+    fn fill(&mut self, start: u64, data: Bytes, budget: &mut Budget) -> Result<(), TooManyRanges> {
+        let end = start + data.len() as u64;
+        if start == self.ready_to {
+            self.push_ready(data, budget);
+            if let Some(next) = self.ahead.remove(&end) {
+                budget.ranges -= 1;
+                self.ready_to = next.end;
+                join(&mut self.ready, next.pieces);
+            }
+            return Ok(());
+        }
+        let next = self.ahead.remove(&end);
+        budget.ranges -= usize::from(next.is_some());
+        let piece = Piece { bytes: data, loose: true };
+        if let Some((_, previous)) = self.ahead.range_mut(..start).next_back()
+            && previous.end == start
+        {
+            previous.end = end;
+            previous.pieces.push_back(piece);
+            if let Some(next) = next {
+                previous.end = next.end;
+                join(&mut previous.pieces, next.pieces);
+            }
+        } else {
+            if budget.ranges >= MAX_DISJOINT_RANGES {
+                return Err(TooManyRanges);
+            }
+            budget.ranges += 1;
+            let mut segment = next.unwrap_or(Segment { end, pieces: VecDeque::with_capacity(1) });
+            segment.pieces.push_front(piece);
+            self.ahead.insert(start, segment);
+        }
+        self.loose += 1;
+        budget.loose += 1;
+        Ok(())
+    }
+
+    /// Copies ready bytes out; returns how many.
+    pub(super) fn read(&mut self, out: &mut [u8], budget: &mut Budget) -> usize {
+        let mut filled = 0;
+        while filled < out.len() {
+            let Some(chunk) = self.take(out.len() - filled, budget) else { break };
+            out[filled..filled + chunk.len()].copy_from_slice(&chunk);
+            filled += chunk.len();
+        }
+        filled
+    }
+
+    /// Takes the next ready bytes without copying, at most `max` and at least one.
+    pub(super) fn take(&mut self, max: usize, budget: &mut Budget) -> Option<Bytes> {
+        let front = self.ready.front_mut()?;
+        let chunk = if front.bytes.len() > max {
+            front.bytes.split_to(max)
+        } else {
+            let piece = self.ready.pop_front()?;
+            if piece.loose {
+                self.loose -= 1;
+                budget.loose -= 1;
+            }
+            piece.bytes
+        };
+        self.read_to += chunk.len() as u64;
+        Some(chunk)
+    }
+
+    /// Drops what lies at or above `end`; nothing there will be inserted again.
+    pub(super) fn truncate(&mut self, end: u64, budget: &mut Budget) {
+        while let Some(mut last) = self.ahead.last_entry() {
+            let start = *last.key();
+            let segment = last.get_mut();
+            if segment.end <= end {
+                break;
+            }
+            let keep = end.saturating_sub(start);
+            let dropped = cut(&mut segment.pieces, segment.end - start, keep);
+            self.loose -= dropped;
+            budget.loose -= dropped;
+            if keep > 0 {
+                segment.end = end;
+                break;
+            }
+            last.remove();
+            budget.ranges -= 1;
+        }
+        if self.ready_to > end {
+            let keep = end.saturating_sub(self.read_to);
+            let dropped = cut(&mut self.ready, self.ready_to - self.read_to, keep);
+            self.loose -= dropped;
+            budget.loose -= dropped;
+            self.ready_to = self.read_to + keep;
+        }
+    }
+
+    /// Drops everything held.
+    pub(super) fn clear(&mut self, budget: &mut Budget) {
+        budget.loose -= self.loose;
+        budget.ranges -= self.ahead.len();
+        *self = Assembler { read_to: self.read_to, ready_to: self.read_to, ..Assembler::default() };
+    }
+
+    /// Copies slices of receive buffers together, so that those buffers are freed and small pieces vanish.
+    fn compact(&mut self, budget: &mut Budget) {
+        compact_pieces(&mut self.ready);
+        for segment in self.ahead.values_mut() {
+            compact_pieces(&mut segment.pieces);
+        }
+        budget.loose -= self.loose;
+        self.loose = 0;
+    }
+
+    /// Bytes held.
+    pub(super) fn held(&self) -> u64 {
+        let ahead: u64 = self.ahead.iter().map(|(start, segment)| segment.end - start).sum();
+        self.ready_to - self.read_to + ahead
+    }
+
+    #[cfg(test)]
+    fn pieces(&self) -> usize {
+        self.ready.len() + self.ahead.values().map(|segment| segment.pieces.len()).sum::<usize>()
+    }
+}
+
+/// Appends `right` to `left`, moving the shorter of both.
+fn join(left: &mut VecDeque<Piece>, mut right: VecDeque<Piece>) {
+    if left.len() >= right.len() {
+        left.append(&mut right);
+    } else {
+        while let Some(piece) = left.pop_back() {
+            right.push_front(piece);
+        }
+        *left = right;
+    }
+}
+
+/// Shortens pieces of `length` bytes to `keep`; returns how many loose ones went.
+fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> usize {
+    let mut dropped = 0;
+    while length > keep {
+        let Some(last) = pieces.back_mut() else { break };
+        let size = last.bytes.len() as u64;
+        if length - size < keep {
+            last.bytes.truncate((keep + size - length) as usize);
+            break;
+        }
+        dropped += usize::from(last.loose);
+        length -= size;
+        pieces.pop_back();
+    }
+    dropped
+}
+
+fn compact_pieces(pieces: &mut VecDeque<Piece>) {
+    if !pieces.iter().any(|piece| piece.loose) {
+        return;
+    }
+    let mut block: Vec<u8> = Vec::new();
+    let mut compacted = VecDeque::new();
+    for piece in pieces.drain(..) {
+        let settled = !piece.loose && piece.bytes.len() >= SMALL_BLOCK;
+        if settled || block.len() + piece.bytes.len() > MAX_BLOCK {
+            flush(&mut block, &mut compacted);
+        }
+        if settled {
+            compacted.push_back(piece);
+        } else {
+            block.extend_from_slice(&piece.bytes);
+        }
+    }
+    flush(&mut block, &mut compacted);
+    *pieces = compacted;
+}
+
+fn flush(block: &mut Vec<u8>, pieces: &mut VecDeque<Piece>) {
+    if !block.is_empty() {
+        // Into a boxed slice: no spare capacity is kept.
+        let bytes = Bytes::from(std::mem::take(block).into_boxed_slice());
+        pieces.push_back(Piece { bytes, loose: false });
+    }
+}
+
+#[cfg(test)]
+mod tests;

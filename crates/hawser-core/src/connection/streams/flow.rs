@@ -1,0 +1,159 @@
+//! Flow control (RFC 9000 section 4): the credit we have, and the windows we grant.
+
+use std::time::Duration;
+
+use hawser_policy::Time;
+
+/// What the peer lets us send on the connection.
+#[derive(Debug, Default)]
+pub(super) struct SendCredit {
+    limit: u64,
+    used: u64,
+}
+
+impl SendCredit {
+    /// The peer's limit.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes that may still be sent.
+    #[inline]
+    pub(super) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// Bytes were sent for the first time.
+    #[inline]
+    pub(super) fn take(&mut self, bytes: u64) {
+        self.used += bytes;
+        debug_assert!(self.used <= self.limit, "sent {} of {} allowed", self.used, self.limit);
+    }
+
+    /// A limit from the peer; limits never fall. Whether it is news.
+    pub(super) fn raise(&mut self, limit: u64) -> bool {
+        let raised = limit > self.limit;
+        self.limit = self.limit.max(limit);
+        raised
+    }
+
+    /// Nothing was sent after all; the limit stays.
+    pub(super) fn restart(&mut self) {
+        self.used = 0;
+    }
+
+    /// Forgets the limit as well.
+    pub(super) fn void(&mut self) {
+        *self = SendCredit::default();
+    }
+}
+
+/// More was received than was allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overrun {
+    /// What the peer wanted to have sent.
+    pub(super) total: u64,
+    /// What was allowed.
+    pub(super) limit: u64,
+}
+
+/// A receive window: of a stream, or of the connection (then all offsets are sums over the streams).
+///
+/// The window slides with what the application consumed and is announced again when a quarter of it is free. It
+/// doubles when half of it was consumed in less than two round trips: then it may be what limits the sender.
+#[derive(Debug)]
+pub(super) struct ReceiveWindow {
+    size: u64,
+    cap: u64,
+    received: u64,
+    consumed: u64,
+    announced: u64,
+    epoch_start: Time,
+    epoch_consumed: u64,
+}
+
+impl ReceiveWindow {
+    /// A window of `size` bytes, already announced by transport parameters, that grows up to `cap`.
+    pub(super) fn new(size: u64, cap: u64, now: Time) -> Self {
+        ReceiveWindow {
+            size,
+            cap: cap.max(size),
+            received: 0,
+            consumed: 0,
+            announced: size,
+            epoch_start: now,
+            epoch_consumed: 0,
+        }
+    }
+
+    /// Bytes received: the highest offset of a stream, or the sum of them.
+    #[inline]
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// The limit the peer knows or will know.
+    #[cfg(test)]
+    pub(super) fn announced(&self) -> u64 {
+        self.announced
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether the peer may send `bytes` more (RFC 9000 section 4.1).
+    #[inline]
+    pub(super) fn check(&self, bytes: u64) -> Result<(), Overrun> {
+        let total = self.received.saturating_add(bytes);
+        if total > self.announced { Err(Overrun { total, limit: self.announced }) } else { Ok(()) }
+    }
+
+    /// Counts received bytes, after [`check`](Self::check).
+    #[inline]
+    pub(super) fn receive(&mut self, bytes: u64) {
+        self.received += bytes;
+    }
+
+    /// Bytes were read by the application, or will never be.
+    #[inline]
+    pub(super) fn consume(&mut self, bytes: u64) {
+        self.consumed += bytes;
+        debug_assert!(self.consumed <= self.received);
+    }
+
+    /// Grows the window if it seems to limit the sender.
+    #[inline]
+    pub(super) fn tune(&mut self, now: Time, rtt: Duration) {
+        if self.consumed - self.epoch_consumed < self.size / 2 {
+            return;
+        }
+        if now.since(self.epoch_start) < rtt * 2 {
+            self.grow_to(self.size.saturating_mul(2));
+        }
+        self.epoch_start = now;
+        self.epoch_consumed = self.consumed;
+    }
+
+    /// Makes the window at least `size`, within its cap.
+    pub(super) fn grow_to(&mut self, size: u64) {
+        self.size = self.size.max(size.min(self.cap));
+    }
+
+    /// Whether it is time to announce a new limit.
+    #[inline]
+    pub(super) fn wants_update(&self) -> bool {
+        let limit = self.consumed + self.size;
+        limit.saturating_sub(self.announced) >= (self.size / 4).max(1)
+    }
+
+    /// The limit to announce now.
+    pub(super) fn announce(&mut self) -> u64 {
+        let limit = (self.consumed + self.size).min(hawser_wire::varint::MAX);
+        self.announced = self.announced.max(limit);
+        self.announced
+    }
+}
+
+#[cfg(test)]
+mod tests;

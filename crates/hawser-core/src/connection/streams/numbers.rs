@@ -1,0 +1,140 @@
+//! Which streams exist: how many were opened, how many may be (RFC 9000 section 4.6), and which have ended.
+//!
+//! A stream costs memory only while it has state. That one of the peer's millionth is opened, and so all before it
+//! (RFC 9000 section 3.2), is one number here.
+
+use super::range_set::RangeSet;
+
+/// Streams of one kind that this side opens.
+#[derive(Debug, Default)]
+pub(super) struct LocalStreams {
+    next: u64,
+    limit: u64,
+    closed: RangeSet,
+    /// Opening one failed, and the application waits to hear that it can.
+    pub(super) open_blocked: bool,
+}
+
+impl LocalStreams {
+    /// Opens one, and returns its index; `None` at the peer's limit.
+    pub(super) fn open(&mut self) -> Option<u64> {
+        if self.next >= self.limit {
+            self.open_blocked = true;
+            return None;
+        }
+        self.next += 1;
+        Some(self.next - 1)
+    }
+
+    /// A limit from the peer; limits never fall. Whether it is news.
+    pub(super) fn raise(&mut self, limit: u64) -> bool {
+        let raised = limit > self.limit;
+        self.limit = self.limit.max(limit);
+        raised
+    }
+
+    /// Forgets the limit: it came from an earlier connection and the server does not honour it.
+    pub(super) fn void(&mut self) {
+        self.limit = 0;
+    }
+
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Whether the peer allows the stream to exist. False only after [`void`](Self::void).
+    pub(super) fn permits(&self, index: u64) -> bool {
+        index < self.limit
+    }
+
+    pub(super) fn can_open(&self) -> bool {
+        self.next < self.limit
+    }
+
+    pub(super) fn is_open(&self, index: u64) -> bool {
+        index < self.next && !self.closed.contains(index)
+    }
+
+    pub(super) fn was_opened(&self, index: u64) -> bool {
+        index < self.next
+    }
+
+    pub(super) fn close(&mut self, index: u64) {
+        self.closed.insert(index..index + 1);
+    }
+}
+
+/// Streams of one kind that the peer opens.
+#[derive(Debug)]
+pub(super) struct PeerStreams {
+    next: u64,
+    accepted: u64,
+    closed: RangeSet,
+    /// How many may be open at once.
+    concurrent: u64,
+    announced: u64,
+    /// The application accepted all there were, and waits to hear of more.
+    armed: bool,
+}
+
+impl PeerStreams {
+    pub(super) fn new(concurrent: u64) -> Self {
+        let concurrent = concurrent.min(hawser_wire::frame::MAX_STREAM_COUNT);
+        PeerStreams {
+            next: 0,
+            accepted: 0,
+            closed: RangeSet::default(),
+            concurrent,
+            announced: concurrent,
+            armed: true,
+        }
+    }
+
+    /// The limit the peer must keep to.
+    pub(super) fn limit(&self) -> u64 {
+        self.announced
+    }
+
+    /// The peer used a stream, which opens it and all before it. Whether the application must be told.
+    pub(super) fn open_up_to(&mut self, index: u64) -> bool {
+        if index < self.next {
+            return false;
+        }
+        self.next = index + 1;
+        std::mem::take(&mut self.armed)
+    }
+
+    /// The next one the application has not seen.
+    pub(super) fn accept(&mut self) -> Option<u64> {
+        if self.accepted == self.next {
+            self.armed = true;
+            return None;
+        }
+        self.accepted += 1;
+        Some(self.accepted - 1)
+    }
+
+    pub(super) fn is_open(&self, index: u64) -> bool {
+        index < self.next && !self.closed.contains(index)
+    }
+
+    pub(super) fn close(&mut self, index: u64) {
+        self.closed.insert(index..index + 1);
+    }
+
+    /// Whether enough streams ended to be worth a MAX_STREAMS frame.
+    pub(super) fn wants_update(&self) -> bool {
+        self.next_limit() - self.announced >= (self.concurrent / 4).max(1)
+    }
+
+    fn next_limit(&self) -> u64 {
+        let limit = self.closed.bytes().saturating_add(self.concurrent);
+        limit.min(hawser_wire::frame::MAX_STREAM_COUNT).max(self.announced)
+    }
+
+    /// The limit to announce now.
+    pub(super) fn announce(&mut self) -> u64 {
+        self.announced = self.next_limit();
+        self.announced
+    }
+}

@@ -1,0 +1,231 @@
+//! Stream data into packets.
+
+use std::ops::Range;
+
+use hawser_policy::StreamId;
+use hawser_wire::Writer;
+use hawser_wire::frame::StreamHeader;
+use hawser_wire::varint;
+
+use super::Streams;
+use super::order::Cursor;
+use super::send::SendStream;
+use super::table::Key;
+use crate::connection::frames::{SentFrame, SentFrames, SentStream};
+
+/// What [`Streams::write_data`] wrote, in bytes of stream data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WrittenData {
+    /// For the first time.
+    pub(crate) new_bytes: u64,
+    /// Again.
+    pub(crate) retransmitted_bytes: u64,
+}
+
+impl WrittenData {
+    /// Whether anything was written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.new_bytes == 0 && self.retransmitted_bytes == 0
+    }
+}
+
+/// Data is not split to fill less than this at the end of a packet that has some already.
+const MIN_FRAGMENT: usize = 24;
+
+impl Streams {
+    /// Fills the rest of a packet: lost data first, then unsent data in the order of streams. `skip` leaves so many
+    /// unsent bytes at the head of that order for other paths and takes what follows; the order counts each stream
+    /// whole, and what flow control allows is given out in that order too.
+    ///
+    /// The last frame has no length where it ends with the writer's buffer, which must then be the end of the packet.
+    pub(crate) fn write_data(&mut self, w: &mut Writer<'_>, sent: &mut SentFrames, skip: u64) -> WrittenData {
+        let mut written = WrittenData::default();
+        if self.totals.lost > 0 {
+            self.write_lost(w, sent, &mut written);
+        }
+        if self.totals.gaps > 0 || (self.totals.tail > 0 && self.credit.left() > 0) {
+            self.write_unsent(w, sent, skip, &mut written);
+        }
+        if self.credit.left() == 0 && written.new_bytes > 0 {
+            self.note_data_blocked();
+        }
+        written
+    }
+
+    fn write_lost(&mut self, w: &mut Writer<'_>, sent: &mut SentFrames, written: &mut WrittenData) {
+        let mut cursor = Cursor::default();
+        while let Some(key) = self.retransmissions.at(&mut cursor) {
+            if let Some(send) = self.table.send_mut(key).filter(|send| send.requeued) {
+                let before = send.amounts();
+                let mut full = false;
+                while let Some(range) = send.lost().first() {
+                    let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
+                    else {
+                        full = true;
+                        break;
+                    };
+                    send.mark_resent(range.start..range.start + count);
+                    written.retransmitted_bytes += count;
+                }
+                self.totals.replace(&before, &send.amounts());
+                if full {
+                    return;
+                }
+                send.requeued = false;
+            }
+            self.retransmissions.remove(cursor);
+        }
+    }
+
+    fn write_unsent(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        mut skip: u64,
+        written: &mut WrittenData,
+    ) {
+        let take_turns = skip == 0;
+        // Credit that belongs to the bytes skipped in earlier streams.
+        let mut reserved = 0;
+        let mut cursor = Cursor::default();
+        while let Some(key) = self.order.at(&mut cursor) {
+            let Some(send) = self.table.send_mut(key).filter(|send| send.queued) else {
+                self.order.remove(cursor);
+                continue;
+            };
+            let before = send.amounts();
+            let credit = self.credit.left().saturating_sub(reserved);
+            let tail = before.tail.min(credit);
+            let available = before.gaps + tail;
+            let mut full = false;
+            if skip > 0 && available <= skip {
+                skip -= available;
+                reserved += tail;
+            } else {
+                while let Some(range) = send.unsent_at(skip, self.credit.left().saturating_sub(reserved)) {
+                    let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
+                    else {
+                        full = true;
+                        break;
+                    };
+                    self.credit.take(send.mark_sent(range.start..range.start + count));
+                    written.new_bytes += count;
+                }
+                skip = 0;
+                self.totals.replace(&before, &send.amounts());
+                if send.reset_frame().is_some() {
+                    // A reset that promised data was waiting for it to be sent.
+                    self.note_stream_control(key);
+                }
+            }
+            let exhausted = self.table.send_mut(key).is_none_or(|send| !send.has_unsent());
+            if exhausted {
+                if let Some(send) = self.table.send_mut(key) {
+                    send.queued = false;
+                }
+                self.order.remove(cursor);
+            } else if full && take_turns {
+                self.order.rotate(cursor);
+            } else {
+                cursor = cursor.next();
+            }
+            if full {
+                return;
+            }
+        }
+    }
+
+    /// Writes a copy of a range that is in flight elsewhere, without what was acknowledged since. Returns what did
+    /// not fit.
+    pub(crate) fn write_copy(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        range: SentStream,
+    ) -> Option<SentStream> {
+        let key = self.table.find(range.id)?;
+        let send = self.table.send_mut(key)?;
+        let mut fin = range.fin && !send.fin_acked() && send.ends_at(range.end());
+        let mut rest = range.offset..range.end();
+        while let Some(part) = send.first_unacked(rest.clone()) {
+            let Some(count) = write_frame(send, range.id, part.clone(), Purpose::Copy, w, sent) else {
+                return Some(remaining(range, part.start, fin));
+            };
+            rest.start = part.start + count;
+            fin &= rest.start < range.end();
+        }
+        if fin {
+            let offset = range.end();
+            let header = StreamHeader { stream_id: range.id.0, offset, length: Some(0), fin };
+            if header.encode(w).is_err() {
+                return Some(remaining(range, offset, fin));
+            }
+            sent.push(SentFrame::Stream(SentStream { id: range.id, offset, length: 0, fin, copy: true }));
+        }
+        None
+    }
+}
+
+fn remaining(range: SentStream, from: u64, fin: bool) -> SentStream {
+    // Within the range, whose length is a u32.
+    SentStream { offset: from, length: (range.end() - from) as u32, fin, ..range }
+}
+
+/// Why a frame is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// The packet owns the bytes: its loss queues them again.
+    Deliver,
+    /// Another packet owns them.
+    Copy,
+}
+
+/// Writes a STREAM frame with as much of `range` as fits, at least one byte, and returns how much; `None` if the
+/// packet is full.
+#[inline]
+fn write_frame(
+    send: &mut SendStream,
+    id: StreamId,
+    range: Range<u64>,
+    purpose: Purpose,
+    w: &mut Writer<'_>,
+    sent: &mut SentFrames,
+) -> Option<u64> {
+    let mut header = StreamHeader { stream_id: id.0, offset: range.start, length: None, fin: false };
+    let capacity = header.capacity(w.remaining()).filter(|&capacity| capacity > 0)?;
+    let available = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    if available > capacity && capacity < MIN_FRAGMENT && !sent.is_empty() {
+        return None;
+    }
+    let length = available.min(capacity);
+    let left = capacity - length;
+    if left >= varint::len(length as u64) {
+        header.length = Some(length as u64);
+    } else if left > 0 {
+        // No room for the length field: PADDING before the frame lets it end with the packet, where it needs none.
+        w.write_zeros(left).ok()?;
+    }
+    let end = range.start + length as u64;
+    header.fin = send.ends_at(end);
+    header.encode(w).ok()?;
+    send.read(range.start, w.take(length).ok()?);
+    let copy = purpose == Purpose::Copy;
+    if header.fin && !copy {
+        send.mark_fin_sent();
+    }
+    sent.push(SentFrame::Stream(SentStream {
+        id,
+        offset: range.start,
+        length: length as u32,
+        fin: header.fin,
+        copy,
+    }));
+    Some(length as u64)
+}
+
+impl Streams {
+    /// The stream's place in the table, for [`segments`](super::segments).
+    pub(super) fn send_half(&self, key: Key) -> Option<&SendStream> {
+        self.table.get(key)?.send.as_ref()
+    }
+}

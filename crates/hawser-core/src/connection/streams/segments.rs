@@ -1,0 +1,53 @@
+//! The send queue as schedulers see it.
+
+use std::ops::{ControlFlow, Range};
+
+use hawser_policy::{Reliability, Segment, SegmentKind, SendQueue, StreamId};
+
+use super::Streams;
+
+/// Shows the queued ranges of all streams: lost ones, then unsent ones allowed by the streams' flow control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segments<'a>(pub(crate) &'a Streams);
+
+impl Streams {
+    /// The send queue, range by range.
+    pub(crate) fn segments(&self) -> Segments<'_> {
+        Segments(self)
+    }
+}
+
+impl SendQueue for Segments<'_> {
+    fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
+        let lost = self.0.retransmissions.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));
+        for (key, send) in lost.filter(|(_, send)| send.requeued) {
+            for range in send.lost().iter() {
+                if visit(&segment(key.id, range, send.priority, true)).is_break() {
+                    return;
+                }
+            }
+        }
+        let unsent = self.0.order.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));
+        for (key, send) in unsent.filter(|(_, send)| send.queued) {
+            for range in send.unsent() {
+                if visit(&segment(key.id, range, send.priority, false)).is_break() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn segment(stream: StreamId, range: Range<u64>, priority: i32, retransmission: bool) -> Segment<'static> {
+    Segment {
+        stream,
+        range,
+        id: None,
+        kind: SegmentKind::Bulk,
+        deadline: None,
+        depends_on: &[],
+        priority,
+        reliability: Reliability::Reliable,
+        retransmission,
+    }
+}
