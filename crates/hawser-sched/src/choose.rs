@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathView, SendView};
+use hawser_policy::{Assignment, Decision, PathId, PathMask, PathView, Selection, SendView};
 
 /// Datagrams in flight allowed on a path without a round-trip sample while others have one: enough to get a sample
 /// and to survive the loss of one datagram, too little to hurt when the path turns out dead.
@@ -14,19 +14,52 @@ pub(crate) fn by_rtt(path: &PathView) -> (Duration, PathId) {
     (path.smoothed_rtt, path.id)
 }
 
-/// A path that has no round-trip sample yet and may send now to get one. When no path has a sample (the start of a
-/// connection) there is nothing to compare, and the ordinary rule applies.
-pub(crate) fn unexplored<'a>(view: &SendView<'a>) -> Option<&'a PathView> {
-    if !view.preferred().any(|path| path.has_rtt_sample) {
+/// What comes before any comparison of paths: a path without a round-trip sample gets two datagrams to take one, and
+/// the fastest known path gets copies of them, so that trying an unknown path delays nobody (as multipath QUIC did from
+/// the start: De Coninck 2017). At the start of a connection, when no path has a sample, there is nothing to compare and
+/// the ordinary rule applies.
+pub(crate) fn explore(view: &SendView<'_>) -> Option<Decision> {
+    if let Some(path) = view
+        .preferred()
+        .filter(|path| path.copies_queued > 0)
+        .filter(can_send)
+        .min_by_key(|path| by_rtt(path))
+    {
+        return Some(Decision::Send(Assignment {
+            selection: Selection::Copies,
+            ..Assignment::next(path.id)
+        }));
+    }
+    let known = view.preferred().filter(|path| path.has_rtt_sample).min_by_key(|path| by_rtt(path))?;
+    let unknown = view
+        .preferred()
+        .filter(|path| !path.has_rtt_sample && exploration_left(path) > 0)
+        .filter(can_send)
+        .min_by_key(|path| path.id)?;
+    if view.queue.total() == 0 {
         return None;
     }
+    Some(Decision::Send(Assignment {
+        max_bytes: exploration_left(unknown),
+        copies: mask(view, |path| path.id == known.id),
+        ..Assignment::next(unknown.id)
+    }))
+}
+
+fn can_send(path: &&PathView) -> bool {
+    path.sendable() > 0
+}
+
+/// The preferred paths that `select` picks, as positions in the view.
+pub(crate) fn mask(view: &SendView<'_>, select: impl Fn(&PathView) -> bool) -> PathMask {
     view.preferred()
-        .filter(|path| !path.has_rtt_sample && path.sendable() > 0 && exploration_left(path) > 0)
-        .min_by_key(|path| path.id)
+        .filter(|path| select(path))
+        .filter_map(|path| view.paths.iter().position(|other| other.id == path.id))
+        .fold(PathMask::NONE, PathMask::with)
 }
 
 /// Bytes that may still be risked on an unexplored path.
-pub(crate) fn exploration_left(path: &PathView) -> u64 {
+fn exploration_left(path: &PathView) -> u64 {
     (EXPLORATION_DATAGRAMS * u64::from(path.max_datagram_size)).saturating_sub(path.bytes_in_flight)
 }
 

@@ -1,6 +1,6 @@
 use hawser_policy::{Assignment, Commands, Decision, Scheduler, SendView};
 
-use crate::choose::{exploration_left, fastest_sendable, unexplored};
+use crate::choose::{explore, fastest_sendable};
 
 /// MinRTT: the path with the lowest smoothed round-trip time that can send; never waits.
 ///
@@ -20,11 +20,8 @@ impl Scheduler for MinRtt {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, _commands: &mut Commands) -> Decision {
-        if let Some(path) = unexplored(view) {
-            return Decision::Send(Assignment {
-                max_bytes: exploration_left(path),
-                ..Assignment::next(path.id)
-            });
+        if let Some(decision) = explore(view) {
+            return decision;
         }
         match fastest_sendable(view) {
             Some(path) => Decision::Send(Assignment::next(path.id)),

@@ -1,0 +1,105 @@
+use std::time::Duration;
+
+use hawser_policy::{PathView, QueueView};
+
+use super::*;
+use crate::testing::{path, view_at};
+
+fn ask(scheduler: &mut EarliestArrival, ms: u64, paths: &[PathView], queue: QueueView) -> Decision {
+    scheduler.schedule(&view_at(Time::from_millis(ms), paths, queue), &mut Vec::new())
+}
+
+fn unsent(bytes: u64) -> QueueView {
+    QueueView { unsent: bytes, ..QueueView::default() }
+}
+
+fn skip(decision: Decision) -> Option<u64> {
+    match decision {
+        Decision::Send(Assignment { selection: Selection::Skip(bytes), .. }) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// 5 MB/s and 40 ms of lag: a gap of 200 kB.
+fn fast_full() -> [PathView; 2] {
+    [path(1, 20, 0), path(2, 60, 50_000)]
+}
+
+/// The fast path as it makes progress.
+fn busy(paths: &mut [PathView; 2], ms: u64) {
+    paths[0].bytes_acked = ms * 5_000;
+}
+
+#[test]
+fn a_short_queue_is_left_to_the_fast_path_until_it_proves_to_be_lasting() {
+    let mut scheduler = EarliestArrival::default();
+    let mut paths = fast_full();
+    let mut decisions = Vec::new();
+    for ms in (0..=40).step_by(10) {
+        busy(&mut paths, ms);
+        decisions.push(skip(ask(&mut scheduler, ms, &paths, unsent(150_000))));
+    }
+    // After two rounds of 20 ms the last datagram of the queue goes on the slow path.
+    assert_eq!(decisions, [None, None, None, None, Some(149_000)]);
+    // Falling by more than half a window in a round, it is not refilled: the end.
+    busy(&mut paths, 50);
+    assert_eq!(skip(ask(&mut scheduler, 50, &paths, unsent(90_000))), None);
+}
+
+#[test]
+fn retransmissions_wait_for_a_path_that_is_much_faster() {
+    let queue = QueueView { unsent: 1_000_000, retransmit: 3_000, ..QueueView::default() };
+    let mut scheduler = EarliestArrival::default();
+    assert_eq!(ask(&mut scheduler, 0, &fast_full(), queue), Decision::Wait(None));
+    let similar = [path(1, 20, 0), path(2, 28, 50_000)];
+    let expected = Assignment { max_bytes: 3_000, ..Assignment::next(PathId(2)) };
+    assert_eq!(ask(&mut scheduler, 1, &similar, queue), Decision::Send(expected));
+}
+
+#[test]
+fn nobody_waits_for_a_silent_path() {
+    let mut scheduler = EarliestArrival::default();
+    let paths = fast_full();
+    assert_eq!(ask(&mut scheduler, 0, &paths, unsent(10_000)), Decision::Wait(None));
+    // The probe timeout is 20 + 25 ms.
+    assert_eq!(ask(&mut scheduler, 45, &paths, unsent(10_000)), Decision::Wait(None));
+    let on_slow = Decision::Send(Assignment::next(PathId(2)));
+    assert_eq!(ask(&mut scheduler, 46, &paths, unsent(10_000)), on_slow);
+    // It answers: trusted again.
+    let mut back = paths.clone();
+    back[0].bytes_acked = 1_000;
+    assert_eq!(ask(&mut scheduler, 60, &back, unsent(10_000)), Decision::Wait(None));
+    // Idle time is not silence.
+    let mut idle = back.clone();
+    idle[0].bytes_in_flight = 0;
+    let on_fast = Decision::Send(Assignment::next(PathId(1)));
+    assert_eq!(ask(&mut scheduler, 60_000, &idle, unsent(10_000)), on_fast);
+}
+
+#[test]
+fn when_all_are_silent_the_fastest_is_still_the_best_guess() {
+    let mut scheduler = EarliestArrival::default();
+    let paths = [path(1, 20, 50_000), path(2, 60, 50_000)];
+    for ms in [0, 10_000] {
+        let decision = ask(&mut scheduler, ms, &paths, unsent(10_000));
+        assert_eq!(decision, Decision::Send(Assignment::next(PathId(1))));
+    }
+}
+
+#[test]
+fn an_unknown_path_is_tried_with_copies_on_a_known_one() {
+    let mut paths = fast_full();
+    paths[1].has_rtt_sample = false;
+    paths[1].bytes_in_flight = 1_000;
+    paths[1].smoothed_rtt = Duration::from_millis(333);
+    let expected = Assignment {
+        max_bytes: 1_000,
+        copies: hawser_policy::PathMask::NONE.with(0),
+        ..Assignment::next(PathId(2))
+    };
+    let mut scheduler = EarliestArrival::default();
+    assert_eq!(ask(&mut scheduler, 0, &paths, unsent(1_000_000)), Decision::Send(expected));
+    // Two datagrams under way are enough.
+    paths[1].bytes_in_flight = 2_000;
+    assert_eq!(ask(&mut scheduler, 0, &paths, unsent(1_000_000)), Decision::Wait(None));
+}

@@ -1,0 +1,37 @@
+use hawser_policy::{PathId, PathMask, PathView};
+
+use super::*;
+use crate::testing::network::{Network, link};
+use crate::testing::{path, view};
+
+fn decide(paths: &[PathView], unsent: u64) -> Decision {
+    Redundant.schedule(&view(paths, unsent), &mut Vec::new())
+}
+
+#[test]
+fn new_data_on_the_fastest_path_copies_for_all_others() {
+    let paths = [path(7, 60, 50_000), path(8, 20, 50_000), path(9, 40, 0)];
+    let copies = PathMask::NONE.with(0).with(2);
+    assert_eq!(decide(&paths, 5_000), Decision::Send(Assignment { copies, ..Assignment::next(PathId(8)) }));
+}
+
+#[test]
+fn waiting_copies_go_first_also_without_new_data() {
+    let mut paths = [path(7, 60, 50_000), path(8, 20, 0)];
+    paths[0].copies_queued = 2;
+    let copies = Decision::Send(Assignment { selection: Selection::Copies, ..Assignment::next(PathId(7)) });
+    assert_eq!(decide(&paths, 0), copies);
+    assert_eq!(decide(&paths, 5_000), copies);
+    paths[0].copies_queued = 0;
+    paths[1].copies_queued = 1;
+    assert_eq!(decide(&paths, 0), Decision::Wait(None));
+}
+
+/// The short first link dies; the second one has copies of all that was on it.
+#[test]
+fn the_death_of_a_link_costs_no_detection_time() {
+    let mut dying = link(50, 20);
+    dying.dies_at = hawser_policy::Time::from_millis(100);
+    let outcome = Network::transfer(&mut Redundant, &[dying, link(50, 60)], 1_000_000, 4_000_000);
+    assert!(outcome.longest_stall < std::time::Duration::from_millis(80), "{outcome:?}");
+}
