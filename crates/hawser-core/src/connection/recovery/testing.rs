@@ -1,1 +1,245 @@
-//! Test support.
+//! Test support: a controller with a fixed window that writes down what it is told, and a path with one space.
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hawser_policy::{
+    Ack, CongestionController, ControllerInit, Decision, Loss, PathId, Scheduler, SchedulerInit, SendView,
+    Siblings, Snapshot, Tag, Time,
+};
+use hawser_wire::frame::EcnCounts;
+
+use super::{
+    AckInfo, AckOutcome, DeliveryState, PacketKind, PacketNumberSpace, PathIdentity, PathRecovery,
+    SentPacket, SpaceKind,
+};
+use crate::config::TransportConfig;
+use crate::connection::frames::SentFrames;
+use crate::error::TransportError;
+
+pub(super) const DATAGRAM: u16 = 1200;
+pub(super) const WINDOW: u64 = 1000 * DATAGRAM as u64;
+
+/// What a controller was told.
+#[derive(Clone, Debug)]
+pub(super) enum Told {
+    Ack(Ack),
+    Loss(Loss),
+    Spurious,
+    Reset,
+    Born(Option<Snapshot>),
+}
+
+pub(super) type Diary = Arc<Mutex<Vec<Told>>>;
+
+#[derive(Debug)]
+struct FixedWindow {
+    window: u64,
+    diary: Diary,
+}
+
+impl FixedWindow {
+    fn note(&self, told: Told) {
+        self.diary.lock().expect("no test panics while it writes").push(told);
+    }
+}
+
+impl CongestionController for FixedWindow {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _siblings: &Siblings<'_>) {
+        self.note(Told::Ack(*ack));
+    }
+
+    fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
+        self.note(Told::Loss(*loss));
+    }
+
+    fn on_spurious_loss(&mut self, _now: Time) {
+        self.note(Told::Spurious);
+    }
+
+    fn on_path_reset(&mut self, _now: Time) {
+        self.note(Told::Reset);
+    }
+
+    fn on_max_datagram_size(&mut self, _bytes: u16) {}
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn slow_start_threshold(&self) -> u64 {
+        self.window
+    }
+}
+
+struct NoScheduler;
+
+impl Scheduler for NoScheduler {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn schedule(&mut self, _view: &SendView<'_>, _commands: &mut Vec<hawser_policy::Command>) -> Decision {
+        Decision::Wait(None)
+    }
+}
+
+/// A factory of fixed windows that write into `diary`.
+pub(super) fn fixed_window(
+    window: u64,
+    diary: &Diary,
+) -> impl Fn(&ControllerInit) -> Box<dyn CongestionController> + Send + Sync + 'static {
+    let diary = Arc::clone(diary);
+    move |init| {
+        let controller = FixedWindow { window, diary: Arc::clone(&diary) };
+        controller.note(Told::Born(init.snapshot));
+        Box::new(controller) as Box<dyn CongestionController>
+    }
+}
+
+pub(super) fn config(window: u64, diary: &Diary) -> TransportConfig {
+    let scheduler = |_: &SchedulerInit| Box::new(NoScheduler) as Box<dyn Scheduler>;
+    TransportConfig::new(Arc::new(scheduler), Arc::new(fixed_window(window, diary)))
+}
+
+pub(super) fn identity() -> PathIdentity {
+    PathIdentity { path: PathId::ZERO, link: None, remote: ([192, 0, 2, 1], 443).into(), seed: 1 }
+}
+
+/// An ack-eliciting packet of [`DATAGRAM`] bytes.
+pub(super) fn packet(packet_number: u64, sent_at: Time) -> SentPacket {
+    SentPacket {
+        packet_number,
+        sent_at,
+        bytes: DATAGRAM,
+        ack_eliciting: true,
+        in_flight: true,
+        kind: PacketKind::Normal,
+        ecn_marked: false,
+        resent: false,
+        tuple_generation: 0,
+        delivery: DeliveryState::default(),
+        tag: Tag::default(),
+        frames: SentFrames::new(),
+    }
+}
+
+pub(super) fn ms(millis: u64) -> Time {
+    Time::from_millis(millis)
+}
+
+pub(super) const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A path with one packet number space, handshake confirmed, `max_ack_delay` 25 ms.
+pub(super) struct Bench {
+    pub(super) recovery: PathRecovery,
+    pub(super) space: PacketNumberSpace,
+    pub(super) diary: Diary,
+    pub(super) acked: Vec<SentPacket>,
+    pub(super) lost: Vec<SentPacket>,
+    next: u64,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        Self::with(SpaceKind::Application, WINDOW)
+    }
+
+    pub(super) fn with(kind: SpaceKind, window: u64) -> Self {
+        let diary = Diary::default();
+        let config = config(window, &diary);
+        let factory = Arc::clone(&config.controller);
+        let mut recovery = PathRecovery::new(Time::ZERO, &identity(), &*factory, &config, millis(25));
+        if kind == SpaceKind::Application {
+            recovery.on_handshake_confirmed();
+        }
+        let space = PacketNumberSpace::new(kind);
+        Bench { recovery, space, diary, acked: Vec::new(), lost: Vec::new(), next: 0 }
+    }
+
+    /// Sends a packet with the next number (none is skipped within the first few dozen).
+    pub(super) fn send(&mut self, now: Time) -> u64 {
+        self.send_with(now, |_| {})
+    }
+
+    pub(super) fn send_with(&mut self, now: Time, change: impl FnOnce(&mut SentPacket)) -> u64 {
+        // A random value that puts the first gap as late as it can be.
+        let number = self.space.next_packet_number(31);
+        let mut packet = packet(number, now);
+        packet.tuple_generation = self.recovery.tuple_generation();
+        change(&mut packet);
+        self.recovery.on_packet_sent(&mut self.space, packet, false);
+        self.next = number + 1;
+        number
+    }
+
+    pub(super) fn send_many(&mut self, now: Time, count: u64) {
+        for _ in 0..count {
+            self.send(now);
+        }
+    }
+
+    pub(super) fn ack(&mut self, now: Time, ranges: &[RangeInclusive<u64>]) -> AckOutcome {
+        self.try_ack(now, ranges, None).expect("a valid acknowledgement")
+    }
+
+    pub(super) fn try_ack(
+        &mut self,
+        now: Time,
+        ranges: &[RangeInclusive<u64>],
+        ecn: Option<EcnCounts>,
+    ) -> Result<AckOutcome, TransportError> {
+        let largest = *ranges[0].end();
+        let ranges = ranges.iter().cloned();
+        let info = AckInfo { largest, delay: Duration::ZERO, ranges, ecn, one_way_delay: None };
+        let (acked, lost) = (&mut self.acked, &mut self.lost);
+        self.recovery.on_ack(&mut self.space, info, now, &Siblings::NONE, acked, lost)
+    }
+
+    pub(super) fn detect_lost(&mut self, now: Time) {
+        self.recovery.detect_lost(&mut self.space, now, &Siblings::NONE, &mut self.lost);
+    }
+
+    /// Makes the smoothed RTT `rtt` by acknowledging one packet.
+    pub(super) fn settle_rtt(&mut self, rtt: Duration) -> Time {
+        let number = self.send(Time::ZERO);
+        self.ack(Time::ZERO + rtt, &[number..=number]);
+        self.clear();
+        Time::ZERO + rtt
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.acked.clear();
+        self.lost.clear();
+        self.diary.lock().expect("unpoisoned").clear();
+    }
+
+    pub(super) fn lost_numbers(&self) -> Vec<u64> {
+        self.lost.iter().map(|packet| packet.packet_number).collect()
+    }
+
+    pub(super) fn told(&self) -> Vec<Told> {
+        self.diary.lock().expect("unpoisoned").clone()
+    }
+
+    pub(super) fn losses(&self) -> Vec<Loss> {
+        self.told()
+            .into_iter()
+            .filter_map(|told| if let Told::Loss(loss) = told { Some(loss) } else { None })
+            .collect()
+    }
+
+    pub(super) fn acks(&self) -> Vec<Ack> {
+        self.told()
+            .into_iter()
+            .filter_map(|told| if let Told::Ack(ack) = told { Some(ack) } else { None })
+            .collect()
+    }
+}

@@ -1,1 +1,188 @@
+use hawser_policy::LossCause;
 
+use super::super::testing::{Bench, Told, WINDOW, millis, ms};
+use super::*;
+
+/// Smoothed RTT 80 ms after this, time threshold 90 ms.
+fn bench() -> Bench {
+    let mut bench = Bench::new();
+    bench.settle_rtt(millis(80));
+    bench
+}
+
+#[test]
+fn three_packets_later_means_lost() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 4);
+    bench.ack(ms(180), &[3..=3]);
+    assert_eq!(bench.lost_numbers(), [] as [u64; 0], "3 is two after 1");
+    bench.ack(ms(180), &[4..=4]);
+    assert_eq!(bench.lost_numbers(), [1]);
+    let loss = bench.losses()[0];
+    assert_eq!((loss.cause, loss.packets, loss.bytes, loss.new_epoch), (LossCause::Loss, 1, 1200, true));
+    assert_eq!((loss.largest_lost, loss.inflight_at_send, loss.lost_since_sent), (1, 1200, 1200));
+    assert_eq!(bench.recovery.bytes_in_flight(), 1200, "2 is still out");
+}
+
+#[test]
+fn nine_eighths_of_a_round_trip_later_means_lost() {
+    let mut bench = bench();
+    bench.send(ms(100));
+    bench.send(ms(110));
+    bench.ack(ms(185), &[2..=2]);
+    let timer = bench.recovery.loss_timer(&bench.space);
+    assert!(timer > Some(ms(188)) && timer <= Some(ms(191)), "{timer:?}");
+    assert_eq!(bench.recovery.pto_timer(&bench.space), None, "the loss timer goes first");
+    bench.detect_lost(ms(188));
+    assert!(bench.lost.is_empty());
+    bench.detect_lost(ms(191));
+    assert_eq!(bench.lost_numbers(), [1]);
+    assert_eq!(bench.recovery.loss_timer(&bench.space), None);
+    assert_eq!(bench.recovery.bytes_in_flight(), 0);
+}
+
+#[test]
+fn a_packet_after_the_largest_acknowledged_is_never_lost() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 5);
+    bench.ack(ms(180), &[1..=1]);
+    bench.detect_lost(ms(100_000));
+    assert!(bench.lost.is_empty());
+}
+
+#[test]
+fn a_late_acknowledgement_raises_the_thresholds_and_undoes_the_epoch() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 10);
+    bench.ack(ms(180), &[8..=8]);
+    assert_eq!(bench.lost_numbers(), [1, 2, 3, 4, 5]);
+    let outcome = bench.ack(ms(182), &[8..=8, 1..=4]);
+    assert_eq!((outcome.newly_acked, outcome.spurious_losses), (true, 4));
+    assert!(!bench.told().iter().any(|told| matches!(told, Told::Spurious)), "5 may be lost for good");
+    bench.ack(ms(183), &[8..=8, 1..=5]);
+    assert!(bench.told().iter().any(|told| matches!(told, Told::Spurious)));
+    assert_eq!(bench.recovery.reordering.packet_threshold(1000), 8);
+    // The same reordering does no harm now.
+    bench.clear();
+    bench.send_many(ms(200), 10);
+    bench.ack(ms(280), &[18..=18]);
+    assert!(!bench.lost_numbers().iter().any(|&number| number > 11));
+    assert_eq!(bench.recovery.totals.packets_spurious, 5);
+}
+
+#[test]
+fn a_late_acknowledgement_of_a_forgotten_loss_is_harmless() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 5);
+    bench.ack(ms(180), &[5..=5]);
+    bench.detect_lost(ms(100_000));
+    let outcome = bench.ack(ms(100_000), &[1..=5]);
+    assert_eq!((outcome.spurious_losses, outcome.newly_acked), (0, true), "3 and 4 were still out");
+}
+
+#[test]
+fn an_mtu_probe_is_no_congestion_signal() {
+    let mut bench = bench();
+    bench.send_with(ms(100), |packet| packet.kind = PacketKind::MtuProbe);
+    bench.send_many(ms(100), 3);
+    bench.ack(ms(180), &[2..=4]);
+    assert_eq!(bench.lost_numbers(), [1]);
+    assert!(bench.losses().is_empty());
+    assert_eq!(bench.recovery.bytes_in_flight(), 0);
+}
+
+/// RFC 9002 section 7.6.2: PTO is 80 + max(4 * 40, 1) + 25 = 265 ms, the threshold three times that.
+fn run_of_losses(duration: u64, middle: impl FnOnce(&mut Bench)) -> Bench {
+    let mut bench = bench();
+    bench.send(ms(100));
+    bench.send(ms(200));
+    middle(&mut bench);
+    bench.send(ms(100 + duration));
+    let end = bench.send(ms(100 + duration));
+    bench.ack(ms(100 + duration + 80), &[end..=end]);
+    bench.detect_lost(ms(100 + duration + 100));
+    bench
+}
+
+#[test]
+fn losses_over_three_probe_timeouts_are_persistent_congestion() {
+    let bench = run_of_losses(796, |_| {});
+    let causes: Vec<LossCause> = bench.losses().iter().map(|loss| loss.cause).collect();
+    assert_eq!(causes.last(), Some(&LossCause::Persistent), "{causes:?}");
+    assert_eq!(bench.recovery.totals.persistent_congestion, 1);
+    let bench = run_of_losses(794, |_| {});
+    assert_eq!(bench.recovery.totals.persistent_congestion, 0, "too short");
+}
+
+#[test]
+fn an_acknowledgement_in_between_proves_the_path_works() {
+    let bench = run_of_losses(900, |bench| {
+        let number = bench.send(ms(300));
+        bench.ack(ms(380), &[number..=number]);
+        bench.detect_lost(ms(400));
+    });
+    assert_eq!(bench.recovery.totals.persistent_congestion, 0);
+    assert_eq!(bench.lost.len(), 3);
+}
+
+#[test]
+fn packets_before_the_first_sample_say_nothing_about_persistence() {
+    let mut bench = Bench::new();
+    bench.send(ms(0));
+    bench.send(ms(5_000));
+    bench.send(ms(5_000));
+    bench.ack(ms(5_080), &[2..=2]);
+    bench.detect_lost(ms(5_200));
+    assert_eq!(bench.lost_numbers(), [0, 1]);
+    assert_eq!(bench.recovery.totals.persistent_congestion, 0);
+}
+
+#[test]
+fn a_silent_path_lends_its_data_once_and_keeps_its_packets() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 2);
+    let Bench { recovery, space, .. } = &mut bench;
+    let mut lent = Vec::new();
+    recovery.resend_elsewhere(space, |packet| lent.push(packet.packet_number));
+    recovery.resend_elsewhere(space, |packet| lent.push(packet.packet_number));
+    assert_eq!(lent, [1, 2]);
+    assert_eq!(recovery.bytes_in_flight(), 2400);
+    bench.send(ms(600));
+    bench.ack(ms(700), &[3..=3]);
+    assert!(bench.lost.iter().all(|packet| packet.resent) && bench.lost.len() == 2);
+}
+
+#[test]
+fn a_drained_or_discarded_space_is_empty_and_no_signal() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 3);
+    let Bench { recovery, space, lost, .. } = &mut bench;
+    recovery.drain(space, lost);
+    assert_eq!((lost.len(), recovery.bytes_in_flight(), space.sent.len()), (3, 0, 0));
+    assert_eq!(recovery.silent_for(ms(500)), std::time::Duration::ZERO);
+    bench.send_many(ms(200), 2);
+    bench.recovery.on_pto();
+    bench.recovery.discard_space(&mut bench.space);
+    assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.pto_count()), (0, 0));
+    assert!(bench.losses().is_empty());
+    assert_eq!(bench.recovery.totals.packets_discarded, 5);
+}
+
+#[test]
+fn after_a_change_of_address_old_packets_give_no_signal() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 5);
+    // One packet went ahead to validate the new 4-tuple.
+    bench.send_with(ms(110), |packet| packet.tuple_generation = 1);
+    bench.recovery.on_tuple_change(ms(150), 1, &bench.space);
+    assert_eq!(bench.recovery.bytes_in_flight(), 1200);
+    assert!(!bench.recovery.rtt.has_sample());
+    bench.clear();
+    let outcome = bench.ack(ms(180), &[5..=5]);
+    assert!(outcome.newly_acked && !outcome.rtt_updated);
+    assert_eq!(bench.lost_numbers(), [1, 2]);
+    assert!(bench.told().is_empty(), "{:?}", bench.told());
+    assert!(bench.ack(ms(190), &[6..=6]).rtt_updated);
+    assert_eq!(bench.recovery.rtt.smoothed(), millis(80));
+    assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.window_left()), (0, WINDOW));
+}

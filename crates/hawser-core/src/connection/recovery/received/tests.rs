@@ -1,1 +1,136 @@
+use std::collections::BTreeSet;
 
+use proptest::prelude::*;
+
+use super::super::testing::{millis, ms};
+use super::*;
+
+fn receive(received: &mut ReceivedPackets, numbers: impl IntoIterator<Item = u64>) {
+    for number in numbers {
+        received.on_received(number, ms(number), true, None);
+    }
+}
+
+fn ranges(received: &ReceivedPackets) -> Vec<RangeInclusive<u64>> {
+    received.ack_ranges().collect()
+}
+
+#[test]
+fn ranges_join() {
+    let mut received = ReceivedPackets::default();
+    receive(&mut received, [0, 1, 5, 6, 3]);
+    assert_eq!(ranges(&received), [5..=6, 3..=3, 0..=1]);
+    receive(&mut received, [4, 2]);
+    assert_eq!(ranges(&received), [0..=6]);
+}
+
+#[test]
+fn out_of_order_is_told_for_ack_eliciting_packets_only() {
+    let mut received = ReceivedPackets::default();
+    let mut out_of_order =
+        |number, eliciting| received.on_received(number, ms(0), eliciting, None).out_of_order;
+    assert!(!out_of_order(0, true));
+    assert!(!out_of_order(1, true));
+    assert!(out_of_order(3, true), "2 is missing");
+    assert!(!out_of_order(4, true), "that was told");
+    assert!(out_of_order(2, true), "fills the gap");
+    assert!(!out_of_order(6, false));
+    assert!(!out_of_order(5, false));
+    assert!(!out_of_order(7, true), "nothing is missing in between");
+}
+
+#[test]
+fn the_earliest_deadline_counts_and_an_ack_clears_it() {
+    let mut received = ReceivedPackets::default();
+    received.on_received(0, ms(10), true, None);
+    received.on_decision(AckDecision::Within(millis(100)), ms(10), millis(25));
+    assert_eq!(received.deadline(), Some(ms(35)), "never longer than promised");
+    received.on_received(1, ms(12), true, None);
+    received.on_decision(AckDecision::Within(millis(25)), ms(12), millis(25));
+    assert_eq!((received.deadline(), received.unacknowledged()), (Some(ms(35)), 2));
+    assert_eq!(received.ack_delay(ms(20)), millis(8));
+    received.on_ack_sent();
+    assert_eq!((received.deadline(), received.unacknowledged(), received.has_news()), (None, 0, false));
+    received.on_received(2, ms(40), true, Some(Ecn::Ce));
+    received.on_decision(AckDecision::Now, ms(40), millis(25));
+    assert!(received.is_due(ms(40)) && received.has_news());
+    assert_eq!(received.ecn(), Some(EcnCounts { ect0: 0, ect1: 0, ce: 1 }));
+}
+
+#[test]
+fn what_the_peer_knows_is_not_repeated() {
+    let mut received = ReceivedPackets::default();
+    receive(&mut received, [0, 2, 4, 6]);
+    received.on_ack_acknowledged(4);
+    assert_eq!(ranges(&received), [6..=6]);
+    receive(&mut received, [8]);
+    assert_eq!(ranges(&received), [8..=8, 6..=6]);
+    assert!(received.on_received(2, ms(0), true, None).duplicate, "but still known");
+}
+
+#[test]
+fn a_straggler_is_reported_until_an_ack_with_it_surely_arrived() {
+    let mut received = ReceivedPackets::default();
+    receive(&mut received, [0, 2, 4]);
+    // An ACK with largest 4 leaves, then packet 1 comes, then that ACK is acknowledged.
+    receive(&mut received, [1]);
+    received.on_ack_acknowledged(4);
+    assert_eq!(ranges(&received), [4..=4, 0..=2]);
+    receive(&mut received, [6]);
+    received.on_ack_acknowledged(6);
+    assert_eq!(ranges(&received), [6..=6]);
+}
+
+#[test]
+fn constant_reordering_does_not_keep_old_ranges_for_ever() {
+    let mut received = ReceivedPackets::default();
+    // Every third packet is lost, every other pair swapped; ACKs are acknowledged ten packets later.
+    for number in (0..600u64).step_by(3) {
+        receive(&mut received, [number + 1, number]);
+        received.on_ack_acknowledged(number.saturating_sub(10));
+    }
+    let oldest = ranges(&received).last().map(|range| *range.start());
+    assert!(oldest > Some(560), "{oldest:?}");
+}
+
+#[test]
+fn the_number_of_ranges_is_limited() {
+    let mut received = ReceivedPackets::default();
+    receive(&mut received, (0..1000).map(|i| 2 * i));
+    assert_eq!(received.ranges.len(), MAX_RANGES);
+    assert_eq!(received.ack_ranges().count(), MAX_REPORTED_RANGES);
+    assert_eq!(received.largest(), Some(1998));
+    // Below the floor nobody can tell any more.
+    assert!(received.on_received(1, ms(0), true, None).duplicate);
+    assert!(!received.on_received(1997, ms(0), true, None).duplicate);
+}
+
+#[test]
+fn a_packet_too_old_for_a_full_set_is_refused() {
+    let mut received = ReceivedPackets::default();
+    receive(&mut received, (0..MAX_RANGES as u64).map(|i| 100 + 2 * i));
+    assert!(received.on_received(5, ms(0), true, None).duplicate, "it would be the range to drop");
+    assert_eq!(received.ranges.len(), MAX_RANGES);
+}
+
+proptest! {
+    /// Nothing is accepted twice, nothing new is refused, and an ACK frame reports what was received.
+    #[test]
+    fn agrees_with_a_set(numbers in prop::collection::vec(0u64..90, 1..200)) {
+        let mut received = ReceivedPackets::default();
+        let mut model = BTreeSet::new();
+        for number in numbers {
+            let before = received.contains(number);
+            let outcome = received.on_received(number, ms(0), true, None);
+            prop_assert_eq!(outcome.duplicate, !model.insert(number));
+            prop_assert_eq!(outcome.duplicate, before);
+            prop_assert!(received.contains(number));
+            let reported: Vec<u64> = received.ack_ranges().flat_map(|range| range.rev()).collect();
+            let expected: Vec<u64> = model.iter().rev().copied().take(reported.len()).collect();
+            prop_assert_eq!(&reported, &expected);
+            if received.ranges.len() <= MAX_REPORTED_RANGES {
+                prop_assert_eq!(reported.len(), model.len());
+            }
+        }
+    }
+}
