@@ -27,6 +27,10 @@ impl Rate {
         if nanos == 0 {
             return Rate::ZERO;
         }
+        // Asked with every acknowledgement, and a division of 128 bits takes several times as long.
+        if let (Some(scaled), Ok(nanos)) = (bytes.checked_mul(8_000_000_000), u64::try_from(nanos)) {
+            return Rate(scaled / nanos);
+        }
         Rate(u64::try_from(u128::from(bytes) * 8_000_000_000 / nanos).unwrap_or(u64::MAX))
     }
 
@@ -57,7 +61,11 @@ impl Rate {
 
     /// This rate times `numerator / denominator` (`denominator` is not zero).
     pub fn scaled(self, numerator: u64, denominator: u64) -> Rate {
-        let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator.max(1));
+        let denominator = denominator.max(1);
+        if let Some(scaled) = self.0.checked_mul(numerator) {
+            return Rate(scaled / denominator);
+        }
+        let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
         Rate(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 }

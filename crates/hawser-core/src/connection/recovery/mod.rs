@@ -30,6 +30,8 @@ mod statistics;
 mod timers;
 
 #[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;

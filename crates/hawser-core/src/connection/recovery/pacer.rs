@@ -1,8 +1,8 @@
 //! Spreads packets over the round trip (RFC 9002 section 7.7): a token bucket in integer arithmetic.
 //!
 //! Two wishes pull apart. The network wants packets one by one; the host wants large batches, few system calls and
-//! timers that may fire a millisecond late. The bucket therefore holds what passes in [`CREDIT_TIME`], so a late
-//! timer costs nothing, and a sender that ran out of credit waits until a batch of [`BATCH_TIME`] is due. Where the
+//! timers that may fire a millisecond late. The bucket therefore holds what passes in [`CREDIT_MILLIS`], so a late
+//! timer costs nothing, and a sender that ran out of credit waits until a batch of [`BATCH_MILLIS`] is due. Where the
 //! round trip is shorter than that (loopback, data centres), the window alone limits the sender, as it should.
 
 use std::time::Duration;
@@ -12,13 +12,13 @@ use hawser_policy::{Rate, Time};
 #[cfg(test)]
 mod tests;
 
-/// Credit that a sender can save up, as time at the pacing rate.
-const CREDIT_TIME: Duration = Duration::from_millis(2);
-/// What is waited for once the credit is used up, as time at the pacing rate.
-const BATCH_TIME: Duration = Duration::from_millis(1);
+/// Credit that a sender can save up, in milliseconds at the pacing rate.
+const CREDIT_MILLIS: u64 = 2;
+/// What is waited for once the credit is used up, in milliseconds at the pacing rate.
+const BATCH_MILLIS: u64 = 1;
 /// Datagrams that may always leave together before a round trip was measured (RFC 9002 section 7.2).
 const INITIAL_BURST: u64 = 10;
-/// Likewise afterwards; at low rates this is more than [`CREDIT_TIME`] allows.
+/// Likewise afterwards; at low rates this is more than [`CREDIT_MILLIS`] allows.
 const MIN_BURST: u64 = 4;
 /// The fixed point: tokens are counted in bytes / 2^32, and a nanosecond adds `tokens_per_nano` of them.
 const FRACTION_BITS: u32 = 32;
@@ -108,11 +108,13 @@ impl Pacer {
         const MAX_RATE: u64 = 512_000_000_000;
         let burst = if self.initial { INITIAL_BURST } else { MIN_BURST } * self.max_datagram_size;
         self.rate = rate;
-        let limited = Rate::from_bits_per_second(rate.bits_per_second().min(MAX_RATE));
-        let nano_rate = (u128::from(limited.bits_per_second()) << FRACTION_BITS) / 8_000_000_000;
-        self.tokens_per_nano = u64::try_from(nano_rate).unwrap_or(u64::MAX).max(1);
-        self.capacity = limited.bytes_in(CREDIT_TIME).max(burst) << FRACTION_BITS;
-        self.batch = limited.bytes_in(BATCH_TIME).max(self.max_datagram_size) << FRACTION_BITS;
+        let bits = rate.bits_per_second().min(MAX_RATE);
+        // bits / 8e9 bytes per nanosecond, as a product: this runs with every acknowledgement.
+        const TOKENS_PER_BIT: u64 = ((1u128 << (FRACTION_BITS + 64)) / 8_000_000_000) as u64;
+        let tokens_per_nano = (u128::from(bits) * u128::from(TOKENS_PER_BIT)) >> 64;
+        self.tokens_per_nano = (tokens_per_nano as u64).max(1);
+        self.capacity = (bits / 8 * CREDIT_MILLIS / 1000).max(burst) << FRACTION_BITS;
+        self.batch = (bits / 8 * BATCH_MILLIS / 1000).max(self.max_datagram_size) << FRACTION_BITS;
         self.tokens = self.tokens.min(self.capacity);
     }
 

@@ -77,7 +77,7 @@ fn a_late_acknowledgement_of_a_forgotten_loss_is_harmless() {
     bench.ack(ms(180), &[5..=5]);
     bench.detect_lost(ms(100_000));
     let outcome = bench.ack(ms(100_000), &[1..=5]);
-    assert_eq!((outcome.spurious_losses, outcome.newly_acked), (0, true), "3 and 4 were still out");
+    assert_eq!(outcome.spurious_losses, 2, "3 and 4 were declared lost just now, 1 and 2 long ago");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn an_mtu_probe_is_no_congestion_signal() {
     assert_eq!(bench.recovery.bytes_in_flight(), 0);
 }
 
-/// RFC 9002 section 7.6.2: PTO is 80 + max(4 * 40, 1) + 25 = 265 ms, the threshold three times that.
+/// RFC 9002 section 7.6.2: after the second sample PTO is 80 + 4 * 30 + 25 = 225 ms; three times that is 675 ms.
 fn run_of_losses(duration: u64, middle: impl FnOnce(&mut Bench)) -> Bench {
     let mut bench = bench();
     bench.send(ms(100));
@@ -106,11 +106,11 @@ fn run_of_losses(duration: u64, middle: impl FnOnce(&mut Bench)) -> Bench {
 
 #[test]
 fn losses_over_three_probe_timeouts_are_persistent_congestion() {
-    let bench = run_of_losses(796, |_| {});
+    let bench = run_of_losses(676, |_| {});
     let causes: Vec<LossCause> = bench.losses().iter().map(|loss| loss.cause).collect();
     assert_eq!(causes.last(), Some(&LossCause::Persistent), "{causes:?}");
     assert_eq!(bench.recovery.totals.persistent_congestion, 1);
-    let bench = run_of_losses(794, |_| {});
+    let bench = run_of_losses(675, |_| {});
     assert_eq!(bench.recovery.totals.persistent_congestion, 0, "too short");
 }
 
@@ -119,7 +119,6 @@ fn an_acknowledgement_in_between_proves_the_path_works() {
     let bench = run_of_losses(900, |bench| {
         let number = bench.send(ms(300));
         bench.ack(ms(380), &[number..=number]);
-        bench.detect_lost(ms(400));
     });
     assert_eq!(bench.recovery.totals.persistent_congestion, 0);
     assert_eq!(bench.lost.len(), 3);

@@ -59,7 +59,8 @@ fn a_probe_may_overdraw_without_going_below_zero() {
     let mut pacer = pacer(1);
     pacer.on_sent(Time::ZERO, 60_000);
     assert_eq!(pacer.budget(Time::ZERO), 0);
-    assert_eq!(pacer.next_release(Time::ZERO), Some(Time::from_millis(10)));
+    let release = pacer.next_release(Time::ZERO).expect("empty");
+    assert!(release.since(Time::from_millis(10)) < Duration::from_micros(1), "{release}");
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn a_larger_rate_does_not_pay_for_the_past() {
     let mut pacer = pacer(1);
     pacer.on_sent(Time::ZERO, 5_000);
     pacer.set_rate(Time::from_millis(8), Rate::from_megabits_per_second(1_000), true);
-    assert_eq!(pacer.budget(Time::from_millis(8)), 1_000);
+    assert!((999..=1_000).contains(&pacer.budget(Time::from_millis(8))));
 }
 
 proptest! {
