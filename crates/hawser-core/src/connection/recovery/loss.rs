@@ -97,7 +97,8 @@ impl PathRecovery {
     #[inline]
     pub(super) fn release(&mut self, packet: &SentPacket) {
         if packet.in_flight && packet.tuple_generation == self.tuple_generation {
-            self.bytes_in_flight -= u64::from(packet.bytes);
+            // A return to an earlier 4-tuple counts application packets only (on_tuple_change).
+            self.bytes_in_flight = self.bytes_in_flight.saturating_sub(u64::from(packet.bytes));
         }
         self.ack_eliciting_outstanding -= u64::from(packet.ack_eliciting);
     }

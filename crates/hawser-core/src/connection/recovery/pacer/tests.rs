@@ -82,7 +82,7 @@ proptest! {
         pacer.set_rate(Time::ZERO, Rate::from_bits_per_second(bits), true);
         let mut now = Time::ZERO;
         for (nanos, bytes) in steps {
-            now = now + Duration::from_nanos(nanos);
+            now += Duration::from_nanos(nanos);
             pacer.on_sent(now, bytes);
             prop_assert!(pacer.budget(now) <= pacer.capacity >> FRACTION_BITS);
             match pacer.next_release(now) {
