@@ -227,6 +227,13 @@ pub trait CongestionController: Send + fmt::Debug {
     /// The link under this path changed, or a new forecast of it came in.
     fn on_link_update(&mut self, _update: &LinkUpdate<'_>) {}
 
+    /// The bottleneck group in which a detector places this path; the core shows it in [`Sibling::group`] and
+    /// `PathView::group`. Detectors work on what controllers see (delays, losses, rates), so they live in the state
+    /// that the controllers of a connection share, see [`ControllerFactory::for_connection`].
+    fn bottleneck_group(&self) -> GroupId {
+        GroupId::default()
+    }
+
     /// Whether [`Siblings::paths`] must be filled. Costs a walk over the paths per acknowledgement.
     fn wants_siblings(&self) -> bool {
         false

@@ -9,8 +9,8 @@
 //! * [`PathView`] and [`SendView`] are read-only pictures of a connection at one moment. Policies never
 //!   see the core's own types.
 //! * [`Scheduler`], [`CongestionController`], [`PathManager`], [`LinkObserver`], [`AckPolicy`] and
-//!   [`FecPolicy`] are the questions the core asks. Each is created by a named factory held in a
-//!   [`Registry`], so that the command line, the simulator and tests all choose by name.
+//!   [`FecPolicy`] are the questions the core asks. Schedulers and controllers are made by named
+//!   factories held in a [`Registry`], so that the command line, the simulator and tests all choose by name.
 //!
 //! # Rules
 //!
@@ -52,3 +52,8 @@ pub use view::{
     PathMask, PathState, PathStatus, PathView, QueueView, Reliability, Segment, SegmentKind, SendQueue,
     SendView,
 };
+
+/// The examples of the page on the seam are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/policy-seam.md")]
+pub struct PolicySeamPage;

@@ -81,3 +81,6 @@ impl fmt::Display for Rate {
         fmt::Debug::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,3 +101,6 @@ fn find<T: ?Sized>(
         known: entries.keys().cloned().collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

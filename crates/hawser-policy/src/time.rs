@@ -94,3 +94,6 @@ impl fmt::Display for Time {
         fmt::Debug::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests;
