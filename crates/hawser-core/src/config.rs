@@ -121,12 +121,20 @@ pub struct EndpointConfig {
     pub max_udp_payload_size: u16,
     /// Key from which stateless reset tokens are derived (RFC 9000 section 10.3.2). Keep it over restarts.
     pub reset_key: [u8; 32],
+    /// Real time at `Time::ZERO`, since 1970. Address tokens outlive the process, so their age is told by this; without
+    /// it (zero) they are good only in the process that made them.
+    pub unix_time_at_origin: Duration,
 }
 
 impl EndpointConfig {
     /// Defaults with this reset key.
     pub fn new(reset_key: [u8; 32]) -> Self {
-        EndpointConfig { connection_id_length: 8, max_udp_payload_size: 65_527, reset_key }
+        EndpointConfig {
+            connection_id_length: 8,
+            max_udp_payload_size: 65_527,
+            reset_key,
+            unix_time_at_origin: Duration::ZERO,
+        }
     }
 }
 

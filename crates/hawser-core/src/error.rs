@@ -40,6 +40,14 @@ impl Code {
     pub const AEAD_LIMIT_REACHED: Code = Code(0xf);
     /// No path can carry packets.
     pub const NO_VIABLE_PATH: Code = Code(0x10);
+    /// The application abandons a path (draft-ietf-quic-multipath-21 section 4.8).
+    pub const APPLICATION_ABANDON_PATH: Code = Code(0x3e);
+    /// No resources for another path.
+    pub const PATH_RESOURCE_LIMIT_REACHED: Code = Code(0x3e75);
+    /// The path does not work well enough.
+    pub const PATH_UNSTABLE_OR_POOR: Code = Code(0x3e76);
+    /// No connection id for the path.
+    pub const NO_CID_AVAILABLE_FOR_PATH: Code = Code(0x3e77);
     /// Base of TLS alerts.
     pub const CRYPTO_ERROR: Code = Code(0x100);
 

@@ -16,7 +16,13 @@ mod error;
 mod tuple;
 
 pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
+pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
 pub use connection::datagrams::SendDatagramError;
 pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError};
+pub use connection::{Connection, Event, PathError};
+pub use endpoint::{
+    AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
+    Incoming, RetryError, Routed, StatelessDatagram, Transmit,
+};
 pub use error::{Code, ConnectionError, TransportError};
 pub use tuple::{Ecn, FourTuple};

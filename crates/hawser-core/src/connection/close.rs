@@ -57,6 +57,11 @@ impl Closing {
         }
     }
 
+    /// Whether CONNECTION_CLOSE is to be sent now.
+    pub(crate) fn is_owed(&self) -> bool {
+        matches!(self, Closing::Closing { owed: true, .. })
+    }
+
     /// The reason to send now, once per packet owed.
     pub(crate) fn take_owed(&mut self) -> Option<CloseReason> {
         match self {

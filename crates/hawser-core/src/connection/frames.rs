@@ -66,3 +66,17 @@ pub(crate) enum PathControl {
     PathsBlocked,
     PathCidsBlocked(PathId),
 }
+
+impl PathControl {
+    /// The path id that a frame is about; `None` if it is about all.
+    pub(crate) fn path(self) -> Option<PathId> {
+        match self {
+            PathControl::NewConnectionId { path, .. }
+            | PathControl::RetireConnectionId { path, .. }
+            | PathControl::Status { path, .. }
+            | PathControl::Abandon(path)
+            | PathControl::PathCidsBlocked(path) => Some(path),
+            PathControl::MaxPathId | PathControl::PathsBlocked => None,
+        }
+    }
+}

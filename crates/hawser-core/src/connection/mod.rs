@@ -1,7 +1,150 @@
-//! One connection: its parts and who talks to whom.
+//! One connection: its parts, the calls of the application, and who talks to whom.
+//!
+//! [`Connection`] owns the parts and dispatches; it has no algorithms of its own.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `handshake` | TLS, keys, the Initial and Handshake levels |
+//! | `paths` | path ids, addresses, validation, connection ids, datagram size |
+//! | `recovery` | what was sent, what arrived, how much may follow |
+//! | `streams`, `datagrams` | application data |
+//! | `receive`, `frames_in`, `acks` | from a datagram to the parts |
+//! | `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
+//! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
+//! | `events`, `stats`, `trace` | what the outside sees |
 
+mod acks;
+mod api;
+mod build;
+pub(crate) mod close;
 pub(crate) mod datagrams;
+pub(crate) mod events;
 pub(crate) mod frames;
+mod frames_in;
+mod frames_out;
+pub(crate) mod handshake;
+pub(crate) mod init;
+mod lifetime;
+mod multipath;
+pub(crate) mod parameters;
 pub(crate) mod paths;
+mod plan;
+mod receive;
 pub(crate) mod recovery;
+pub(crate) mod stats;
 pub(crate) mod streams;
+mod timers;
+mod trace;
+
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_policy::{AckPolicy, Assignment, Commands, ControllerFactory, PathView, Scheduler, Sibling, Side, Time};
+use hawser_wire::ConnectionId;
+use rand_chacha::ChaCha8Rng;
+
+use self::close::Closing;
+use self::datagrams::DatagramQueue;
+use self::events::EventQueue;
+use self::handshake::Handshake;
+use self::parameters::PeerParameters;
+use self::paths::CidChange;
+use self::paths::set::PathSet;
+use self::paths::validation::ValidationPacer;
+use self::receive::EarlyPacket;
+use self::recovery::SentPacket;
+use self::stats::ConnectionStats;
+use self::streams::Streams;
+use self::trace::Tracer;
+use crate::TransportConfig;
+use crate::crypto::ClientFactory;
+use crate::endpoint::{CidIssuer, EndpointEvent, TokenIssuer};
+
+pub use self::events::Event;
+pub use self::multipath::PathError;
+
+/// Lists that live from call to call so that a steady connection allocates nothing.
+#[derive(Default)]
+struct Scratch {
+    acked: Vec<SentPacket>,
+    lost: Vec<SentPacket>,
+    siblings: Vec<Sibling>,
+}
+
+/// The whole state of one connection.
+///
+/// A driver feeds it with [`handle_datagram`](Self::handle_datagram) and [`handle_timeout`](Self::handle_timeout),
+/// and after either drains [`poll_transmit`](Self::poll_transmit), [`poll_event`](Self::poll_event),
+/// [`poll_endpoint_event`](Self::poll_endpoint_event) and reads [`poll_timeout`](Self::poll_timeout).
+pub struct Connection {
+    side: Side,
+    transport: Arc<TransportConfig>,
+    rng: ChaCha8Rng,
+
+    handshake: Handshake,
+    paths: PathSet,
+    streams: Streams,
+    datagrams: DatagramQueue,
+    closing: Closing,
+    events: EventQueue,
+    endpoint_events: VecDeque<EndpointEvent>,
+    stats: ConnectionStats,
+    tracer: Option<Tracer>,
+
+    scheduler: Box<dyn Scheduler>,
+    scheduler_wants_reports: bool,
+    /// The scheduler said wait, and nothing has changed since.
+    scheduler_waits: bool,
+    /// When it wants to be asked again.
+    scheduler_wakes: Option<Time>,
+    /// An assignment that waits while something more urgent is sent.
+    decided: Option<Assignment>,
+    commands: Commands,
+    /// Controllers of this connection, if they share more than the configured factory gives.
+    controllers: Option<Arc<dyn ControllerFactory>>,
+    ack_policy: Box<dyn AckPolicy>,
+    views: Vec<PathView>,
+    scratch: Scratch,
+
+    /// Whether both ends speak multipath.
+    multipath: bool,
+    peer: PeerParameters,
+    cids: CidIssuer,
+    cid_changes: Vec<CidChange>,
+    validation_pacer: ValidationPacer,
+    /// Probe timeout of a path without samples.
+    initial_pto: Duration,
+
+    /// Our connection id in long headers.
+    handshake_cid: ConnectionId,
+    /// What the client's first Initial was sent to.
+    original_destination: ConnectionId,
+    /// The server's id from a Retry packet.
+    retry_source: Option<ConnectionId>,
+    /// The server's id from its first Initial.
+    server_source: Option<ConnectionId>,
+    /// Token for Initial packets (client).
+    token: Vec<u8>,
+    /// To check a Retry and begin anew (client).
+    client: Option<Arc<dyn ClientFactory>>,
+    /// Makes NEW_TOKEN tokens (server).
+    token_issuer: Option<TokenIssuer>,
+    tokens_owed: u32,
+    handshake_done_owed: bool,
+
+    early_packets: Vec<EarlyPacket>,
+    early_keys_arrived: bool,
+    /// The connection id to which the packet being processed was sent.
+    arrived_on: ConnectionId,
+
+    idle_timeout: Option<Duration>,
+    idle_since: Time,
+    /// Whether an ack-eliciting packet left since the last one received.
+    idle_armed_by_send: bool,
+    last_handshake_activity: Time,
+    /// When the present key phase began.
+    key_phase_since: Time,
+    last_now: Time,
+}

@@ -3,7 +3,7 @@
 //! Two implementations: TLS 1.3 by rustls ([`RustlsClient`], [`RustlsServer`]) for everything real, and a
 //! [null session](null) for simulations, which has the packets of a TLS handshake but none of its cost.
 
-mod provider;
+pub(crate) mod provider;
 mod retry;
 mod rustls;
 pub(crate) mod token;

@@ -1,1 +1,209 @@
-//! Routing of datagrams to connections, and everything that needs no connection.
+//! What all connections of a set of sockets share: routing, accepting, and answers that need no connection.
+//!
+//! An [`Endpoint`] is asked about every received datagram. It finds the connection by the destination connection id,
+//! which it knows because connections report theirs as [`EndpointEvent`]s. What is for no connection is, at a server,
+//! perhaps the first packet of a new one; otherwise it is answered without keeping anything (Version Negotiation,
+//! Retry, a refusal, a stateless reset) or dropped.
+//!
+//! What strangers can make the endpoint keep is bounded: [`Incoming`] connections by number and by the datagrams
+//! buffered for them, connections in the handshake by Retry, connections by number. What it answers is bounded too: no
+//! answer is longer than what it answers, and the rate is limited.
+
+mod accept;
+mod cid;
+mod incoming;
+mod rate_limit;
+mod receive;
+mod routes;
+mod stateless;
+mod tokens;
+mod types;
+
+use std::sync::Arc;
+
+use hawser_policy::{Side, Time};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use self::cid::{MIN_CID_LENGTH, ResetKey, random_cid};
+use self::incoming::PendingTable;
+use self::rate_limit::RateLimit;
+use self::routes::Routes;
+use self::tokens::{TokenGate, WallClock};
+use crate::connection::init::ConnectionInit;
+use crate::connection::parameters::{self, OurHandshakeCids};
+use crate::{ClientConfig, Connection, EndpointConfig, FourTuple, ServerConfig};
+
+pub(crate) use self::cid::{CidIssuer, local_cid_length};
+pub use self::incoming::Incoming;
+pub(crate) use self::tokens::TokenIssuer;
+pub use self::types::{
+    AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, EndpointEvent, RetryError,
+    Routed, StatelessDatagram, Transmit,
+};
+
+/// Stateless resets sent per second in the long run, and at once. They only speed up what a timeout does as well.
+const RESETS_PER_SECOND: u32 = 500;
+const RESET_BURST: u32 = 100;
+
+/// Other answers to strangers, likewise: Version Negotiation, Retry and refusals. They are shorter than what they
+/// answer; the limit only keeps a flood from taking the upstream as well.
+const ANSWERS_PER_SECOND: u32 = 50_000;
+const ANSWER_BURST: u32 = 5_000;
+
+/// Routes datagrams to connections, and makes connections.
+pub struct Endpoint {
+    config: Arc<EndpointConfig>,
+    cid_length: usize,
+    reset_key: ResetKey,
+    clock: WallClock,
+    server: Option<Server>,
+    reject_new: bool,
+    random: ChaCha20Rng,
+    routes: Routes,
+    pending: PendingTable,
+    reset_limit: RateLimit,
+    answer_limit: RateLimit,
+    /// Where a packet is decrypted whose bytes are still needed.
+    scratch: Vec<u8>,
+}
+
+struct Server {
+    config: Arc<ServerConfig>,
+    gate: TokenGate,
+}
+
+impl Endpoint {
+    /// An endpoint that opens connections, and also accepts them if `server` is given.
+    ///
+    /// All that is random in it and its connections derives from `seed`, which must be secret and new each time, except
+    /// in simulations.
+    pub fn new(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Self {
+        let mut random = ChaCha20Rng::from_seed(seed);
+        let mut hash_keys = [[0; 16]; 2];
+        hash_keys.iter_mut().for_each(|key| random.fill_bytes(key));
+        let mut endpoint = Endpoint {
+            cid_length: local_cid_length(&config),
+            reset_key: ResetKey::new(&config.reset_key),
+            clock: WallClock { origin: config.unix_time_at_origin },
+            config,
+            server: None,
+            reject_new: false,
+            random,
+            routes: Routes::new(hash_keys),
+            pending: PendingTable::default(),
+            reset_limit: RateLimit::new(RESETS_PER_SECOND, RESET_BURST),
+            answer_limit: RateLimit::new(ANSWERS_PER_SECOND, ANSWER_BURST),
+            scratch: Vec::new(),
+        };
+        endpoint.set_server_config(server);
+        endpoint
+    }
+
+    /// Changes how connections are accepted from now on; `None`: not at all. Tokens sealed with another key than the new
+    /// one no longer prove anything.
+    pub fn set_server_config(&mut self, server: Option<Arc<ServerConfig>>) {
+        let previous = self.server.take();
+        self.server = server.map(|config| {
+            let gate = match previous {
+                Some(previous) => previous.gate.reconfigure(&config),
+                None => TokenGate::new(&config, self.clock),
+            };
+            Server { config, gate }
+        });
+    }
+
+    /// Whether to refuse every new connection, as before a shutdown.
+    pub fn reject_new(&mut self, reject: bool) {
+        self.reject_new = reject;
+    }
+
+    /// Connections that exist, those that are closing included.
+    pub fn connections(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Connections whose handshake is not complete, and those not yet accepted.
+    pub fn handshakes(&self) -> usize {
+        self.routes.handshaking() + self.pending.len()
+    }
+
+    /// The length of all connection ids that this endpoint issues, in bytes.
+    pub fn connection_id_length(&self) -> usize {
+        self.cid_length
+    }
+
+    /// Opens a connection over `tuple` to the server that TLS is to know as `server_name`.
+    ///
+    /// # Errors
+    /// The address cannot be reached in principle, or TLS does not take the name.
+    pub fn connect(
+        &mut self,
+        now: Time,
+        config: ClientConfig,
+        tuple: FourTuple,
+        server_name: &str,
+    ) -> Result<(ConnectionHandle, Connection), ConnectError> {
+        if tuple.remote.port() == 0 || tuple.remote.ip().is_unspecified() {
+            return Err(ConnectError::InvalidRemote(tuple.remote));
+        }
+        let mut cids = self.cid_issuer();
+        let (local_cid, _) = cids.issue();
+        // RFC 9000 section 7.2: unpredictable, and at least 8 bytes.
+        let destination = random_cid(MIN_CID_LENGTH, &mut self.random);
+        let ours = OurHandshakeCids::Client { initial_source: local_cid };
+        let parameters = parameters::local_parameters(&config.transport, &self.config, &ours);
+        let parameters = parameters::encode(&parameters, config.transport.grease, &mut self.random);
+        let session = config.crypto.start(server_name, parameters).map_err(ConnectError::Tls)?;
+        let connection = Connection::new(ConnectionInit {
+            side: Side::Client,
+            now,
+            tuple,
+            session,
+            initial_keys: config.crypto.initial_keys(&destination, Side::Client),
+            local_cid,
+            remote_cid: destination,
+            original_destination: destination,
+            retry_source: None,
+            token: config.token.unwrap_or_default(),
+            address_validated: true,
+            transport: config.transport,
+            endpoint: self.config.clone(),
+            cids,
+            client: Some(config.crypto),
+            token_issuer: None,
+            seed: self.seed(),
+        });
+        Ok((self.routes.insert(local_cid), connection))
+    }
+
+    /// Takes what a connection reports. Must happen before the next datagram is handled, or late packets are taken for
+    /// strangers.
+    pub fn handle_event(&mut self, connection: ConnectionHandle, event: EndpointEvent) {
+        match event {
+            EndpointEvent::CidAdded(id) => self.routes.add_local(connection, id),
+            EndpointEvent::CidRemoved(id) => self.routes.remove_local(connection, id),
+            EndpointEvent::ResetTokenAdded { remote, token } => {
+                self.routes.add_reset(connection, remote, token)
+            }
+            EndpointEvent::ResetTokenRemoved { remote, token } => {
+                self.routes.remove_reset(connection, remote, token);
+            }
+            EndpointEvent::HandshakeDone => self.routes.handshake_done(connection),
+            EndpointEvent::Drained => self.routes.remove(connection),
+        }
+    }
+
+    fn cid_issuer(&mut self) -> CidIssuer {
+        CidIssuer::new(self.cid_length, self.reset_key.clone(), self.seed())
+    }
+
+    fn seed(&mut self) -> [u8; 32] {
+        let mut seed = [0; 32];
+        self.random.fill_bytes(&mut seed);
+        seed
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,11 @@ impl CryptoSend {
         !self.pending.is_empty()
     }
 
+    /// Where the next piece to send starts.
+    pub(crate) fn next_offset(&self) -> Option<u64> {
+        self.pending.first().map(|&(start, _)| start)
+    }
+
     /// The next piece to send, at most `max` bytes: its offset and contents. Marks it as sent.
     pub(crate) fn take(&mut self, max: usize) -> Option<(u64, &[u8])> {
         let &(start, end) = self.pending.first()?;

@@ -135,6 +135,12 @@ impl OneRttKeys {
         }
     }
 
+    /// Whether a packet of the current phase was acknowledged.
+    #[inline]
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.acknowledged
+    }
+
     /// Whether we may start an update now.
     pub(crate) fn may_update(&self, now: Time) -> bool {
         self.acknowledged && self.previous.is_none() && self.not_before.is_none_or(|time| now >= time)
@@ -152,8 +158,7 @@ impl OneRttKeys {
         self.sealed >= self.current.local.confidentiality_limit()
     }
 
-    /// Whether the peer may be accepted to have begun an update. A peer that updates before we acknowledged a packet
-    /// of this phase breaks RFC 9001 section 6.2.
+    /// Drops the previous keys once late packets are no longer expected.
     pub(crate) fn discard_expired(&mut self, now: Time) {
         if self.previous.as_ref().is_some_and(|previous| previous.until.is_some_and(|until| now >= until)) {
             self.previous = None;

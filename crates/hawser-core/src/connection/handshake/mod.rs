@@ -5,7 +5,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-use crate::connection::recovery::PacketNumberSpace;
+use crate::connection::recovery::{PacketNumberSpace, SpaceKind};
 use crate::crypto::{HeaderKey, KeyChange, Keys, Level, PacketKey, Session};
 use crate::{Code, TransportError};
 
@@ -66,7 +66,7 @@ impl Handshake {
     pub(crate) fn new(session: Box<dyn Session>, initial: Keys) -> Self {
         Handshake {
             session,
-            initial: Some(LongLevel::new(initial, PacketNumberSpace::new())),
+            initial: Some(LongLevel::new(initial, PacketNumberSpace::new(SpaceKind::Initial))),
             handshake: None,
             one_rtt: None,
             late_send: CryptoSend::default(),
@@ -120,7 +120,7 @@ impl Handshake {
             self.send(self.write_level).append(&buffer);
             match change {
                 Some(KeyChange::Handshake(keys)) => {
-                    self.handshake = Some(LongLevel::new(keys, PacketNumberSpace::new()));
+                    self.handshake = Some(LongLevel::new(keys, PacketNumberSpace::new(SpaceKind::Handshake)));
                     self.write_level = Level::Handshake;
                 }
                 Some(KeyChange::OneRtt(keys)) => {

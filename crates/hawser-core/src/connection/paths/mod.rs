@@ -24,12 +24,15 @@
 
 pub(crate) mod abandon;
 pub(crate) mod amplification;
+pub(crate) mod control;
 pub(crate) mod life_cycle;
 pub(crate) mod local_cids;
 pub(crate) mod migration;
 pub(crate) mod mtu;
+pub(crate) mod path;
 pub(crate) mod path_ids;
 pub(crate) mod remote_cids;
+pub(crate) mod set;
 pub(crate) mod status;
 pub(crate) mod validation;
 

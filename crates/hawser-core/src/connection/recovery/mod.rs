@@ -47,8 +47,8 @@ use hawser_policy::{
 pub(crate) use acknowledge::{AckInfo, AckOutcome};
 pub(crate) use delivery::DeliveryState;
 pub(crate) use ecn::EcnState;
-pub(crate) use received::{Received, ReceivedPackets};
-pub(crate) use rtt::RttEstimator;
+pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
+pub(crate) use rtt::{GRANULARITY, RttEstimator};
 pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
@@ -240,6 +240,16 @@ impl PathRecovery {
     /// Congestion window in bytes, at least two datagrams.
     pub(crate) fn window(&self) -> u64 {
         self.window
+    }
+
+    /// Recent delivery rate.
+    pub(crate) fn delivery_rate(&self) -> Option<Rate> {
+        self.delivery.rate()
+    }
+
+    /// The bottleneck group that the controller found itself in.
+    pub(crate) fn bottleneck_group(&self) -> GroupId {
+        self.controller.bottleneck_group()
     }
 
     /// Name of the controller.

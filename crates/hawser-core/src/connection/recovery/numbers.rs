@@ -36,14 +36,26 @@ impl PacketNumbers {
         PacketNumbers { next: 0, skipping, next_skip: 0, period: FIRST_PERIOD, skipped: VecDeque::new() }
     }
 
-    /// The next number. `rng` is uniformly random.
+    /// The number of the next packet, which stays the same until [`commit`](Self::commit). `rng` is uniformly random.
     #[inline]
-    pub(crate) fn take(&mut self, rng: u64) -> u64 {
+    pub(crate) fn peek(&mut self, rng: u64) -> u64 {
         if self.skipping && self.next >= self.next_skip {
             self.skip(rng);
         }
-        let number = self.next;
+        self.next
+    }
+
+    /// A packet with the number last peeked left.
+    #[inline]
+    pub(crate) fn commit(&mut self) {
         self.next += 1;
+    }
+
+    /// Peeks and commits.
+    #[cfg(test)]
+    pub(crate) fn take(&mut self, rng: u64) -> u64 {
+        let number = self.peek(rng);
+        self.commit();
         number
     }
 

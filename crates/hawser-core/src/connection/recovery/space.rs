@@ -86,11 +86,16 @@ impl PacketNumberSpace {
         }
     }
 
-    /// The number of the next packet. `rng` is uniformly random; it decides which numbers are skipped. Numbers end at
-    /// 2^62 - 1 (RFC 9000 section 12.3), which the caller checks with the AEAD's limits.
+    /// The number of the next packet; the same until a packet is sent. `rng` is uniformly random; it decides which
+    /// numbers are skipped. Numbers end at 2^62 - 1 (RFC 9000 section 12.3), which the AEAD's limits forestall.
     #[inline]
     pub(crate) fn next_packet_number(&mut self, rng: u64) -> u64 {
-        self.numbers.take(rng)
+        self.numbers.peek(rng)
+    }
+
+    /// A packet with the next number left that recovery does not hear of: CONNECTION_CLOSE.
+    pub(crate) fn on_unrecorded_sent(&mut self) {
+        self.numbers.commit();
     }
 
     /// One past the largest number in use.
@@ -119,6 +124,7 @@ impl PacketNumberSpace {
     /// Records a packet of this space as sent.
     #[inline]
     pub(super) fn on_packet_sent(&mut self, packet: SentPacket) {
+        self.numbers.commit();
         if packet.ack_eliciting {
             self.last_ack_eliciting_sent = Some(packet.sent_at);
         }

@@ -1,0 +1,241 @@
+//! Acknowledgements: what they settle in each part, and when ours are due.
+
+use std::time::Duration;
+
+use hawser_policy::{AckOpportunity, PacketReport, PathChange, PathId, Siblings, Time};
+use hawser_wire::frame::Ack;
+
+use super::Connection;
+use super::frames::{SentFrame, StreamControl};
+use super::paths::life_cycle::LifeEvent;
+use super::receive::{Arrival, SpaceId};
+use super::recovery::{AckInfo, ReceivedPackets, SentPacket};
+use crate::TransportError;
+use crate::crypto::Level;
+
+impl Connection {
+    /// The record of received packets of a space.
+    pub(super) fn received_mut(&mut self, space: SpaceId) -> Option<&mut ReceivedPackets> {
+        match space {
+            SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space.received),
+            SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space.received),
+            SpaceId::Path(id) => self.paths.get_mut(id).map(|path| &mut path.space.received),
+        }
+    }
+
+    /// Notes a processed packet and decides when to acknowledge it.
+    pub(super) fn acknowledge_later(&mut self, arrival: Arrival, space: SpaceId, number: u64, ack_eliciting: bool) {
+        let max_ack_delay = self.transport.max_ack_delay;
+        let policy = &mut self.ack_policy;
+        let received = match space {
+            SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space.received),
+            SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space.received),
+            SpaceId::Path(id) => self.paths.get_mut(id).map(|path| &mut path.space.received),
+        };
+        let Some(received) = received else { return };
+        let outcome = received.on_received(number, arrival.now, ack_eliciting, arrival.ecn);
+        if !ack_eliciting || outcome.duplicate {
+            return;
+        }
+        let decision = if let SpaceId::Path(path) = space {
+            policy.decide(&AckOpportunity {
+                now: arrival.now,
+                path,
+                unacknowledged: received.unacknowledged(),
+                out_of_order: outcome.out_of_order,
+                congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
+                max_ack_delay,
+            })
+        } else {
+            // RFC 9000 section 13.2.1: Initial and Handshake packets at once.
+            hawser_policy::AckDecision::Now
+        };
+        received.on_decision(decision, arrival.now, max_ack_delay);
+    }
+
+    /// An ACK or PATH_ACK frame for a space.
+    pub(super) fn on_ack(&mut self, now: Time, space: SpaceId, ack: &Ack<'_>) -> Result<(), TransportError> {
+        if let SpaceId::Path(id) = space
+            && !self.paths.accepts_ack(id)?
+        {
+            return Ok(());
+        }
+        let exponent = if space.level() == Level::OneRtt { u32::from(self.peer.ack_delay_exponent.min(20)) } else { 3 };
+        let delay = Duration::from_micros(ack.delay.saturating_mul(1 << exponent).min(1 << 40));
+        let info = AckInfo {
+            largest: ack.ranges.largest(),
+            delay,
+            ranges: ack.ranges.iter(),
+            ecn: ack.ecn.map(Into::into),
+            one_way_delay: None,
+        };
+        self.fill_siblings(space.path());
+        let mut acked = std::mem::take(&mut self.scratch.acked);
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        let siblings = Siblings { own: space.path(), paths: &self.scratch.siblings };
+        let outcome = {
+            let Some(path) = self.paths.get_mut(space.path()) else { return Ok(()) };
+            let numbers = match space {
+                SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space),
+                SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space),
+                SpaceId::Path(_) => Some(&mut path.space),
+            };
+            match numbers {
+                Some(numbers) => {
+                    path.recovery.on_ack(numbers, info, now, &siblings, &mut acked, &mut lost).map(Some)
+                }
+                None => Ok(None),
+            }
+        };
+        let outcome = outcome?;
+        if outcome.is_some_and(|outcome| outcome.newly_acked) {
+            self.on_answer(now, space);
+        }
+        self.settle(now, space, &mut acked, &mut lost);
+        self.scratch.acked = acked;
+        self.scratch.lost = lost;
+        Ok(())
+    }
+
+    /// Tells the parts what became of packets; leaves both lists empty.
+    pub(super) fn settle(
+        &mut self,
+        now: Time,
+        space: SpaceId,
+        acked: &mut Vec<SentPacket>,
+        lost: &mut Vec<SentPacket>,
+    ) {
+        if acked.is_empty() && lost.is_empty() {
+            return;
+        }
+        self.trace_settled(now, space, acked, lost);
+        for packet in acked.drain(..) {
+            self.on_packet_acked(now, space, &packet);
+        }
+        for packet in lost.drain(..) {
+            self.on_packet_lost(now, space, &packet);
+        }
+        self.scheduler_waits = false;
+        self.update_send_buffer();
+    }
+
+    fn on_packet_acked(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
+        for frame in &packet.frames {
+            match frame {
+                SentFrame::Stream(range) => self.streams.on_acked(range),
+                SentFrame::Ack { path, largest } => self.on_our_ack_acked(space, *path, *largest),
+                SentFrame::StreamControl(control) => self.streams.on_control_acked(*control),
+                SentFrame::PathControl(control) => self.on_path_control_acked(now, *control),
+                SentFrame::Crypto { .. } | SentFrame::HandshakeDone | SentFrame::NewToken(_) => {}
+            }
+        }
+        let SpaceId::Path(id) = space else { return };
+        if let Some(path) = self.paths.get_mut(id) {
+            path.on_packet_acked(now, packet);
+        }
+        self.on_one_rtt_acked(now, packet.sent_at);
+        if self.scheduler_wants_reports {
+            self.scheduler.on_acked(&report(now, id, packet));
+        }
+    }
+
+    fn on_packet_lost(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
+        if !packet.resent {
+            for frame in &packet.frames {
+                self.on_frame_lost(space, frame);
+            }
+        }
+        let SpaceId::Path(id) = space else { return };
+        if let Some(path) = self.paths.get_mut(id) {
+            path.on_packet_lost(now, packet);
+        }
+        if self.scheduler_wants_reports {
+            self.scheduler.on_lost(&report(now, id, packet));
+        }
+    }
+
+    /// Queues again what a frame carried, if it still matters.
+    pub(super) fn on_frame_lost(&mut self, space: SpaceId, frame: &SentFrame) {
+        match frame {
+            SentFrame::Stream(range) => self.streams.on_lost(range),
+            SentFrame::Crypto { offset, length } => self.handshake.on_crypto_lost(space.level(), *offset, *length),
+            SentFrame::StreamControl(control) => self.streams.on_control_lost(*control),
+            SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
+            SentFrame::HandshakeDone => self.handshake_done_owed = true,
+            SentFrame::NewToken(_) => self.tokens_owed += 1,
+            SentFrame::Ack { .. } => {}
+        }
+    }
+
+    fn on_our_ack_acked(&mut self, space: SpaceId, path: PathId, largest: u64) {
+        let acknowledged = if let SpaceId::Path(_) = space { SpaceId::Path(path) } else { space };
+        if let Some(received) = self.received_mut(acknowledged) {
+            received.on_ack_acknowledged(largest);
+        }
+    }
+
+    /// The path answers: a silent one is back.
+    fn on_answer(&mut self, now: Time, space: SpaceId) {
+        let SpaceId::Path(id) = space else { return };
+        let Some(path) = self.paths.get_mut(id) else { return };
+        if path.life() == super::paths::life_cycle::LifeCycle::Suspect {
+            self.move_path(now, id, LifeEvent::Answered);
+            self.scheduler.on_path_change(id, PathChange::Recovered, now);
+        }
+    }
+
+    /// A packet left: recovery, timers and counters take note.
+    pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, packet: SentPacket) {
+        self.trace_sent(now, space, &packet);
+        if packet.ack_eliciting && !self.idle_armed_by_send {
+            // RFC 9000 section 10.1: the first ack-eliciting packet since the last one received restarts the timer.
+            self.idle_since = now;
+            self.idle_armed_by_send = true;
+        }
+        let Some(path) = self.paths.get_mut(space.path()) else { return };
+        if packet.ack_eliciting {
+            path.ack_only_run = 0;
+        }
+        let packet = SentPacket { tuple_generation: path.tuples.generation(), ..packet };
+        let numbers = match space {
+            SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space),
+            SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space),
+            SpaceId::Path(_) => Some(&mut path.space),
+        };
+        if let Some(numbers) = numbers {
+            path.recovery.on_packet_sent(numbers, packet, false);
+        }
+    }
+
+    /// Fills the list of siblings if the controller of a path asks for it.
+    pub(super) fn fill_siblings(&mut self, id: PathId) {
+        self.scratch.siblings.clear();
+        if self.paths.get(id).is_some_and(|path| path.recovery.wants_siblings()) {
+            self.scratch.siblings.extend(self.paths.iter().map(|path| path.sibling()));
+        }
+    }
+}
+
+fn report(now: Time, path: PathId, packet: &SentPacket) -> PacketReport {
+    PacketReport {
+        path,
+        tag: packet.tag,
+        bytes: u64::from(packet.bytes),
+        sent_at: packet.sent_at,
+        now,
+        one_way_delay: None,
+    }
+}
+
+/// Frames that a silent path leaves to others.
+pub(super) fn is_movable(frame: &SentFrame) -> bool {
+    match frame {
+        SentFrame::Stream(_) | SentFrame::PathControl(_) | SentFrame::HandshakeDone | SentFrame::NewToken(_) => true,
+        SentFrame::StreamControl(control) => !matches!(
+            control,
+            StreamControl::DataBlocked | StreamControl::StreamDataBlocked(_) | StreamControl::StreamsBlocked { .. }
+        ),
+        SentFrame::Crypto { .. } => true,
+        SentFrame::Ack { .. } => false,
+    }
+}

@@ -1,0 +1,411 @@
+//! Birth of a connection, and the calls of applications and drivers that need little more than passing on.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hawser_policy::{
+    Command, ControllerFactory, Feedback, LinkUpdate, PathId, Registry, SchedulerInit, Side, StreamId, Time,
+};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::close::Closing;
+use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
+use super::events::{Event, EventQueue};
+use super::frames::{SentFrame, SentStream};
+use super::handshake::Handshake;
+use super::init::ConnectionInit;
+use super::paths::control::Control;
+use super::paths::life_cycle::LifeEvent;
+use super::paths::migration::Tuples;
+use super::paths::mtu::MtuDiscovery;
+use super::paths::path::Path;
+use super::paths::path_ids::PathIds;
+use super::paths::set::{ACTIVE_CID_LIMIT, PathSet};
+use super::paths::validation::ValidationPacer;
+use super::paths::IssuedCid;
+use super::receive::SpaceId;
+use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
+use super::stats::ConnectionStats;
+use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
+use super::{Connection, PeerParameters, Scratch};
+use crate::crypto::OpenError;
+use crate::endpoint::EndpointEvent;
+
+impl Connection {
+    /// A connection that has just begun; a client's first Initial packet is ready to be polled.
+    pub(crate) fn new(init: ConnectionInit) -> Self {
+        let (side, now, transport) = (init.side, init.now, init.transport.clone());
+        let mut rng = ChaCha8Rng::from_seed(init.seed);
+        let scheduler = transport.scheduler.build(&SchedulerInit { side, seed: rng.next_u64() });
+        let controllers = transport.controller.for_connection(side, rng.next_u64());
+        let path = handshake_path(&init, controllers.as_deref(), rng.next_u64());
+        let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
+        let mut connection = Connection {
+            side,
+            handshake: Handshake::new(init.session, init.initial_keys),
+            paths: PathSet::new(path, ids),
+            streams: Streams::new(side, &transport),
+            datagrams: DatagramQueue::new(&transport),
+            closing: Closing::Open,
+            events: EventQueue::default(),
+            endpoint_events: VecDeque::new(),
+            stats: ConnectionStats::default(),
+            tracer: None,
+            scheduler_wants_reports: scheduler.wants_packet_reports(),
+            scheduler,
+            scheduler_waits: false,
+            scheduler_wakes: None,
+            decided: None,
+            commands: Vec::new(),
+            ack_policy: transport.ack_policy.build(),
+            controllers,
+            views: Vec::new(),
+            scratch: Scratch::default(),
+            multipath: false,
+            peer: PeerParameters::default(),
+            cids: init.cids,
+            cid_changes: Vec::new(),
+            validation_pacer: ValidationPacer::new(),
+            initial_pto: transport.initial_rtt * 3 + GRANULARITY,
+            handshake_cid: init.local_cid,
+            original_destination: init.original_destination,
+            retry_source: init.retry_source,
+            server_source: None,
+            token: init.token,
+            client: init.client,
+            tokens_owed: init.token_issuer.as_ref().map_or(0, |issuer| issuer.count),
+            token_issuer: init.token_issuer,
+            handshake_done_owed: false,
+            early_packets: Vec::new(),
+            early_keys_arrived: false,
+            arrived_on: init.local_cid,
+            idle_timeout: transport.max_idle_timeout,
+            idle_since: now,
+            idle_armed_by_send: false,
+            last_handshake_activity: now,
+            key_phase_since: now,
+            last_now: now,
+            rng,
+            transport,
+        };
+        connection.move_path(now, PathId::ZERO, LifeEvent::Opened);
+        if connection.side.is_client()
+            && let Err(error) = connection.handshake.drive().map(|_| ())
+        {
+            connection.fail(now, error);
+        }
+        connection
+    }
+
+    /// Which end this is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Whether the TLS handshake has still to complete.
+    pub fn is_handshaking(&self) -> bool {
+        !self.handshake.is_complete()
+    }
+
+    /// Whether the connection was closed by either end, or timed out.
+    pub fn is_closed(&self) -> bool {
+        !self.closing.is_open()
+    }
+
+    /// Whether nothing is left to do: the driver forgets the connection.
+    pub fn is_drained(&self) -> bool {
+        self.closing == Closing::Drained && self.endpoint_events.is_empty()
+    }
+
+    /// Whether both ends speak multipath.
+    pub fn is_multipath(&self) -> bool {
+        self.multipath
+    }
+
+    /// The next event, in order; `None` when there is none.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop().or_else(|| self.streams.poll_event().map(Event::Stream)).or_else(|| {
+            self.datagrams.take_writable().then_some(Event::DatagramsUnblocked)
+        })
+    }
+
+    /// The next change for the endpoint.
+    pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        self.endpoint_events.pop_front()
+    }
+
+    /// Totals.
+    pub fn stats(&self) -> ConnectionStats {
+        self.stats
+    }
+
+    /// Negotiated application protocol, once known.
+    pub fn application_protocol(&self) -> Option<Vec<u8>> {
+        self.handshake.session.application_protocol()
+    }
+
+    /// The server name that the client asked for (server).
+    pub fn server_name(&self) -> Option<String> {
+        self.handshake.session.server_name()
+    }
+
+    /// The peer's certificate chain, as the TLS implementation gives it.
+    pub fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        self.handshake.session.peer_identity()
+    }
+
+    /// Keying material for the application (RFC 5705).
+    ///
+    /// # Errors
+    /// Before the handshake is complete.
+    pub fn export_keying_material(&self, output: &mut [u8], label: &[u8], context: &[u8]) -> Result<(), OpenError> {
+        self.handshake.session.export_keying_material(output, label, context)
+    }
+
+    /// Opens a stream; `None` until the peer allows one more ([`StreamEvent::Available`](crate::StreamEvent)).
+    pub fn open_stream(&mut self, bidirectional: bool) -> Option<StreamId> {
+        self.streams.open(bidirectional)
+    }
+
+    /// Takes the next stream that the peer opened.
+    pub fn accept_stream(&mut self, bidirectional: bool) -> Option<StreamId> {
+        self.streams.accept(bidirectional)
+    }
+
+    /// Writes to a stream; returns how much was taken, at least one byte.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
+        self.scheduler_waits = false;
+        self.streams.write(id, data)
+    }
+
+    /// Writes to a stream without copying; returns how much was taken.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn write_bytes(&mut self, id: StreamId, data: Bytes) -> Result<usize, WriteError> {
+        self.scheduler_waits = false;
+        self.streams.write_bytes(id, data)
+    }
+
+    /// Ends a stream after what was written.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn finish(&mut self, id: StreamId) -> Result<(), WriteError> {
+        self.scheduler_waits = false;
+        self.streams.finish(id)
+    }
+
+    /// Gives a stream up: what is not acknowledged is no longer sent.
+    ///
+    /// # Errors
+    /// [`ClosedStream`].
+    pub fn reset(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
+        self.streams.reset(id, code)
+    }
+
+    /// Gives a stream up but still delivers its first `reliable_size` bytes (RESET_STREAM_AT).
+    ///
+    /// # Errors
+    /// [`ResetAtError`].
+    pub fn reset_at(&mut self, id: StreamId, code: u64, reliable_size: u64) -> Result<(), ResetAtError> {
+        self.streams.reset_at(id, code, reliable_size)
+    }
+
+    /// Sets how urgent a stream is; larger goes first, the default is 0.
+    ///
+    /// # Errors
+    /// [`ClosedStream`].
+    pub fn set_priority(&mut self, id: StreamId, priority: i32) -> Result<(), ClosedStream> {
+        self.streams.set_priority(id, priority)
+    }
+
+    /// The code with which the peer stopped reading a stream, if it did.
+    pub fn stopped(&mut self, id: StreamId) -> Option<u64> {
+        self.streams.stopped(id)
+    }
+
+    /// Reads from a stream, in order.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn read(&mut self, id: StreamId, buffer: &mut [u8]) -> Result<ReadOutcome, ReadError> {
+        self.streams.read(id, buffer)
+    }
+
+    /// Reads from a stream, in order and without copying; `None` at its end.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn read_chunk(&mut self, id: StreamId, max: usize) -> Result<Option<Bytes>, ReadError> {
+        self.streams.read_chunk(id, max)
+    }
+
+    /// Tells the peer that a stream is no longer wanted.
+    ///
+    /// # Errors
+    /// [`ClosedStream`].
+    pub fn stop(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
+        self.streams.stop(id, code)
+    }
+
+    /// Queues a datagram (RFC 9221), for a path of the caller's choice or for any.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`].
+    pub fn send_datagram(&mut self, data: Bytes, path: Option<PathId>) -> Result<(), SendDatagramError> {
+        self.scheduler_waits = false;
+        let room = self.datagram_room();
+        self.datagrams.send(data, path, room, WhenFull::Refuse)
+    }
+
+    /// The next datagram received.
+    pub fn read_datagram(&mut self) -> Option<Bytes> {
+        self.datagrams.receive()
+    }
+
+    /// The longest datagram that fits a packet on every path now; `None` if the peer takes none.
+    pub fn max_datagram_size(&self) -> Option<usize> {
+        self.datagrams.max_size(self.datagram_room())
+    }
+
+    /// Room for frames in a packet on every path.
+    fn datagram_room(&self) -> usize {
+        let sizes = self.paths.iter().filter(|path| path.life().can_send()).map(|path| path.mtu.current());
+        // Short header with the longest packet number, and the tag.
+        let overhead = 1 + self.paths.remote_cid(PathId::ZERO, None).map_or(20, |cid| cid.len()) + 4 + 16;
+        usize::from(sizes.min().unwrap_or(0)).saturating_sub(overhead)
+    }
+
+    /// Passes feedback of the application on to the scheduler.
+    pub fn feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.scheduler.on_feedback(feedback, now);
+        self.scheduler_waits = false;
+    }
+
+    /// Passes news of a local link on to the policies that decide on it.
+    pub fn link_update(&mut self, update: &LinkUpdate<'_>) {
+        self.scheduler.on_link_update(update);
+        for path in self.paths.iter_mut().filter(|path| path.link == Some(update.link)) {
+            path.recovery.on_link_update(update);
+        }
+        self.scheduler_waits = false;
+    }
+
+    /// Exchanges the scheduler while the connection runs.
+    ///
+    /// # Errors
+    /// [`UnknownPolicy`](hawser_policy::UnknownPolicy) if the registry has no such name.
+    pub fn set_scheduler(&mut self, registry: &Registry, name: &str) -> Result<(), hawser_policy::UnknownPolicy> {
+        let factory = registry.scheduler(name)?;
+        self.scheduler = factory.build(&SchedulerInit { side: self.side, seed: self.rng.next_u64() });
+        self.scheduler_wants_reports = self.scheduler.wants_packet_reports();
+        (self.scheduler_waits, self.scheduler_wakes, self.decided) = (false, None, None);
+        Ok(())
+    }
+
+    /// Exchanges the congestion controller of a path while it runs; estimates are carried over.
+    pub fn set_controller(&mut self, now: Time, id: PathId, factory: &dyn ControllerFactory) {
+        let seed = self.draw();
+        if let Some(path) = self.paths.get_mut(id) {
+            let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
+            path.recovery.swap_controller(factory, &identity, now);
+        }
+    }
+
+    /// Carries out what the scheduler asked for beside its decision.
+    pub(super) fn obey_commands(&mut self) {
+        for command in std::mem::take(&mut self.commands) {
+            match command {
+                Command::Reinject { from, to, max_bytes } => self.reinject(from, to, max_bytes),
+                Command::Copy { stream, range, to } => {
+                    let length = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
+                    let copy = SentStream { id: stream, offset: range.start, length, fin: false, copy: true };
+                    if let Some(path) = self.paths.get_mut(to) {
+                        path.queue_copy(copy);
+                    }
+                }
+                // Streams cannot be marked as partially reliable yet, and for others these are ignored by contract.
+                Command::Discard { .. } | Command::DoNotRetransmit { .. } => {}
+            }
+        }
+    }
+
+    fn reinject(&mut self, from: PathId, to: PathId, max_bytes: u64) {
+        let Some(source) = self.paths.get(from) else { return };
+        let mut left = max_bytes;
+        let mut ranges = Vec::new();
+        for frame in source.space.sent.iter().flat_map(|packet| &packet.frames) {
+            let SentFrame::Stream(range) = frame else { continue };
+            if left == 0 {
+                break;
+            }
+            left = left.saturating_sub(u64::from(range.length));
+            ranges.push(SentStream { copy: true, ..*range });
+        }
+        if let Some(path) = self.paths.get_mut(to) {
+            ranges.into_iter().for_each(|range| path.queue_copy(range));
+        }
+    }
+
+    /// Nothing more to send: controllers must not take the pause for a lack of window.
+    pub(super) fn note_idle(&mut self) {
+        if self.queue_view().total() == 0 {
+            for path in self.paths.iter_mut() {
+                path.recovery.on_app_limited();
+            }
+        }
+    }
+
+    /// Whether data waits that a pacer may hold back.
+    pub(super) fn has_queued(&self) -> bool {
+        self.queue_view().total() > 0 || self.paths.iter().any(|path| !path.copies.is_empty())
+    }
+
+    /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.
+    pub(super) fn update_send_buffer(&mut self) {
+        let window: u64 = self.paths.iter().map(|path| path.recovery.window()).sum();
+        self.streams.set_send_buffer_limit(window.saturating_mul(2));
+    }
+
+    /// The largest smoothed round-trip time of the paths in use: the pace at which windows must grow.
+    pub(super) fn largest_rtt(&self) -> Duration {
+        self.paths.iter().map(|path| path.recovery.rtt.smoothed()).max().unwrap_or(self.transport.initial_rtt)
+    }
+
+    /// The space of a level whose keys exist.
+    pub(super) fn has_space(&self, space: SpaceId) -> bool {
+        match space {
+            SpaceId::Initial => self.handshake.initial.is_some(),
+            SpaceId::Handshake => self.handshake.handshake.is_some(),
+            SpaceId::Path(id) => self.paths.get(id).is_some(),
+        }
+    }
+}
+
+/// The path on which the handshake runs.
+fn handshake_path(init: &ConnectionInit, controllers: Option<&dyn ControllerFactory>, seed: u64) -> Path {
+    let mut control = Control::new(PathId::ZERO, ACTIVE_CID_LIMIT);
+    let reset_token = init.cids.token(&init.local_cid);
+    control.local_cids.insert_from_handshake(IssuedCid { id: init.local_cid, reset_token });
+    control.remote_cids.set_handshake_cid(init.remote_cid);
+    let identity = PathIdentity { path: PathId::ZERO, link: None, remote: init.tuple.remote, seed };
+    let default_max_ack_delay = Duration::from_millis(25);
+    let factory = controllers.unwrap_or(&*init.transport.controller);
+    let mut recovery = PathRecovery::new(init.now, &identity, factory, &init.transport, default_max_ack_delay);
+    if init.side.is_server() {
+        recovery.on_peer_validated_us();
+    }
+    let mut tuples = Tuples::of_handshake(init.side, init.tuple);
+    if init.address_validated {
+        tuples.on_handshake_validated();
+    }
+    let mtu = MtuDiscovery::new(init.transport.initial_mtu, init.transport.max_mtu);
+    Path::new(control, tuples, recovery, mtu)
+}

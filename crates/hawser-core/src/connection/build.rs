@@ -1,0 +1,364 @@
+//! From a plan to sealed datagrams, written in place.
+
+use hawser_policy::{Assignment, PathId, PathMask, Selection, Tag, Time};
+use hawser_wire::packet::{LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber};
+use hawser_wire::writer::Writer;
+
+use super::Connection;
+use super::frames::SentFrames;
+use super::plan::Plan;
+use super::receive::SpaceId;
+use super::paths::life_cycle::LifeCycle;
+use super::recovery::{DeliveryState, PacketKind, SentPacket};
+use crate::crypto::Level;
+use crate::endpoint::Transmit;
+use crate::{Ecn, FourTuple};
+
+/// Plans that may come to nothing in one call; a bound against a plan that never clears its cause.
+const MAX_ATTEMPTS: usize = 64;
+
+/// Room below which no further packet is put into a datagram: header, tag and a small frame.
+pub(super) const MIN_PACKET_ROOM: usize = 96;
+
+/// What a 1-RTT packet may contain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents {
+    /// Acknowledgements and control frames that any path may carry.
+    pub(super) control: bool,
+    /// Stream data and datagrams.
+    pub(super) data: Option<Selection>,
+    /// Add a PING if nothing else is ack-eliciting.
+    pub(super) ping: bool,
+    /// PATH_CHALLENGE and PATH_RESPONSE of this 4-tuple.
+    pub(super) validation: Option<FourTuple>,
+    /// Whether the datagram will have at least 1200 bytes.
+    pub(super) full_size: bool,
+    /// Fill up to the size of the buffer.
+    pub(super) pad: bool,
+    pub(super) kind: PacketKind,
+    pub(super) tag: Tag,
+    pub(super) copies: PathMask,
+}
+
+impl Contents {
+    const CONTROL: Contents = Contents {
+        control: true,
+        data: None,
+        ping: false,
+        validation: None,
+        full_size: false,
+        pad: false,
+        kind: PacketKind::Normal,
+        tag: Tag(0),
+        copies: PathMask::NONE,
+    };
+}
+
+impl Connection {
+    /// Writes the next datagrams into `buffer` and says where they go; `None` when there is nothing to send now.
+    ///
+    /// All datagrams of one call share a 4-tuple and, but for the last, a size. The buffer grows to what a batch
+    /// needs and is never cleared: only its first [`Transmit::size`] bytes have meaning.
+    pub fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.last_now = now;
+        self.check_key_limits(now);
+        self.streams.update_windows(now, self.largest_rtt());
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(plan) = self.plan(now) else {
+                self.note_idle();
+                return None;
+            };
+            if let Some((path, transmit)) = self.execute(now, plan, buffer) {
+                self.account(path, &transmit);
+                return Some(transmit);
+            }
+        }
+        None
+    }
+
+    fn execute(&mut self, now: Time, plan: Plan, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
+        match plan {
+            Plan::Close => self.build_close(now, buffer),
+            Plan::Handshake => self.build_handshake(now, buffer),
+            Plan::Validation(id, tuple) => self.build_validation(now, id, tuple, buffer),
+            Plan::Probe(id) => {
+                let contents =
+                    Contents { data: Some(Selection::Next), ping: true, ..Contents::CONTROL };
+                let built = self.build_single(now, id, contents, None, buffer);
+                if let Some(path) = self.paths.get_mut(id) {
+                    path.probes = path.probes.saturating_sub(1);
+                }
+                built
+            }
+            Plan::MtuProbe(id, size) => {
+                let contents = Contents {
+                    control: false,
+                    ping: true,
+                    pad: true,
+                    kind: PacketKind::MtuProbe,
+                    ..Contents::CONTROL
+                };
+                self.build_single(now, id, contents, Some(size), buffer)
+            }
+            Plan::Control(id) => self.build_single(now, id, Contents::CONTROL, None, buffer),
+            Plan::Data(assignment) => self.build_data(now, &assignment, buffer),
+        }
+    }
+
+    /// One 1-RTT datagram on the current 4-tuple of a path.
+    fn build_single(
+        &mut self,
+        now: Time,
+        id: PathId,
+        contents: Contents,
+        size: Option<u16>,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(PathId, Transmit)> {
+        let path = self.paths.get(id)?;
+        let size = usize::from(size.unwrap_or(path.mtu.current())).min(path.amplification_room());
+        let tuple = path.tuples.current();
+        let ecn = self.ecn_mark(id);
+        reserve(buffer, size);
+        let length = self.build_one_rtt(now, id, &mut buffer[..size], &contents)?;
+        Some((id, Transmit { tuple, ecn, size: length, segment_size: None }))
+    }
+
+    /// A batch of datagrams with data.
+    fn build_data(
+        &mut self,
+        now: Time,
+        assignment: &Assignment,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(PathId, Transmit)> {
+        let id = assignment.path;
+        let Some(path) = self.paths.get(id).filter(|path| path.can_transmit()) else {
+            self.scheduler_waits = true;
+            return None;
+        };
+        let size = usize::from(path.mtu.current());
+        let tuple = path.tuples.current();
+        let granted = path.recovery.window_left().min(path.recovery.pacing_budget(now));
+        let granted = granted.min(path.amplification_room() as u64);
+        let segments = granted
+            .min(assignment.max_bytes.max(size as u64))
+            .div_ceil(size as u64)
+            .min((granted / size as u64).max(1))
+            .min(self.transport.max_batch_segments as u64) as usize;
+        reserve(buffer, segments * size);
+        let contents = Contents {
+            data: Some(assignment.selection),
+            tag: assignment.tag,
+            copies: assignment.copies,
+            ..Contents::CONTROL
+        };
+        let ecn = self.ecn_mark(id);
+        let mut total = 0;
+        for segment in buffer[..segments * size].chunks_exact_mut(size) {
+            let Some(length) = self.build_one_rtt(now, id, segment, &contents) else { break };
+            total += length;
+            if length < size {
+                break;
+            }
+        }
+        if total == 0 {
+            self.scheduler_waits = true;
+            return None;
+        }
+        Some((id, Transmit { tuple, ecn, size: total, segment_size: (total > size).then_some(size) }))
+    }
+
+    fn build_validation(
+        &mut self,
+        now: Time,
+        id: PathId,
+        tuple: FourTuple,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(PathId, Transmit)> {
+        let path = self.paths.get(id)?;
+        // RFC 9000 section 8.2.1: full size, unless the anti-amplification limit forbids it.
+        let room = usize::try_from(path.validation_room(tuple)).unwrap_or(usize::MAX);
+        let size = MIN_INITIAL_DATAGRAM_LEN.min(room);
+        let full_size = size == MIN_INITIAL_DATAGRAM_LEN;
+        reserve(buffer, size);
+        let control = tuple == path.tuples.current() && path.life() == LifeCycle::Active;
+        let contents = Contents {
+            control,
+            validation: Some(tuple),
+            full_size,
+            pad: full_size,
+            // RFC 9000 section 9.3.3: on a path in use the answer draws an acknowledgement, so that an attacker who
+            // merely copies packets is found out.
+            ping: control,
+            kind: PacketKind::PathProbe,
+            ..Contents::CONTROL
+        };
+        let length = self.build_one_rtt(now, id, &mut buffer[..size], &contents)?;
+        Some((id, Transmit { tuple, ecn: None, size: length, segment_size: None }))
+    }
+
+    /// Builds one 1-RTT packet at the start of `out`; `None` if there was nothing to put into it.
+    fn build_one_rtt(&mut self, now: Time, id: PathId, out: &mut [u8], contents: &Contents) -> Option<usize> {
+        let keys = self.handshake.one_rtt.as_ref()?;
+        let (tag_length, key_phase) = (keys.tag_length(), keys.phase());
+        let destination_cid = self.paths.remote_cid(id, contents.validation.as_ref())?;
+        let draw = self.draw();
+        let path = self.paths.get_mut(id)?;
+        let number = path.space.next_packet_number(draw);
+        let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
+        let room = out.len().checked_sub(tag_length)?;
+        let mut w = Writer::new(&mut out[..room]);
+        let header = ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?;
+
+        let mut frames = SentFrames::new();
+        let filled = self.fill(now, id, &mut w, &mut frames, contents);
+        if w.position() == header.payload_offset {
+            return None;
+        }
+        let payload_length = w.position() - header.payload_offset;
+        let padding = if contents.pad { w.remaining() } else { header.padding_for_sample(payload_length, tag_length) };
+        w.write_zeros(padding).ok()?;
+        let length = w.position() + tag_length;
+
+        let packet = &mut out[..length];
+        let keys = self.handshake.one_rtt.as_mut()?;
+        keys.local().seal(id.0, number, packet, header.payload_offset);
+        keys.header_local.protect(header.packet_number_offset, packet);
+
+        let packet = SentPacket {
+            packet_number: number,
+            sent_at: now,
+            bytes: length as u16,
+            ack_eliciting: filled.ack_eliciting,
+            in_flight: filled.ack_eliciting || contents.pad,
+            kind: contents.kind,
+            ecn_marked: contents.validation.is_none() && self.ecn_mark(id).is_some(),
+            resent: false,
+            tuple_generation: 0,
+            delivery: DeliveryState::default(),
+            tag: contents.tag,
+            frames,
+        };
+        if contents.kind == PacketKind::MtuProbe
+            && let Some(path) = self.paths.get_mut(id)
+        {
+            path.mtu.on_probe_sent(number);
+        }
+        self.queue_copies(&packet, id, contents.copies);
+        self.on_sent(now, SpaceId::Path(id), packet);
+        Some(length)
+    }
+
+    /// Initial and Handshake packets in one datagram.
+    fn build_handshake(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
+        let path = self.paths.get(PathId::ZERO)?;
+        let tuple = path.tuples.current();
+        let limit = usize::from(path.mtu.current()).min(path.amplification_room());
+        reserve(buffer, limit);
+        let handshake_follows = self.level_has_work(Level::Handshake);
+        let mut total = 0;
+        if self.level_has_work(Level::Initial) {
+            let pad = (!handshake_follows).then_some(MIN_INITIAL_DATAGRAM_LEN.min(limit));
+            total = self.build_long(now, Level::Initial, &mut buffer[..limit], pad).unwrap_or(0);
+        }
+        let with_initial = total > 0;
+        if handshake_follows && limit - total >= MIN_PACKET_ROOM {
+            let pad = with_initial.then(|| MIN_INITIAL_DATAGRAM_LEN.min(limit).saturating_sub(total));
+            total += self.build_long(now, Level::Handshake, &mut buffer[total..limit], pad).unwrap_or(0);
+        }
+        if total == 0 {
+            return None;
+        }
+        if self.side.is_client() && self.handshake.handshake.as_ref().is_some_and(|level| level.space.end() > 0) {
+            // RFC 9001 section 4.9.1.
+            self.discard_initial();
+        }
+        Some((PathId::ZERO, Transmit { tuple, ecn: None, size: total, segment_size: None }))
+    }
+
+    /// Builds one Initial or Handshake packet at the start of `out`, padded to `pad` bytes.
+    fn build_long(&mut self, now: Time, level: Level, out: &mut [u8], pad: Option<usize>) -> Option<usize> {
+        let destination_cid = self.paths.remote_cid(PathId::ZERO, None)?;
+        let source_cid = self.handshake_cid;
+        let token = std::mem::take(&mut self.token);
+        let packet_type = match level {
+            Level::Initial => LongPacketType::Initial { token: &token },
+            _ => LongPacketType::Handshake,
+        };
+        let header = LongHeader { packet_type, destination_cid, source_cid };
+        let built = self.build_long_with(now, level, &header, out, pad);
+        self.token = token;
+        built
+    }
+
+    fn build_long_with(
+        &mut self,
+        now: Time,
+        level: Level,
+        header: &LongHeader<'_>,
+        out: &mut [u8],
+        pad: Option<usize>,
+    ) -> Option<usize> {
+        let draw = self.draw();
+        let long = self.handshake.long_level(level)?;
+        let tag_length = long.packet_local().tag_length();
+        let number = long.space.next_packet_number(draw);
+        let truncated = TruncatedPacketNumber::new(number, long.space.largest_acked());
+        let room = out.len().checked_sub(tag_length)?;
+        let mut w = Writer::new(&mut out[..room]);
+        let encoded = header.encode(&mut w, truncated).ok()?;
+        let mut frames = SentFrames::new();
+        let ack_eliciting = super::frames_out::fill_long(now, long, &mut w, &mut frames);
+        if w.position() == encoded.payload_offset {
+            return None;
+        }
+        let payload_length = w.position() - encoded.payload_offset;
+        let short_of = pad.map_or(0, |pad| pad.saturating_sub(w.position() + tag_length));
+        w.write_zeros(short_of.max(encoded.padding_for_sample(payload_length, tag_length)).min(w.remaining())).ok()?;
+        encoded.finish(&mut w, tag_length).ok()?;
+        let length = w.position() + tag_length;
+        let packet = &mut out[..length];
+        long.packet_local().seal(0, number, packet, encoded.payload_offset);
+        long.header_local().protect(encoded.packet_number_offset, packet);
+        let packet = SentPacket {
+            packet_number: number,
+            sent_at: now,
+            bytes: length as u16,
+            ack_eliciting,
+            in_flight: ack_eliciting || short_of > 0,
+            kind: PacketKind::Normal,
+            ecn_marked: false,
+            resent: false,
+            tuple_generation: 0,
+            delivery: DeliveryState::default(),
+            tag: Tag(0),
+            frames,
+        };
+        let space = if level == Level::Initial { SpaceId::Initial } else { SpaceId::Handshake };
+        self.on_sent(now, space, packet);
+        Some(length)
+    }
+
+    /// The mark for packets of a path.
+    fn ecn_mark(&self, id: PathId) -> Option<Ecn> {
+        self.paths.get(id)?.recovery.ecn_mark()
+    }
+
+    fn account(&mut self, id: PathId, transmit: &Transmit) {
+        let datagrams = transmit.segment_size.map_or(1, |size| transmit.size.div_ceil(size)) as u64;
+        self.stats.datagrams_sent += datagrams;
+        self.stats.bytes_sent += transmit.size as u64;
+        self.stats.batches_sent += 1;
+        if let Some(path) = self.paths.get_mut(id) {
+            path.traffic.datagrams_sent += datagrams;
+            path.traffic.bytes_sent += transmit.size as u64;
+            path.tuples.on_sent(transmit.tuple, transmit.size);
+        }
+    }
+}
+
+/// Makes room. The buffer is not cleared between calls, so that a steady sender pays for zeroing only once.
+pub(super) fn reserve(buffer: &mut Vec<u8>, size: usize) {
+    if buffer.len() < size {
+        buffer.resize(size, 0);
+    }
+}

@@ -1,0 +1,223 @@
+//! From frames to the parts that they concern.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use hawser_policy::{PathEvent, PathId, StreamId};
+use hawser_wire::frame::{ConnectionClose, Frame, FrameIter, StreamDirection};
+
+use super::Connection;
+use super::receive::{Arrival, SpaceId};
+use crate::connection::events::Event;
+use crate::{Code, ConnectionError, TransportError};
+
+/// What the frames of a packet amount to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summary {
+    pub(super) ack_eliciting: bool,
+    /// Only probing frames (RFC 9000 section 9.1): such a packet does not move the peer.
+    pub(super) probing_only: bool,
+}
+
+impl Connection {
+    /// Processes the frames of a packet; `payload` is their place in it.
+    pub(super) fn on_frames(
+        &mut self,
+        arrival: Arrival,
+        space: SpaceId,
+        packet: &Bytes,
+        payload: Range<usize>,
+    ) -> Result<Summary, TransportError> {
+        let mut summary = Summary { ack_eliciting: false, probing_only: true };
+        let packet_type = space.packet_type();
+        for frame in FrameIter::new(&packet[payload]) {
+            let frame = frame.map_err(|error| {
+                TransportError::new(Code(error.transport_error_code()), error.to_string()).in_frame(error.frame_type)
+            })?;
+            if !frame.allowed_in(packet_type) {
+                return Err(TransportError::protocol_violation("frame not permitted in this packet type")
+                    .in_frame(frame.frame_type()));
+            }
+            summary.ack_eliciting |= frame.is_ack_eliciting();
+            summary.probing_only &= frame.is_probing();
+            if let SpaceId::Path(id) = space {
+                self.on_frame(arrival, id, packet, &frame)
+            } else {
+                self.on_handshake_frame(arrival, space, &frame)
+            }
+            .map_err(|error| if error.frame.is_none() { error.in_frame(frame.frame_type()) } else { error })?;
+            if !self.closing.is_open() {
+                break;
+            }
+        }
+        Ok(summary)
+    }
+
+    fn on_handshake_frame(&mut self, arrival: Arrival, space: SpaceId, frame: &Frame<'_>) -> Result<(), TransportError> {
+        match frame {
+            Frame::Padding(_) | Frame::Ping => Ok(()),
+            Frame::Ack(ack) => self.on_ack(arrival.now, space, ack),
+            Frame::Crypto(crypto) => self.on_crypto(arrival.now, space, crypto.offset, crypto.data),
+            Frame::ConnectionClose(close) => {
+                self.on_close(arrival, close);
+                Ok(())
+            }
+            _ => Err(TransportError::protocol_violation("frame not permitted before the handshake completed")),
+        }
+    }
+
+    fn on_frame(&mut self, arrival: Arrival, id: PathId, packet: &Bytes, frame: &Frame<'_>) -> Result<(), TransportError> {
+        match frame {
+            Frame::Padding(_) | Frame::Ping => Ok(()),
+            Frame::Stream(stream) => {
+                let data = packet.slice_ref(stream.data);
+                self.streams.on_stream(StreamId(stream.stream_id), stream.offset, stream.fin, data)
+            }
+            Frame::Ack(ack) => {
+                let acked = ack.path_id.map_or(PathId::ZERO, PathId);
+                self.on_ack(arrival.now, SpaceId::Path(acked), ack)
+            }
+            Frame::Datagram(datagram) => self.on_datagram(packet.slice_ref(datagram.data), frame.encoded_len()),
+            Frame::Crypto(crypto) => self.on_crypto(arrival.now, SpaceId::Path(id), crypto.offset, crypto.data),
+            Frame::NewToken(token) => self.on_new_token(token),
+            Frame::HandshakeDone => self.on_handshake_done(arrival.now),
+            Frame::ConnectionClose(close) => {
+                self.on_close(arrival, close);
+                Ok(())
+            }
+            Frame::ResetStream(_)
+            | Frame::ResetStreamAt(_)
+            | Frame::StopSending(_)
+            | Frame::MaxData(_)
+            | Frame::MaxStreamData { .. }
+            | Frame::MaxStreams { .. }
+            | Frame::DataBlocked(_)
+            | Frame::StreamDataBlocked { .. }
+            | Frame::StreamsBlocked { .. } => self.on_stream_control(frame),
+            _ => self.on_path_frame(arrival, id, frame),
+        }
+    }
+
+    fn on_stream_control(&mut self, frame: &Frame<'_>) -> Result<(), TransportError> {
+        let is_bidirectional = |direction: &StreamDirection| *direction == StreamDirection::Bidirectional;
+        match frame {
+            Frame::ResetStream(reset) => {
+                self.streams.on_reset_stream(StreamId(reset.stream_id), reset.error_code, reset.final_size)
+            }
+            Frame::ResetStreamAt(reset) => self.streams.on_reset_stream_at(
+                StreamId(reset.stream_id),
+                reset.error_code,
+                reset.final_size,
+                reset.reliable_size,
+            ),
+            Frame::StopSending(stop) => self.streams.on_stop_sending(StreamId(stop.stream_id), stop.error_code),
+            Frame::MaxData(maximum) => {
+                self.streams.on_max_data(*maximum);
+                Ok(())
+            }
+            Frame::MaxStreamData { stream_id, maximum } => {
+                self.streams.on_max_stream_data(StreamId(*stream_id), *maximum)
+            }
+            Frame::MaxStreams { direction, maximum } => {
+                self.streams.on_max_streams(is_bidirectional(direction), *maximum)
+            }
+            Frame::DataBlocked(_) => Ok(()),
+            Frame::StreamDataBlocked { stream_id, .. } => {
+                self.streams.on_stream_data_blocked(StreamId(*stream_id))
+            }
+            Frame::StreamsBlocked { direction, limit } => {
+                self.streams.on_streams_blocked(is_bidirectional(direction), *limit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn on_datagram(&mut self, data: Bytes, frame_size: usize) -> Result<(), TransportError> {
+        if self.datagrams.on_datagram(data, frame_size)? {
+            self.events.push(Event::DatagramReceived);
+        }
+        Ok(())
+    }
+
+    fn on_new_token(&mut self, token: &[u8]) -> Result<(), TransportError> {
+        if self.side.is_server() {
+            return Err(TransportError::protocol_violation("a client sent NEW_TOKEN"));
+        }
+        self.events.push(Event::NewToken(token.to_vec()));
+        Ok(())
+    }
+
+    /// Frames about paths and connection ids; those for paths that are gone are ignored
+    /// (draft-ietf-quic-multipath-21 section 3.4).
+    fn on_path_frame(&mut self, arrival: Arrival, id: PathId, frame: &Frame<'_>) -> Result<(), TransportError> {
+        if is_multipath(frame) && !self.multipath {
+            return Err(TransportError::protocol_violation("multipath frame although multipath was not negotiated"));
+        }
+        match frame {
+            Frame::PathChallenge(data) => {
+                if let Some(path) = self.paths.get_mut(id) {
+                    path.responses.push(arrival.tuple, *data, arrival.datagram_bytes);
+                }
+                Ok(())
+            }
+            Frame::PathResponse(data) => {
+                self.on_path_response(arrival, id, *data);
+                Ok(())
+            }
+            Frame::NewConnectionId(new) => self.on_new_connection_id(arrival.now, new),
+            Frame::RetireConnectionId(retire) => self.on_retire_connection_id(retire),
+            Frame::PathAbandon { path_id, error_code } => {
+                self.on_path_abandon(arrival.now, PathId(*path_id), *error_code)
+            }
+            Frame::PathStatus { path_id, sequence_number, status } => {
+                self.on_path_status(arrival.now, PathId(*path_id), *sequence_number, *status)
+            }
+            Frame::MaxPathId(maximum) => {
+                if self.paths.ids.on_max_path_id(*maximum)? {
+                    self.issue_path_cids();
+                    self.events.path(PathEvent::MorePathsAllowed);
+                }
+                Ok(())
+            }
+            Frame::PathsBlocked(maximum) => self.paths.ids.on_paths_blocked(*maximum),
+            Frame::PathCidsBlocked { path_id, next_sequence_number } => {
+                self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
+            }
+            // Not offered by us, so not to be sent to us.
+            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => Err(TransportError::new(
+                Code::PROTOCOL_VIOLATION,
+                "frame of an extension that was not negotiated",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn on_close(&mut self, arrival: Arrival, close: &ConnectionClose<'_>) {
+        let error = match close {
+            ConnectionClose::Transport { error_code, frame_type, reason } => {
+                let frame = (*frame_type != 0).then_some(*frame_type);
+                let reason = String::from_utf8_lossy(reason).into_owned().into();
+                ConnectionError::PeerTransport(TransportError { code: Code(*error_code), frame, reason })
+            }
+            ConnectionClose::Application { error_code, reason } => {
+                ConnectionError::PeerApplication { code: *error_code, reason: Bytes::copy_from_slice(reason) }
+            }
+        };
+        let three_pto = self.three_pto();
+        self.closing.drain(arrival.now, three_pto);
+        self.events.push(Event::Closed(error));
+    }
+}
+
+fn is_multipath(frame: &Frame<'_>) -> bool {
+    match frame {
+        Frame::PathAbandon { .. }
+        | Frame::PathStatus { .. }
+        | Frame::MaxPathId(_)
+        | Frame::PathsBlocked(_)
+        | Frame::PathCidsBlocked { .. } => true,
+        Frame::NewConnectionId(new) => new.path_id.is_some(),
+        Frame::RetireConnectionId(retire) => retire.path_id.is_some(),
+        _ => false,
+    }
+}

@@ -1,0 +1,227 @@
+//! Filling packets with frames.
+
+use hawser_policy::{PathId, PathMask, Selection, Time};
+use hawser_wire::frame::{AckHeader, Frame, crypto_capacity, write_ack, write_crypto_header};
+use hawser_wire::writer::Writer;
+
+use super::Connection;
+use super::build::Contents;
+use super::frames::{SentFrame, SentFrames};
+use super::handshake::{CryptoSend, LongLevel};
+use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets, SentPacket};
+
+/// Our acknowledgement delays are sent in units of 2^3 microseconds, the default (RFC 9000 section 18.2).
+const ACK_DELAY_EXPONENT: u32 = 3;
+
+/// Acknowledgement-only packets in a row after which one asks to be acknowledged itself, so that we learn which of
+/// our acknowledgements arrived (RFC 9000 section 13.2.4).
+const ACK_ONLY_RUN: u32 = 64;
+
+/// What went into a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filled {
+    pub(super) ack_eliciting: bool,
+}
+
+impl Connection {
+    /// Puts into `w` what `contents` allows, most urgent first.
+    pub(super) fn fill(
+        &mut self,
+        now: Time,
+        id: PathId,
+        w: &mut Writer<'_>,
+        frames: &mut SentFrames,
+        contents: &Contents,
+    ) -> Filled {
+        let mut ack_eliciting = false;
+        if let Some(tuple) = &contents.validation {
+            let challenge = self.draw().to_be_bytes();
+            ack_eliciting |= self.paths.get_mut(id).is_some_and(|path| path.write_validation(now, *tuple, challenge, contents.full_size, w));
+        }
+        if contents.control {
+            self.write_acks(now, id, w, frames);
+            let allowed = contents.data.is_some() || self.may_send_control(id);
+            if allowed && self.has_control() {
+                let before = w.position();
+                self.write_control(w, frames);
+                ack_eliciting |= w.position() > before;
+            }
+        }
+        if contents.data.is_some() || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id)) {
+            let room = w.remaining();
+            ack_eliciting |= self.datagrams.write(w, id, room) > 0;
+        }
+        if let Some(selection) = contents.data {
+            ack_eliciting |= self.write_data(id, w, frames, selection);
+        }
+        if !ack_eliciting && (contents.ping || self.wants_ping(id, w)) && Frame::Ping.encode(w).is_ok() {
+            ack_eliciting = true;
+        }
+        Filled { ack_eliciting }
+    }
+
+    /// Control frames are ack-eliciting, so the congestion window governs them; probes carry them regardless.
+    fn may_send_control(&self, id: PathId) -> bool {
+        self.paths.get(id).is_some_and(|path| path.can_send_ack_eliciting())
+    }
+
+    fn wants_ping(&mut self, id: PathId, w: &Writer<'_>) -> bool {
+        let Some(path) = self.paths.get_mut(id) else { return false };
+        if w.position() == 0 {
+            return false;
+        }
+        path.ack_only_run += 1;
+        if path.ack_only_run >= ACK_ONLY_RUN {
+            path.ack_only_run = 0;
+            return true;
+        }
+        false
+    }
+
+    /// Acknowledgements of all paths that return on this one.
+    fn write_acks(&mut self, now: Time, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        let several = self.paths.len() > 1;
+        let with_path = self.multipath && (several || self.paths.has_used_several());
+        for at in 0..self.paths.len() {
+            let Some((acked, due, news)) =
+                self.paths.at(at).map(|p| (p.id, p.space.received.is_due(now), p.space.received.has_news()))
+            else {
+                continue;
+            };
+            if !news {
+                continue;
+            }
+            // An acknowledgement that is not due goes along only on its own path: it costs no choice there.
+            let here = if several && due { self.return_path(now, acked) == Some(id) } else { acked == id };
+            if !here {
+                continue;
+            }
+            let Some(path) = self.paths.at_mut(at) else { continue };
+            let header = with_path.then_some(acked.0);
+            if let Some(largest) = write_ack_of(now, &mut path.space.received, header, w) {
+                frames.push(SentFrame::Ack { path: acked, largest });
+            }
+        }
+    }
+
+    /// Control frames that any path may carry.
+    fn write_control(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        if self.handshake_done_owed && Frame::HandshakeDone.encode(w).is_ok() {
+            self.handshake_done_owed = false;
+            frames.push(SentFrame::HandshakeDone);
+        }
+        while self.tokens_owed > 0 {
+            let Some(token) = self.make_token() else { break };
+            if Frame::NewToken(&token).encode(w).is_err() {
+                break;
+            }
+            self.tokens_owed -= 1;
+            frames.push(SentFrame::NewToken(self.tokens_owed));
+        }
+        self.paths.write_control(w, frames);
+        self.streams.write_control(w, frames);
+        write_crypto(&mut self.handshake.late_send, w, frames);
+    }
+
+    /// Stream data.
+    fn write_data(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames, selection: Selection) -> bool {
+        let before = w.position();
+        match selection {
+            Selection::Copies => self.write_copies(id, w, frames),
+            Selection::Next | Selection::Skip(_) => {
+                let skip = if let Selection::Skip(skip) = selection { skip } else { 0 };
+                let written = self.streams.write_data(w, frames, skip);
+                self.stats.stream_bytes_sent += written.new_bytes;
+                self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
+            }
+        }
+        w.position() > before
+    }
+
+    fn write_copies(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        while let Some(range) = path.copies.pop_front() {
+            let before = frames.len();
+            let rest = self.streams.write_copy(w, frames, range);
+            self.stats.stream_bytes_copied += copied(&frames[before..]);
+            if let Some(rest) = rest {
+                path.copies.push_front(rest);
+                return;
+            }
+        }
+    }
+
+    /// Queues the stream ranges of a packet as copies for other paths.
+    pub(super) fn queue_copies(&mut self, packet: &SentPacket, own: PathId, copies: PathMask) {
+        if copies == PathMask::NONE {
+            return;
+        }
+        for at in 0..self.paths.len() {
+            let Some(path) = self.paths.at_mut(at).filter(|path| path.id != own && copies.contains(at)) else { continue };
+            for frame in &packet.frames {
+                if let SentFrame::Stream(range) = frame {
+                    path.queue_copy(*range);
+                }
+            }
+        }
+    }
+}
+
+fn copied(frames: &[SentFrame]) -> u64 {
+    let length = |frame: &SentFrame| if let SentFrame::Stream(range) = frame { u64::from(range.length) } else { 0 };
+    frames.iter().map(length).sum()
+}
+
+/// Writes an acknowledgement if there is anything to say and it fits; returns the largest number in it.
+fn write_ack_of(
+    now: Time,
+    received: &mut ReceivedPackets,
+    path_id: Option<u32>,
+    w: &mut Writer<'_>,
+) -> Option<u64> {
+    let largest = received.largest()?;
+    let delay = u64::try_from(received.ack_delay(now).as_micros()).unwrap_or(u64::MAX) >> ACK_DELAY_EXPONENT;
+    let ecn = received.ecn().map(Into::into);
+    let header = AckHeader { path_id, delay: delay.min(hawser_wire::varint::MAX), ecn };
+    write_ack(w, &header, received.ack_ranges(), MAX_REPORTED_RANGES).ok()?;
+    received.on_ack_sent();
+    Some(largest)
+}
+
+/// Writes pending handshake bytes.
+fn write_crypto(send: &mut CryptoSend, w: &mut Writer<'_>, frames: &mut SentFrames) -> bool {
+    let mut written = false;
+    while let Some(offset) = send.next_offset() {
+        let Some(capacity) = crypto_capacity(offset, w.remaining()).filter(|&capacity| capacity > 0) else { break };
+        let Some((offset, data)) = send.take(capacity) else { break };
+        // The capacity was computed for this offset, so header and data fit.
+        if write_crypto_header(w, offset, data.len() as u64).is_err() || w.write_bytes(data).is_err() {
+            break;
+        }
+        frames.push(SentFrame::Crypto { offset, length: data.len() as u32 });
+        written = true;
+    }
+    written
+}
+
+/// Fills an Initial or Handshake packet; returns whether it is ack-eliciting.
+pub(super) fn fill_long(
+    now: Time,
+    level: &mut LongLevel,
+    w: &mut Writer<'_>,
+    frames: &mut SentFrames,
+) -> bool {
+    if level.space.received.has_news()
+        && let Some(largest) = write_ack_of(now, &mut level.space.received, None, w)
+    {
+        frames.push(SentFrame::Ack { path: PathId::ZERO, largest });
+    }
+    let mut ack_eliciting = write_crypto(&mut level.send, w, frames);
+    if level.probes > 0 {
+        if !ack_eliciting && Frame::Ping.encode(w).is_ok() {
+            ack_eliciting = true;
+        }
+        level.probes -= 1;
+    }
+    ack_eliciting
+}

@@ -1,0 +1,43 @@
+//! What an endpoint gives a connection at birth.
+
+use std::sync::Arc;
+
+use hawser_policy::{Side, Time};
+use hawser_wire::ConnectionId;
+
+pub(crate) use super::parameters::PeerParameters;
+use crate::crypto::{ClientFactory, Keys, Session};
+use crate::endpoint::{CidIssuer, TokenIssuer};
+use crate::{EndpointConfig, FourTuple, TransportConfig};
+
+/// All that a new [`Connection`](super::Connection) starts from.
+pub(crate) struct ConnectionInit {
+    pub(crate) side: Side,
+    pub(crate) now: Time,
+    /// The addresses of the handshake.
+    pub(crate) tuple: FourTuple,
+    /// TLS, with our transport parameters in it already.
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) initial_keys: Keys,
+    /// Ours, sequence number 0 of path 0. The endpoint routes it already: no event is due.
+    pub(crate) local_cid: ConnectionId,
+    /// Where the first packet goes. Client: random, as `original_destination`. Server: what the client chose.
+    pub(crate) remote_cid: ConnectionId,
+    /// Destination of the client's very first Initial, before any Retry.
+    pub(crate) original_destination: ConnectionId,
+    /// Server: source of the Retry that this client answered.
+    pub(crate) retry_source: Option<ConnectionId>,
+    /// Client: token for its Initial packets; empty if it has none.
+    pub(crate) token: Vec<u8>,
+    /// Server: a token proved the client's address.
+    pub(crate) address_validated: bool,
+    pub(crate) transport: Arc<TransportConfig>,
+    pub(crate) endpoint: Arc<EndpointConfig>,
+    pub(crate) cids: CidIssuer,
+    /// Client: checks a Retry and derives the keys that follow from it.
+    pub(crate) client: Option<Arc<dyn ClientFactory>>,
+    /// Server: makes tokens for NEW_TOKEN frames.
+    pub(crate) token_issuer: Option<TokenIssuer>,
+    /// For all else that is random in the connection.
+    pub(crate) seed: [u8; 32],
+}

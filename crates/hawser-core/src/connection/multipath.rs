@@ -1,0 +1,508 @@
+//! Paths come, move and go (draft-ietf-quic-multipath-21 section 3).
+
+use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathStatus, Time};
+use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
+
+use super::Connection;
+use super::acks::is_movable;
+use super::frames::PathControl;
+use super::paths::control::Control;
+use super::paths::life_cycle::{LifeCycle, LifeEvent};
+use super::paths::migration::{PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
+use super::paths::mtu::MtuDiscovery;
+use super::paths::path::{Path, Suspect};
+use super::paths::path_ids::CannotOpen;
+use super::paths::remote_cids::OfferedCid;
+use super::paths::{CidChange, IssuedCid};
+use super::receive::{Arrival, SpaceId};
+use super::recovery::{PathIdentity, PathRecovery};
+use super::stats::{PathInfo, PathStats};
+use crate::endpoint::EndpointEvent;
+use crate::{Code, FourTuple, TransportError};
+
+/// Why a path could not be opened, abandoned or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// The peer does not speak multipath, or it was switched off.
+    #[error("multipath was not negotiated with this peer")]
+    NotNegotiated,
+    /// Only clients open paths.
+    #[error("only the client opens paths")]
+    NotClient,
+    /// The handshake is not confirmed.
+    #[error("the handshake is not confirmed yet: wait for the HandshakeConfirmed event")]
+    TooEarly,
+    /// One end allows no more paths now.
+    #[error("no further path id is allowed (up to {0} now): wait for the MorePathsAllowed event")]
+    NoPathId(u32),
+    /// No connection ids were exchanged for the next path yet.
+    #[error("no connection ids for {0} yet: wait for the MorePathsAllowed event")]
+    NoConnectionIds(PathId),
+    /// There is no such path.
+    #[error("there is no {0}")]
+    Unknown(PathId),
+    /// It is the only path.
+    #[error("{0} is the only path: close the connection instead")]
+    LastPath(PathId),
+}
+
+impl From<CannotOpen> for PathError {
+    fn from(reason: CannotOpen) -> Self {
+        match reason {
+            CannotOpen::NotNegotiated => PathError::NotNegotiated,
+            CannotOpen::NotClient => PathError::NotClient,
+            CannotOpen::PeerLimit(limit) | CannotOpen::OwnLimit(limit) => PathError::NoPathId(limit),
+            CannotOpen::NoConnectionIds(path) => PathError::NoConnectionIds(path),
+        }
+    }
+}
+
+impl Connection {
+    /// Opens a path between these addresses. It carries data once it is validated
+    /// ([`PathEvent::Established`]).
+    ///
+    /// # Errors
+    /// [`PathError`] says what is missing; most reasons pass with time.
+    pub fn open_path(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        status: PathStatus,
+        link: Option<LinkId>,
+    ) -> Result<PathId, PathError> {
+        if !self.multipath {
+            return Err(PathError::NotNegotiated);
+        }
+        if !self.handshake.confirmed {
+            return Err(PathError::TooEarly);
+        }
+        let paths = &mut self.paths;
+        let openable: Vec<PathId> = paths.ids.issuable().filter(|id| paths.is_openable(*id)).collect();
+        let id = paths.ids.next_to_open(|id| openable.contains(&id))?;
+        let mut control = paths.take_reserved(id).ok_or(PathError::NoConnectionIds(id))?;
+        if status != PathStatus::Available {
+            control.status.set(status);
+        }
+        self.start_path(now, control, tuple, true, link);
+        Ok(id)
+    }
+
+    /// Gives a path up. What it had in flight goes on the others.
+    ///
+    /// # Errors
+    /// [`PathError::Unknown`], [`PathError::LastPath`].
+    pub fn abandon_path(&mut self, now: Time, id: PathId, code: Code) -> Result<(), PathError> {
+        let usable = |path: &&Path| path.life().can_send();
+        if !self.paths.get(id).is_some_and(|path| path.life().can_send()) {
+            return Err(PathError::Unknown(id));
+        }
+        if self.paths.iter().filter(usable).count() < 2 {
+            return Err(PathError::LastPath(id));
+        }
+        self.abandon(now, id, LifeEvent::AbandonedLocally, code);
+        Ok(())
+    }
+
+    /// Says what a path is to be used for, and tells the peer.
+    ///
+    /// # Errors
+    /// [`PathError::Unknown`], [`PathError::NotNegotiated`].
+    pub fn set_path_status(&mut self, now: Time, id: PathId, status: PathStatus) -> Result<(), PathError> {
+        if !self.multipath {
+            return Err(PathError::NotNegotiated);
+        }
+        let path = self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
+        path.control.status.set(status);
+        let effective = path.control.status.effective();
+        self.scheduler.on_path_change(id, PathChange::Status(effective), now);
+        self.scheduler_waits = false;
+        Ok(())
+    }
+
+    /// Moves a path to another local address: the client's interface changed (RFC 9000 section 9).
+    ///
+    /// # Errors
+    /// [`PathError::Unknown`]; [`PathError::TooEarly`] before the handshake is confirmed.
+    pub fn migrate_path(&mut self, now: Time, id: PathId, tuple: FourTuple) -> Result<(), PathError> {
+        if !self.handshake.confirmed {
+            return Err(PathError::TooEarly);
+        }
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let path = self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
+        let decision = path.tuples.migrate(tuple, &mut context);
+        self.on_tuple_decision(now, id, decision);
+        Ok(())
+    }
+
+    /// The paths that exist.
+    pub fn paths(&self) -> Vec<PathInfo> {
+        self.paths.iter().filter_map(Path::info).collect()
+    }
+
+    /// Counters of a path, also of one that is gone.
+    pub fn path_stats(&self, id: PathId) -> Option<PathStats> {
+        self.paths.stats(id)
+    }
+
+    /// Makes a path of a path id.
+    fn start_path(
+        &mut self,
+        now: Time,
+        control: Control,
+        tuple: FourTuple,
+        address_known: bool,
+        link: Option<LinkId>,
+    ) {
+        let id = control.id;
+        let identity = PathIdentity { path: id, link, remote: tuple.remote, seed: self.draw() };
+        let max_ack_delay = self.peer.max_ack_delay;
+        let mut recovery = {
+            let factory = self.controllers.as_deref().unwrap_or(&*self.transport.controller);
+            PathRecovery::new(now, &identity, factory, &self.transport, max_ack_delay)
+        };
+        recovery.on_handshake_confirmed();
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let tuples = Tuples::of_new_path(self.side, tuple, address_known, &mut context);
+        let mut mtu = MtuDiscovery::new(self.transport.initial_mtu, self.transport.max_mtu);
+        mtu.set_peer_limit(self.peer.max_udp_payload_size);
+        let mut path = Path::new(control, tuples, recovery, mtu);
+        path.link = link;
+        self.paths.insert(path);
+        self.move_path(now, id, LifeEvent::Opened);
+        self.issue_path_cids();
+        self.sync_cids();
+    }
+
+    /// Prepares for a packet on a path: a server's path begins with the first one. Returns whether to process it.
+    pub(super) fn ensure_path(&mut self, now: Time, id: PathId, arrival: Arrival) -> bool {
+        if let Some(path) = self.paths.get(id) {
+            return path.life().can_receive() && path.tuples.accepts(arrival.tuple);
+        }
+        // A client gets nothing on paths that it did not open.
+        let opens = self.side.is_server() && self.paths.reserved(id).is_some_and(|control| !control.life.is_abandoned());
+        if !opens {
+            return false;
+        }
+        let known = self.paths.iter().any(|path| path.tuples.is_validated() && path.tuples.current() == arrival.tuple);
+        let Some(control) = self.paths.take_reserved(id) else { return false };
+        self.start_path(now, control, arrival.tuple, known, None);
+        if let Some(path) = self.paths.get_mut(id) {
+            path.tuples.on_datagram(arrival.tuple, arrival.datagram_bytes);
+        }
+        true
+    }
+
+    /// A packet of a path was processed: the peer may have moved.
+    pub(super) fn on_path_packet(&mut self, arrival: Arrival, id: PathId, number: u64, is_probing: bool) {
+        let confirmed = self.handshake.confirmed;
+        let now = arrival.now;
+        let Some(path) = self.paths.get_mut(id) else { return };
+        let is_largest = path.largest_non_probing.is_none_or(|largest| number > largest);
+        if !is_probing && is_largest {
+            path.largest_non_probing = Some(number);
+        }
+        if path.tuples.current() == arrival.tuple {
+            return;
+        }
+        let facts = PacketFacts {
+            is_probing,
+            is_largest,
+            datagram_size: arrival.datagram_bytes,
+            handshake_confirmed: confirmed,
+        };
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let Some(path) = self.paths.get_mut(id) else { return };
+        let decision = path.tuples.on_packet(arrival.tuple, facts, &mut context);
+        self.on_tuple_decision(now, id, decision);
+    }
+
+    /// The addresses of a path changed, perhaps.
+    fn on_tuple_decision(&mut self, now: Time, id: PathId, decision: TupleDecision) {
+        let changes = &mut self.cid_changes;
+        let Some(path) = self.paths.get_mut(id) else { return };
+        let cids = &mut path.control.remote_cids;
+        let changed = match decision {
+            TupleDecision::Keep | TupleDecision::Discard => return,
+            TupleDecision::Moved { drops_previous } => {
+                let released = if drops_previous { cids.release_previous(changes) } else { Ok(()) };
+                // Without a spare connection id the present one goes on: better linkable than silent.
+                released.and_then(|()| cids.switch(changes)).map(|_| path.mtu.reset())
+            }
+            TupleDecision::Returned => cids.revert(changes).map(|()| {
+                path.mtu.reset();
+                path.mtu.start();
+            }),
+        };
+        if let Err(error) = changed {
+            self.fail(now, error);
+        }
+        self.sync_cids();
+    }
+
+    /// PATH_RESPONSE.
+    pub(super) fn on_path_response(&mut self, arrival: Arrival, id: PathId, data: [u8; 8]) {
+        if let Some(event) = self.paths.get_mut(id).and_then(|path| path.tuples.on_response(arrival.now, data)) {
+            self.on_tuple_event(arrival.now, id, event);
+        }
+    }
+
+    /// What became of a validation.
+    pub(super) fn on_tuple_event(&mut self, now: Time, id: PathId, event: TupleEvent) {
+        let confirmed = self.handshake.confirmed;
+        let Some(path) = self.paths.get_mut(id) else { return };
+        match event {
+            TupleEvent::Validated { reset_estimates, releases_previous } => {
+                if reset_estimates {
+                    let generation = path.tuples.generation();
+                    path.recovery.on_tuple_change(now, generation, &path.space);
+                }
+                if confirmed {
+                    path.mtu.start();
+                }
+                let cids = &mut path.control.remote_cids;
+                let released = if releases_previous { cids.release_previous(&mut self.cid_changes) } else { Ok(()) };
+                self.move_path(now, id, LifeEvent::Validated);
+                self.after_cid_change(now, released);
+            }
+            TupleEvent::FellBack => {
+                let reverted = path.control.remote_cids.revert(&mut self.cid_changes);
+                path.mtu.reset();
+                path.mtu.start();
+                self.after_cid_change(now, reverted);
+            }
+            TupleEvent::PreviousReleased => {
+                let released = path.control.remote_cids.release_previous(&mut self.cid_changes);
+                self.after_cid_change(now, released);
+            }
+            TupleEvent::Failed(_) => {
+                if self.paths.iter().filter(|path| path.life().can_send()).count() > 1 {
+                    self.abandon(now, id, LifeEvent::ValidationFailed, Code::PATH_UNSTABLE_OR_POOR);
+                } else if id != PathId::ZERO || confirmed {
+                    self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, "the only path could not be validated"));
+                }
+            }
+        }
+    }
+
+    fn after_cid_change(&mut self, now: Time, changed: Result<(), TransportError>) {
+        self.sync_cids();
+        if let Err(error) = changed {
+            self.fail(now, error);
+        }
+    }
+
+    /// Takes a path from one state of its life to the next and tells who should know.
+    pub(super) fn move_path(&mut self, now: Time, id: PathId, event: LifeEvent) {
+        let Some(control) = self.paths.control_mut(id) else { return };
+        // An illegal move is a mistake in this crate; the table is tested for every pair that can occur.
+        let Ok(moved) = control.life.apply(event) else {
+            debug_assert!(false, "{:?} on {id:?} in {:?}", event, control.life);
+            return;
+        };
+        let Some(report) = moved.report(id) else { return };
+        let change = match report {
+            PathEvent::Established(_) => Some(PathChange::Established),
+            PathEvent::Suspect(_) => Some(PathChange::Suspect),
+            PathEvent::Recovered(_) => Some(PathChange::Recovered),
+            PathEvent::Closed(_) => Some(PathChange::Abandoned),
+            _ => None,
+        };
+        if let Some(change) = change {
+            self.scheduler.on_path_change(id, change, now);
+        }
+        if let Some(path) = self.paths.get_mut(id)
+            && moved.to == LifeCycle::Active
+        {
+            path.suspect = None;
+        }
+        self.trace_path(now, id, &report);
+        self.events.path(report);
+        self.scheduler_waits = false;
+    }
+
+    /// Gives a path up, for whatever reason: its data goes elsewhere, and the peer is told.
+    pub(super) fn abandon(&mut self, now: Time, id: PathId, event: LifeEvent, code: Code) {
+        let probe_timeout = self.largest_probe_timeout();
+        let Some(control) = self.paths.control_mut(id) else { return };
+        match event {
+            LifeEvent::AbandonedByPeer => control.on_peer_abandon(now, probe_timeout, &mut self.cid_changes),
+            _ => control.abandon(code, &mut self.cid_changes),
+        }
+        self.move_path(now, id, event);
+        self.release_in_flight(now, id);
+        self.sync_cids();
+    }
+
+    /// Everything in flight on an abandoned path counts as lost, without a congestion signal.
+    fn release_in_flight(&mut self, now: Time, id: PathId) {
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        let mut acked = Vec::new();
+        if let Some(path) = self.paths.get_mut(id) {
+            path.responses.stop();
+            path.tuples.stop();
+            path.copies.clear();
+            path.probes = 0;
+            path.recovery.drain(&mut path.space, &mut lost);
+        }
+        self.settle(now, SpaceId::Path(id), &mut acked, &mut lost);
+        self.scratch.lost = lost;
+    }
+
+    /// A path owes acknowledgements for too long while others work: its data goes on them at once, and it is probed
+    /// until it answers.
+    pub(super) fn suspect(&mut self, now: Time, id: PathId) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.suspect = Some(Suspect::new(now, path.recovery.probe_timeout()));
+        path.traffic.times_suspect += 1;
+        path.copies.clear();
+        let mut frames = Vec::new();
+        path.recovery.resend_elsewhere(&mut path.space, |packet| {
+            frames.extend(packet.frames.iter().filter(|frame| is_movable(frame)).cloned());
+        });
+        for frame in &frames {
+            self.on_frame_lost(SpaceId::Path(id), frame);
+        }
+        self.move_path(now, id, LifeEvent::FellSilent);
+    }
+
+    /// PATH_ABANDON.
+    pub(super) fn on_path_abandon(&mut self, now: Time, id: PathId, _code: u64) -> Result<(), TransportError> {
+        if self.paths.mentioned(id)?.is_none() {
+            return Ok(());
+        }
+        self.abandon(now, id, LifeEvent::AbandonedByPeer, Code::NO_ERROR);
+        if !self.paths.iter().any(|path| path.life().can_send()) {
+            let reason = "the peer abandoned the last path";
+            return Err(TransportError::new(Code::NO_VIABLE_PATH, reason));
+        }
+        Ok(())
+    }
+
+    /// PATH_STATUS_AVAILABLE or PATH_STATUS_BACKUP.
+    pub(super) fn on_path_status(
+        &mut self,
+        now: Time,
+        id: PathId,
+        sequence: u64,
+        status: WireStatus,
+    ) -> Result<(), TransportError> {
+        let status = match status {
+            WireStatus::Available => PathStatus::Available,
+            WireStatus::Backup => PathStatus::Backup,
+        };
+        let Some(control) = self.paths.mentioned(id)?.filter(|control| !control.life.is_abandoned()) else {
+            return Ok(());
+        };
+        if control.status.on_frame(sequence, status) {
+            let effective = control.status.effective();
+            self.scheduler.on_path_change(id, PathChange::Status(effective), now);
+            self.scheduler_waits = false;
+        }
+        Ok(())
+    }
+
+    /// NEW_CONNECTION_ID or PATH_NEW_CONNECTION_ID.
+    pub(super) fn on_new_connection_id(&mut self, now: Time, new: &NewConnectionId) -> Result<(), TransportError> {
+        let id = new.path_id.map_or(PathId::ZERO, PathId);
+        let offer = OfferedCid {
+            sequence: new.sequence_number,
+            retire_prior_to: new.retire_prior_to,
+            id: new.connection_id,
+            reset_token: new.reset_token,
+        };
+        let was_openable = self.paths.is_openable(id);
+        let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
+        control.remote_cids.on_offer(offer, &mut self.cid_changes)?;
+        self.sync_cids();
+        self.announce_openable(now, id, was_openable);
+        Ok(())
+    }
+
+    /// Tells the path manager when a path id becomes usable.
+    fn announce_openable(&mut self, _now: Time, id: PathId, was_openable: bool) {
+        if self.side.is_client() && self.handshake.confirmed && !was_openable && self.paths.is_openable(id) {
+            self.events.path(PathEvent::MorePathsAllowed);
+        }
+    }
+
+    /// RETIRE_CONNECTION_ID or PATH_RETIRE_CONNECTION_ID, in a packet sent to `arrived_on`.
+    pub(super) fn on_retire_connection_id(&mut self, retire: &RetireConnectionId) -> Result<(), TransportError> {
+        let id = retire.path_id.map_or(PathId::ZERO, PathId);
+        let arrived_on = self.arrived_on;
+        let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
+        control.local_cids.on_retire(retire.sequence_number, &arrived_on, &mut self.cid_changes)?;
+        self.issue_path_cids();
+        self.sync_cids();
+        Ok(())
+    }
+
+    /// PATH_CIDS_BLOCKED.
+    pub(super) fn on_path_cids_blocked(&mut self, id: PathId, next_sequence: u64) -> Result<(), TransportError> {
+        let Some(control) = self.paths.mentioned(id)?.filter(|control| !control.life.is_abandoned()) else {
+            return Ok(());
+        };
+        control.local_cids.on_peer_blocked(next_sequence)?;
+        self.issue_path_cids();
+        Ok(())
+    }
+
+    /// A frame about paths arrived at the peer.
+    pub(super) fn on_path_control_acked(&mut self, now: Time, frame: PathControl) {
+        let openable = |paths: &super::paths::set::PathSet| frame.path().is_some_and(|id| paths.is_openable(id));
+        let before = openable(&self.paths);
+        let probe_timeout = self.largest_probe_timeout();
+        self.paths.on_control_acked(now, probe_timeout, frame);
+        if let Some(id) = frame.path() {
+            self.announce_openable(now, id, before);
+        }
+    }
+
+    /// Issues connection ids for all paths that may come.
+    pub(super) fn issue_path_cids(&mut self) {
+        let cids = &mut self.cids;
+        self.paths.issue_cids(&mut || {
+            let (id, reset_token) = cids.issue();
+            IssuedCid { id, reset_token }
+        });
+        self.sync_cids();
+    }
+
+    /// The period of an abandoned path is over.
+    pub(super) fn forget_path(&mut self, now: Time, id: PathId) {
+        self.move_path(now, id, LifeEvent::PeriodOver);
+        self.paths.remove(id);
+        self.issue_path_cids();
+    }
+
+    /// Passes changes of connection ids on to the endpoint.
+    pub(super) fn sync_cids(&mut self) {
+        self.paths.changes.append(&mut self.cid_changes);
+        self.paths.index_changes();
+        let Some(remote) = self.paths.at(0).map(|path| path.tuples.current().remote) else { return };
+        for change in std::mem::take(&mut self.paths.changes) {
+            let event = match change {
+                CidChange::Added(cid, _) => EndpointEvent::CidAdded(cid),
+                CidChange::Removed(cid) => EndpointEvent::CidRemoved(cid),
+                CidChange::ResetTokenAdded(token) => {
+                    EndpointEvent::ResetTokenAdded { remote, token }
+                }
+                CidChange::ResetTokenRemoved(token) => {
+                    EndpointEvent::ResetTokenRemoved { remote, token }
+                }
+            };
+            self.endpoint_events.push_back(event);
+        }
+    }
+}
+
+/// When and how long to validate an address of a path.
+fn validation_context<'a>(
+    now: Time,
+    paths: &super::paths::set::PathSet,
+    id: PathId,
+    pacer: &'a mut super::paths::validation::ValidationPacer,
+    initial_pto: std::time::Duration,
+) -> ValidationContext<'a> {
+    let present = paths.get(id).map_or(initial_pto, |path| path.recovery.probe_timeout());
+    ValidationContext { now, probe_timeout: present.max(initial_pto), pacer }
+}

@@ -1,0 +1,200 @@
+//! Transport parameters: ours from the configuration, the peer's checked against what happened on the wire.
+
+use std::time::Duration;
+
+use hawser_policy::Side;
+use hawser_wire::transport_parameters::{ReservedParameter, Role};
+use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, varint};
+use rand::RngCore;
+
+use crate::{Code, EndpointConfig, TransportConfig, TransportError};
+
+/// Connection ids of the peer that we keep, per path (draft-ietf-quic-multipath-21 section 2.2): the one in use, one to
+/// change to at once, and two that may be under way in their place.
+pub(crate) const ACTIVE_CONNECTION_ID_LIMIT: u64 = 4;
+
+/// The longest DATAGRAM frame we take: as long as a packet can be (RFC 9221 section 3 recommends to set no limit).
+const MAX_DATAGRAM_FRAME_SIZE: u64 = 65_535;
+
+/// The connection ids of the handshake that we have to confirm (RFC 9000 section 7.3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OurHandshakeCids {
+    Client {
+        /// Source of our Initial packets.
+        initial_source: ConnectionId,
+    },
+    Server {
+        /// Source of our Initial packets, and its reset token.
+        initial_source: ConnectionId,
+        reset_token: StatelessResetToken,
+        /// Destination of the client's very first Initial.
+        original_destination: ConnectionId,
+        /// Source of our Retry, if we sent one.
+        retry_source: Option<ConnectionId>,
+    },
+}
+
+/// Our transport parameters.
+pub(crate) fn local_parameters(
+    transport: &TransportConfig,
+    endpoint: &EndpointConfig,
+    cids: &OurHandshakeCids,
+) -> TransportParameters {
+    let integer = |value: u64| value.min(varint::MAX);
+    let streams = |count: u64| count.min(hawser_wire::frame::MAX_STREAM_COUNT);
+    let mut parameters = TransportParameters {
+        max_idle_timeout: transport.max_idle_timeout.map_or(0, |timeout| {
+            // 0 means never, and a timeout below a millisecond surely does not.
+            integer(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)).max(1)
+        }),
+        max_udp_payload_size: u64::from(endpoint.max_udp_payload_size.max(1200)),
+        initial_max_data: integer(transport.initial_connection_window),
+        initial_max_stream_data_bidi_local: integer(transport.initial_stream_window),
+        initial_max_stream_data_bidi_remote: integer(transport.initial_stream_window),
+        initial_max_stream_data_uni: integer(transport.initial_stream_window),
+        initial_max_streams_bidi: streams(transport.max_bidirectional_streams),
+        initial_max_streams_uni: streams(transport.max_unidirectional_streams),
+        // Rounded up: the peer must not expect acknowledgments earlier than they come.
+        max_ack_delay: transport.max_ack_delay.as_nanos().div_ceil(1_000_000).min((1 << 14) - 1) as u16,
+        active_connection_id_limit: ACTIVE_CONNECTION_ID_LIMIT,
+        max_datagram_frame_size: transport.datagram_receive_buffer.map_or(0, |_| MAX_DATAGRAM_FRAME_SIZE),
+        grease_quic_bit: transport.grease,
+        initial_max_path_id: transport.max_path_id,
+        reset_stream_at: true,
+        ..TransportParameters::default()
+    };
+    match *cids {
+        OurHandshakeCids::Client { initial_source } => {
+            parameters.initial_source_connection_id = Some(initial_source);
+        }
+        OurHandshakeCids::Server { initial_source, reset_token, original_destination, retry_source } => {
+            parameters.initial_source_connection_id = Some(initial_source);
+            parameters.stateless_reset_token = Some(reset_token);
+            parameters.original_destination_connection_id = Some(original_destination);
+            parameters.retry_source_connection_id = retry_source;
+        }
+    }
+    parameters
+}
+
+/// `parameters` as TLS carries them. With `grease`, one without meaning is added (RFC 9000 section 18.1).
+pub(crate) fn encode(parameters: &TransportParameters, grease: bool, random: &mut impl RngCore) -> Vec<u8> {
+    let mut value = [0; 16];
+    random.fill_bytes(&mut value);
+    let length = random.next_u32() as usize % (value.len() + 1);
+    let value = value.get(..length).unwrap_or_default();
+    parameters.to_vec(grease.then(|| ReservedParameter { n: random.next_u64(), value }))
+}
+
+/// The connection ids of the handshake that the peer has to confirm (RFC 9000 section 7.3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExpectedCids {
+    /// Our side.
+    pub(crate) side: Side,
+    /// Source of the peer's Initial packets; `None` if none came.
+    pub(crate) source: Option<ConnectionId>,
+    /// Destination of the client's very first Initial. A server has to confirm it.
+    pub(crate) original_destination: ConnectionId,
+    /// Source of the Retry, if one was followed. A server has to confirm it.
+    pub(crate) retry_source: Option<ConnectionId>,
+}
+
+/// Reads and checks the peer's transport parameters.
+///
+/// # Errors
+/// TRANSPORT_PARAMETER_ERROR for what is malformed, out of range, missing or does not agree with the packets that were
+/// exchanged; PROTOCOL_VIOLATION for multipath without connection ids.
+pub(crate) fn validate(bytes: &[u8], expected: &ExpectedCids) -> Result<TransportParameters, TransportError> {
+    let sender = if expected.side.is_client() { Role::Server } else { Role::Client };
+    let parameters = TransportParameters::decode(bytes, sender)
+        .map_err(|error| TransportError::new(Code::TRANSPORT_PARAMETER_ERROR, error.to_string()))?;
+    let source = parameters.initial_source_connection_id;
+    if source.is_none() {
+        return Err(TransportError::new(
+            Code::TRANSPORT_PARAMETER_ERROR,
+            "initial_source_connection_id is missing",
+        ));
+    }
+    check_cid("initial_source_connection_id", source, expected.source)?;
+    let without_cid = source.is_some_and(|id| id.is_empty());
+    if sender == Role::Server {
+        let original = parameters.original_destination_connection_id;
+        check_cid("original_destination_connection_id", original, Some(expected.original_destination))?;
+        let retry = parameters.retry_source_connection_id;
+        check_cid("retry_source_connection_id", retry, expected.retry_source)?;
+        // RFC 9000 section 18.2.
+        if without_cid && parameters.preferred_address.is_some() {
+            return Err(TransportError::new(
+                Code::TRANSPORT_PARAMETER_ERROR,
+                "preferred_address from a server without connection id",
+            ));
+        }
+    }
+    // draft-ietf-quic-multipath-21 section 2.1. Our own ids are never empty.
+    if parameters.initial_max_path_id.is_some() && without_cid {
+        return Err(TransportError::protocol_violation(
+            "initial_max_path_id from a peer without connection id",
+        ));
+    }
+    Ok(parameters)
+}
+
+/// The idle timeout in force: the lesser of both ends' (RFC 9000 section 10.1); `peer` in milliseconds, 0 for never.
+pub(crate) fn idle_timeout(ours: Option<Duration>, peer: u64) -> Option<Duration> {
+    let peer = (peer != 0).then(|| Duration::from_millis(peer));
+    match (ours, peer) {
+        (Some(ours), Some(peer)) => Some(ours.min(peer)),
+        (ours, peer) => ours.or(peer),
+    }
+}
+
+/// What of the peer's transport parameters is needed for as long as the connection lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PeerParameters {
+    /// ACK Delay fields count in 2^n microseconds; at most 20.
+    pub(crate) ack_delay_exponent: u8,
+    pub(crate) max_ack_delay: Duration,
+    /// The longest UDP payload it takes, at least 1200.
+    pub(crate) max_udp_payload_size: u64,
+    /// It takes packets without the fixed bit (RFC 9287).
+    pub(crate) grease_quic_bit: bool,
+    /// It must not be surprised by packets from another address (RFC 9000 section 18.2).
+    pub(crate) disable_active_migration: bool,
+}
+
+impl From<&TransportParameters> for PeerParameters {
+    fn from(parameters: &TransportParameters) -> Self {
+        PeerParameters {
+            ack_delay_exponent: parameters.ack_delay_exponent,
+            max_ack_delay: Duration::from_millis(parameters.max_ack_delay.into()),
+            max_udp_payload_size: parameters.max_udp_payload_size,
+            grease_quic_bit: parameters.grease_quic_bit,
+            disable_active_migration: parameters.disable_active_migration,
+        }
+    }
+}
+
+impl Default for PeerParameters {
+    /// What holds until the parameters come.
+    fn default() -> Self {
+        PeerParameters::from(&TransportParameters::default())
+    }
+}
+
+fn check_cid(
+    name: &'static str,
+    sent: Option<ConnectionId>,
+    expected: Option<ConnectionId>,
+) -> Result<(), TransportError> {
+    if sent == expected {
+        return Ok(());
+    }
+    let show = |id: Option<ConnectionId>| id.map_or_else(|| "none".to_owned(), |id| format!("\"{id}\""));
+    Err(TransportError::new(
+        Code::TRANSPORT_PARAMETER_ERROR,
+        format!("{name} is {}, expected {}", show(sent), show(expected)),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! A path in use: its packet numbers and recovery, and inside them the addresses.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use hawser_policy::{LinkId, PathId, PathState, PathView, Sibling, Time};
+use hawser_wire::Writer;
+
+use super::control::Control;
+use super::life_cycle::LifeCycle;
+use super::migration::Tuples;
+use super::mtu::MtuDiscovery;
+use super::validation::ResponseQueue;
+use crate::FourTuple;
+use crate::connection::frames::SentStream;
+use crate::connection::recovery::{PacketKind, PacketNumberSpace, PathRecovery, SentPacket, SpaceKind};
+use crate::connection::stats::{PathInfo, PathStats};
+
+/// First interval between probes of a silent path; it doubles up to [`MAX_SUSPECT_INTERVAL`].
+const MIN_SUSPECT_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Longest interval between probes of a silent path: a link that returns is noticed within it.
+const MAX_SUSPECT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Copies that may wait for one path.
+const MAX_COPIES: usize = 4096;
+
+/// A path that was opened, by us or by the peer.
+pub(crate) struct Path {
+    pub(crate) id: PathId,
+    pub(crate) control: Control,
+    pub(crate) tuples: Tuples,
+    pub(crate) responses: ResponseQueue,
+    pub(crate) space: PacketNumberSpace,
+    pub(crate) recovery: PathRecovery,
+    pub(crate) mtu: MtuDiscovery,
+    pub(crate) link: Option<LinkId>,
+    /// Ranges to send here although another path carries them too.
+    pub(crate) copies: VecDeque<SentStream>,
+    /// Ack-eliciting packets owed regardless of the congestion window.
+    pub(crate) probes: u8,
+    /// When a silent path is probed next, and how long it has been so.
+    pub(crate) suspect: Option<Suspect>,
+    /// Lowest packet number received in the current key phase.
+    pub(crate) first_of_phase: Option<u64>,
+    /// Largest number of a received packet that was not a mere probe.
+    pub(crate) largest_non_probing: Option<u64>,
+    /// Acknowledgement-only packets sent in a row.
+    pub(crate) ack_only_run: u32,
+    pub(crate) traffic: Traffic,
+}
+
+/// The probing of a silent path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspect {
+    pub(crate) since: Time,
+    pub(crate) next_probe: Time,
+    interval: Duration,
+}
+
+impl Suspect {
+    pub(crate) fn new(now: Time, probe_timeout: Duration) -> Self {
+        let interval = probe_timeout.clamp(MIN_SUSPECT_INTERVAL, MAX_SUSPECT_INTERVAL);
+        Suspect { since: now, next_probe: now + interval, interval }
+    }
+
+    pub(crate) fn on_probe(&mut self, now: Time) {
+        self.interval = (self.interval * 2).min(MAX_SUSPECT_INTERVAL);
+        self.next_probe = now + self.interval;
+    }
+}
+
+/// Datagram counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) datagrams_sent: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) datagrams_received: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) times_suspect: u64,
+}
+
+impl Path {
+    pub(crate) fn new(control: Control, tuples: Tuples, recovery: PathRecovery, mtu: MtuDiscovery) -> Self {
+        Path {
+            id: control.id,
+            control,
+            tuples,
+            responses: ResponseQueue::default(),
+            space: PacketNumberSpace::new(SpaceKind::Application),
+            recovery,
+            mtu,
+            link: None,
+            copies: VecDeque::new(),
+            probes: 0,
+            suspect: None,
+            first_of_phase: None,
+            largest_non_probing: None,
+            ack_only_run: 0,
+            traffic: Traffic::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn life(&self) -> LifeCycle {
+        self.control.life
+    }
+
+    /// What policies see of the life cycle.
+    pub(crate) fn state(&self) -> Option<PathState> {
+        self.control.life.policy_state()
+    }
+
+    /// Whether packets may leave on it now, of whatever kind.
+    #[inline]
+    pub(crate) fn can_transmit(&self) -> bool {
+        self.control.life.can_send() && self.amplification_room() > 0
+    }
+
+    /// Whether an ack-eliciting packet may leave: on a path in use, within the congestion window.
+    #[inline]
+    pub(crate) fn can_send_ack_eliciting(&self) -> bool {
+        self.life() == LifeCycle::Active && self.can_transmit() && self.recovery.window_left() > 0
+    }
+
+    /// Bytes that may be sent to the addresses in use before they are validated.
+    #[inline]
+    pub(crate) fn amplification_room(&self) -> usize {
+        usize::try_from(self.tuples.allowance()).unwrap_or(usize::MAX)
+    }
+
+    /// The 4-tuple on which a challenge or an answer is owed and may be sent, and how much may be sent there.
+    pub(crate) fn validation_due(&self, now: Time, least: u64) -> Option<FourTuple> {
+        if !self.control.life.can_send() {
+            return None;
+        }
+        let due = self.responses.next_tuple().into_iter().chain(self.tuples.challenge_due(now));
+        due.into_iter().find(|tuple| self.validation_room(*tuple) >= least)
+    }
+
+    /// Bytes that may be sent to these addresses.
+    pub(crate) fn validation_room(&self, tuple: FourTuple) -> u64 {
+        self.tuples.allowance_of(tuple).unwrap_or(0).max(self.responses.allowance(tuple))
+    }
+
+    /// Writes what is owed to these addresses; `data` is a fresh random challenge. Returns whether anything was.
+    pub(crate) fn write_validation(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        data: [u8; 8],
+        full_size: bool,
+        w: &mut Writer<'_>,
+    ) -> bool {
+        let answered = self.responses.write(tuple, w);
+        let challenged = self.tuples.write_challenge(tuple, now, data, full_size, w);
+        answered || challenged
+    }
+
+    /// The size of an MTU probe that may leave now.
+    pub(crate) fn next_mtu_probe(&self) -> Option<u16> {
+        let size = self.mtu.next_probe()?;
+        let fits = self.recovery.window_left() >= u64::from(size) && self.amplification_room() >= usize::from(size);
+        (self.life() == LifeCycle::Active && fits).then_some(size)
+    }
+
+    /// Queues a copy of a range. Beyond the bound copies are dropped: they are a favour, not a duty.
+    pub(crate) fn queue_copy(&mut self, range: SentStream) {
+        if self.copies.len() < MAX_COPIES && self.life() == LifeCycle::Active {
+            self.copies.push_back(range);
+        }
+    }
+
+    /// A packet was declared lost: what that says about the datagram size.
+    pub(crate) fn on_packet_lost(&mut self, now: Time, packet: &SentPacket) {
+        if packet.kind == PacketKind::MtuProbe {
+            self.mtu.on_probe_lost(now, packet.packet_number);
+            return;
+        }
+        let largest_sent = self.space.end().saturating_sub(1);
+        if self.mtu.on_lost(now, packet.packet_number, packet.bytes, largest_sent) {
+            self.recovery.on_max_datagram_size(now, self.mtu.current());
+        }
+    }
+
+    /// A packet arrived: what that says about the datagram size.
+    pub(crate) fn on_packet_acked(&mut self, now: Time, packet: &SentPacket) {
+        if packet.kind != PacketKind::MtuProbe {
+            self.mtu.on_acked(packet.packet_number, packet.bytes);
+        } else if self.mtu.on_probe_acked(now, packet.packet_number) {
+            self.recovery.on_max_datagram_size(now, self.mtu.current());
+        }
+    }
+
+    /// The picture for policies; `None` for paths they do not see.
+    pub(crate) fn view(&self, now: Time) -> Option<PathView> {
+        let state = self.state()?;
+        let mut view = PathView {
+            link: self.link,
+            group: self.recovery.bottleneck_group(),
+            state,
+            status: self.control.status.effective(),
+            max_datagram_size: self.mtu.current(),
+            copies_queued: self.copies.iter().map(|range| u64::from(range.length)).sum(),
+            ..PathView::new(self.id)
+        };
+        self.recovery.fill_view(now, &mut view);
+        Some(view)
+    }
+
+    /// What a coupled controller may know.
+    pub(crate) fn sibling(&self) -> Sibling {
+        let usable = self.life() == LifeCycle::Active;
+        self.recovery.sibling(self.id, self.recovery.bottleneck_group(), usable)
+    }
+
+    pub(crate) fn info(&self) -> Option<PathInfo> {
+        Some(PathInfo {
+            id: self.id,
+            tuple: self.tuples.current(),
+            state: self.state()?,
+            status: self.control.status.effective(),
+            link: self.link,
+        })
+    }
+
+    pub(crate) fn stats(&self) -> PathStats {
+        let totals = self.recovery.totals;
+        PathStats {
+            datagrams_sent: self.traffic.datagrams_sent,
+            bytes_sent: self.traffic.bytes_sent,
+            datagrams_received: self.traffic.datagrams_received,
+            bytes_received: self.traffic.bytes_received,
+            packets_acked: totals.packets_acked,
+            bytes_acked: totals.bytes_acked,
+            packets_lost: totals.packets_lost,
+            bytes_lost: totals.bytes_lost,
+            packets_spuriously_lost: totals.packets_spurious,
+            congestion_window: self.recovery.window(),
+            bytes_in_flight: self.recovery.bytes_in_flight(),
+            smoothed_rtt: self.recovery.rtt.smoothed(),
+            min_rtt: self.recovery.rtt.min(),
+            rtt_variance: self.recovery.rtt.variance(),
+            delivery_rate: self.recovery.delivery_rate(),
+            mtu: self.mtu.current(),
+            probe_timeouts: totals.probe_timeouts,
+            times_suspect: self.traffic.times_suspect,
+        }
+    }
+}

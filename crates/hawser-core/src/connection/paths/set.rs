@@ -1,0 +1,342 @@
+//! All paths of a connection, and the path ids for which only connection ids exist yet.
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, PathView, Time};
+use hawser_wire::{ConnectionId, StatelessResetToken, Writer};
+use rustc_hash::FxHashMap;
+
+use super::control::Control;
+use super::local_cids::{CIDS_PER_UNUSED_PATH, CIDS_PER_USED_PATH};
+use super::path::Path;
+use super::path_ids::{IdState, PathIds};
+use super::{CidChange, CidFrames, CidIssuer};
+use crate::connection::frames::{PathControl, SentFrames};
+use crate::connection::stats::PathStats;
+use crate::{FourTuple, TransportError};
+
+/// Paths whose final statistics are kept.
+const MAX_REMEMBERED: usize = 256;
+
+/// active_connection_id_limit: connection ids of the peer that we keep per path.
+pub(crate) const ACTIVE_CID_LIMIT: usize = 4;
+
+/// The paths of a connection.
+pub(crate) struct PathSet {
+    /// Opened paths in order of id.
+    open: Vec<Path>,
+    /// Path ids that are not opened, in order.
+    reserved: Vec<Control>,
+    pub(crate) ids: PathIds,
+    by_cid: FxHashMap<ConnectionId, PathId>,
+    /// The connection id that arrived last: nearly always also the next one.
+    recent: Option<(ConnectionId, PathId)>,
+    past: Vec<(PathId, PathStats)>,
+    /// Which frames carry path ids: only once multipath is negotiated.
+    form: CidFrames,
+    used_several: bool,
+    peer_cid_limit: u64,
+    /// Changes for the endpoint, in order.
+    pub(crate) changes: Vec<CidChange>,
+}
+
+impl PathSet {
+    /// A connection with its handshake path.
+    pub(crate) fn new(path: Path, ids: PathIds) -> Self {
+        let mut by_cid = FxHashMap::default();
+        for cid in path.control.local_cids.iter() {
+            by_cid.insert(cid, path.id);
+        }
+        PathSet {
+            open: vec![path],
+            reserved: Vec::new(),
+            ids,
+            by_cid,
+            recent: None,
+            past: Vec::new(),
+            form: CidFrames::Plain,
+            used_several: false,
+            peer_cid_limit: 2,
+            changes: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, position: usize) -> Option<&Path> {
+        self.open.get(position)
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, position: usize) -> Option<&mut Path> {
+        self.open.get_mut(position)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: PathId) -> Option<&Path> {
+        self.open.iter().find(|path| path.id == id)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: PathId) -> Option<&mut Path> {
+        self.open.iter_mut().find(|path| path.id == id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.open.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.open.iter_mut()
+    }
+
+    /// Whether there ever was a path beside the first.
+    pub(crate) fn has_used_several(&self) -> bool {
+        self.used_several
+    }
+
+    /// The path to which datagrams with this connection id belong.
+    #[inline]
+    pub(crate) fn path_of_cid(&self, cid: &ConnectionId) -> Option<PathId> {
+        match self.recent {
+            Some((recent, id)) if recent == *cid => Some(id),
+            _ => self.by_cid.get(cid).copied(),
+        }
+    }
+
+    /// Remembers the connection id of a packet that proved authentic.
+    #[inline]
+    pub(crate) fn note_cid(&mut self, cid: ConnectionId, id: PathId) {
+        self.recent = Some((cid, id));
+    }
+
+    /// The signalling state of a path id, opened or not.
+    pub(crate) fn control_mut(&mut self, id: PathId) -> Option<&mut Control> {
+        if let Some(path) = self.open.iter_mut().find(|path| path.id == id) {
+            return Some(&mut path.control);
+        }
+        self.reserved.iter_mut().find(|control| control.id == id)
+    }
+
+    pub(crate) fn reserved(&self, id: PathId) -> Option<&Control> {
+        self.reserved.iter().find(|control| control.id == id)
+    }
+
+    /// Whether both ends have connection ids for a path id that is not opened.
+    pub(crate) fn is_openable(&self, id: PathId) -> bool {
+        self.reserved(id).is_some_and(|control| {
+            control.remote_cids.can_open() && control.local_cids.any_acknowledged() && !control.life.is_abandoned()
+        })
+    }
+
+    /// Takes the signalling state of a path that is about to be opened.
+    pub(crate) fn take_reserved(&mut self, id: PathId) -> Option<Control> {
+        let at = self.reserved.iter().position(|control| control.id == id)?;
+        let mut control = self.reserved.remove(at);
+        control.remote_cids.open(&mut self.changes);
+        Some(control)
+    }
+
+    /// Adds an opened path.
+    pub(crate) fn insert(&mut self, path: Path) {
+        self.used_several = true;
+        self.ids.on_opened(path.id);
+        let at = self.open.partition_point(|other| other.id < path.id);
+        self.open.insert(at, path);
+    }
+
+    /// Multipath is negotiated.
+    pub(crate) fn negotiate(&mut self, peer_max_path_id: u32) {
+        self.ids.negotiate(peer_max_path_id);
+        self.form = CidFrames::WithPath;
+    }
+
+    /// The peer's active_connection_id_limit.
+    pub(crate) fn set_peer_cid_limit(&mut self, limit: u64) {
+        self.peer_cid_limit = limit;
+        for control in self.open.iter_mut().map(|path| &mut path.control).chain(&mut self.reserved) {
+            control.local_cids.set_peer_limit(limit);
+        }
+    }
+
+    /// Issues connection ids for every path id that both ends allow, so that paths can be opened at any time.
+    pub(crate) fn issue_cids(&mut self, issuer: &mut dyn CidIssuer) {
+        if self.ids.is_negotiated() {
+            let missing: Vec<PathId> =
+                self.ids.issuable().filter(|id| self.get(*id).is_none() && self.reserved(*id).is_none()).collect();
+            for id in missing {
+                self.reserve(id);
+            }
+        }
+        for path in &mut self.open {
+            path.control.local_cids.fill(CIDS_PER_USED_PATH, issuer, &mut self.changes);
+        }
+        for control in &mut self.reserved {
+            control.local_cids.fill(CIDS_PER_UNUSED_PATH, issuer, &mut self.changes);
+        }
+        self.index_changes();
+    }
+
+    fn reserve(&mut self, id: PathId) {
+        let mut control = Control::new(id, ACTIVE_CID_LIMIT);
+        control.local_cids.set_peer_limit(self.peer_cid_limit);
+        let at = self.reserved.partition_point(|other| other.id < id);
+        self.reserved.insert(at, control);
+    }
+
+    /// Whether an acknowledgement of packets of a path concerns one that is in use. For a path that is gone it is
+    /// ignored.
+    ///
+    /// # Errors
+    /// PROTOCOL_VIOLATION if nothing was ever sent on it.
+    pub(crate) fn accepts_ack(&self, id: PathId) -> Result<bool, TransportError> {
+        if self.get(id).is_some() {
+            return Ok(true);
+        }
+        if self.ids.check(id)? == IdState::Alive {
+            return Err(TransportError::protocol_violation("acknowledgement for a path that carried no packet"));
+        }
+        Ok(false)
+    }
+
+    /// The signalling state of a path id that the peer mentions; `None` if it is gone.
+    ///
+    /// # Errors
+    /// PROTOCOL_VIOLATION if we never allowed it.
+    pub(crate) fn mentioned(&mut self, id: PathId) -> Result<Option<&mut Control>, TransportError> {
+        if id != PathId::ZERO || self.ids.is_negotiated() {
+            if self.ids.check(id)? == IdState::Dead {
+                return Ok(None);
+            }
+            if self.get(id).is_none() && self.reserved(id).is_none() {
+                self.reserve(id);
+            }
+        }
+        Ok(self.control_mut(id))
+    }
+
+    /// Keeps the index of connection ids in step with the changes reported to the endpoint.
+    pub(crate) fn index_changes(&mut self) {
+        for change in &self.changes {
+            match change {
+                CidChange::Added(cid, id) => {
+                    self.by_cid.insert(*cid, *id);
+                }
+                CidChange::Removed(cid) => {
+                    self.by_cid.remove(cid);
+                    self.recent = None;
+                }
+                CidChange::ResetTokenAdded(_) | CidChange::ResetTokenRemoved(_) => {}
+            }
+        }
+    }
+
+    /// Whether a packet that no key opens ends in a stateless reset token of the peer. Every token is compared, in
+    /// constant time each, so that the time tells nothing (RFC 9000 section 10.3.1).
+    pub(crate) fn is_stateless_reset(&self, packet: &[u8]) -> bool {
+        let Some(token) = StatelessResetToken::at_end_of(packet) else { return false };
+        self.open.iter().fold(false, |found, path| found | path.control.remote_cids.is_reset_token(&token))
+    }
+
+    /// Whether frames about paths or connection ids wait.
+    pub(crate) fn has_pending_control(&self) -> bool {
+        self.ids.pending()
+            || self.open.iter().any(|path| path.control.pending(self.form))
+            || self.reserved.iter().any(|control| control.pending(self.form))
+    }
+
+    /// Writes as many of them as fit.
+    pub(crate) fn write_control(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        self.ids.write(w, frames);
+        for control in self.open.iter_mut().map(|path| &mut path.control).chain(&mut self.reserved) {
+            control.write(self.form, w, frames);
+        }
+    }
+
+    /// A frame about paths arrived.
+    pub(crate) fn on_control_acked(&mut self, now: Time, probe_timeout: Duration, frame: PathControl) {
+        match (frame.path(), frame) {
+            (Some(id), _) => {
+                if let Some(control) = self.control_mut(id) {
+                    control.on_acked(now, probe_timeout, frame);
+                }
+            }
+            (None, PathControl::PathsBlocked) => self.ids.on_blocked_acked(),
+            (None, _) => {}
+        }
+    }
+
+    /// A frame about paths is lost.
+    pub(crate) fn on_control_lost(&mut self, frame: PathControl) {
+        match (frame.path(), frame) {
+            (Some(id), _) => {
+                if let Some(control) = self.control_mut(id) {
+                    control.on_lost(frame);
+                }
+            }
+            (None, PathControl::PathsBlocked) => self.ids.on_blocked_lost(),
+            (None, _) => self.ids.on_max_path_id_lost(),
+        }
+    }
+
+    /// The next 4-tuple on which a challenge or an answer is to be sent.
+    pub(crate) fn validation_due(&self, now: Time, least: u64) -> Option<(PathId, FourTuple)> {
+        self.open.iter().find_map(|path| Some((path.id, path.validation_due(now, least)?)))
+    }
+
+    /// The connection id for packets on a path to these addresses.
+    pub(crate) fn remote_cid(&self, id: PathId, tuple: Option<&FourTuple>) -> Option<ConnectionId> {
+        let path = self.get(id)?;
+        let to_previous = tuple.is_some_and(|tuple| path.tuples.previous().as_ref() == Some(tuple));
+        let cids = &path.control.remote_cids;
+        if to_previous { cids.previous().or(cids.current()) } else { cids.current() }
+    }
+
+    /// Refreshes the pictures of the paths that policies see.
+    pub(crate) fn fill_views(&self, now: Time, views: &mut Vec<PathView>) {
+        views.clear();
+        views.extend(self.open.iter().filter_map(|path| path.view(now)));
+    }
+
+    /// Forgets a path id whose abandonment is over. Returns whether the peer may open another one instead.
+    pub(crate) fn remove(&mut self, id: PathId) -> bool {
+        if let Some(at) = self.open.iter().position(|path| path.id == id) {
+            let mut path = self.open.remove(at);
+            path.control.local_cids.remove_all(&mut self.changes);
+            if self.past.len() == MAX_REMEMBERED {
+                self.past.remove(0);
+            }
+            self.past.push((id, path.stats()));
+        } else if let Some(at) = self.reserved.iter().position(|control| control.id == id) {
+            let mut control = self.reserved.remove(at);
+            control.local_cids.remove_all(&mut self.changes);
+        }
+        self.index_changes();
+        self.ids.on_closed(id)
+    }
+
+    /// Path ids whose abandonment is over at `now`.
+    pub(crate) fn expired(&self, now: Time) -> Option<PathId> {
+        let controls = self.open.iter().map(|path| &path.control).chain(&self.reserved);
+        controls.into_iter().find(|control| abandonment_deadline(control).is_some_and(|at| at <= now)).map(|c| c.id)
+    }
+
+    /// When the next abandonment is over.
+    pub(crate) fn next_expiry(&self) -> Option<Time> {
+        self.open.iter().map(|path| &path.control).chain(&self.reserved).filter_map(abandonment_deadline).min()
+    }
+
+    /// Statistics of a path, also of one that is gone.
+    pub(crate) fn stats(&self, id: PathId) -> Option<PathStats> {
+        let past = || self.past.iter().rev().find(|(past, _)| *past == id).map(|(_, stats)| *stats);
+        self.get(id).map(Path::stats).or_else(past)
+    }
+}
+
+fn abandonment_deadline(control: &Control) -> Option<Time> {
+    control.abandonment.as_ref().and_then(|abandonment| abandonment.timeout())
+}

@@ -1,0 +1,196 @@
+//! What to send next. Looks, asks the scheduler, decides; builds nothing.
+
+use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, SendView, Time};
+
+use super::Connection;
+use super::build::MIN_PACKET_ROOM;
+use super::streams::Segments;
+use crate::FourTuple;
+use crate::crypto::Level;
+
+/// What the next datagrams carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// CONNECTION_CLOSE.
+    Close,
+    /// Initial and Handshake packets, coalesced.
+    Handshake,
+    /// PATH_CHALLENGE or PATH_RESPONSE for one 4-tuple.
+    Validation(PathId, FourTuple),
+    /// An ack-eliciting packet that the congestion window does not hold back (RFC 9002 section 6.2.4).
+    Probe(PathId),
+    /// A packet that tests a larger datagram size.
+    MtuProbe(PathId, u16),
+    /// Acknowledgements and control frames, no data.
+    Control(PathId),
+    /// Data where the scheduler wants it, with whatever control frames are waiting.
+    Data(Assignment),
+}
+
+impl Connection {
+    /// The next thing to send, in order of urgency.
+    pub(super) fn plan(&mut self, now: Time) -> Option<Plan> {
+        if !self.closing.is_open() {
+            return self.closing.is_owed().then_some(Plan::Close);
+        }
+        if self.handshake_has_work() {
+            return Some(Plan::Handshake);
+        }
+        if !self.can_send_one_rtt() {
+            return None;
+        }
+        if let Some((path, tuple)) = self.paths.validation_due(now, MIN_PACKET_ROOM as u64) {
+            return Some(Plan::Validation(path, tuple));
+        }
+        if let Some(path) = self.paths.iter().find(|path| path.probes > 0 && path.can_transmit()) {
+            return Some(Plan::Probe(path.id));
+        }
+        self.plan_regular(now)
+    }
+
+    /// Whether 1-RTT packets can be sent: a server may before the handshake completes, as long as it does not rely on
+    /// the client's identity; a client has the keys only then.
+    fn can_send_one_rtt(&self) -> bool {
+        self.handshake.one_rtt.is_some() && self.handshake.is_complete()
+    }
+
+    /// Whether Initial or Handshake packets are to be sent, and may be.
+    fn handshake_has_work(&self) -> bool {
+        let works = self.level_has_work(Level::Initial) || self.level_has_work(Level::Handshake);
+        works && self.paths.get(PathId::ZERO).is_some_and(|path| path.amplification_room() >= MIN_PACKET_ROOM)
+    }
+
+    /// Whether a level has something to send. Handshake data is a few packets: only the anti-amplification limit
+    /// holds it back.
+    pub(super) fn level_has_work(&self, level: Level) -> bool {
+        let long = match level {
+            Level::Initial => self.handshake.initial.as_ref(),
+            _ => self.handshake.handshake.as_ref(),
+        };
+        long.is_some_and(|long| long.send.has_pending() || long.probes > 0 || long.space.received.deadline().is_some())
+    }
+
+    /// Everything that congestion control governs, and acknowledgements.
+    fn plan_regular(&mut self, now: Time) -> Option<Plan> {
+        let data = self.plan_data(now);
+        if let Some(path) = self.control_due(now) {
+            // Control frames and acknowledgements ride with data where they can.
+            return Some(match data {
+                Some(assignment) if assignment.path == path => Plan::Data(assignment),
+                _ => {
+                    self.decided = data;
+                    Plan::Control(path)
+                }
+            });
+        }
+        if let Some(plan) = self.plan_mtu_probe() {
+            self.decided = data;
+            return Some(plan);
+        }
+        data.map(Plan::Data)
+    }
+
+    fn plan_mtu_probe(&self) -> Option<Plan> {
+        if !self.handshake.confirmed {
+            return None;
+        }
+        self.paths.iter().find_map(|path| {
+            let size = path.next_mtu_probe()?;
+            Some(Plan::MtuProbe(path.id, size))
+        })
+    }
+
+    /// The path on which something other than data must leave now.
+    fn control_due(&mut self, now: Time) -> Option<PathId> {
+        for at in 0..self.paths.len() {
+            let Some(path) = self.paths.at(at) else { continue };
+            if path.space.received.is_due(now) {
+                let acked = path.id;
+                return self.return_path(now, acked);
+            }
+        }
+        if let Some(path) = self.paths.iter().find(|p| self.datagrams.has_bound(p.id) && p.can_send_ack_eliciting()) {
+            return Some(path.id);
+        }
+        if self.has_control() { self.control_path() } else { None }
+    }
+
+    /// Whether control frames wait that any path may carry.
+    pub(super) fn has_control(&self) -> bool {
+        self.handshake_done_owed
+            || self.tokens_owed > 0
+            || self.handshake.late_send.has_pending()
+            || self.streams.has_pending_control()
+            || self.paths.has_pending_control()
+    }
+
+    /// The path for control frames: the quickest that may send ack-eliciting packets.
+    pub(super) fn control_path(&self) -> Option<PathId> {
+        self.paths
+            .iter()
+            .filter(|path| path.state() == Some(PathState::Active) && path.can_send_ack_eliciting())
+            .min_by_key(|path| (path.recovery.rtt.smoothed(), path.id))
+            .map(|path| path.id)
+    }
+
+    /// The path on which acknowledgements for `acked` leave.
+    pub(super) fn return_path(&mut self, now: Time, acked: PathId) -> Option<PathId> {
+        // With one path there is nothing to choose, and on every packet that would cost.
+        if self.paths.len() > 1 {
+            self.refresh_views(now);
+            let chosen = self.ack_policy.return_path(now, acked, &self.views);
+            if let Some(path) = chosen.and_then(|id| self.paths.get(id)).filter(|path| path.can_transmit()) {
+                return Some(path.id);
+            }
+        }
+        let own = self.paths.get(acked).filter(|path| path.can_transmit());
+        own.or_else(|| self.paths.iter().find(|path| path.can_transmit())).map(|path| path.id)
+    }
+
+    /// Asks the scheduler where data goes; the answer is clamped to what the path allows.
+    fn plan_data(&mut self, now: Time) -> Option<Assignment> {
+        if let Some(decided) = self.decided.take() {
+            return Some(decided);
+        }
+        if self.scheduler_waits {
+            return None;
+        }
+        let queue = self.queue_view();
+        let copies = self.paths.iter().any(|path| !path.copies.is_empty());
+        if queue.total() == 0 && !copies {
+            return None;
+        }
+        self.refresh_views(now);
+        if self.views.iter().all(|view| view.sendable() == 0) {
+            return None;
+        }
+        let view = SendView { now, paths: &self.views, queue, segments: &Segments(&self.streams) };
+        let decision = self.scheduler.schedule(&view, &mut self.commands);
+        self.obey_commands();
+        match decision {
+            Decision::Send(assignment) => {
+                let sendable = self.views.iter().find(|view| view.id == assignment.path).map_or(0, |v| v.sendable());
+                if sendable == 0 {
+                    self.scheduler_waits = true;
+                    return None;
+                }
+                Some(assignment)
+            }
+            Decision::Wait(until) => {
+                self.scheduler_waits = true;
+                self.scheduler_wakes = until.filter(|&time| time > now);
+                None
+            }
+        }
+    }
+
+    /// What waits, as the scheduler sees it.
+    pub(super) fn queue_view(&self) -> QueueView {
+        QueueView { datagrams: self.datagrams.queued_for_any(), ..self.streams.queue() }
+    }
+
+    /// Brings the picture of the paths up to date.
+    pub(super) fn refresh_views(&mut self, now: Time) {
+        self.paths.fill_views(now, &mut self.views);
+    }
+}

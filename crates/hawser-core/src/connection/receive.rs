@@ -1,0 +1,362 @@
+//! From a datagram to frames: finding keys, removing protection, and what a packet as such changes.
+
+use bytes::{Bytes, BytesMut};
+use hawser_policy::{PathId, Side, Time};
+use hawser_wire::packet::{PacketType, PartialHeader, PlainHeader, ProtectedHeader, Retry};
+
+use super::Connection;
+use super::handshake::KeyChoice;
+use crate::crypto::Level;
+use crate::endpoint::Datagram;
+use crate::{ConnectionError, Ecn, FourTuple, TransportError};
+
+/// Packets kept because their keys do not exist yet: 1-RTT packets can overtake the end of the handshake.
+const MAX_EARLY_PACKETS: usize = 16;
+
+/// Which packet-number space a packet belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpaceId {
+    Initial,
+    Handshake,
+    /// The space of a path; there is one for each (draft-ietf-quic-multipath-21 section 2.4).
+    Path(PathId),
+}
+
+impl SpaceId {
+    pub(crate) fn level(self) -> Level {
+        match self {
+            SpaceId::Initial => Level::Initial,
+            SpaceId::Handshake => Level::Handshake,
+            SpaceId::Path(_) => Level::OneRtt,
+        }
+    }
+
+    pub(crate) fn packet_type(self) -> PacketType {
+        match self {
+            SpaceId::Initial => PacketType::Initial,
+            SpaceId::Handshake => PacketType::Handshake,
+            SpaceId::Path(_) => PacketType::OneRtt,
+        }
+    }
+
+    /// The path whose recovery governs the space: the handshake runs on path 0.
+    pub(crate) fn path(self) -> PathId {
+        match self {
+            SpaceId::Initial | SpaceId::Handshake => PathId::ZERO,
+            SpaceId::Path(id) => id,
+        }
+    }
+}
+
+/// How a packet came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) now: Time,
+    pub(crate) tuple: FourTuple,
+    pub(crate) ecn: Option<Ecn>,
+    /// Bytes of the datagram.
+    pub(crate) datagram_bytes: usize,
+}
+
+/// A packet that waits for its keys.
+pub(super) struct EarlyPacket {
+    arrival: Arrival,
+    packet: BytesMut,
+}
+
+/// A packet without its protection.
+struct Opened {
+    space: SpaceId,
+    number: u64,
+    choice: KeyChoice,
+    reserved_bits_zero: bool,
+    /// The whole packet; the frames are at `payload`.
+    packet: Bytes,
+    payload: std::ops::Range<usize>,
+}
+
+impl Connection {
+    /// Takes a UDP datagram that the endpoint routed here.
+    pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
+        let Datagram { tuple, ecn, payload, .. } = datagram;
+        self.stats.datagrams_received += 1;
+        self.stats.bytes_received += payload.len() as u64;
+        let arrival = Arrival { now, tuple, ecn, datagram_bytes: payload.len() };
+        self.last_now = now;
+        self.scheduler_waits = false;
+        self.handle_coalesced(arrival, payload);
+        self.retry_early_packets();
+    }
+
+    /// Takes the packets of a datagram apart (RFC 9000 section 12.2).
+    fn handle_coalesced(&mut self, arrival: Arrival, mut rest: BytesMut) {
+        let mut counted = false;
+        while !rest.is_empty() {
+            let header = match PartialHeader::decode(&rest, self.handshake_cid.len()) {
+                Ok(PartialHeader::Protected(header)) => header,
+                Ok(PartialHeader::Retry(retry)) => {
+                    self.on_retry(&retry, &rest);
+                    return;
+                }
+                Ok(PartialHeader::VersionNegotiation(negotiation)) => {
+                    self.on_version_negotiation(arrival.now, &negotiation);
+                    return;
+                }
+                Ok(PartialHeader::UnknownVersion(_)) | Err(_) => {
+                    self.stats.packets_dropped += 1;
+                    return;
+                }
+            };
+            // Nearly every datagram holds one packet: taking it whole saves splitting the buffer.
+            let whole = header.packet_len >= rest.len();
+            let packet = if whole { std::mem::take(&mut rest) } else { rest.split_to(header.packet_len) };
+            let Some(space) = self.space_of(&header) else {
+                self.stats.packets_dropped += 1;
+                continue;
+            };
+            if !counted {
+                counted = true;
+                self.count_datagram(&arrival, space.path());
+            }
+            self.handle_packet(arrival, space, &header, packet);
+        }
+    }
+
+    /// Counts a datagram for its path, and for what may be sent to an address that is not validated.
+    fn count_datagram(&mut self, arrival: &Arrival, id: PathId) {
+        if let Some(path) = self.paths.get_mut(id) {
+            path.traffic.datagrams_received += 1;
+            path.traffic.bytes_received += arrival.datagram_bytes as u64;
+            path.tuples.on_datagram(arrival.tuple, arrival.datagram_bytes);
+        }
+    }
+
+    fn handle_packet(&mut self, arrival: Arrival, space: SpaceId, header: &ProtectedHeader, packet: BytesMut) {
+        // RFC 9287: the fixed bit may be anything once we said so.
+        if !header.fixed_bit && !self.transport.grease {
+            self.stats.packets_dropped += 1;
+            return;
+        }
+        if header.sample().is_none() {
+            self.on_unopened(arrival, &packet);
+            return;
+        }
+        if !self.can_open(space) {
+            self.keep_early(arrival, space, packet);
+            return;
+        }
+        match self.open(space, header, packet) {
+            Ok(opened) => self.on_opened(arrival, header, opened),
+            Err(packet) => self.on_unopened(arrival, &packet),
+        }
+    }
+
+    /// The space a packet belongs to; `None` for 0-RTT and for connection ids we never issued.
+    fn space_of(&self, header: &ProtectedHeader) -> Option<SpaceId> {
+        match header.packet_type {
+            PacketType::Initial => Some(SpaceId::Initial),
+            PacketType::Handshake => Some(SpaceId::Handshake),
+            PacketType::OneRtt => self.paths.path_of_cid(&header.destination_cid).map(SpaceId::Path),
+            PacketType::ZeroRtt | PacketType::Retry | PacketType::VersionNegotiation => None,
+        }
+    }
+
+    fn can_open(&self, space: SpaceId) -> bool {
+        match space {
+            SpaceId::Initial => self.handshake.initial.is_some(),
+            SpaceId::Handshake => self.handshake.handshake.is_some(),
+            // RFC 9001 section 5.7: a server waits for the client's Finished.
+            SpaceId::Path(_) => self.handshake.one_rtt.is_some() && self.handshake.is_complete(),
+        }
+    }
+
+    /// Whether keys for the space may still come.
+    fn keys_may_come(&self, space: SpaceId) -> bool {
+        match space {
+            SpaceId::Initial => false,
+            SpaceId::Handshake => self.handshake.one_rtt.is_none(),
+            SpaceId::Path(_) => !self.handshake.is_complete(),
+        }
+    }
+
+    fn keep_early(&mut self, arrival: Arrival, space: SpaceId, packet: BytesMut) {
+        if self.keys_may_come(space) && self.early_packets.len() < MAX_EARLY_PACKETS {
+            self.early_packets.push(EarlyPacket { arrival, packet });
+        } else {
+            self.stats.packets_dropped += 1;
+        }
+    }
+
+    fn retry_early_packets(&mut self) {
+        if self.early_packets.is_empty() || !self.early_keys_arrived {
+            return;
+        }
+        self.early_keys_arrived = false;
+        for early in std::mem::take(&mut self.early_packets) {
+            self.handle_coalesced(early.arrival, early.packet);
+        }
+    }
+
+    /// Removes header protection and decrypts, both in place; gives the packet back if that fails.
+    fn open(&mut self, space: SpaceId, header: &ProtectedHeader, mut packet: BytesMut) -> Result<Opened, BytesMut> {
+        let offset = header.packet_number_offset;
+        let header_key = match space {
+            SpaceId::Initial => self.handshake.initial.as_ref().map(|level| &level.keys.header_remote),
+            SpaceId::Handshake => self.handshake.handshake.as_ref().map(|level| &level.keys.header_remote),
+            SpaceId::Path(_) => self.handshake.one_rtt.as_ref().map(|keys| &keys.header_remote),
+        };
+        let Some(header_key) = header_key else { return Err(packet) };
+        header_key.unprotect(offset, &mut packet);
+        let Some(plain) = PlainHeader::decode(&packet, header) else { return Err(packet) };
+        let number = plain.packet_number.expand(self.largest_received(space));
+        let (head, payload) = packet.split_at_mut(plain.payload_offset);
+        let (opened, choice) = match space {
+            SpaceId::Initial | SpaceId::Handshake => {
+                let Some(level) = self.handshake.long_level(space.level()) else { return Err(packet) };
+                (level.keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
+            }
+            SpaceId::Path(id) => {
+                let first_of_phase = self.paths.get(id).and_then(|path| path.first_of_phase);
+                let Some(keys) = &self.handshake.one_rtt else { return Err(packet) };
+                let choice = keys.choose(plain.key_phase, number, first_of_phase);
+                (keys.open(choice, id.0, number, head, payload), choice)
+            }
+        };
+        let Ok(length) = opened else { return Err(packet) };
+        Ok(Opened {
+            space,
+            number,
+            choice,
+            reserved_bits_zero: plain.reserved_bits_zero,
+            packet: packet.freeze(),
+            payload: plain.payload_offset..plain.payload_offset + length,
+        })
+    }
+
+    fn largest_received(&self, space: SpaceId) -> Option<u64> {
+        match space {
+            SpaceId::Initial => self.handshake.initial.as_ref().and_then(|level| level.space.received.largest()),
+            SpaceId::Handshake => self.handshake.handshake.as_ref().and_then(|level| level.space.received.largest()),
+            SpaceId::Path(id) => self.paths.get(id).and_then(|path| path.space.received.largest()),
+        }
+    }
+
+    /// A packet that no key opens: a stateless reset, or noise (RFC 9000 section 10.3.1).
+    fn on_unopened(&mut self, arrival: Arrival, packet: &[u8]) {
+        if self.paths.is_stateless_reset(packet) {
+            self.on_stateless_reset(arrival.now);
+            return;
+        }
+        self.stats.packets_undecryptable += 1;
+        let limit = self.handshake.one_rtt.as_ref().map(|keys| keys.integrity_limit());
+        if limit.is_some_and(|limit| self.stats.packets_undecryptable > limit) {
+            let reason = "too many packets failed authentication";
+            self.fail(arrival.now, TransportError::new(crate::Code::AEAD_LIMIT_REACHED, reason));
+        }
+    }
+
+    fn on_opened(&mut self, arrival: Arrival, header: &ProtectedHeader, opened: Opened) {
+        let now = arrival.now;
+        if !self.closing.is_open() {
+            self.on_packet_while_closing(now, &opened.packet[opened.payload]);
+            return;
+        }
+        if let Err(error) = self.process(arrival, header, &opened) {
+            self.fail(now, error);
+        }
+    }
+
+    fn process(&mut self, arrival: Arrival, header: &ProtectedHeader, opened: &Opened) -> Result<(), TransportError> {
+        let now = arrival.now;
+        if !opened.reserved_bits_zero {
+            return Err(TransportError::protocol_violation("reserved header bits are not zero"));
+        }
+        if opened.choice == KeyChoice::Next {
+            self.on_peer_key_update(now)?;
+        }
+        match opened.space {
+            SpaceId::Initial | SpaceId::Handshake => self.on_long_packet(opened.space, header),
+            SpaceId::Path(id) => {
+                if !self.ensure_path(now, id, arrival) {
+                    return Ok(());
+                }
+                self.paths.note_cid(header.destination_cid, id);
+                self.note_key_phase(id, opened);
+            }
+        }
+        let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
+        if received.contains(opened.number) {
+            self.stats.packets_duplicate += 1;
+            return Ok(());
+        }
+        self.idle_since = now;
+        self.idle_armed_by_send = false;
+        self.arrived_on = header.destination_cid;
+        let summary = self.on_frames(arrival, opened.space, &opened.packet, opened.payload.clone())?;
+        self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
+        if let SpaceId::Path(id) = opened.space {
+            self.on_path_packet(arrival, id, opened.number, summary.probing_only);
+        }
+        self.trace_received(arrival, opened.space, opened.number);
+        Ok(())
+    }
+
+    /// What the receipt of a packet with long header proves.
+    fn on_long_packet(&mut self, space: SpaceId, header: &ProtectedHeader) {
+        if self.side.is_client() {
+            // RFC 9000 section 7.2: the client adopts the server's connection id from its first Initial.
+            self.adopt_server_cid(header.source_cid);
+        } else if space == SpaceId::Handshake {
+            // RFC 9000 section 8.1: whoever has Handshake keys saw our Initial packets.
+            if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+                path.tuples.on_handshake_validated();
+            }
+            self.discard_initial();
+        }
+    }
+
+    fn note_key_phase(&mut self, id: PathId, opened: &Opened) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        match opened.choice {
+            KeyChoice::Current | KeyChoice::Next => {
+                path.first_of_phase = Some(path.first_of_phase.map_or(opened.number, |first| first.min(opened.number)));
+            }
+            KeyChoice::Previous => {}
+        }
+    }
+
+    fn on_peer_key_update(&mut self, now: Time) -> Result<(), TransportError> {
+        if !self.handshake.is_complete() {
+            return Err(TransportError::new(crate::Code::KEY_UPDATE_ERROR, "key update before the handshake completed"));
+        }
+        self.roll_keys(now)
+    }
+
+    fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
+        // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
+        let usable = self.side == Side::Client
+            && self.retry_source.is_none()
+            && self.handshake.handshake.is_none()
+            && self.largest_received(SpaceId::Initial).is_none()
+            && retry.source_cid != self.original_destination;
+        let Some(factory) = self.client.clone().filter(|_| usable) else { return };
+        if !factory.is_valid_retry(&self.original_destination, packet) {
+            self.stats.packets_dropped += 1;
+            return;
+        }
+        self.token = retry.token.to_vec();
+        self.retry_source = Some(retry.source_cid);
+        self.set_handshake_remote_cid(retry.source_cid);
+        let keys = factory.initial_keys(&retry.source_cid, Side::Client);
+        self.restart_initial(keys);
+    }
+
+    fn on_version_negotiation(&mut self, now: Time, negotiation: &hawser_wire::packet::VersionNegotiation<'_>) {
+        // RFC 9000 section 6.2: only as the first answer, and not if it offers what we speak.
+        let first = self.side.is_client() && self.largest_received(SpaceId::Initial).is_none();
+        let offers_ours = negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
+        if first && !offers_ours && self.retry_source.is_none() {
+            self.terminate(now, ConnectionError::VersionMismatch);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! When something is due, and what then happens. There is no table of timers: each part knows its own deadline, and a
+//! connection has few parts.
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, PathState, SendView, Siblings, Time};
+
+use super::Connection;
+use super::acks::is_movable;
+use super::paths::life_cycle::LifeCycle;
+use super::receive::SpaceId;
+use super::recovery::SpaceKind;
+use super::streams::Segments;
+use crate::ConnectionError;
+use crate::connection::events::Event;
+use crate::endpoint::EndpointEvent;
+
+/// Packets sent when a probe timeout expires (RFC 9002 section 6.2.4: one or two).
+const PROBES_PER_TIMEOUT: u8 = 2;
+
+/// Silence, as a multiple of half the probe timeout, after which a path that owes an acknowledgement is suspect while
+/// others work. One and a half probe timeouts: late acknowledgements come within one, and re-sent data must arrive
+/// within three.
+const SILENCE_HALF_TIMEOUTS: u32 = 3;
+
+impl Connection {
+    /// When [`handle_timeout`](Self::handle_timeout) should be called next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        if !self.closing.is_open() {
+            return self.closing.deadline();
+        }
+        let mut next = self.idle_deadline();
+        let mut consider = |time: Option<Time>| {
+            next = match (next, time) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        };
+        consider(self.keep_alive_deadline());
+        consider(self.scheduler.next_timeout());
+        consider(self.scheduler_wakes);
+        consider(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()));
+        consider(self.paths.next_expiry());
+        for space in [SpaceId::Initial, SpaceId::Handshake] {
+            consider(self.long_deadline(space));
+        }
+        for path in self.paths.iter() {
+            consider(self.path_deadline(path));
+        }
+        next
+    }
+
+    fn path_deadline(&self, path: &super::paths::path::Path) -> Option<Time> {
+        let ack = path.space.received.deadline();
+        if !path.life().can_send() {
+            return ack;
+        }
+        let recovery = &path.recovery;
+        let timers = [
+            ack,
+            recovery.loss_timer(&path.space),
+            if path.suspect.is_some() { None } else { recovery.pto_timer(&path.space) },
+            path.suspect.map(|suspect| suspect.next_probe),
+            self.silence_deadline(path),
+            path.tuples.timeout(),
+            path.mtu.timeout(),
+            if self.has_queued() { recovery.next_release(self.last_now) } else { None },
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    /// When silence makes a path suspect; only if another one could carry its data.
+    fn silence_deadline(&self, path: &super::paths::path::Path) -> Option<Time> {
+        if path.life() != LifeCycle::Active || !self.has_alternative(path.id) {
+            return None;
+        }
+        Some(path.recovery.outstanding_since()? + path.recovery.probe_timeout() * SILENCE_HALF_TIMEOUTS / 2)
+    }
+
+    fn has_alternative(&self, id: PathId) -> bool {
+        self.paths.len() > 1
+            && self.paths.iter().any(|path| path.id != id && path.state() == Some(PathState::Active))
+    }
+
+    fn long_deadline(&self, space: SpaceId) -> Option<Time> {
+        let level = match space {
+            SpaceId::Initial => self.handshake.initial.as_ref()?,
+            _ => self.handshake.handshake.as_ref()?,
+        };
+        let path = self.paths.get(PathId::ZERO)?;
+        let timers = [
+            level.space.received.deadline(),
+            path.recovery.loss_timer(&level.space),
+            path.recovery.pto_timer(&level.space),
+            self.anti_deadlock_deadline(space),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    /// RFC 9002 section 6.2.2.1: a client that has nothing outstanding keeps the server going until it knows that the
+    /// server has validated its address.
+    fn anti_deadlock_deadline(&self, space: SpaceId) -> Option<Time> {
+        let wanted = if self.handshake.handshake.is_some() { SpaceId::Handshake } else { SpaceId::Initial };
+        let waiting = self.side.is_client() && !self.handshake.confirmed && space == wanted;
+        let path = self.paths.get(PathId::ZERO).filter(|path| waiting && path.recovery.outstanding_since().is_none())?;
+        let kind = if space == SpaceId::Initial { SpaceKind::Initial } else { SpaceKind::Handshake };
+        Some(path.recovery.anti_deadlock_timer(kind, self.last_handshake_activity))
+    }
+
+    /// RFC 9000 section 10.1: the lesser of both ends' timeouts, but no less than three probe timeouts.
+    fn idle_deadline(&self) -> Option<Time> {
+        let timeout = self.idle_timeout?;
+        Some(self.idle_since + timeout.max(self.three_pto()))
+    }
+
+    fn keep_alive_deadline(&self) -> Option<Time> {
+        let interval = self.transport.keep_alive_interval.filter(|_| self.handshake.is_complete())?;
+        Some(self.idle_since + interval)
+    }
+
+    /// Three times the largest probe timeout of all paths (draft-ietf-quic-multipath-21 sections 3.5 and 4).
+    pub(super) fn three_pto(&self) -> Duration {
+        self.largest_probe_timeout() * 3
+    }
+
+    pub(super) fn largest_probe_timeout(&self) -> Duration {
+        self.paths.iter().map(|path| path.recovery.probe_timeout()).max().unwrap_or(self.initial_pto)
+    }
+
+    /// The time asked for has come; harmless if called early.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.last_now = now;
+        if !self.closing.is_open() {
+            if self.closing.on_timeout(now) {
+                self.endpoint_events.push_back(EndpointEvent::Drained);
+            }
+            return;
+        }
+        if self.idle_deadline().is_some_and(|at| at <= now) {
+            self.terminate(now, ConnectionError::TimedOut);
+            return;
+        }
+        self.scheduler_waits = false;
+        self.on_keep_alive(now);
+        if let Some(keys) = &mut self.handshake.one_rtt {
+            keys.discard_expired(now);
+        }
+        while let Some(id) = self.paths.expired(now) {
+            self.forget_path(now, id);
+        }
+        for space in [SpaceId::Initial, SpaceId::Handshake] {
+            self.on_long_timeout(now, space);
+        }
+        let ids: smallvec::SmallVec<[PathId; 8]> = self.paths.iter().map(|path| path.id).collect();
+        for id in ids {
+            self.on_path_timeout(now, id);
+        }
+        self.on_scheduler_timeout(now);
+    }
+
+    fn on_keep_alive(&mut self, now: Time) {
+        if self.keep_alive_deadline().is_some_and(|at| at <= now)
+            && let Some(path) = self.control_path().and_then(|id| self.paths.get_mut(id))
+        {
+            path.probes = path.probes.max(1);
+        }
+    }
+
+    fn on_long_timeout(&mut self, now: Time, space: SpaceId) {
+        if !self.long_deadline(space).is_some_and(|at| at <= now) {
+            return;
+        }
+        let anti_deadlock = self.anti_deadlock_deadline(space).is_some_and(|at| at <= now);
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        let mut probe = anti_deadlock;
+        if let (Some(path), Some(level)) = (self.paths.get_mut(PathId::ZERO), self.handshake.long_level(space.level())) {
+            if path.recovery.loss_timer(&level.space).is_some_and(|at| at <= now) {
+                path.recovery.detect_lost(&mut level.space, now, &Siblings::NONE, &mut lost);
+            } else if path.recovery.pto_timer(&level.space).is_some_and(|at| at <= now) {
+                probe = true;
+            }
+            if probe {
+                path.recovery.on_pto();
+                level.probes = PROBES_PER_TIMEOUT;
+                level.send.resend_all();
+            }
+        }
+        if probe {
+            self.last_handshake_activity = now;
+        }
+        self.settle(now, space, &mut Vec::new(), &mut lost);
+        self.scratch.lost = lost;
+    }
+
+    fn on_path_timeout(&mut self, now: Time, id: PathId) {
+        while let Some(event) = self.paths.get_mut(id).and_then(|path| path.tuples.on_timeout(now)) {
+            self.on_tuple_event(now, id, event);
+            if !self.closing.is_open() {
+                return;
+            }
+        }
+        let Some(path) = self.paths.get_mut(id).filter(|path| path.life().can_send()) else { return };
+        path.mtu.on_timeout(now);
+        if path.recovery.loss_timer(&path.space).is_some_and(|at| at <= now) {
+            self.on_loss_timeout(now, id);
+        }
+        self.on_silence(now, id);
+        self.on_probe_timeout(now, id);
+    }
+
+    fn on_loss_timeout(&mut self, now: Time, id: PathId) {
+        self.fill_siblings(id);
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        if let Some(path) = self.paths.get_mut(id) {
+            let siblings = Siblings { own: id, paths: &self.scratch.siblings };
+            path.recovery.detect_lost(&mut path.space, now, &siblings, &mut lost);
+        }
+        self.settle(now, SpaceId::Path(id), &mut Vec::new(), &mut lost);
+        self.scratch.lost = lost;
+    }
+
+    /// Suspects a silent path, probes one that is suspect, and gives up on one that was for too long.
+    fn on_silence(&mut self, now: Time, id: PathId) {
+        let Some(path) = self.paths.get(id) else { return };
+        if self.silence_deadline(path).is_some_and(|at| at <= now) {
+            self.suspect(now, id);
+        }
+        let timeout = self.transport.suspect_path_timeout;
+        let Some(path) = self.paths.get_mut(id) else { return };
+        let Some(suspect) = &mut path.suspect else { return };
+        if now.since(suspect.since) >= timeout {
+            if self.has_alternative(id) {
+                let code = crate::Code::PATH_UNSTABLE_OR_POOR;
+                self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
+            }
+        } else if suspect.next_probe <= now {
+            suspect.on_probe(now);
+            path.probes = path.probes.max(1);
+            path.recovery.on_pto();
+        }
+    }
+
+    fn on_probe_timeout(&mut self, now: Time, id: PathId) {
+        let Some(path) = self.paths.get_mut(id).filter(|path| path.suspect.is_none()) else { return };
+        if !path.recovery.pto_timer(&path.space).is_some_and(|at| at <= now) {
+            return;
+        }
+        path.recovery.on_pto();
+        path.probes = PROBES_PER_TIMEOUT;
+        let count = path.recovery.pto_count();
+        if path.mtu.on_probe_timeout(now, count) {
+            let size = path.mtu.current();
+            path.recovery.on_max_datagram_size(now, size);
+        }
+        // RFC 9002 section 6.2.4: a probe had better carry data; the oldest unacknowledged is wanted most.
+        let oldest = path.space.sent.iter().find(|packet| packet.ack_eliciting);
+        let frames: Vec<_> =
+            oldest.map(|p| p.frames.iter().filter(|f| is_movable(f)).cloned().collect()).unwrap_or_default();
+        for frame in &frames {
+            self.on_frame_lost(SpaceId::Path(id), frame);
+        }
+    }
+
+    fn on_scheduler_timeout(&mut self, now: Time) {
+        self.scheduler_wakes = self.scheduler_wakes.filter(|&at| at > now);
+        if self.scheduler.next_timeout().is_some_and(|at| at <= now) {
+            self.refresh_views(now);
+            let queue = self.queue_view();
+            let view = SendView { now, paths: &self.views, queue, segments: &Segments(&self.streams) };
+            self.scheduler.on_timeout(&view, &mut self.commands);
+            self.obey_commands();
+        }
+    }
+
+    /// The connection ends without CONNECTION_CLOSE.
+    pub(super) fn terminate(&mut self, _now: Time, error: ConnectionError) {
+        self.closing = super::close::Closing::Drained;
+        self.events.push(Event::Closed(error));
+        self.endpoint_events.push_back(EndpointEvent::Drained);
+    }
+}

@@ -1,0 +1,132 @@
+//! What the application may do with an incoming connection.
+
+use std::sync::Arc;
+
+use hawser_policy::{Side, Time};
+
+use super::stateless;
+use super::tokens::TokenGate;
+use super::{
+    AcceptError, AcceptErrorReason, ConnectionHandle, Endpoint, Incoming, RetryError, StatelessDatagram,
+};
+use crate::connection::init::ConnectionInit;
+use crate::connection::parameters::{self, OurHandshakeCids};
+use crate::{Code, Connection, ServerConfig, TransportError};
+
+impl Endpoint {
+    /// Makes a connection of it and gives it what the client has sent so far. With `config` it behaves as said there, not
+    /// as the endpoint's server configuration says.
+    ///
+    /// # Errors
+    /// It waited too long, or TLS cannot start; the client is told by the response in the error.
+    pub fn accept(
+        &mut self,
+        now: Time,
+        incoming: Incoming,
+        config: Option<Arc<ServerConfig>>,
+    ) -> Result<(ConnectionHandle, Connection), AcceptError> {
+        let Some(pending) = self.pending.remove(incoming.id) else {
+            return Err(AcceptError { reason: AcceptErrorReason::Expired, response: None });
+        };
+        self.routes.remove_pending(&incoming.cids.destination, incoming.id);
+        let Some(config) = config.or_else(|| self.server.as_ref().map(|server| server.config.clone())) else {
+            return Err(AcceptError {
+                reason: AcceptErrorReason::NoServerConfig,
+                response: refusal(&incoming),
+            });
+        };
+        let destination = incoming.cids.destination;
+        let (init, first) = self.server_init(now, incoming, &config)?;
+        let handle = self.routes.insert(init.local_cid);
+        self.routes.set_initial(handle, destination);
+        let mut connection = Connection::new(init);
+        for datagram in std::iter::once(first).chain(pending.datagrams) {
+            connection.handle_datagram(now, datagram);
+        }
+        Ok((handle, connection))
+    }
+
+    /// Tells the client that it will not be served. The answer is to be sent if there is one.
+    pub fn refuse(&mut self, incoming: Incoming) -> Option<StatelessDatagram> {
+        let response = refusal(&incoming);
+        self.ignore(incoming);
+        response
+    }
+
+    /// Asks the client to prove its address first. The answer is to be sent; the client's next Initial packet makes a new
+    /// [`Incoming`].
+    ///
+    /// # Errors
+    /// It has answered a Retry already, or there is no server configuration any more to make a token with.
+    pub fn retry(&mut self, now: Time, incoming: Incoming) -> Result<StatelessDatagram, RetryError> {
+        let remote = incoming.tuple().remote;
+        let packet = incoming.may_retry().then(|| self.retry_packet(now, remote, &incoming.cids)).flatten();
+        let Some(bytes) = packet else { return Err(RetryError(Box::new(incoming))) };
+        let tuple = incoming.tuple();
+        self.ignore(incoming);
+        Ok(StatelessDatagram::new(tuple, bytes))
+    }
+
+    /// Forgets it without an answer. If the client tries again, that is a new one.
+    pub fn ignore(&mut self, incoming: Incoming) {
+        self.pending.remove(incoming.id);
+        self.routes.remove_pending(&incoming.cids.destination, incoming.id);
+    }
+
+    fn server_init(
+        &mut self,
+        now: Time,
+        incoming: Incoming,
+        config: &ServerConfig,
+    ) -> Result<(ConnectionInit, super::Datagram), AcceptError> {
+        let mut cids = self.cid_issuer();
+        let (local_cid, reset_token) = cids.issue();
+        let ours = OurHandshakeCids::Server {
+            initial_source: local_cid,
+            reset_token,
+            original_destination: incoming.original_destination,
+            retry_source: incoming.retry_source,
+        };
+        let parameters = parameters::local_parameters(&config.transport, &self.config, &ours);
+        let parameters = parameters::encode(&parameters, config.transport.grease, &mut self.random);
+        let session = match config.crypto.start(parameters) {
+            Ok(session) => session,
+            Err(error) => {
+                let response = refusal(&incoming);
+                return Err(AcceptError { reason: AcceptErrorReason::Tls(error), response });
+            }
+        };
+        // Tokens come back to the endpoint, so they are sealed with its key if it has one.
+        let token_issuer = match &self.server {
+            Some(server) => server.gate.issuer(config.tokens_per_connection),
+            None => TokenGate::new(config, self.clock).issuer(config.tokens_per_connection),
+        };
+        let init = ConnectionInit {
+            side: Side::Server,
+            now,
+            tuple: incoming.tuple(),
+            session,
+            initial_keys: incoming.keys,
+            local_cid,
+            remote_cid: incoming.cids.source,
+            original_destination: incoming.original_destination,
+            retry_source: incoming.retry_source,
+            token: Vec::new(),
+            address_validated: incoming.address_validated,
+            transport: config.transport.clone(),
+            endpoint: self.config.clone(),
+            cids,
+            client: None,
+            token_issuer: Some(token_issuer),
+            seed: self.seed(),
+        };
+        Ok((init, incoming.datagram))
+    }
+}
+
+/// RFC 9000 section 5.2.2.
+fn refusal(incoming: &Incoming) -> Option<StatelessDatagram> {
+    let error = TransportError::new(Code::CONNECTION_REFUSED, "");
+    let bytes = stateless::initial_close(&incoming.cids, &incoming.keys, &error).ok()?;
+    Some(StatelessDatagram::new(incoming.tuple(), bytes))
+}

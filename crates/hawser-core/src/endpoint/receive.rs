@@ -1,0 +1,234 @@
+//! From a datagram to the one it is for, or to an answer.
+
+use hawser_policy::{Side, Time};
+use hawser_wire::packet::{
+    InvariantHeader, MIN_INITIAL_DATAGRAM_LEN, PacketType, PartialHeader, PlainHeader, ProtectedHeader,
+    peek_destination_cid,
+};
+use hawser_wire::{ConnectionId, StatelessResetToken};
+
+use super::incoming::{self, MAX_INCOMING};
+use super::routes::InitialRoute;
+use super::stateless::{self, InitialCids};
+use super::tokens::Verdict;
+use super::{Datagram, Endpoint, Incoming, MIN_CID_LENGTH, Routed, StatelessDatagram, random_cid};
+use crate::crypto::Keys;
+use crate::{Code, TransportError};
+
+const LONG_FORM: u8 = 0x80;
+const FIXED_BIT: u8 = 0x40;
+
+impl Endpoint {
+    /// Takes a received datagram and says for whom it is; `None` if it is for nobody. What the endpoint answers itself is
+    /// added to `responses`.
+    pub fn handle_datagram(
+        &mut self,
+        now: Time,
+        datagram: Datagram,
+        responses: &mut Vec<StatelessDatagram>,
+    ) -> Option<Routed> {
+        let first = *datagram.payload.first()?;
+        // Ids that are too long for this type exist in other versions only.
+        let destination =
+            peek_destination_cid(&datagram.payload, self.cid_length).ok().and_then(ConnectionId::new);
+        if let Some(handle) = destination.and_then(|id| self.routes.by_local(&id)) {
+            return Some(Routed::Connection(handle, datagram));
+        }
+        if let Some(handle) = StatelessResetToken::at_end_of(&datagram.payload)
+            .and_then(|token| self.routes.by_reset(datagram.tuple.remote, token))
+        {
+            return Some(Routed::Connection(handle, datagram));
+        }
+        if first & LONG_FORM != 0 {
+            return self.handle_long(now, datagram, responses);
+        }
+        // RFC 9287 section 3: without the fixed bit it may be of another protocol, which is not to be answered.
+        if first & FIXED_BIT != 0
+            && let Some(id) = destination
+        {
+            responses.extend(self.stateless_reset(now, &datagram, &id));
+        }
+        None
+    }
+
+    /// RFC 9000 section 10.3.
+    fn stateless_reset(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        id: &ConnectionId,
+    ) -> Option<StatelessDatagram> {
+        if !self.reset_limit.admit(now) {
+            return None;
+        }
+        let token = self.reset_key.token(id.as_bytes());
+        let bytes = stateless::stateless_reset(datagram.payload.len(), &token, &mut self.random)?;
+        Some(StatelessDatagram::new(datagram.tuple, bytes))
+    }
+
+    /// A long header with an id that we did not issue: to a client it means nothing; to a server it is the beginning of a
+    /// handshake (RFC 9000 section 5.2.2).
+    fn handle_long(
+        &mut self,
+        now: Time,
+        datagram: Datagram,
+        responses: &mut Vec<StatelessDatagram>,
+    ) -> Option<Routed> {
+        self.server.as_ref()?;
+        match PartialHeader::decode(&datagram.payload, self.cid_length).ok()? {
+            PartialHeader::UnknownVersion(header) => {
+                let response = Self::negotiate_version(&datagram, &header, &mut self.random);
+                responses.extend(response.filter(|_| self.answer_limit.admit(now)));
+                None
+            }
+            PartialHeader::Protected(header) => match self.routes.by_initial(&header.destination_cid) {
+                Some(InitialRoute::Connection(handle)) => Some(Routed::Connection(handle, datagram)),
+                Some(InitialRoute::Pending(id)) => {
+                    self.pending.buffer(id, &datagram);
+                    None
+                }
+                None if header.packet_type == PacketType::Initial => {
+                    match self.handle_initial(now, datagram, &header) {
+                        Ok(incoming) => Some(Routed::Incoming(incoming)),
+                        Err(Rejection::Drop) => None,
+                        Err(Rejection::Answer(answer)) => {
+                            responses.extend(self.answer_limit.admit(now).then_some(answer));
+                            None
+                        }
+                    }
+                }
+                None => None,
+            },
+            PartialHeader::Retry(_) | PartialHeader::VersionNegotiation(_) => None,
+        }
+    }
+
+    fn negotiate_version(
+        datagram: &Datagram,
+        header: &InvariantHeader<'_>,
+        random: &mut impl rand::RngCore,
+    ) -> Option<StatelessDatagram> {
+        // RFC 9000 section 5.2.2: smaller ones could begin no connection of ours.
+        if datagram.payload.len() < MIN_INITIAL_DATAGRAM_LEN {
+            return None;
+        }
+        let bytes = stateless::version_negotiation(header, random).ok()?;
+        Some(StatelessDatagram::new(datagram.tuple, bytes))
+    }
+
+    /// The first packet of a client that we know nothing of.
+    fn handle_initial(
+        &mut self,
+        now: Time,
+        datagram: Datagram,
+        header: &ProtectedHeader,
+    ) -> Result<Incoming, Rejection> {
+        while let Some((id, expired)) = self.pending.remove_expired(now) {
+            self.routes.remove_pending(&expired.destination, id);
+        }
+        let server = self.server.as_ref().ok_or(Rejection::Drop)?;
+        // RFC 9000 section 14.1 and section 7.2.
+        if datagram.payload.len() < MIN_INITIAL_DATAGRAM_LEN
+            || header.destination_cid.len() < MIN_CID_LENGTH
+            || header.sample().is_none()
+            || !(header.fixed_bit || server.config.transport.grease)
+        {
+            return Err(Rejection::Drop);
+        }
+        let cids = InitialCids { destination: header.destination_cid, source: header.source_cid };
+        let verdict = match header.token(&datagram.payload) {
+            [] => Verdict::Unproven,
+            token => server.gate.judge(now, token, datagram.tuple.remote, &header.destination_cid),
+        };
+        let full = self.reject_new
+            || self.routes.len() + self.pending.len() >= server.config.max_connections
+            || self.pending.len() >= MAX_INCOMING;
+        // A Retry costs less than a look into the packet, which is the point of it.
+        if verdict == Verdict::Unproven && !full && self.handshakes() >= server.config.retry_above_handshakes
+        {
+            return Err(self.answer_with_retry(now, &datagram, &cids));
+        }
+        let keys = server.config.crypto.initial_keys(&header.destination_cid, Side::Server);
+        if !is_authentic(&keys, header, &datagram.payload, &mut self.scratch) {
+            return Err(Rejection::Drop);
+        }
+        let error = match verdict {
+            Verdict::InvalidRetry(reason) => Some(TransportError::new(Code::INVALID_TOKEN, reason)),
+            _ if full => {
+                Some(TransportError::new(Code::CONNECTION_REFUSED, "server takes no new connections"))
+            }
+            _ => None,
+        };
+        if let Some(error) = error {
+            let bytes = stateless::initial_close(&cids, &keys, &error).map_err(|_| Rejection::Drop)?;
+            return Err(Rejection::Answer(StatelessDatagram::new(datagram.tuple, bytes)));
+        }
+        Ok(self.new_incoming(now, &datagram, cids, keys, verdict))
+    }
+
+    fn answer_with_retry(&mut self, now: Time, datagram: &Datagram, cids: &InitialCids) -> Rejection {
+        match self.retry_packet(now, datagram.tuple.remote, cids) {
+            Some(bytes) => Rejection::Answer(StatelessDatagram::new(datagram.tuple, bytes)),
+            None => Rejection::Drop,
+        }
+    }
+
+    /// A Retry for the client at `remote`, whose Initial had these ids.
+    pub(super) fn retry_packet(
+        &mut self,
+        now: Time,
+        remote: std::net::SocketAddr,
+        cids: &InitialCids,
+    ) -> Option<Vec<u8>> {
+        let server = self.server.as_ref()?;
+        let source = random_cid(self.cid_length, &mut self.random);
+        let token = server.gate.retry_token(now, remote, cids.destination, source, &mut self.random);
+        stateless::retry(cids, &source, &token, &*server.config.crypto, &mut self.random).ok()
+    }
+
+    fn new_incoming(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        cids: InitialCids,
+        keys: Keys,
+        verdict: Verdict,
+    ) -> Incoming {
+        let (original_destination, retry_source) = match verdict {
+            Verdict::Retry { original_destination } => (original_destination, Some(cids.destination)),
+            _ => (cids.destination, None),
+        };
+        if let (Verdict::Address(token), Some(server)) = (verdict, &mut self.server) {
+            server.gate.consume(token);
+        }
+        let id = self.pending.insert(now, cids.destination, datagram.tuple.remote);
+        self.routes.add_pending(cids.destination, id);
+        Incoming {
+            id,
+            cids,
+            original_destination,
+            retry_source,
+            address_validated: matches!(verdict, Verdict::Address(_) | Verdict::Retry { .. }),
+            keys,
+            datagram: incoming::own(datagram),
+        }
+    }
+}
+
+/// Why an Initial packet begins no connection.
+enum Rejection {
+    Drop,
+    Answer(StatelessDatagram),
+}
+
+/// Whether the first packet of a datagram opens with these keys. Works on a copy: the connection will open it again.
+fn is_authentic(keys: &Keys, header: &ProtectedHeader, datagram: &[u8], scratch: &mut Vec<u8>) -> bool {
+    let Some(packet) = datagram.get(..header.packet_len) else { return false };
+    scratch.clear();
+    scratch.extend_from_slice(packet);
+    keys.header_remote.unprotect(header.packet_number_offset, scratch);
+    let Some(plain) = PlainHeader::decode(scratch, header) else { return false };
+    let number = plain.packet_number.expand(None);
+    let Some((head, payload)) = scratch.split_at_mut_checked(plain.payload_offset) else { return false };
+    keys.packet.remote.open(0, number, head, payload).is_ok()
+}

@@ -1,0 +1,110 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_policy::Time;
+use hawser_wire::ConnectionId;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{TokenGate, USED_PER_GENERATION, UsedTokens, Verdict, WallClock};
+use crate::ServerConfig;
+use crate::crypto::null::NullServer;
+use crate::crypto::token::{AddressToken, Token, TokenKey};
+use crate::endpoint::tests::transport;
+
+const NOON: Duration = Duration::from_secs(1_700_000_000);
+
+fn config(token_key: [u8; 32]) -> ServerConfig {
+    ServerConfig::new(Arc::new(NullServer::default()), Arc::new(transport()), token_key)
+}
+
+fn gate(token_key: [u8; 32], origin: Duration) -> TokenGate {
+    TokenGate::new(&config(token_key), WallClock { origin })
+}
+
+fn random() -> ChaCha8Rng {
+    ChaCha8Rng::from_seed([7; 32])
+}
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn cid(byte: u8) -> ConnectionId {
+    ConnectionId::new(&[byte; 8]).unwrap()
+}
+
+#[test]
+fn a_retry_token_is_good_for_its_address_its_id_and_its_time() {
+    let (gate, start) = (gate([1; 32], NOON), Time::from_secs(100));
+    let client = address("192.0.2.1:4433");
+    let token = gate.retry_token(start, client, cid(1), cid(2), &mut random());
+    let judge = |now, remote, destination| gate.judge(now, &token, remote, &destination);
+
+    let good = Verdict::Retry { original_destination: cid(1) };
+    assert_eq!(judge(start, client, cid(2)), good);
+    assert_eq!(
+        judge(start, address("[::ffff:192.0.2.1]:4433"), cid(2)),
+        good,
+        "the same address in mapped form"
+    );
+    assert_eq!(judge(start + Duration::from_secs(15), client, cid(2)), good);
+    for (now, remote, destination) in [
+        (start + Duration::from_millis(15_001), client, cid(2)),
+        (start, address("192.0.2.1:4434"), cid(2)),
+        (start, address("192.0.2.2:4433"), cid(2)),
+        (start, client, cid(1)),
+    ] {
+        assert!(
+            matches!(judge(now, remote, destination), Verdict::InvalidRetry(_)),
+            "{remote} {destination}"
+        );
+    }
+}
+
+#[test]
+fn an_address_token_is_good_once_from_its_address_in_its_time() {
+    let mut gate = gate([1; 32], NOON);
+    let (start, client) = (Time::from_secs(100), address("192.0.2.1:1"));
+    let token = gate.issuer(2).issue(start, client.ip(), &mut random());
+    let other_port = address("192.0.2.1:9");
+    let two_weeks = Duration::from_secs(14 * 24 * 3600);
+
+    let verdict = gate.judge(start + two_weeks, &token, other_port, &cid(1));
+    let Verdict::Address(id) = verdict else { panic!("{verdict:?}") };
+    let judge = |gate: &TokenGate, now, remote| gate.judge(now, &token, remote, &cid(1));
+    assert_eq!(judge(&gate, start + two_weeks + Duration::from_millis(1), client), Verdict::Unproven);
+    assert_eq!(judge(&gate, start, address("192.0.2.2:1")), Verdict::Unproven);
+    gate.consume(id);
+    assert_eq!(judge(&gate, start, client), Verdict::Unproven, "used");
+    let gate = gate.reconfigure(&config([1; 32]));
+    assert_eq!(judge(&gate, start, client), Verdict::Unproven, "still used");
+}
+
+#[test]
+fn a_token_outlives_the_process_that_made_it() {
+    let client = address("192.0.2.1:1");
+    let token = gate([1; 32], NOON).issuer(1).issue(Time::from_secs(1), client.ip(), &mut random());
+    let after_restart = |key, origin| gate(key, origin).judge(Time::ZERO, &token, client, &cid(1));
+    assert!(matches!(after_restart([1; 32], NOON + Duration::from_secs(5)), Verdict::Address(_)));
+    assert_eq!(after_restart([2; 32], NOON), Verdict::Unproven, "another key");
+    assert_eq!(after_restart([1; 32], NOON - Duration::from_secs(60)), Verdict::Unproven, "from the future");
+}
+
+#[test]
+fn used_tokens_take_bounded_memory_and_the_newest_are_remembered() {
+    let key = TokenKey::new(&[1; 32]);
+    let token = Token::Address(AddressToken { ip: address("192.0.2.1:1").ip(), issued: 0 });
+    let mut random = random();
+    let mut used = UsedTokens::default();
+    let ids: Vec<_> = (0..2 * USED_PER_GENERATION + 10)
+        .map(|_| key.open(&key.seal(&token, &mut random)).unwrap().1)
+        .collect();
+    for id in &ids {
+        used.insert(*id);
+    }
+    assert!(used.current.len() + used.previous.len() <= 2 * USED_PER_GENERATION);
+    assert!(ids[ids.len() - USED_PER_GENERATION..].iter().all(|id| used.contains(id)));
+    assert!(!used.contains(&ids[0]), "the oldest are forgotten");
+}
