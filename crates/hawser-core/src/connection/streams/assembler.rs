@@ -85,7 +85,7 @@ impl Assembler {
         budget: &mut Budget,
     ) -> Result<(), TooManyRanges> {
         let end = offset + data.len() as u64;
-        if end <= self.ready_to {
+        if end <= self.ready_to || data.is_empty() {
             return Ok(());
         }
         if offset < self.ready_to {

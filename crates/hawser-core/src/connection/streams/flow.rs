@@ -98,6 +98,12 @@ impl ReceiveWindow {
         self.announced
     }
 
+    /// Whether everything received was consumed.
+    #[cfg(test)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.consumed == self.received
+    }
+
     pub(super) fn size(&self) -> u64 {
         self.size
     }

@@ -106,6 +106,9 @@ impl Streams {
         }
     }
 
+    /// A DATA_BLOCKED frame. Our windows follow what is consumed, so there is nothing to do for any limit.
+    pub(crate) fn on_data_blocked(&mut self, _limit: u64) {}
+
     /// A MAX_STREAM_DATA frame (RFC 9000 section 19.10).
     pub(crate) fn on_max_stream_data(&mut self, id: StreamId, limit: u64) -> Result<(), TransportError> {
         if let Some(key) = self.sent_on(id, frame::MAX_STREAM_DATA)? {
@@ -161,7 +164,7 @@ impl Streams {
         }
     }
 
-    /// A STREAM_DATA_BLOCKED frame. Our windows follow what is consumed, so there is nothing to do.
+    /// A STREAM_DATA_BLOCKED frame. As with DATA_BLOCKED there is nothing to do, but the stream must exist.
     pub(crate) fn on_stream_data_blocked(&mut self, id: StreamId) -> Result<(), TransportError> {
         self.received_on(id, frame::STREAM_DATA_BLOCKED).map(|_| ())
     }

@@ -93,9 +93,6 @@ impl RecvStream {
                 return Ok(());
             }
         }
-        if data.is_empty() {
-            return Ok(());
-        }
         self.assembler.insert(offset, data, &mut shared.budget).map_err(|TooManyRanges| {
             let reason = format!("stream data in more than {MAX_DISJOINT_RANGES} separate ranges");
             TransportError::new(Code::INTERNAL_ERROR, reason).in_frame(frame::STREAM)

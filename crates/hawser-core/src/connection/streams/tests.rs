@@ -21,3 +21,10 @@ pub(crate) fn test_config() -> Arc<TransportConfig> {
     }
     Arc::new(TransportConfig::new(Arc::new(Unasked), Arc::new(Unasked)))
 }
+
+mod errors;
+mod life;
+mod pair;
+mod sending;
+mod transfer;
+mod windows;

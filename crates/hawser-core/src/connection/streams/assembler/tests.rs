@@ -1,1 +1,149 @@
+use proptest::prelude::*;
 
+use super::*;
+
+fn pattern(offset: u64) -> u8 {
+    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
+
+fn data(start: u64, end: u64) -> Bytes {
+    (start..end).map(pattern).collect()
+}
+
+fn held_loose(assembler: &Assembler) -> usize {
+    let ahead = assembler.ahead.values().flat_map(|segment| &segment.pieces);
+    assembler.ready.iter().chain(ahead).filter(|piece| piece.loose).count()
+}
+
+fn check(assembler: &Assembler, budget: &Budget) {
+    assert_eq!(*budget, Budget { loose: held_loose(assembler), ranges: assembler.ahead.len() });
+    let mut last = assembler.ready_to;
+    for (&start, segment) in &assembler.ahead {
+        assert!(start > last, "ranges overlap or touch");
+        let bytes: usize = segment.pieces.iter().map(|piece| piece.bytes.len()).sum();
+        assert_eq!(start + bytes as u64, segment.end);
+        last = segment.end;
+    }
+    let ready: usize = assembler.ready.iter().map(|piece| piece.bytes.len()).sum();
+    assert_eq!(ready as u64, assembler.ready_to - assembler.read_to);
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(u64, u64),
+    Read(usize),
+    Take(usize),
+    Compact,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (0..300u64, 0..40u64).prop_map(|(start, length)| Op::Insert(start, length)),
+        1 => (0..60usize).prop_map(Op::Read),
+        1 => (1..60usize).prop_map(Op::Take),
+        1 => Just(Op::Compact),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn bytes_come_out_once_and_in_order(
+        ops in prop::collection::vec(op(), 1..80),
+        cut in 0..300u64,
+    ) {
+        let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+        let mut have = vec![false; 400];
+        for op in ops {
+            let at = assembler.read_to();
+            match op {
+                Op::Insert(start, length) => {
+                    have[start as usize..(start + length) as usize].fill(true);
+                    assembler.insert(start, data(start, start + length), &mut budget).expect("few ranges");
+                }
+                Op::Read(max) => {
+                    let mut out = vec![0; max];
+                    let count = assembler.read(&mut out, &mut budget);
+                    prop_assert_eq!(&out[..count], &data(at, at + count as u64)[..]);
+                }
+                Op::Take(max) => {
+                    if let Some(chunk) = assembler.take(max, &mut budget) {
+                        prop_assert!((1..=max).contains(&chunk.len()));
+                        prop_assert_eq!(&chunk, &data(at, at + chunk.len() as u64));
+                    }
+                }
+                Op::Compact => assembler.compact(&mut budget),
+            }
+            let missing = have.iter().position(|held| !held).unwrap_or(have.len());
+            prop_assert_eq!(assembler.ready_to(), missing as u64);
+            check(&assembler, &budget);
+        }
+        let keep = cut.max(assembler.read_to());
+        let ready_to = assembler.ready_to();
+        assembler.truncate(keep, &mut budget);
+        check(&assembler, &budget);
+        prop_assert_eq!(assembler.ready_to(), ready_to.min(keep));
+        let kept = have[..keep as usize].iter().skip(assembler.read_to() as usize).filter(|&&held| held).count();
+        prop_assert_eq!(assembler.held(), kept as u64);
+        assembler.clear(&mut budget);
+        prop_assert_eq!(budget, Budget::default());
+    }
+}
+
+#[test]
+fn data_in_order_leaves_the_map_alone() {
+    let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+    for start in (0..10_000).step_by(100) {
+        assembler.insert(start, data(start, start + 100), &mut budget).expect("in order");
+        assert!(assembler.ahead.is_empty());
+    }
+}
+
+#[test]
+fn single_bytes_with_holes_between_them_reach_the_cap() {
+    let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+    let byte = Bytes::from_static(b"x");
+    for index in 0..MAX_DISJOINT_RANGES as u64 {
+        assembler.insert(1 + 2 * index, byte.clone(), &mut budget).expect("below the cap");
+    }
+    let beyond = 1 + 2 * MAX_DISJOINT_RANGES as u64;
+    assert_eq!(assembler.insert(beyond, byte, &mut budget), Err(TooManyRanges));
+    assert!(budget.loose <= MAX_LOOSE_PIECES + MIN_LOOSE_PIECES);
+}
+
+/// Single bytes, each pinning a receive buffer, forward, backward and from the middle out.
+#[test]
+fn many_small_pieces_are_copied_together() {
+    const COUNT: u64 = 100_000;
+    let orders: [fn(u64) -> u64; 3] = [
+        |index| index,
+        |index| COUNT - 1 - index,
+        |index| if index % 2 == 0 { COUNT / 2 + index / 2 } else { COUNT / 2 - 1 - index / 2 },
+    ];
+    for order in orders {
+        let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+        for index in 0..COUNT {
+            let offset = order(index);
+            assembler.insert(offset, data(offset, offset + 1), &mut budget).expect("one or two ranges");
+            assert!(budget.loose <= MAX_LOOSE_PIECES + MIN_LOOSE_PIECES);
+        }
+        assert!(assembler.pieces() < 2_500, "{} pieces for {COUNT} bytes", assembler.pieces());
+        let mut out = vec![0; COUNT as usize];
+        assert_eq!(assembler.read(&mut out, &mut budget) as u64, COUNT);
+        assert_eq!(out, data(0, COUNT));
+    }
+}
+
+/// Bytes added in turn to many ranges: each grows by one byte between two copies.
+#[test]
+fn pieces_spread_over_ranges_are_copied_together_too() {
+    const RANGES: u64 = 500;
+    const BYTES: u64 = 200;
+    let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+    for byte in 0..BYTES {
+        for range in 0..RANGES {
+            let offset = 1 + range * (BYTES + 1) + byte;
+            assembler.insert(offset, data(offset, offset + 1), &mut budget).expect("few ranges");
+        }
+    }
+    assert!(assembler.pieces() < 4_000, "{} pieces", assembler.pieces());
+}

@@ -1,0 +1,260 @@
+//! What goes into packets, and in which order.
+
+use hawser_policy::StreamId;
+use hawser_wire::frame::Frame;
+use hawser_wire::{FrameIter, Writer};
+
+use super::super::Streams;
+use super::pair::{
+    Packet, acked, build, build_copy, build_counted, check, flush, lost, pair, receive, small_config,
+};
+use super::test_config;
+use crate::TransportConfig;
+use crate::connection::frames::{SentFrame, SentFrames};
+
+/// Limits that do not matter.
+fn wide() -> TransportConfig {
+    TransportConfig { max_send_buffer: 100 << 20, ..(*test_config()).clone() }
+}
+
+fn client() -> Streams {
+    let [mut client, _] = pair(&wide());
+    client.set_send_buffer_limit(50 << 20);
+    client
+}
+
+fn stream_with(streams: &mut Streams, bytes: usize) -> StreamId {
+    let id = streams.open(true).expect("allowed");
+    assert_eq!(streams.write(id, &vec![3; bytes]), Ok(bytes));
+    id
+}
+
+/// Stream ranges of a packet: stream, offset, length.
+fn ranges(packet: &Packet) -> Vec<(StreamId, u64, u32)> {
+    let range = |frame: &SentFrame| match frame {
+        SentFrame::Stream(range) => Some((range.id, range.offset, range.length)),
+        _ => None,
+    };
+    packet.frames.iter().filter_map(range).collect()
+}
+
+#[test]
+fn a_packet_is_filled_to_its_end() {
+    for room in 10..400 {
+        let mut streams = client();
+        let id = stream_with(&mut streams, 10_000);
+        let packet = build(&mut streams, room, 0).expect("data");
+        assert_eq!(packet.payload.len(), room);
+        let last = FrameIter::new(&packet.payload).last().expect("frames").expect("well formed");
+        assert!(matches!(last, Frame::Stream(stream) if StreamId(stream.stream_id) == id));
+    }
+}
+
+#[test]
+fn data_of_every_length_fits_where_it_can() {
+    // A frame without length field takes 1 byte of type and 1 of stream id; with length one or two more.
+    for length in 1..200usize {
+        for room in length + 2..length + 6 {
+            let mut streams = client();
+            stream_with(&mut streams, length);
+            let packet = build(&mut streams, room, 0).expect("data");
+            assert_eq!(ranges(&packet)[0].2 as usize, length, "{length} bytes in a room of {room}");
+            assert!(build(&mut streams, room, 0).is_none());
+            let data: usize = FrameIter::new(&packet.payload)
+                .map(|frame| match frame.expect("well formed") {
+                    Frame::Stream(stream) => stream.data.len(),
+                    _ => 0,
+                })
+                .sum();
+            assert_eq!(data, length, "the peer reads as much");
+        }
+    }
+}
+
+#[test]
+fn streams_of_equal_priority_take_turns() {
+    let mut streams = client();
+    let ids: Vec<_> = (0..3).map(|_| stream_with(&mut streams, 10_000)).collect();
+    let order: Vec<_> = (0..6)
+        .map(|_| {
+            let packet = build(&mut streams, 1_000, 0).expect("data");
+            assert_eq!(packet.frames.len(), 1);
+            ranges(&packet)[0].0
+        })
+        .collect();
+    assert_eq!(order, [ids[0], ids[1], ids[2], ids[0], ids[1], ids[2]]);
+}
+
+#[test]
+fn urgent_streams_go_first_and_so_do_their_losses() {
+    let mut streams = client();
+    let slow = stream_with(&mut streams, 1_000);
+    let urgent = stream_with(&mut streams, 1_000);
+    streams.set_priority(urgent, 1).expect("open");
+    assert_eq!((streams.priority(urgent), streams.priority(slow)), (Ok(1), Ok(0)));
+    let packet = build(&mut streams, 1_500, 0).expect("data");
+    assert_eq!(ranges(&packet).iter().map(|range| range.0).collect::<Vec<_>>(), [urgent, slow]);
+    stream_with(&mut streams, 1_000);
+    build(&mut streams, 1_500, 0).expect("data");
+    lost(&mut streams, &packet);
+    let again = build(&mut streams, 1_030, 0).expect("lost data");
+    assert_eq!(ranges(&again)[0], (urgent, 0, 1_000));
+}
+
+#[test]
+fn a_skipped_head_is_left_for_later() {
+    let mut streams = client();
+    let first = stream_with(&mut streams, 3_000);
+    let second = stream_with(&mut streams, 3_000);
+    streams.set_priority(first, 1).expect("open");
+    assert_eq!(ranges(&build(&mut streams, 504, 1_000).expect("data")), [(first, 1_000, 500)]);
+    // The head is still 1000 bytes, now a gap; then the tail.
+    assert_eq!(ranges(&build(&mut streams, 504, 1_000).expect("data")), [(first, 1_500, 500)]);
+    assert_eq!(ranges(&build(&mut streams, 504, 4_000).expect("data")), [(second, 2_000, 500)]);
+    assert_eq!(ranges(&build(&mut streams, 502, 0).expect("data")), [(first, 0, 500)]);
+    let packet = build(&mut streams, 504, 100).expect("data");
+    assert_eq!(ranges(&packet)[0], (first, 600, 400));
+    let sent = 2_000 + ranges(&packet).iter().map(|range| u64::from(range.2)).sum::<u64>();
+    check(&streams);
+    assert!(build(&mut streams, 504, 6_000).is_none(), "nothing behind the end");
+    let mut rest = 0;
+    while let Some((_, written)) = build_counted(&mut streams, 1_200, 0) {
+        rest += written.new_bytes;
+    }
+    assert_eq!(rest, 6_000 - sent);
+    assert_eq!(streams.queue().total(), 0);
+}
+
+#[test]
+fn skipping_keeps_the_connections_credit_for_the_head() {
+    let config = small_config();
+    let [mut client, mut server] = pair(&config);
+    client.set_send_buffer_limit(20_000);
+    for _ in 0..3 {
+        stream_with(&mut client, 2_000);
+    }
+    assert_eq!(client.queue().unsent, 5_000, "the connection allows 5000");
+    assert!(build(&mut client, 1_200, 5_000).is_none());
+    let packet = build(&mut client, 1_200, 4_900).expect("100 bytes");
+    assert_eq!(ranges(&packet).iter().map(|range| range.2).sum::<u32>(), 100);
+    receive(&mut server, &packet.payload).expect("within limits");
+    flush(&mut client, &mut server);
+    assert_eq!(client.queue().unsent, 0);
+    assert!(client.queue().connection_window_left == 0);
+}
+
+#[test]
+fn lost_data_goes_first_and_only_what_is_still_missing() {
+    let mut streams = client();
+    let id = stream_with(&mut streams, 5_000);
+    let packets: Vec<_> = (0..4).map(|_| build(&mut streams, 1_000, 0).expect("data")).collect();
+    lost(&mut streams, &packets[1]);
+    lost(&mut streams, &packets[1]);
+    lost(&mut streams, &packets[2]);
+    acked(&mut streams, &packets[2]);
+    let (_, offset, length) = ranges(&packets[1])[0];
+    assert_eq!(
+        streams.queue().retransmit,
+        u64::from(length),
+        "lost twice, queued once; acknowledged late, not at all"
+    );
+    let again = build(&mut streams, 1_300, 1_000).expect("data");
+    assert_eq!(ranges(&again)[0], (id, offset, length));
+    assert!(ranges(&again).len() > 1, "skipped data follows");
+    // The first copy arrives after all: the retransmission's fate does not matter.
+    acked(&mut streams, &packets[1]);
+    lost(&mut streams, &again);
+    assert!(ranges(&build(&mut streams, 100, 0).expect("data"))[0].1 >= 3_000);
+    check(&streams);
+}
+
+#[test]
+fn the_loss_of_a_copy_changes_nothing_and_its_arrival_all() {
+    let mut streams = client();
+    let id = stream_with(&mut streams, 800);
+    streams.finish(id).expect("open");
+    let original = build(&mut streams, 1_000, 0).expect("data");
+    let copy = build_copy(&mut streams, 1_000, &original).expect("data");
+    assert_eq!(ranges(&copy), ranges(&original));
+    lost(&mut streams, &copy);
+    assert_eq!(streams.queue().total(), 0);
+    assert!(!streams.has_pending_control());
+    let copy = build_copy(&mut streams, 1_000, &original).expect("data");
+    acked(&mut streams, &copy);
+    lost(&mut streams, &original);
+    assert_eq!(streams.queue().total(), 0);
+    assert!(build_copy(&mut streams, 1_000, &original).is_none(), "nothing to copy");
+}
+
+#[test]
+fn copies_leave_out_what_has_arrived() {
+    let mut streams = client();
+    stream_with(&mut streams, 3_000);
+    let whole = build(&mut streams, 4_000, 0).expect("data");
+    // Acknowledged by parts, as packets of other sizes would.
+    let SentFrame::Stream(range) = whole.frames[0].clone() else { panic!("stream data") };
+    for (offset, length) in [(0, 500), (1_000, 500)] {
+        streams.on_acked(&crate::connection::frames::SentStream { offset, length, ..range });
+    }
+    let (mut frames, mut buffer) = (SentFrames::new(), [0; 1_000]);
+    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, range).expect("more");
+    let parts: Vec<_> = frames
+        .iter()
+        .map(|frame| match frame {
+            SentFrame::Stream(part) => (part.offset, part.length, part.copy),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(parts[0], (500, 500, true));
+    assert_eq!(parts[1].0, 1_500);
+    assert_eq!(rest.offset, parts[1].0 + u64::from(parts[1].1));
+    assert_eq!(rest.end(), 3_000);
+}
+
+#[test]
+fn an_end_without_data_is_control() {
+    let mut streams = client();
+    let id = stream_with(&mut streams, 100);
+    let data = build(&mut streams, 1_000, 0).expect("data");
+    streams.finish(id).expect("open");
+    assert!(streams.has_pending_control());
+    assert_eq!(streams.queue().total(), 0, "no scheduler is asked");
+    let end = build(&mut streams, 1_000, 0).expect("the end");
+    assert_eq!(ranges(&end), [(id, 100, 0)]);
+    lost(&mut streams, &end);
+    assert!(streams.has_pending_control());
+    lost(&mut streams, &data);
+    // Data that ends the stream carries the end; if it arrives otherwise, the end goes alone.
+    acked(&mut streams, &data);
+    assert!(streams.has_pending_control());
+    let end = build(&mut streams, 1_000, 0).expect("the end");
+    acked(&mut streams, &end);
+    assert!(streams.table.find_ref(id).is_some_and(|key| streams.table.send_mut(key).is_none()));
+}
+
+#[test]
+fn blocked_frames_are_not_repeated_once_untrue() {
+    let [mut client, mut server] = pair(&small_config());
+    client.set_send_buffer_limit(20_000);
+    let ids: Vec<_> = (0..3).map(|_| stream_with(&mut client, 2_000)).collect();
+    client.write(ids[0], b"x").expect_err("the stream allows no more");
+    let mut blocked = Vec::new();
+    while let Some(packet) = build(&mut client, 1_200, 0) {
+        receive(&mut server, &packet.payload).expect("allowed");
+        blocked.push(packet);
+    }
+    let kinds = |packets: &[Packet]| {
+        let control = packets.iter().flat_map(|packet| &packet.frames);
+        control.filter(|frame| matches!(frame, SentFrame::StreamControl(_))).count()
+    };
+    assert_eq!(kinds(&blocked), 2, "DATA_BLOCKED and STREAM_DATA_BLOCKED");
+    client.on_max_data(100_000);
+    client.on_max_stream_data(ids[0], 100_000).expect("open");
+    for packet in &blocked {
+        lost(&mut client, packet);
+    }
+    assert!(!client.has_pending_control());
+    // While true, they are.
+    let again = build(&mut client, 1_200, 0).expect("lost data");
+    assert_eq!(kinds(&[again]), 0);
+}
