@@ -212,7 +212,7 @@ impl DatagramQueue {
     /// The path is gone: what was bound to it may go on any.
     pub(crate) fn on_path_gone(&mut self, path: PathId) {
         let Some(index) = self.bound.iter().position(|(id, _)| *id == path) else { return };
-        let (_, mut queue) = self.bound.swap_remove(index);
+        let (_, queue) = self.bound.swap_remove(index);
         let mut merged: Vec<Outgoing> = self.unbound.messages.drain(..).collect();
         merged.append(&mut queue.messages.into());
         merged.sort_by_key(|message| message.number);
