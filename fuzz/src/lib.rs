@@ -6,6 +6,9 @@
 //! All check the same things: no panic, an end, offsets inside the input, and that what was understood means the same
 //! when written and read again.
 
+mod endpoint;
+
+pub use endpoint::endpoint;
 use hawser_wire::packet::{PacketNumber, peek_destination_cid};
 use hawser_wire::{
     Frame, FrameIter, PacketType, PartialHeader, PlainHeader, Reader, Role, TransportParameters,
@@ -22,6 +25,7 @@ pub const TARGETS: &[Target] = &[
     ("packet", packet),
     ("packet_number", packet_number),
     ("transport_parameters", transport_parameters),
+    ("endpoint", endpoint),
 ];
 
 /// A run of variable-length integers.

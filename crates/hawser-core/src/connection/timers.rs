@@ -7,9 +7,11 @@ use hawser_policy::{PathId, PathState, SendView, Siblings, Time};
 
 use super::Connection;
 use super::acks::is_movable;
+use super::build::MIN_PACKET_ROOM;
 use super::paths::life_cycle::LifeCycle;
+use super::paths::path::Path;
 use super::receive::SpaceId;
-use super::recovery::SpaceKind;
+use super::recovery::{PacketNumberSpace, SpaceKind};
 use super::streams::Segments;
 use crate::ConnectionError;
 use crate::connection::events::Event;
@@ -50,7 +52,7 @@ impl Connection {
         next
     }
 
-    fn path_deadline(&self, path: &super::paths::path::Path) -> Option<Time> {
+    fn path_deadline(&self, path: &Path) -> Option<Time> {
         let ack = path.space.received.deadline();
         if !path.life().can_send() {
             return ack;
@@ -59,7 +61,7 @@ impl Connection {
         let timers = [
             ack,
             recovery.loss_timer(&path.space),
-            if path.suspect.is_some() { None } else { recovery.pto_timer(&path.space) },
+            if path.suspect.is_some() { None } else { probe_deadline(path, &path.space) },
             path.suspect.map(|suspect| suspect.next_probe),
             self.silence_deadline(path),
             path.tuples.timeout(),
@@ -70,7 +72,7 @@ impl Connection {
     }
 
     /// When silence makes a path suspect; only if another one could carry its data.
-    fn silence_deadline(&self, path: &super::paths::path::Path) -> Option<Time> {
+    fn silence_deadline(&self, path: &Path) -> Option<Time> {
         if path.life() != LifeCycle::Active || !self.has_alternative(path.id) {
             return None;
         }
@@ -91,7 +93,7 @@ impl Connection {
         let timers = [
             level.space.received.deadline(),
             path.recovery.loss_timer(&level.space),
-            path.recovery.pto_timer(&level.space),
+            probe_deadline(path, &level.space),
             self.anti_deadlock_deadline(space),
         ];
         timers.into_iter().flatten().min()
@@ -102,7 +104,10 @@ impl Connection {
     fn anti_deadlock_deadline(&self, space: SpaceId) -> Option<Time> {
         let wanted = if self.handshake.handshake.is_some() { SpaceId::Handshake } else { SpaceId::Initial };
         let waiting = self.side.is_client() && !self.handshake.confirmed && space == wanted;
-        let path = self.paths.get(PathId::ZERO).filter(|path| waiting && path.recovery.outstanding_since().is_none())?;
+        let path = self
+            .paths
+            .get(PathId::ZERO)
+            .filter(|path| waiting && path.recovery.outstanding_since().is_none())?;
         let kind = if space == SpaceId::Initial { SpaceKind::Initial } else { SpaceKind::Handshake };
         Some(path.recovery.anti_deadlock_timer(kind, self.last_handshake_activity))
     }
@@ -173,10 +178,12 @@ impl Connection {
         let anti_deadlock = self.anti_deadlock_deadline(space).is_some_and(|at| at <= now);
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let mut probe = anti_deadlock;
-        if let (Some(path), Some(level)) = (self.paths.get_mut(PathId::ZERO), self.handshake.long_level(space.level())) {
+        if let (Some(path), Some(level)) =
+            (self.paths.get_mut(PathId::ZERO), self.handshake.long_level(space.level()))
+        {
             if path.recovery.loss_timer(&level.space).is_some_and(|at| at <= now) {
                 path.recovery.detect_lost(&mut level.space, now, &Siblings::NONE, &mut lost);
-            } else if path.recovery.pto_timer(&level.space).is_some_and(|at| at <= now) {
+            } else if probe_deadline(path, &level.space).is_some_and(|at| at <= now) {
                 probe = true;
             }
             if probe {
@@ -242,7 +249,7 @@ impl Connection {
 
     fn on_probe_timeout(&mut self, now: Time, id: PathId) {
         let Some(path) = self.paths.get_mut(id).filter(|path| path.suspect.is_none()) else { return };
-        if !path.recovery.pto_timer(&path.space).is_some_and(|at| at <= now) {
+        if !probe_deadline(path, &path.space).is_some_and(|at| at <= now) {
             return;
         }
         path.recovery.on_pto();
@@ -278,4 +285,10 @@ impl Connection {
         self.events.push(Event::Closed(error));
         self.endpoint_events.push_back(EndpointEvent::Drained);
     }
+}
+
+/// The probe timeout of a space of `path`. RFC 9002 section 6.2.2.1: not set while the anti-amplification limit forbids
+/// to send anything; a datagram of the peer lifts that, and the timer is then in force again.
+fn probe_deadline(path: &Path, space: &PacketNumberSpace) -> Option<Time> {
+    if path.amplification_room() < MIN_PACKET_ROOM { None } else { path.recovery.pto_timer(space) }
 }
