@@ -53,7 +53,8 @@ impl<A: Application> Host<A> {
         remote: SocketAddr,
         server_name: &str,
     ) -> Result<ConnectionHandle, ConnectError> {
-        let (handle, connection) = self.endpoint.connect(now, config, FourTuple { local, remote }, server_name)?;
+        let (handle, connection) =
+            self.endpoint.connect(now, config, FourTuple { local, remote }, server_name)?;
         self.peers.insert(handle.0, Peer { connection });
         Ok(handle)
     }
@@ -123,8 +124,8 @@ impl<A: Application> Node for Host<A> {
             return Some(packet);
         }
         if let Some(response) = self.stateless.pop() {
-            let payload = BytesMut::from(&response.payload[..]);
-            return Some(Packet { tuple: response.tuple, ecn: None, payload });
+            let payload = BytesMut::from(&response.bytes[..]);
+            return Some(Packet { tuple: response.transmit.tuple, ecn: None, payload });
         }
         self.service(now);
         let buffer = &mut self.buffer;

@@ -12,6 +12,7 @@ mod application;
 mod host;
 mod network;
 mod node;
+pub mod testing;
 
 pub use application::{Application, Download, Idle, Serve, pattern};
 pub use host::{Host, Peer};

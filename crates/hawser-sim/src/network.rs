@@ -157,7 +157,8 @@ impl<C: Node, S: Node> Network<C, S> {
         }
         while let Some(packet) = self.server.poll_transmit(self.now) {
             let seen = packet.tuple.remote;
-            let inside = self.translated.iter().find(|(_, outside)| **outside == seen).map(|(inside, _)| *inside);
+            let inside =
+                self.translated.iter().find(|(_, outside)| **outside == seen).map(|(inside, _)| *inside);
             // Behind a NAT that forgot, the old outside address leads nowhere.
             let inside = inside.or_else(|| (!self.translated.contains_key(&seen)).then_some(seen));
             let Some(inside) = inside else { continue };
@@ -168,8 +169,11 @@ impl<C: Node, S: Node> Network<C, S> {
     }
 
     fn enqueue(&mut self, route: Option<usize>, up: bool, packet: Packet) {
-        let Some((index, pair)) = route.and_then(|index| Some((index, self.links.get_mut(index)?))) else { return };
-        let verdict = self.filter.as_mut().map_or(Verdict::Pass, |filter| filter(self.now, LinkHandle(index), &packet));
+        let Some((index, pair)) = route.and_then(|index| Some((index, self.links.get_mut(index)?))) else {
+            return;
+        };
+        let verdict =
+            self.filter.as_mut().map_or(Verdict::Pass, |filter| filter(self.now, LinkHandle(index), &packet));
         if verdict == Verdict::Drop {
             return;
         }
