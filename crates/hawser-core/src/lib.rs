@@ -16,8 +16,8 @@ mod error;
 mod tuple;
 
 pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
-pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
 pub use connection::datagrams::SendDatagramError;
+pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
 pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError};
 pub use connection::{Connection, Event, PathError};
 pub use endpoint::{

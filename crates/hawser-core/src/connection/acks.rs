@@ -24,7 +24,13 @@ impl Connection {
     }
 
     /// Notes a processed packet and decides when to acknowledge it.
-    pub(super) fn acknowledge_later(&mut self, arrival: Arrival, space: SpaceId, number: u64, ack_eliciting: bool) {
+    pub(super) fn acknowledge_later(
+        &mut self,
+        arrival: Arrival,
+        space: SpaceId,
+        number: u64,
+        ack_eliciting: bool,
+    ) {
         let max_ack_delay = self.transport.max_ack_delay;
         let policy = &mut self.ack_policy;
         let received = match space {
@@ -60,7 +66,8 @@ impl Connection {
         {
             return Ok(());
         }
-        let exponent = if space.level() == Level::OneRtt { u32::from(self.peer.ack_delay_exponent.min(20)) } else { 3 };
+        let exponent =
+            if space.level() == Level::OneRtt { u32::from(self.peer.ack_delay_exponent.min(20)) } else { 3 };
         let delay = Duration::from_micros(ack.delay.saturating_mul(1 << exponent).min(1 << 40));
         let info = AckInfo {
             largest: ack.ranges.largest(),
@@ -158,7 +165,9 @@ impl Connection {
     pub(super) fn on_frame_lost(&mut self, space: SpaceId, frame: &SentFrame) {
         match frame {
             SentFrame::Stream(range) => self.streams.on_lost(range),
-            SentFrame::Crypto { offset, length } => self.handshake.on_crypto_lost(space.level(), *offset, *length),
+            SentFrame::Crypto { offset, length } => {
+                self.handshake.on_crypto_lost(space.level(), *offset, *length)
+            }
             SentFrame::StreamControl(control) => self.streams.on_control_lost(*control),
             SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
             SentFrame::HandshakeDone => self.handshake_done_owed = true,
@@ -230,10 +239,15 @@ fn report(now: Time, path: PathId, packet: &SentPacket) -> PacketReport {
 /// Frames that a silent path leaves to others.
 pub(super) fn is_movable(frame: &SentFrame) -> bool {
     match frame {
-        SentFrame::Stream(_) | SentFrame::PathControl(_) | SentFrame::HandshakeDone | SentFrame::NewToken(_) => true,
+        SentFrame::Stream(_)
+        | SentFrame::PathControl(_)
+        | SentFrame::HandshakeDone
+        | SentFrame::NewToken(_) => true,
         SentFrame::StreamControl(control) => !matches!(
             control,
-            StreamControl::DataBlocked | StreamControl::StreamDataBlocked(_) | StreamControl::StreamsBlocked { .. }
+            StreamControl::DataBlocked
+                | StreamControl::StreamDataBlocked(_)
+                | StreamControl::StreamsBlocked { .. }
         ),
         SentFrame::Crypto { .. } => true,
         SentFrame::Ack { .. } => false,

@@ -17,6 +17,7 @@ use super::events::{Event, EventQueue};
 use super::frames::{SentFrame, SentStream};
 use super::handshake::Handshake;
 use super::init::ConnectionInit;
+use super::paths::IssuedCid;
 use super::paths::control::Control;
 use super::paths::life_cycle::LifeEvent;
 use super::paths::migration::Tuples;
@@ -25,7 +26,6 @@ use super::paths::path::Path;
 use super::paths::path_ids::PathIds;
 use super::paths::set::{ACTIVE_CID_LIMIT, PathSet};
 use super::paths::validation::ValidationPacer;
-use super::paths::IssuedCid;
 use super::receive::SpaceId;
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
 use super::stats::ConnectionStats;
@@ -127,9 +127,10 @@ impl Connection {
 
     /// The next event, in order; `None` when there is none.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop().or_else(|| self.streams.poll_event().map(Event::Stream)).or_else(|| {
-            self.datagrams.take_writable().then_some(Event::DatagramsUnblocked)
-        })
+        self.events
+            .pop()
+            .or_else(|| self.streams.poll_event().map(Event::Stream))
+            .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
     }
 
     /// The next change for the endpoint.
@@ -161,7 +162,12 @@ impl Connection {
     ///
     /// # Errors
     /// Before the handshake is complete.
-    pub fn export_keying_material(&self, output: &mut [u8], label: &[u8], context: &[u8]) -> Result<(), OpenError> {
+    pub fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), OpenError> {
         self.handshake.session.export_keying_material(output, label, context)
     }
 
@@ -302,7 +308,11 @@ impl Connection {
     ///
     /// # Errors
     /// [`UnknownPolicy`](hawser_policy::UnknownPolicy) if the registry has no such name.
-    pub fn set_scheduler(&mut self, registry: &Registry, name: &str) -> Result<(), hawser_policy::UnknownPolicy> {
+    pub fn set_scheduler(
+        &mut self,
+        registry: &Registry,
+        name: &str,
+    ) -> Result<(), hawser_policy::UnknownPolicy> {
         let factory = registry.scheduler(name)?;
         self.scheduler = factory.build(&SchedulerInit { side: self.side, seed: self.rng.next_u64() });
         self.scheduler_wants_reports = self.scheduler.wants_packet_reports();
@@ -314,7 +324,8 @@ impl Connection {
     pub fn set_controller(&mut self, now: Time, id: PathId, factory: &dyn ControllerFactory) {
         let seed = self.draw();
         if let Some(path) = self.paths.get_mut(id) {
-            let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
+            let identity =
+                PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
             path.recovery.swap_controller(factory, &identity, now);
         }
     }
@@ -398,7 +409,8 @@ fn handshake_path(init: &ConnectionInit, controllers: Option<&dyn ControllerFact
     let identity = PathIdentity { path: PathId::ZERO, link: None, remote: init.tuple.remote, seed };
     let default_max_ack_delay = Duration::from_millis(25);
     let factory = controllers.unwrap_or(&*init.transport.controller);
-    let mut recovery = PathRecovery::new(init.now, &identity, factory, &init.transport, default_max_ack_delay);
+    let mut recovery =
+        PathRecovery::new(init.now, &identity, factory, &init.transport, default_max_ack_delay);
     if init.side.is_server() {
         recovery.on_peer_validated_us();
     }

@@ -1,14 +1,16 @@
 //! From a plan to sealed datagrams, written in place.
 
 use hawser_policy::{Assignment, PathId, PathMask, Selection, Tag, Time};
-use hawser_wire::packet::{LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber};
+use hawser_wire::packet::{
+    LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber,
+};
 use hawser_wire::writer::Writer;
 
 use super::Connection;
 use super::frames::SentFrames;
+use super::paths::life_cycle::LifeCycle;
 use super::plan::Plan;
 use super::receive::SpaceId;
-use super::paths::life_cycle::LifeCycle;
 use super::recovery::{DeliveryState, PacketKind, SentPacket};
 use crate::crypto::Level;
 use crate::endpoint::Transmit;
@@ -82,8 +84,7 @@ impl Connection {
             Plan::Handshake => self.build_handshake(now, buffer),
             Plan::Validation(id, tuple) => self.build_validation(now, id, tuple, buffer),
             Plan::Probe(id) => {
-                let contents =
-                    Contents { data: Some(Selection::Next), ping: true, ..Contents::CONTROL };
+                let contents = Contents { data: Some(Selection::Next), ping: true, ..Contents::CONTROL };
                 let built = self.build_single(now, id, contents, None, buffer);
                 if let Some(path) = self.paths.get_mut(id) {
                     path.probes = path.probes.saturating_sub(1);
@@ -207,7 +208,8 @@ impl Connection {
         let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
-        let header = ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?;
+        let header =
+            ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?;
 
         let mut frames = SentFrames::new();
         let filled = self.fill(now, id, &mut w, &mut frames, contents);
@@ -215,7 +217,8 @@ impl Connection {
             return None;
         }
         let payload_length = w.position() - header.payload_offset;
-        let padding = if contents.pad { w.remaining() } else { header.padding_for_sample(payload_length, tag_length) };
+        let padding =
+            if contents.pad { w.remaining() } else { header.padding_for_sample(payload_length, tag_length) };
         w.write_zeros(padding).ok()?;
         let length = w.position() + tag_length;
 
@@ -268,7 +271,9 @@ impl Connection {
         if total == 0 {
             return None;
         }
-        if self.side.is_client() && self.handshake.handshake.as_ref().is_some_and(|level| level.space.end() > 0) {
+        if self.side.is_client()
+            && self.handshake.handshake.as_ref().is_some_and(|level| level.space.end() > 0)
+        {
             // RFC 9001 section 4.9.1.
             self.discard_initial();
         }
@@ -313,7 +318,10 @@ impl Connection {
         }
         let payload_length = w.position() - encoded.payload_offset;
         let short_of = pad.map_or(0, |pad| pad.saturating_sub(w.position() + tag_length));
-        w.write_zeros(short_of.max(encoded.padding_for_sample(payload_length, tag_length)).min(w.remaining())).ok()?;
+        w.write_zeros(
+            short_of.max(encoded.padding_for_sample(payload_length, tag_length)).min(w.remaining()),
+        )
+        .ok()?;
         encoded.finish(&mut w, tag_length).ok()?;
         let length = w.position() + tag_length;
         let packet = &mut out[..length];

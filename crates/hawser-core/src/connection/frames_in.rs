@@ -32,7 +32,8 @@ impl Connection {
         let packet_type = space.packet_type();
         for frame in FrameIter::new(&packet[payload]) {
             let frame = frame.map_err(|error| {
-                TransportError::new(Code(error.transport_error_code()), error.to_string()).in_frame(error.frame_type)
+                TransportError::new(Code(error.transport_error_code()), error.to_string())
+                    .in_frame(error.frame_type)
             })?;
             if !frame.allowed_in(packet_type) {
                 return Err(TransportError::protocol_violation("frame not permitted in this packet type")
@@ -45,7 +46,9 @@ impl Connection {
             } else {
                 self.on_handshake_frame(arrival, space, &frame)
             }
-            .map_err(|error| if error.frame.is_none() { error.in_frame(frame.frame_type()) } else { error })?;
+            .map_err(|error| {
+                if error.frame.is_none() { error.in_frame(frame.frame_type()) } else { error }
+            })?;
             if !self.closing.is_open() {
                 break;
             }
@@ -53,7 +56,12 @@ impl Connection {
         Ok(summary)
     }
 
-    fn on_handshake_frame(&mut self, arrival: Arrival, space: SpaceId, frame: &Frame<'_>) -> Result<(), TransportError> {
+    fn on_handshake_frame(
+        &mut self,
+        arrival: Arrival,
+        space: SpaceId,
+        frame: &Frame<'_>,
+    ) -> Result<(), TransportError> {
         match frame {
             Frame::Padding(_) | Frame::Ping => Ok(()),
             Frame::Ack(ack) => self.on_ack(arrival.now, space, ack),
@@ -62,11 +70,19 @@ impl Connection {
                 self.on_close(arrival, close);
                 Ok(())
             }
-            _ => Err(TransportError::protocol_violation("frame not permitted before the handshake completed")),
+            _ => {
+                Err(TransportError::protocol_violation("frame not permitted before the handshake completed"))
+            }
         }
     }
 
-    fn on_frame(&mut self, arrival: Arrival, id: PathId, packet: &Bytes, frame: &Frame<'_>) -> Result<(), TransportError> {
+    fn on_frame(
+        &mut self,
+        arrival: Arrival,
+        id: PathId,
+        packet: &Bytes,
+        frame: &Frame<'_>,
+    ) -> Result<(), TransportError> {
         match frame {
             Frame::Padding(_) | Frame::Ping => Ok(()),
             Frame::Stream(stream) => {
@@ -77,8 +93,12 @@ impl Connection {
                 let acked = ack.path_id.map_or(PathId::ZERO, PathId);
                 self.on_ack(arrival.now, SpaceId::Path(acked), ack)
             }
-            Frame::Datagram(datagram) => self.on_datagram(packet.slice_ref(datagram.data), frame.encoded_len()),
-            Frame::Crypto(crypto) => self.on_crypto(arrival.now, SpaceId::Path(id), crypto.offset, crypto.data),
+            Frame::Datagram(datagram) => {
+                self.on_datagram(packet.slice_ref(datagram.data), frame.encoded_len())
+            }
+            Frame::Crypto(crypto) => {
+                self.on_crypto(arrival.now, SpaceId::Path(id), crypto.offset, crypto.data)
+            }
             Frame::NewToken(token) => self.on_new_token(token),
             Frame::HandshakeDone => self.on_handshake_done(arrival.now),
             Frame::ConnectionClose(close) => {
@@ -110,7 +130,9 @@ impl Connection {
                 reset.final_size,
                 reset.reliable_size,
             ),
-            Frame::StopSending(stop) => self.streams.on_stop_sending(StreamId(stop.stream_id), stop.error_code),
+            Frame::StopSending(stop) => {
+                self.streams.on_stop_sending(StreamId(stop.stream_id), stop.error_code)
+            }
             Frame::MaxData(maximum) => {
                 self.streams.on_max_data(*maximum);
                 Ok(())
@@ -149,9 +171,16 @@ impl Connection {
 
     /// Frames about paths and connection ids; those for paths that are gone are ignored
     /// (draft-ietf-quic-multipath-21 section 3.4).
-    fn on_path_frame(&mut self, arrival: Arrival, id: PathId, frame: &Frame<'_>) -> Result<(), TransportError> {
+    fn on_path_frame(
+        &mut self,
+        arrival: Arrival,
+        id: PathId,
+        frame: &Frame<'_>,
+    ) -> Result<(), TransportError> {
         if is_multipath(frame) && !self.multipath {
-            return Err(TransportError::protocol_violation("multipath frame although multipath was not negotiated"));
+            return Err(TransportError::protocol_violation(
+                "multipath frame although multipath was not negotiated",
+            ));
         }
         match frame {
             Frame::PathChallenge(data) => {
@@ -184,10 +213,12 @@ impl Connection {
                 self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
             }
             // Not offered by us, so not to be sent to us.
-            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => Err(TransportError::new(
-                Code::PROTOCOL_VIOLATION,
-                "frame of an extension that was not negotiated",
-            )),
+            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => {
+                Err(TransportError::new(
+                    Code::PROTOCOL_VIOLATION,
+                    "frame of an extension that was not negotiated",
+                ))
+            }
             _ => Ok(()),
         }
     }

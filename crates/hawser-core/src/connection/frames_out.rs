@@ -36,7 +36,10 @@ impl Connection {
         let mut ack_eliciting = false;
         if let Some(tuple) = &contents.validation {
             let challenge = self.draw().to_be_bytes();
-            ack_eliciting |= self.paths.get_mut(id).is_some_and(|path| path.write_validation(now, *tuple, challenge, contents.full_size, w));
+            ack_eliciting |= self
+                .paths
+                .get_mut(id)
+                .is_some_and(|path| path.write_validation(now, *tuple, challenge, contents.full_size, w));
         }
         if contents.control {
             self.write_acks(now, id, w, frames);
@@ -47,7 +50,9 @@ impl Connection {
                 ack_eliciting |= w.position() > before;
             }
         }
-        if contents.data.is_some() || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id)) {
+        if contents.data.is_some()
+            || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
+        {
             let room = w.remaining();
             ack_eliciting |= self.datagrams.write(w, id, room) > 0;
         }
@@ -124,7 +129,13 @@ impl Connection {
     }
 
     /// Stream data.
-    fn write_data(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames, selection: Selection) -> bool {
+    fn write_data(
+        &mut self,
+        id: PathId,
+        w: &mut Writer<'_>,
+        frames: &mut SentFrames,
+        selection: Selection,
+    ) -> bool {
         let before = w.position();
         match selection {
             Selection::Copies => self.write_copies(id, w, frames),
@@ -157,7 +168,10 @@ impl Connection {
             return;
         }
         for at in 0..self.paths.len() {
-            let Some(path) = self.paths.at_mut(at).filter(|path| path.id != own && copies.contains(at)) else { continue };
+            let Some(path) = self.paths.at_mut(at).filter(|path| path.id != own && copies.contains(at))
+            else {
+                continue;
+            };
             for frame in &packet.frames {
                 if let SentFrame::Stream(range) = frame {
                     path.queue_copy(*range);
@@ -168,7 +182,8 @@ impl Connection {
 }
 
 fn copied(frames: &[SentFrame]) -> u64 {
-    let length = |frame: &SentFrame| if let SentFrame::Stream(range) = frame { u64::from(range.length) } else { 0 };
+    let length =
+        |frame: &SentFrame| if let SentFrame::Stream(range) = frame { u64::from(range.length) } else { 0 };
     frames.iter().map(length).sum()
 }
 
@@ -192,7 +207,9 @@ fn write_ack_of(
 fn write_crypto(send: &mut CryptoSend, w: &mut Writer<'_>, frames: &mut SentFrames) -> bool {
     let mut written = false;
     while let Some(offset) = send.next_offset() {
-        let Some(capacity) = crypto_capacity(offset, w.remaining()).filter(|&capacity| capacity > 0) else { break };
+        let Some(capacity) = crypto_capacity(offset, w.remaining()).filter(|&capacity| capacity > 0) else {
+            break;
+        };
         let Some((offset, data)) = send.take(capacity) else { break };
         // The capacity was computed for this offset, so header and data fit.
         if write_crypto_header(w, offset, data.len() as u64).is_err() || w.write_bytes(data).is_err() {

@@ -171,7 +171,8 @@ impl Connection {
     ///
     /// Returns whether it was possible now: the previous one must be three probe timeouts past.
     pub fn initiate_key_update(&mut self, now: Time) -> bool {
-        let may = self.handshake.confirmed && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.may_update(now));
+        let may = self.handshake.confirmed
+            && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.may_update(now));
         may && self.roll_keys(now).is_ok()
     }
 
@@ -206,8 +207,16 @@ impl Connection {
         if !keys.wants_update() {
             return;
         }
-        if !self.initiate_key_update(now) && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.is_exhausted()) {
-            self.fail(now, TransportError::new(Code::AEAD_LIMIT_REACHED, "the keys are used up and could not be changed"));
+        if !self.initiate_key_update(now)
+            && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.is_exhausted())
+        {
+            self.fail(
+                now,
+                TransportError::new(
+                    Code::AEAD_LIMIT_REACHED,
+                    "the keys are used up and could not be changed",
+                ),
+            );
         }
     }
 
@@ -263,7 +272,9 @@ impl Connection {
         for level in [Level::Initial, Level::Handshake, Level::OneRtt] {
             let last = level == Level::OneRtt;
             let wanted = !last || self.handshake.is_complete() || self.side == Side::Server;
-            if wanted && let Some(length) = self.build_close_at(now, id, level, &reason, &mut buffer[total..limit]) {
+            if wanted
+                && let Some(length) = self.build_close_at(now, id, level, &reason, &mut buffer[total..limit])
+            {
                 total += length;
             }
         }
@@ -278,7 +289,8 @@ impl Connection {
         reason: &CloseReason,
         out: &mut [u8],
     ) -> Option<usize> {
-        let destination_cid = self.paths.remote_cid(if level == Level::OneRtt { id } else { PathId::ZERO }, None)?;
+        let destination_cid =
+            self.paths.remote_cid(if level == Level::OneRtt { id } else { PathId::ZERO }, None)?;
         let room = out.len().checked_sub(16)?;
         let draw = self.draw();
         let mut w = Writer::new(&mut out[..room]);

@@ -36,12 +36,13 @@ pub(crate) mod streams;
 mod timers;
 mod trace;
 
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{AckPolicy, Assignment, Commands, ControllerFactory, PathView, Scheduler, Sibling, Side, Time};
+use hawser_policy::{
+    AckPolicy, Assignment, Commands, ControllerFactory, PathView, Scheduler, Sibling, Side, Time,
+};
 use hawser_wire::ConnectionId;
 use rand_chacha::ChaCha8Rng;
 

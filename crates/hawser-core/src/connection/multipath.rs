@@ -111,7 +111,8 @@ impl Connection {
         if !self.multipath {
             return Err(PathError::NotNegotiated);
         }
-        let path = self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
+        let path =
+            self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
         path.control.status.set(status);
         let effective = path.control.status.effective();
         self.scheduler.on_path_change(id, PathChange::Status(effective), now);
@@ -127,8 +128,10 @@ impl Connection {
         if !self.handshake.confirmed {
             return Err(PathError::TooEarly);
         }
-        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
-        let path = self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
+        let mut context =
+            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let path =
+            self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
         let decision = path.tuples.migrate(tuple, &mut context);
         self.on_tuple_decision(now, id, decision);
         Ok(())
@@ -161,7 +164,8 @@ impl Connection {
             PathRecovery::new(now, &identity, factory, &self.transport, max_ack_delay)
         };
         recovery.on_handshake_confirmed();
-        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let mut context =
+            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
         let tuples = Tuples::of_new_path(self.side, tuple, address_known, &mut context);
         let mut mtu = MtuDiscovery::new(self.transport.initial_mtu, self.transport.max_mtu);
         mtu.set_peer_limit(self.peer.max_udp_payload_size);
@@ -179,11 +183,15 @@ impl Connection {
             return path.life().can_receive() && path.tuples.accepts(arrival.tuple);
         }
         // A client gets nothing on paths that it did not open.
-        let opens = self.side.is_server() && self.paths.reserved(id).is_some_and(|control| !control.life.is_abandoned());
+        let opens = self.side.is_server()
+            && self.paths.reserved(id).is_some_and(|control| !control.life.is_abandoned());
         if !opens {
             return false;
         }
-        let known = self.paths.iter().any(|path| path.tuples.is_validated() && path.tuples.current() == arrival.tuple);
+        let known = self
+            .paths
+            .iter()
+            .any(|path| path.tuples.is_validated() && path.tuples.current() == arrival.tuple);
         let Some(control) = self.paths.take_reserved(id) else { return false };
         self.start_path(now, control, arrival.tuple, known, None);
         if let Some(path) = self.paths.get_mut(id) {
@@ -210,7 +218,8 @@ impl Connection {
             datagram_size: arrival.datagram_bytes,
             handshake_confirmed: confirmed,
         };
-        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let mut context =
+            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
         let Some(path) = self.paths.get_mut(id) else { return };
         let decision = path.tuples.on_packet(arrival.tuple, facts, &mut context);
         self.on_tuple_decision(now, id, decision);
@@ -241,7 +250,9 @@ impl Connection {
 
     /// PATH_RESPONSE.
     pub(super) fn on_path_response(&mut self, arrival: Arrival, id: PathId, data: [u8; 8]) {
-        if let Some(event) = self.paths.get_mut(id).and_then(|path| path.tuples.on_response(arrival.now, data)) {
+        if let Some(event) =
+            self.paths.get_mut(id).and_then(|path| path.tuples.on_response(arrival.now, data))
+        {
             self.on_tuple_event(arrival.now, id, event);
         }
     }
@@ -260,7 +271,8 @@ impl Connection {
                     path.mtu.start();
                 }
                 let cids = &mut path.control.remote_cids;
-                let released = if releases_previous { cids.release_previous(&mut self.cid_changes) } else { Ok(()) };
+                let released =
+                    if releases_previous { cids.release_previous(&mut self.cid_changes) } else { Ok(()) };
                 self.move_path(now, id, LifeEvent::Validated);
                 self.after_cid_change(now, released);
             }
@@ -278,7 +290,10 @@ impl Connection {
                 if self.paths.iter().filter(|path| path.life().can_send()).count() > 1 {
                     self.abandon(now, id, LifeEvent::ValidationFailed, Code::PATH_UNSTABLE_OR_POOR);
                 } else if id != PathId::ZERO || confirmed {
-                    self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, "the only path could not be validated"));
+                    self.fail(
+                        now,
+                        TransportError::new(Code::NO_VIABLE_PATH, "the only path could not be validated"),
+                    );
                 }
             }
         }
@@ -366,7 +381,12 @@ impl Connection {
     }
 
     /// PATH_ABANDON.
-    pub(super) fn on_path_abandon(&mut self, now: Time, id: PathId, _code: u64) -> Result<(), TransportError> {
+    pub(super) fn on_path_abandon(
+        &mut self,
+        now: Time,
+        id: PathId,
+        _code: u64,
+    ) -> Result<(), TransportError> {
         if self.paths.mentioned(id)?.is_none() {
             return Ok(());
         }
@@ -402,7 +422,11 @@ impl Connection {
     }
 
     /// NEW_CONNECTION_ID or PATH_NEW_CONNECTION_ID.
-    pub(super) fn on_new_connection_id(&mut self, now: Time, new: &NewConnectionId) -> Result<(), TransportError> {
+    pub(super) fn on_new_connection_id(
+        &mut self,
+        now: Time,
+        new: &NewConnectionId,
+    ) -> Result<(), TransportError> {
         let id = new.path_id.map_or(PathId::ZERO, PathId);
         let offer = OfferedCid {
             sequence: new.sequence_number,
@@ -426,7 +450,10 @@ impl Connection {
     }
 
     /// RETIRE_CONNECTION_ID or PATH_RETIRE_CONNECTION_ID, in a packet sent to `arrived_on`.
-    pub(super) fn on_retire_connection_id(&mut self, retire: &RetireConnectionId) -> Result<(), TransportError> {
+    pub(super) fn on_retire_connection_id(
+        &mut self,
+        retire: &RetireConnectionId,
+    ) -> Result<(), TransportError> {
         let id = retire.path_id.map_or(PathId::ZERO, PathId);
         let arrived_on = self.arrived_on;
         let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
@@ -437,7 +464,11 @@ impl Connection {
     }
 
     /// PATH_CIDS_BLOCKED.
-    pub(super) fn on_path_cids_blocked(&mut self, id: PathId, next_sequence: u64) -> Result<(), TransportError> {
+    pub(super) fn on_path_cids_blocked(
+        &mut self,
+        id: PathId,
+        next_sequence: u64,
+    ) -> Result<(), TransportError> {
         let Some(control) = self.paths.mentioned(id)?.filter(|control| !control.life.is_abandoned()) else {
             return Ok(());
         };
@@ -448,7 +479,8 @@ impl Connection {
 
     /// A frame about paths arrived at the peer.
     pub(super) fn on_path_control_acked(&mut self, now: Time, frame: PathControl) {
-        let openable = |paths: &super::paths::set::PathSet| frame.path().is_some_and(|id| paths.is_openable(id));
+        let openable =
+            |paths: &super::paths::set::PathSet| frame.path().is_some_and(|id| paths.is_openable(id));
         let before = openable(&self.paths);
         let probe_timeout = self.largest_probe_timeout();
         self.paths.on_control_acked(now, probe_timeout, frame);
@@ -483,12 +515,8 @@ impl Connection {
             let event = match change {
                 CidChange::Added(cid, _) => EndpointEvent::CidAdded(cid),
                 CidChange::Removed(cid) => EndpointEvent::CidRemoved(cid),
-                CidChange::ResetTokenAdded(token) => {
-                    EndpointEvent::ResetTokenAdded { remote, token }
-                }
-                CidChange::ResetTokenRemoved(token) => {
-                    EndpointEvent::ResetTokenRemoved { remote, token }
-                }
+                CidChange::ResetTokenAdded(token) => EndpointEvent::ResetTokenAdded { remote, token },
+                CidChange::ResetTokenRemoved(token) => EndpointEvent::ResetTokenRemoved { remote, token },
             };
             self.endpoint_events.push_back(event);
         }

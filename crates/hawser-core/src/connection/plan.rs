@@ -67,7 +67,9 @@ impl Connection {
             Level::Initial => self.handshake.initial.as_ref(),
             _ => self.handshake.handshake.as_ref(),
         };
-        long.is_some_and(|long| long.send.has_pending() || long.probes > 0 || long.space.received.deadline().is_some())
+        long.is_some_and(|long| {
+            long.send.has_pending() || long.probes > 0 || long.space.received.deadline().is_some()
+        })
     }
 
     /// Everything that congestion control governs, and acknowledgements.
@@ -109,7 +111,9 @@ impl Connection {
                 return self.return_path(now, acked);
             }
         }
-        if let Some(path) = self.paths.iter().find(|p| self.datagrams.has_bound(p.id) && p.can_send_ack_eliciting()) {
+        if let Some(path) =
+            self.paths.iter().find(|p| self.datagrams.has_bound(p.id) && p.can_send_ack_eliciting())
+        {
             return Some(path.id);
         }
         if self.has_control() { self.control_path() } else { None }
@@ -169,7 +173,8 @@ impl Connection {
         self.obey_commands();
         match decision {
             Decision::Send(assignment) => {
-                let sendable = self.views.iter().find(|view| view.id == assignment.path).map_or(0, |v| v.sendable());
+                let sendable =
+                    self.views.iter().find(|view| view.id == assignment.path).map_or(0, |v| v.sendable());
                 if sendable == 0 {
                     self.scheduler_waits = true;
                     return None;

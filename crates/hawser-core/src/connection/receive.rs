@@ -131,7 +131,13 @@ impl Connection {
         }
     }
 
-    fn handle_packet(&mut self, arrival: Arrival, space: SpaceId, header: &ProtectedHeader, packet: BytesMut) {
+    fn handle_packet(
+        &mut self,
+        arrival: Arrival,
+        space: SpaceId,
+        header: &ProtectedHeader,
+        packet: BytesMut,
+    ) {
         // RFC 9287: the fixed bit may be anything once we said so.
         if !header.fixed_bit && !self.transport.grease {
             self.stats.packets_dropped += 1;
@@ -198,7 +204,12 @@ impl Connection {
     }
 
     /// Removes header protection and decrypts, both in place; gives the packet back if that fails.
-    fn open(&mut self, space: SpaceId, header: &ProtectedHeader, mut packet: BytesMut) -> Result<Opened, BytesMut> {
+    fn open(
+        &mut self,
+        space: SpaceId,
+        header: &ProtectedHeader,
+        mut packet: BytesMut,
+    ) -> Result<Opened, BytesMut> {
         let offset = header.packet_number_offset;
         let header_key = match space {
             SpaceId::Initial => self.handshake.initial.as_ref().map(|level| &level.keys.header_remote),
@@ -235,8 +246,12 @@ impl Connection {
 
     fn largest_received(&self, space: SpaceId) -> Option<u64> {
         match space {
-            SpaceId::Initial => self.handshake.initial.as_ref().and_then(|level| level.space.received.largest()),
-            SpaceId::Handshake => self.handshake.handshake.as_ref().and_then(|level| level.space.received.largest()),
+            SpaceId::Initial => {
+                self.handshake.initial.as_ref().and_then(|level| level.space.received.largest())
+            }
+            SpaceId::Handshake => {
+                self.handshake.handshake.as_ref().and_then(|level| level.space.received.largest())
+            }
             SpaceId::Path(id) => self.paths.get(id).and_then(|path| path.space.received.largest()),
         }
     }
@@ -266,7 +281,12 @@ impl Connection {
         }
     }
 
-    fn process(&mut self, arrival: Arrival, header: &ProtectedHeader, opened: &Opened) -> Result<(), TransportError> {
+    fn process(
+        &mut self,
+        arrival: Arrival,
+        header: &ProtectedHeader,
+        opened: &Opened,
+    ) -> Result<(), TransportError> {
         let now = arrival.now;
         if !opened.reserved_bits_zero {
             return Err(TransportError::protocol_violation("reserved header bits are not zero"));
@@ -319,7 +339,8 @@ impl Connection {
         let Some(path) = self.paths.get_mut(id) else { return };
         match opened.choice {
             KeyChoice::Current | KeyChoice::Next => {
-                path.first_of_phase = Some(path.first_of_phase.map_or(opened.number, |first| first.min(opened.number)));
+                path.first_of_phase =
+                    Some(path.first_of_phase.map_or(opened.number, |first| first.min(opened.number)));
             }
             KeyChoice::Previous => {}
         }
@@ -327,7 +348,10 @@ impl Connection {
 
     fn on_peer_key_update(&mut self, now: Time) -> Result<(), TransportError> {
         if !self.handshake.is_complete() {
-            return Err(TransportError::new(crate::Code::KEY_UPDATE_ERROR, "key update before the handshake completed"));
+            return Err(TransportError::new(
+                crate::Code::KEY_UPDATE_ERROR,
+                "key update before the handshake completed",
+            ));
         }
         self.roll_keys(now)
     }
@@ -351,10 +375,15 @@ impl Connection {
         self.restart_initial(keys);
     }
 
-    fn on_version_negotiation(&mut self, now: Time, negotiation: &hawser_wire::packet::VersionNegotiation<'_>) {
+    fn on_version_negotiation(
+        &mut self,
+        now: Time,
+        negotiation: &hawser_wire::packet::VersionNegotiation<'_>,
+    ) {
         // RFC 9000 section 6.2: only as the first answer, and not if it offers what we speak.
         let first = self.side.is_client() && self.largest_received(SpaceId::Initial).is_none();
-        let offers_ours = negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
+        let offers_ours =
+            negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
         if first && !offers_ours && self.retry_source.is_none() {
             self.terminate(now, ConnectionError::VersionMismatch);
         }

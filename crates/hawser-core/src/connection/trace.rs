@@ -17,7 +17,14 @@ impl Connection {
     pub(super) fn trace_received(&mut self, _arrival: Arrival, _space: SpaceId, _number: u64) {}
 
     #[inline]
-    pub(super) fn trace_settled(&mut self, _now: Time, _space: SpaceId, _acked: &[SentPacket], _lost: &[SentPacket]) {}
+    pub(super) fn trace_settled(
+        &mut self,
+        _now: Time,
+        _space: SpaceId,
+        _acked: &[SentPacket],
+        _lost: &[SentPacket],
+    ) {
+    }
 
     #[inline]
     pub(super) fn trace_path(&mut self, _now: Time, _id: PathId, _event: &PathEvent) {}

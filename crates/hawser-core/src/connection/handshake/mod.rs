@@ -92,7 +92,12 @@ impl Handshake {
     }
 
     /// Takes a CRYPTO frame and lets TLS answer.
-    pub(crate) fn on_crypto(&mut self, level: Level, offset: u64, data: &[u8]) -> Result<Progress, TransportError> {
+    pub(crate) fn on_crypto(
+        &mut self,
+        level: Level,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<Progress, TransportError> {
         let receive = match level {
             Level::Initial => self.initial.as_mut().map(|l| &mut l.receive),
             Level::Handshake => self.handshake.as_mut().map(|l| &mut l.receive),

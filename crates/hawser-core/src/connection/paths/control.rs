@@ -48,7 +48,12 @@ impl Control {
     }
 
     /// The peer gives the path id up.
-    pub(crate) fn on_peer_abandon(&mut self, now: Time, probe_timeout: Duration, changes: &mut Vec<CidChange>) {
+    pub(crate) fn on_peer_abandon(
+        &mut self,
+        now: Time,
+        probe_timeout: Duration,
+        changes: &mut Vec<CidChange>,
+    ) {
         match &mut self.abandonment {
             Some(abandonment) => abandonment.on_peer(now, probe_timeout),
             None => self.stop(Abandonment::by_peer(self.id, now, probe_timeout), changes),

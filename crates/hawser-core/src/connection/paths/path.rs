@@ -160,7 +160,8 @@ impl Path {
     /// The size of an MTU probe that may leave now.
     pub(crate) fn next_mtu_probe(&self) -> Option<u16> {
         let size = self.mtu.next_probe()?;
-        let fits = self.recovery.window_left() >= u64::from(size) && self.amplification_room() >= usize::from(size);
+        let fits =
+            self.recovery.window_left() >= u64::from(size) && self.amplification_room() >= usize::from(size);
         (self.life() == LifeCycle::Active && fits).then_some(size)
     }
 

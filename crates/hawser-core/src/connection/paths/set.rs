@@ -129,7 +129,9 @@ impl PathSet {
     /// Whether both ends have connection ids for a path id that is not opened.
     pub(crate) fn is_openable(&self, id: PathId) -> bool {
         self.reserved(id).is_some_and(|control| {
-            control.remote_cids.can_open() && control.local_cids.any_acknowledged() && !control.life.is_abandoned()
+            control.remote_cids.can_open()
+                && control.local_cids.any_acknowledged()
+                && !control.life.is_abandoned()
         })
     }
 
@@ -166,8 +168,11 @@ impl PathSet {
     /// Issues connection ids for every path id that both ends allow, so that paths can be opened at any time.
     pub(crate) fn issue_cids(&mut self, issuer: &mut dyn CidIssuer) {
         if self.ids.is_negotiated() {
-            let missing: Vec<PathId> =
-                self.ids.issuable().filter(|id| self.get(*id).is_none() && self.reserved(*id).is_none()).collect();
+            let missing: Vec<PathId> = self
+                .ids
+                .issuable()
+                .filter(|id| self.get(*id).is_none() && self.reserved(*id).is_none())
+                .collect();
             for id in missing {
                 self.reserve(id);
             }
@@ -198,7 +203,9 @@ impl PathSet {
             return Ok(true);
         }
         if self.ids.check(id)? == IdState::Alive {
-            return Err(TransportError::protocol_violation("acknowledgement for a path that carried no packet"));
+            return Err(TransportError::protocol_violation(
+                "acknowledgement for a path that carried no packet",
+            ));
         }
         Ok(false)
     }
@@ -322,12 +329,20 @@ impl PathSet {
     /// Path ids whose abandonment is over at `now`.
     pub(crate) fn expired(&self, now: Time) -> Option<PathId> {
         let controls = self.open.iter().map(|path| &path.control).chain(&self.reserved);
-        controls.into_iter().find(|control| abandonment_deadline(control).is_some_and(|at| at <= now)).map(|c| c.id)
+        controls
+            .into_iter()
+            .find(|control| abandonment_deadline(control).is_some_and(|at| at <= now))
+            .map(|c| c.id)
     }
 
     /// When the next abandonment is over.
     pub(crate) fn next_expiry(&self) -> Option<Time> {
-        self.open.iter().map(|path| &path.control).chain(&self.reserved).filter_map(abandonment_deadline).min()
+        self.open
+            .iter()
+            .map(|path| &path.control)
+            .chain(&self.reserved)
+            .filter_map(abandonment_deadline)
+            .min()
     }
 
     /// Statistics of a path, also of one that is gone.

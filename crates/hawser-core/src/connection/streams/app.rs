@@ -31,7 +31,8 @@ impl Streams {
         Some(StreamId::new(self.side.peer(), bidirectional, index))
     }
 
-    /// Copies as much of `data` as there is room for; returns how much.
+    /// Copies as much of `data` as there is room for; returns how much. Only a write that fails with
+    /// [`WriteError::Blocked`] is followed by [`StreamEvent::Writable`](super::StreamEvent).
     pub(crate) fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
         let (key, room) = self.writable(id, data.len())?;
         self.update_send(key, |send| send.write(&data[..room]));

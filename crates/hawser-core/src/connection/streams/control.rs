@@ -45,6 +45,8 @@ impl Due {
 pub(super) struct Control {
     pub(super) max_data: bool,
     pub(super) data_blocked: bool,
+    /// The limit that the last DATA_BLOCKED named: each is named once, and again only if that frame is lost.
+    data_blocked_at: Option<u64>,
     /// By direction, bidirectional at 1, as everywhere.
     pub(super) max_streams: [bool; 2],
     pub(super) streams_blocked: [bool; 2],
@@ -124,6 +126,7 @@ impl Streams {
         if self.control.data_blocked {
             Frame::DataBlocked(self.credit.limit()).encode(w)?;
             sent.push(SentFrame::StreamControl(StreamControl::DataBlocked));
+            self.control.data_blocked_at = Some(self.credit.limit());
             self.control.data_blocked = false;
         }
         Ok(())
@@ -214,7 +217,10 @@ impl Streams {
             StreamControl::MaxStreams { bidirectional } => {
                 self.control.max_streams[usize::from(bidirectional)] = true;
             }
-            StreamControl::DataBlocked => self.note_data_blocked(),
+            StreamControl::DataBlocked => {
+                self.control.data_blocked_at = None;
+                self.note_data_blocked();
+            }
             StreamControl::StreamsBlocked { bidirectional } => {
                 let kind = usize::from(bidirectional);
                 let local = &self.local[kind];
@@ -250,7 +256,8 @@ impl Streams {
 
     /// Notes DATA_BLOCKED if the connection's flow control is what holds data back.
     pub(super) fn note_data_blocked(&mut self) {
-        self.control.data_blocked = self.credit.left() == 0 && self.totals.tail > 0;
+        let blocked = self.credit.left() == 0 && self.totals.tail > 0;
+        self.control.data_blocked = blocked && self.control.data_blocked_at != Some(self.credit.limit());
     }
 
     pub(super) fn note_stream_blocked(&mut self, key: Key) {

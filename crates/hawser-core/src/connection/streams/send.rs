@@ -189,6 +189,9 @@ impl SendStream {
             self.blocked = WriteBlock::Buffer;
             return Err(WriteError::Blocked);
         }
+        if self.blocked == WriteBlock::StreamCredit {
+            self.blocked = WriteBlock::None;
+        }
         Ok(usize::try_from(credit.min(space)).unwrap_or(usize::MAX))
     }
 

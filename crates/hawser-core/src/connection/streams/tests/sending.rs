@@ -248,6 +248,9 @@ fn blocked_frames_are_not_repeated_once_untrue() {
         control.filter(|frame| matches!(frame, SentFrame::StreamControl(_))).count()
     };
     assert_eq!(kinds(&blocked), 2, "DATA_BLOCKED and STREAM_DATA_BLOCKED");
+    client.write(ids[2], b"x").expect_err("full as well");
+    let again = build(&mut client, 1_200, 0).expect("STREAM_DATA_BLOCKED");
+    assert_eq!((kinds(std::slice::from_ref(&again)), again.frames.len()), (1, 1), "each limit is named once");
     client.on_max_data(100_000);
     client.on_max_stream_data(ids[0], 100_000).expect("open");
     for packet in &blocked {
