@@ -1,24 +1,91 @@
 //! Tokio driver: sockets, interfaces and the asynchronous API.
+//!
+//! The protocol lives in `hawser-core`, which knows neither clocks nor sockets. This crate gives it both, and gives an
+//! application what it knows from other QUIC libraries: an [`Endpoint`] that connects or accepts, a [`Connection`], and
+//! streams that are [`AsyncRead`](tokio::io::AsyncRead) and [`AsyncWrite`](tokio::io::AsyncWrite). What is new is that a
+//! client's endpoint stands on all links of the machine:
+//!
+//! * **One socket per link**, bound to its device, so that several uplinks work without policy routing.
+//! * **The handshake is raced** over all links; a link that is up but dead delays nothing.
+//! * **Paths follow the links.** A link that appears gets a path, one that goes loses it, without the application's doing.
+//!   [`Connection::paths`] shows them, [`Connection::path_events`] tells of changes, and a
+//!   [`PathManager`](hawser_policy::PathManager) other than [`FullMesh`] may decide otherwise.
+//!
+//! ```
+//! use hawser_net::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! // A server with a certificate of its own. Its pin is all that a client needs to know.
+//! let identity = Identity::self_signed(&["localhost"])?;
+//! let pin = identity.pin()?;
+//! let server = Endpoint::server(ServerConfig::builder(identity).alpn(["echo"]).build()?, "[::1]:0".parse()?)?;
+//! let address = server.listening()[0];
+//! tokio::spawn(async move {
+//!     let connection = server.accept().await.expect("open").await?;
+//!     let (mut send, mut receive) = connection.accept_bi().await?;
+//!     tokio::io::copy(&mut receive, &mut send).await?;
+//!     send.finish()?;
+//!     connection.closed().await;
+//!     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+//! });
+//!
+//! // A client that uses every link of the machine.
+//! let config = ClientConfig::builder().trust(Trust::Pins(vec![pin])).alpn(["echo"]).build()?;
+//! let connection = Endpoint::client(config, Links::All)?.connect(address, "localhost").await?;
+//! let (mut send, mut receive) = connection.open_bi().await?;
+//! send.write_all(b"hello over all links").await?;
+//! send.finish()?;
+//! assert_eq!(receive.read_to_end(1000).await?, b"hello over all links");
+//! println!("paths: {:?}", connection.paths());
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! # Inside
+//!
+//! A worker task owns the sockets, the core endpoint and the timers. Calls of the application act on a connection under its
+//! lock and leave a note in the worker's mailbox. A pass of the worker reads the clock once, receives up to a quarter of a
+//! mebibyte (several datagrams per message, several messages per call), gives each connection concerned its turn to send
+//! (up to 64 datagrams per call) and wakes only the tasks that wait for what happened. Nothing is allocated per packet.
 
 mod clock;
 mod config;
+mod connect;
+mod connection;
+mod endpoint;
 mod error;
 mod identity;
+mod incoming;
 mod interfaces;
 mod links;
 mod path_manager;
 mod pin;
 mod receive_buffers;
 mod socket;
+mod stream;
 mod trust;
+mod wakers;
+mod worker;
 
 pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
+pub use connection::{Connection, DatagramError, ExportError};
+pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{ConfigError, ConnectError, EndpointError};
+pub use hawser_core::{
+    ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, SendDatagramError,
+    TransportConfig,
+};
+pub use hawser_policy as policy;
 pub use identity::{Identity, IdentityError};
+pub use incoming::{AcceptError, Connecting, Incoming};
 pub use interfaces::{Interface, Interfaces, watch_interfaces};
 pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
 pub use path_manager::{FullMesh, PathManagerFactory, PathManagerInit};
 pub use pin::{InvalidPin, Pin};
+pub use stream::{
+    ClosedStream, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream, StoppedError, WriteError,
+};
 pub use trust::{CertificateProblem, Trust};

@@ -114,16 +114,18 @@ impl LinkSocket {
         self.io.poll_send_ready(cx)
     }
 
-    /// Receives up to [`SLOTS`] messages and hands each to `deliver`. Returns how many; `WouldBlock` when there is
-    /// none.
+    /// Receives up to `limit` messages (at most [`SLOTS`]) and hands each to `deliver`. Returns how many; `WouldBlock`
+    /// when there is none.
     pub(crate) fn receive(
         &self,
         buffers: &mut ReceiveBuffers,
+        limit: usize,
         mut deliver: impl FnMut(Message),
     ) -> io::Result<usize> {
         let mut meta = [RecvMeta::default(); SLOTS];
         let count = self.io.try_io(Interest::READABLE, || {
-            self.state.recv((&self.io).into(), &mut buffers.slots(), &mut meta)
+            let limit = limit.clamp(1, SLOTS);
+            self.state.recv((&self.io).into(), &mut buffers.slots()[..limit], &mut meta[..limit])
         })?;
         for (index, meta) in meta.iter().enumerate().take(count) {
             if meta.len == 0 {

@@ -12,7 +12,7 @@ async fn receive(socket: &LinkSocket) -> Vec<Message> {
     let mut messages = Vec::new();
     loop {
         std::future::poll_fn(|cx| socket.poll_recv_ready(cx)).await.unwrap();
-        match socket.receive(&mut buffers, |message| messages.push(message)) {
+        match socket.receive(&mut buffers, SLOTS, |message| messages.push(message)) {
             Ok(_) => return messages,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => panic!("{error}"),

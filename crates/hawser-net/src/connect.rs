@@ -1,0 +1,213 @@
+//! Connecting: the handshake is raced over all links.
+//!
+//! Which link works is not known before one has worked: an interface that is up may lead nowhere. So the links start one
+//! after the other with a short delay, as RFC 8305 does with addresses, and the first handshake that completes is the
+//! connection; the others are closed. A link that fails at once hands its turn to the next at once.
+
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hawser_core::{ConnectError as CoreConnectError, ConnectionError, FourTuple};
+use rustls_pki_types::ServerName;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::connection::{AttemptError, Phase};
+use crate::links::Candidate;
+use crate::worker::{Worker, concrete};
+use crate::{ClientConfig, ConnectError, Connection};
+
+/// A link and a server address to try.
+struct Attempt {
+    candidate: Candidate,
+    remote: SocketAddr,
+}
+
+/// An attempt that was started.
+struct Runner {
+    connection: Connection,
+    link: String,
+    remote: SocketAddr,
+}
+
+/// Connects to whichever of `remotes` answers first over whichever link.
+pub(crate) async fn connect(
+    worker: &Arc<Worker>,
+    config: &ClientConfig,
+    remotes: &[SocketAddr],
+    name: &str,
+) -> Result<Connection, ConnectError> {
+    let first = *remotes.first().ok_or(ConnectError::NoAddress)?;
+    if ServerName::try_from(name).is_err() {
+        return Err(ConnectError::InvalidServerName(name.to_owned()));
+    }
+    let attempts = plan(worker, remotes)?;
+    let mut race = Race {
+        worker,
+        config,
+        name,
+        waiting: attempts,
+        running: Vec::new(),
+        tried: Vec::new(),
+        worst: None,
+        next_start: Box::pin(sleep_until(Instant::now())),
+        delay: config.attempt_delay,
+    };
+    match tokio::time::timeout(config.handshake_timeout, poll_fn(|cx| race.poll(cx))).await {
+        Ok(result) => result,
+        Err(_) => Err(race.worst.take().unwrap_or(ConnectError::TimedOut {
+            remote: first,
+            links: race.tried.clone(),
+            after: config.handshake_timeout,
+        })),
+    }
+}
+
+/// Every link to every address: all links to the first address, then all links to the second.
+fn plan(worker: &Worker, remotes: &[SocketAddr]) -> Result<VecDeque<Attempt>, ConnectError> {
+    let state = worker.lock();
+    if state.is_closed() {
+        return Err(ConnectError::EndpointClosed);
+    }
+    let mut attempts = VecDeque::new();
+    for remote in remotes {
+        let candidates = state.links.candidates(*remote);
+        attempts.extend(candidates.into_iter().map(|candidate| Attempt { candidate, remote: *remote }));
+    }
+    match (attempts.is_empty(), remotes.first()) {
+        (true, Some(remote)) => {
+            Err(ConnectError::NoLink { remote: *remote, links: state.links.describe() })
+        }
+        _ => Ok(attempts),
+    }
+}
+
+struct Race<'a> {
+    worker: &'a Arc<Worker>,
+    config: &'a ClientConfig,
+    name: &'a str,
+    waiting: VecDeque<Attempt>,
+    running: Vec<Runner>,
+    /// Names of the links that were started.
+    tried: Vec<String>,
+    /// The failure that tells most.
+    worst: Option<ConnectError>,
+    next_start: Pin<Box<Sleep>>,
+    delay: Duration,
+}
+
+impl Race<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Connection, ConnectError>> {
+        loop {
+            let mut index = 0;
+            while index < self.running.len() {
+                match self.poll_runner(cx, index) {
+                    Poll::Pending => index += 1,
+                    Poll::Ready(None) => {
+                        let winner = self.running.swap_remove(index);
+                        // Dropping the others closes them.
+                        self.running.clear();
+                        return Poll::Ready(Ok(winner.connection));
+                    }
+                    Poll::Ready(Some(error)) => {
+                        self.running.swap_remove(index);
+                        let is_final = matches!(error, ConnectError::Certificate(_));
+                        self.note(error);
+                        if is_final {
+                            // The same server would show the same certificate over every link.
+                            return Poll::Ready(Err(self.failure()));
+                        }
+                    }
+                }
+            }
+            if self.waiting.is_empty() {
+                return if self.running.is_empty() { Poll::Ready(Err(self.failure())) } else { Poll::Pending };
+            }
+            if !self.running.is_empty() && self.next_start.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.start_next();
+        }
+    }
+
+    /// `None` when it has won.
+    fn poll_runner(&self, cx: &mut Context<'_>, index: usize) -> Poll<Option<ConnectError>> {
+        let runner = &self.running[index];
+        let mut state = runner.connection.shared().lock();
+        if state.phase >= Phase::Connected {
+            return Poll::Ready(None);
+        }
+        if let Some(error) = state.attempt_error.take() {
+            return Poll::Ready(Some(match error {
+                AttemptError::Refused => ConnectError::Refused { remote: runner.remote },
+                AttemptError::Unreachable(source) => {
+                    ConnectError::Unreachable { remote: runner.remote, link: runner.link.clone(), source }
+                }
+            }));
+        }
+        if let Some(outcome) = state.outcome.clone() {
+            return Poll::Ready(Some(self.explain(outcome)));
+        }
+        state.wait_for_handshake(cx);
+        Poll::Pending
+    }
+
+    fn explain(&self, outcome: ConnectionError) -> ConnectError {
+        if matches!(outcome, ConnectionError::Transport(_))
+            && let Some(problem) = self.config.certificate_problem(self.name)
+        {
+            return ConnectError::Certificate(problem);
+        }
+        match outcome {
+            ConnectionError::LocallyClosed => ConnectError::EndpointClosed,
+            other => ConnectError::Handshake(other),
+        }
+    }
+
+    fn start_next(&mut self) {
+        let Some(attempt) = self.waiting.pop_front() else { return };
+        let Attempt { candidate, remote } = attempt;
+        self.tried.push(candidate.name.clone());
+        match self.start(&candidate, remote) {
+            Ok(connection) => {
+                self.running.push(Runner { connection, link: candidate.name, remote });
+                self.next_start.as_mut().reset(Instant::now() + self.delay);
+            }
+            Err(error) => self.note(error),
+        }
+    }
+
+    fn start(&self, candidate: &Candidate, remote: SocketAddr) -> Result<Connection, ConnectError> {
+        let link = || candidate.name.clone();
+        let binding = concrete(candidate.binding.clone(), remote)
+            .map_err(|source| ConnectError::Unreachable { remote, link: link(), source })?;
+        let mut state = self.worker.lock();
+        let local = self
+            .worker
+            .bind(&mut state, binding)
+            .map_err(|source| ConnectError::Bind { link: link(), source })?;
+        let tuple = FourTuple { local, remote };
+        let shared = self.worker.connect(&mut state, self.config, tuple, self.name).map_err(|error| {
+            match error {
+                CoreConnectError::Tls(_) => ConnectError::InvalidServerName(self.name.to_owned()),
+                other => ConnectError::Start(other.to_string()),
+            }
+        })?;
+        Ok(Connection::new(shared))
+    }
+
+    fn note(&mut self, error: ConnectError) {
+        tracing::debug!(%error, "an attempt to connect failed");
+        if self.worst.as_ref().is_none_or(|worst| worst.weight() < error.weight()) {
+            self.worst = Some(error);
+        }
+    }
+
+    fn failure(&mut self) -> ConnectError {
+        self.worst.take().unwrap_or(ConnectError::EndpointClosed)
+    }
+}

@@ -1,0 +1,434 @@
+//! A connection as the application holds it.
+
+mod shared;
+mod state;
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hawser_core::{
+    Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
+};
+use hawser_policy::{
+    ControllerFactory, Feedback, PathEvent, PathId, PathStatus, Registry, Side, StreamId, UnknownPolicy,
+};
+use tokio::sync::broadcast;
+
+pub(crate) use self::shared::ConnectionShared;
+pub(crate) use self::state::{AttemptError, ConnectionState, Phase};
+use crate::stream::{RecvStream, SendStream};
+use crate::worker::wake_all;
+
+/// A connection, over as many paths as there are.
+///
+/// Clones are handles on the same connection. When the last handle, its streams included, is dropped, the connection is
+/// closed with code 0; call [`close`](Connection::close) to give a reason.
+#[derive(Clone, Debug)]
+pub struct Connection(pub(crate) Arc<Handle>);
+
+/// Counts the application's handles; the worker holds the connection itself.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) shared: Arc<ConnectionShared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        close(&self.shared, 0, Bytes::new());
+    }
+}
+
+fn close(shared: &ConnectionShared, code: u64, reason: Bytes) {
+    let mut due = Vec::new();
+    let mut state = shared.lock();
+    state.close(shared.now(), code, reason, &mut due);
+    shared.touch(&mut state);
+    drop(state);
+    wake_all(&mut due);
+}
+
+/// Why keying material could not be exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no keying material: the handshake is not complete, or the length asked for is too large")]
+pub struct ExportError;
+
+impl Connection {
+    pub(crate) fn new(shared: Arc<ConnectionShared>) -> Self {
+        Connection(Arc::new(Handle { shared }))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<ConnectionShared> {
+        &self.0.shared
+    }
+
+    /// Acts on the connection and has the worker see to the consequences.
+    fn act<T>(&self, act: impl FnOnce(&mut ConnectionState) -> T) -> T {
+        let shared = self.shared();
+        let mut state = shared.lock();
+        let result = act(&mut state);
+        shared.touch(&mut state);
+        result
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(&ConnectionState) -> T) -> T {
+        ask(&self.shared().lock())
+    }
+
+    // Streams
+
+    /// Opens a stream for both directions, as soon as the peer allows one more.
+    ///
+    /// The peer learns of it with the first byte written.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
+        let id = poll_fn(|cx| self.poll_open(cx, true)).await?;
+        Ok((SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id)))
+    }
+
+    /// Opens a stream for sending, as soon as the peer allows one more.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub async fn open_uni(&self) -> Result<SendStream, ConnectionError> {
+        let id = poll_fn(|cx| self.poll_open(cx, false)).await?;
+        Ok(SendStream::new(self.clone(), id))
+    }
+
+    /// Waits for the next stream in both directions that the peer opens.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
+        poll_fn(|cx| self.poll_accept_bi(cx)).await
+    }
+
+    /// Waits for the next stream that the peer opens for sending.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub async fn accept_uni(&self) -> Result<RecvStream, ConnectionError> {
+        poll_fn(|cx| self.poll_accept_uni(cx)).await
+    }
+
+    /// [`open_bi`](Connection::open_bi) for implementations of other traits.
+    pub fn poll_open_bi(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(SendStream, RecvStream), ConnectionError>> {
+        let opened = std::task::ready!(self.poll_open(cx, true));
+        Poll::Ready(
+            opened.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))),
+        )
+    }
+
+    /// [`open_uni`](Connection::open_uni) for implementations of other traits.
+    pub fn poll_open_uni(&self, cx: &mut Context<'_>) -> Poll<Result<SendStream, ConnectionError>> {
+        self.poll_open(cx, false).map_ok(|id| SendStream::new(self.clone(), id))
+    }
+
+    /// [`accept_bi`](Connection::accept_bi) for implementations of other traits.
+    pub fn poll_accept_bi(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(SendStream, RecvStream), ConnectionError>> {
+        let accepted = std::task::ready!(self.poll_accept(cx, true));
+        Poll::Ready(
+            accepted.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))),
+        )
+    }
+
+    /// [`accept_uni`](Connection::accept_uni) for implementations of other traits.
+    pub fn poll_accept_uni(&self, cx: &mut Context<'_>) -> Poll<Result<RecvStream, ConnectionError>> {
+        self.poll_accept(cx, false).map_ok(|id| RecvStream::new(self.clone(), id))
+    }
+
+    fn poll_open(
+        &self,
+        cx: &mut Context<'_>,
+        bidirectional: bool,
+    ) -> Poll<Result<StreamId, ConnectionError>> {
+        self.act(|state| {
+            if let Some(error) = &state.outcome {
+                return Poll::Ready(Err(error.clone()));
+            }
+            match state.core.open_stream(bidirectional) {
+                Some(id) => Poll::Ready(Ok(id)),
+                None => {
+                    state.wakers.opening(bidirectional).register(cx);
+                    Poll::Pending
+                }
+            }
+        })
+    }
+
+    fn poll_accept(
+        &self,
+        cx: &mut Context<'_>,
+        bidirectional: bool,
+    ) -> Poll<Result<StreamId, ConnectionError>> {
+        let mut state = self.shared().lock();
+        // Streams that arrived before the end are still worth having.
+        if let Some(id) = state.core.accept_stream(bidirectional) {
+            self.shared().touch(&mut state);
+            return Poll::Ready(Ok(id));
+        }
+        if let Some(error) = &state.outcome {
+            return Poll::Ready(Err(error.clone()));
+        }
+        state.wakers.accepting(bidirectional).register(cx);
+        Poll::Pending
+    }
+
+    // Datagrams
+
+    /// Sends a datagram (RFC 9221) on whichever path the scheduler chooses. It may be lost.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`]; `Blocked` when the send buffer is full, see
+    /// [`send_datagram_wait`](Connection::send_datagram_wait).
+    pub fn send_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
+        self.act(|state| state.core.send_datagram(data, None))
+    }
+
+    /// Sends a datagram on this path.
+    ///
+    /// # Errors
+    /// As [`send_datagram`](Connection::send_datagram).
+    pub fn send_datagram_on(&self, data: Bytes, path: PathId) -> Result<(), SendDatagramError> {
+        self.act(|state| state.core.send_datagram(data, Some(path)))
+    }
+
+    /// Sends a datagram as soon as there is room in the send buffer.
+    ///
+    /// # Errors
+    /// [`DatagramError`].
+    pub async fn send_datagram_wait(&self, data: Bytes) -> Result<(), DatagramError> {
+        poll_fn(|cx| {
+            self.act(|state| {
+                if let Some(error) = &state.outcome {
+                    return Poll::Ready(Err(DatagramError::ConnectionLost(error.clone())));
+                }
+                match state.core.send_datagram(data.clone(), None) {
+                    Err(SendDatagramError::Blocked) => {
+                        state.wakers.datagram_writers.register(cx);
+                        Poll::Pending
+                    }
+                    result => Poll::Ready(result.map_err(DatagramError::Send)),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Waits for the next datagram.
+    ///
+    /// # Errors
+    /// When the connection has ended and all that arrived was read.
+    pub async fn read_datagram(&self) -> Result<Bytes, ConnectionError> {
+        poll_fn(|cx| self.poll_read_datagram(cx)).await
+    }
+
+    /// [`read_datagram`](Connection::read_datagram) for implementations of other traits.
+    pub fn poll_read_datagram(&self, cx: &mut Context<'_>) -> Poll<Result<Bytes, ConnectionError>> {
+        let mut state = self.shared().lock();
+        if let Some(datagram) = state.core.read_datagram() {
+            return Poll::Ready(Ok(datagram));
+        }
+        if let Some(error) = &state.outcome {
+            return Poll::Ready(Err(error.clone()));
+        }
+        state.wakers.datagram_readers.register(cx);
+        Poll::Pending
+    }
+
+    /// The longest datagram that fits on every path now, in bytes; `None` if the peer takes none.
+    pub fn max_datagram_size(&self) -> Option<usize> {
+        self.ask(|state| state.core.max_datagram_size())
+    }
+
+    // Paths and policies
+
+    /// The paths that exist.
+    pub fn paths(&self) -> Vec<PathInfo> {
+        self.ask(|state| state.core.paths())
+    }
+
+    /// Counters of a path, also of one that is gone.
+    pub fn path_stats(&self, path: PathId) -> Option<PathStats> {
+        self.ask(|state| state.core.path_stats(path))
+    }
+
+    /// What happens to paths and links from now on. A reader that is more than 64 events behind misses the oldest.
+    pub fn path_events(&self) -> broadcast::Receiver<PathEvent> {
+        self.shared().lock().subscribe()
+    }
+
+    /// Says what a path is to be used for, and tells the peer.
+    ///
+    /// # Errors
+    /// [`PathError`].
+    pub fn set_path_status(&self, path: PathId, status: PathStatus) -> Result<(), PathError> {
+        let now = self.shared().now();
+        self.act(|state| state.core.set_path_status(now, path, status))
+    }
+
+    /// Gives a path up. If its link stays, the path manager opens another one after a while.
+    ///
+    /// # Errors
+    /// [`PathError`].
+    pub fn abandon_path(&self, path: PathId) -> Result<(), PathError> {
+        let now = self.shared().now();
+        self.act(|state| state.core.abandon_path(now, path, Code::APPLICATION_ABANDON_PATH))
+    }
+
+    /// Exchanges the scheduler while the connection runs.
+    ///
+    /// # Errors
+    /// [`UnknownPolicy`] names the schedulers that exist.
+    pub fn set_scheduler(&self, registry: &Registry, name: &str) -> Result<(), UnknownPolicy> {
+        self.act(|state| state.core.set_scheduler(registry, name))
+    }
+
+    /// Exchanges the congestion controller of a path while it runs.
+    pub fn set_controller(&self, path: PathId, factory: &dyn ControllerFactory) {
+        let now = self.shared().now();
+        self.act(|state| state.core.set_controller(now, path, factory));
+    }
+
+    /// Tells the scheduler how well its choices serve the application.
+    pub fn feedback(&self, feedback: &Feedback) {
+        let now = self.shared().now();
+        self.act(|state| state.core.feedback(now, feedback));
+    }
+
+    /// Whether both ends speak multipath.
+    pub fn is_multipath(&self) -> bool {
+        self.ask(|state| state.core.is_multipath())
+    }
+
+    // About the connection
+
+    /// Totals.
+    pub fn stats(&self) -> ConnectionStats {
+        self.ask(|state| state.core.stats())
+    }
+
+    /// Which end this is.
+    pub fn side(&self) -> Side {
+        self.ask(|state| state.core.side())
+    }
+
+    /// The peer's address on the first path that exists, or where the handshake ran.
+    pub fn remote_address(&self) -> SocketAddr {
+        self.paths().first().map_or(self.shared().first_tuple().remote, |path| path.tuple.remote)
+    }
+
+    /// Negotiated application protocol (ALPN).
+    pub fn application_protocol(&self) -> Option<Vec<u8>> {
+        self.ask(|state| state.core.application_protocol())
+    }
+
+    /// The server name that the client asked for (server).
+    pub fn server_name(&self) -> Option<String> {
+        self.ask(|state| state.core.server_name())
+    }
+
+    /// The peer's certificates: a `Vec<CertificateDer>` with rustls.
+    pub fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        self.ask(|state| state.core.peer_identity())
+    }
+
+    /// Fills `output` with keying material that both ends share (RFC 5705).
+    ///
+    /// # Errors
+    /// Before the handshake is complete.
+    pub fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: &[u8],
+    ) -> Result<(), ExportError> {
+        self.ask(|state| state.core.export_keying_material(output, label, context)).map_err(|_| ExportError)
+    }
+
+    /// The token that lets the next connection to the same server skip address validation, if the server gave one
+    /// (client). For [`ClientConfig::with_token`](crate::ClientConfig::with_token); use it once.
+    pub fn take_token(&self) -> Option<Vec<u8>> {
+        self.shared().lock().token.take()
+    }
+
+    /// Writes a trace of the connection (qlog) from now on.
+    pub fn set_qlog(&self, writer: Box<dyn Write + Send>) {
+        let now = self.shared().now();
+        self.shared().lock().core.set_qlog(now, writer);
+    }
+
+    /// Updates the keys (RFC 9001 section 6). Returns whether that was possible now.
+    pub fn update_keys(&self) -> bool {
+        let now = self.shared().now();
+        self.act(|state| state.core.initiate_key_update(now))
+    }
+
+    /// Ends the connection at once with an application's code below 2^62 and a reason for people. Data that was not
+    /// acknowledged may be lost: finish streams and wait for [`SendStream::stopped`] first if it matters.
+    pub fn close(&self, code: u64, reason: &[u8]) {
+        close(self.shared(), code, Bytes::copy_from_slice(reason));
+    }
+
+    /// Waits for the end, whoever brings it about.
+    pub async fn closed(&self) -> ConnectionError {
+        poll_fn(|cx| {
+            let mut state = self.shared().lock();
+            match &state.outcome {
+                Some(outcome) => Poll::Ready(outcome.clone()),
+                None => {
+                    state.wakers.closed.register(cx);
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// How the connection ended, if it did.
+    pub fn close_reason(&self) -> Option<ConnectionError> {
+        self.ask(|state| state.outcome.clone())
+    }
+
+    /// Waits until the peer is known to have completed the handshake too. Paths can be opened from then on.
+    ///
+    /// # Errors
+    /// When the connection ends before.
+    pub async fn confirmed(&self) -> Result<(), ConnectionError> {
+        poll_fn(|cx| {
+            let mut state = self.shared().lock();
+            if state.phase == Phase::Confirmed {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(error) = &state.outcome {
+                return Poll::Ready(Err(error.clone()));
+            }
+            state.wait_for_handshake(cx);
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Why a datagram was not sent.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DatagramError {
+    /// It is not possible at all.
+    #[error(transparent)]
+    Send(SendDatagramError),
+    /// The connection has ended.
+    #[error("the connection is lost: {0}")]
+    ConnectionLost(ConnectionError),
+}

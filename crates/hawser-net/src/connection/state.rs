@@ -1,0 +1,273 @@
+//! A connection under its lock: the core's state, who waits for it, and who decides on its paths.
+
+use std::collections::VecDeque;
+use std::io;
+use std::task::{Context, Waker};
+
+use bytes::Bytes;
+use hawser_core::{ConnectionError, Event, StreamEvent};
+use hawser_policy::{LinkInfo, PathAction, PathEvent, PathManager, StreamId, Time};
+use rustc_hash::FxHashMap;
+use tokio::sync::broadcast;
+
+use crate::links::LinkChange;
+use crate::wakers::WakerList;
+
+/// Path events kept for a subscriber that is slow to read them.
+const PATH_NEWS_KEPT: usize = 64;
+
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Handshaking,
+    /// TLS is complete.
+    Connected,
+    /// The peer is known to have completed too.
+    Confirmed,
+}
+
+/// Why a handshake cannot go on over its link, as the system tells.
+#[derive(Debug)]
+pub(crate) enum AttemptError {
+    Refused,
+    Unreachable(io::Error),
+}
+
+pub(crate) struct ConnectionState {
+    pub(crate) core: hawser_core::Connection,
+    pub(crate) phase: Phase,
+    /// How it ended.
+    pub(crate) outcome: Option<ConnectionError>,
+    pub(crate) attempt_error: Option<AttemptError>,
+    pub(crate) wakers: Wakers,
+    /// Whether the worker knows already that there is something to do.
+    queued: bool,
+    /// Its entry among the worker's timers.
+    pub(crate) scheduled: Option<Time>,
+    manager: Option<Box<dyn PathManager>>,
+    actions: VecDeque<PathAction>,
+    news: Option<broadcast::Sender<PathEvent>>,
+    /// The address token for the next connection to this server.
+    pub(crate) token: Option<Vec<u8>>,
+}
+
+/// Tasks that wait for the connection.
+#[derive(Debug, Default)]
+pub(crate) struct Wakers {
+    pub(crate) handshake: WakerList,
+    pub(crate) closed: WakerList,
+    pub(crate) readers: FxHashMap<StreamId, Waker>,
+    pub(crate) writers: FxHashMap<StreamId, Waker>,
+    /// Waiting for a sending stream to be acknowledged as a whole, or stopped.
+    pub(crate) finishers: FxHashMap<StreamId, Waker>,
+    opening: [WakerList; 2],
+    accepting: [WakerList; 2],
+    pub(crate) datagram_readers: WakerList,
+    pub(crate) datagram_writers: WakerList,
+}
+
+impl Wakers {
+    pub(crate) fn opening(&mut self, bidirectional: bool) -> &mut WakerList {
+        &mut self.opening[usize::from(bidirectional)]
+    }
+
+    pub(crate) fn accepting(&mut self, bidirectional: bool) -> &mut WakerList {
+        &mut self.accepting[usize::from(bidirectional)]
+    }
+
+    fn on_stream(&mut self, event: StreamEvent, due: &mut Vec<Waker>) {
+        match event {
+            StreamEvent::Opened { bidirectional } => self.accepting(bidirectional).release(due),
+            StreamEvent::Available { bidirectional } => self.opening(bidirectional).release(due),
+            StreamEvent::Readable(id) => due.extend(self.readers.remove(&id)),
+            StreamEvent::Writable(id) => due.extend(self.writers.remove(&id)),
+            StreamEvent::Finished(id) => due.extend(self.finishers.remove(&id)),
+            StreamEvent::Stopped { id, .. } => {
+                due.extend(self.writers.remove(&id));
+                due.extend(self.finishers.remove(&id));
+            }
+        }
+    }
+
+    fn release_all(&mut self, due: &mut Vec<Waker>) {
+        let Wakers {
+            handshake,
+            closed,
+            readers,
+            writers,
+            finishers,
+            opening: [open_0, open_1],
+            accepting: [accept_0, accept_1],
+            datagram_readers,
+            datagram_writers,
+        } = self;
+        for streams in [readers, writers, finishers] {
+            due.extend(streams.drain().map(|(_, waker)| waker));
+        }
+        let lists =
+            [handshake, closed, open_0, open_1, accept_0, accept_1, datagram_readers, datagram_writers];
+        for list in lists {
+            list.release(due);
+        }
+    }
+}
+
+impl ConnectionState {
+    pub(crate) fn new(core: hawser_core::Connection) -> Self {
+        ConnectionState {
+            core,
+            phase: Phase::Handshaking,
+            outcome: None,
+            attempt_error: None,
+            wakers: Wakers::default(),
+            queued: false,
+            scheduled: None,
+            manager: None,
+            actions: VecDeque::new(),
+            news: None,
+            token: None,
+        }
+    }
+
+    /// Marks the connection as having something to do. Returns whether that is news.
+    pub(crate) fn queue(&mut self) -> bool {
+        !std::mem::replace(&mut self.queued, true)
+    }
+
+    /// The worker looks after it now.
+    pub(crate) fn begin_turn(&mut self, now: Time) {
+        self.queued = false;
+        if self.scheduled.is_some_and(|at| at <= now) {
+            // The entry was taken out when it came up.
+            self.scheduled = None;
+        }
+        if self.core.poll_timeout().is_some_and(|at| at <= now) {
+            self.core.handle_timeout(now);
+        }
+        if self.manager.as_ref().and_then(|manager| manager.next_timeout()).is_some_and(|at| at <= now) {
+            self.ask_manager(now, |manager, paths, actions| manager.on_timeout(now, paths, actions));
+        }
+    }
+
+    /// When the worker must look again at the latest.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let manager = self.manager.as_ref().and_then(|manager| manager.next_timeout());
+        [self.core.poll_timeout(), manager].into_iter().flatten().min()
+    }
+
+    /// Takes in what the core reports.
+    pub(crate) fn take_events(&mut self, now: Time, due: &mut Vec<Waker>) {
+        while let Some(event) = self.core.poll_event() {
+            match event {
+                Event::HandshakeDataReady => {}
+                Event::Connected => self.advance(Phase::Connected, due),
+                Event::HandshakeConfirmed => self.advance(Phase::Confirmed, due),
+                Event::NewToken(token) => self.token = Some(token),
+                Event::Stream(event) => self.wakers.on_stream(event, due),
+                Event::DatagramReceived => self.wakers.datagram_readers.release(due),
+                Event::DatagramsUnblocked => self.wakers.datagram_writers.release(due),
+                Event::Path(event) => self.on_path_event(event, now),
+                Event::Closed(reason) => self.end(reason, due),
+            }
+        }
+    }
+
+    fn advance(&mut self, phase: Phase, due: &mut Vec<Waker>) {
+        self.phase = self.phase.max(phase);
+        self.wakers.handshake.release(due);
+    }
+
+    /// The connection is over. The first reason stays.
+    pub(crate) fn end(&mut self, reason: ConnectionError, due: &mut Vec<Waker>) {
+        self.outcome.get_or_insert(reason);
+        self.manager = None;
+        self.news = None;
+        self.wakers.release_all(due);
+    }
+
+    /// The application closes it.
+    pub(crate) fn close(&mut self, now: Time, code: u64, reason: Bytes, due: &mut Vec<Waker>) {
+        if self.outcome.is_none() {
+            self.core.close(now, code, reason);
+            self.end(ConnectionError::LocallyClosed, due);
+        }
+    }
+
+    /// The system says that this handshake will not succeed. Later it would be noise: a packet is lost, and loss recovery
+    /// is for that.
+    pub(crate) fn fail_attempt(&mut self, error: AttemptError, due: &mut Vec<Waker>) {
+        if self.phase == Phase::Handshaking && self.core.side().is_client() {
+            self.attempt_error.get_or_insert(error);
+            self.wakers.handshake.release(due);
+        }
+    }
+
+    /// Puts a path manager in charge.
+    pub(crate) fn manage_paths<'a>(
+        &mut self,
+        manager: Box<dyn PathManager>,
+        now: Time,
+        links: impl Iterator<Item = &'a LinkInfo>,
+    ) {
+        self.manager = Some(manager);
+        for link in links {
+            self.tell_manager(&PathEvent::LinkUp(link.clone()), now);
+        }
+    }
+
+    pub(crate) fn on_link_change(&mut self, change: &LinkChange, now: Time) {
+        let event = match change {
+            LinkChange::Up(info) => PathEvent::LinkUp(info.clone()),
+            LinkChange::Down(id) => PathEvent::LinkDown(*id),
+        };
+        if self.manager.is_some() {
+            self.on_path_event(event, now);
+        }
+    }
+
+    fn on_path_event(&mut self, event: PathEvent, now: Time) {
+        self.tell_manager(&event, now);
+        if let Some(news) = &self.news {
+            // Nobody listening any more is no error.
+            let _ = news.send(event);
+        }
+    }
+
+    fn tell_manager(&mut self, event: &PathEvent, now: Time) {
+        self.ask_manager(now, |manager, paths, actions| manager.on_event(now, event, paths, actions));
+    }
+
+    fn ask_manager(
+        &mut self,
+        now: Time,
+        ask: impl FnOnce(&mut dyn PathManager, &[hawser_policy::PathView], &mut Vec<PathAction>),
+    ) {
+        if let Some(manager) = &mut self.manager {
+            let mut actions = Vec::new();
+            ask(manager.as_mut(), self.core.path_views(now), &mut actions);
+            self.actions.extend(actions);
+        }
+    }
+
+    /// The next thing that the path manager wants done.
+    pub(crate) fn next_path_action(&mut self) -> Option<PathAction> {
+        self.actions.pop_front()
+    }
+
+    /// Path events from now on.
+    pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<PathEvent> {
+        if let Some(news) = &self.news {
+            return news.subscribe();
+        }
+        let (sender, receiver) = broadcast::channel(PATH_NEWS_KEPT);
+        if self.outcome.is_none() {
+            self.news = Some(sender);
+        }
+        receiver
+    }
+
+    /// Waits for the end of the handshake.
+    pub(crate) fn wait_for_handshake(&mut self, cx: &Context<'_>) {
+        self.wakers.handshake.register(cx);
+    }
+}

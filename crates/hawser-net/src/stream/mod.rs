@@ -1,0 +1,28 @@
+//! Streams as the application holds them.
+
+mod recv;
+mod send;
+
+use std::io;
+
+use hawser_core::ConnectionError;
+
+pub use self::recv::{ReadError, ReadExactError, ReadToEndError, RecvStream};
+pub use self::send::{SendStream, StoppedError, WriteError};
+
+/// A stream was used after its end, or after this side gave it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stream was closed by this side already")]
+pub struct ClosedStream;
+
+fn lost(error: &ConnectionError) -> io::Error {
+    let kind = match error {
+        ConnectionError::TimedOut => io::ErrorKind::TimedOut,
+        ConnectionError::Reset => io::ErrorKind::ConnectionReset,
+        ConnectionError::PeerApplication { .. } | ConnectionError::PeerTransport(_) => {
+            io::ErrorKind::ConnectionAborted
+        }
+        _ => io::ErrorKind::NotConnected,
+    };
+    io::Error::new(kind, error.clone())
+}

@@ -1,0 +1,317 @@
+//! One pass over everything: receive, act, send, sleep.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use hawser_core::{ConnectionHandle, Datagram, Routed, StatelessDatagram};
+use hawser_policy::Time;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::sockets::{ReadMore, Sent};
+use super::timers::Timers;
+use super::{Worker, WorkerState, wake_all};
+use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
+use crate::links::LinkChange;
+use crate::receive_buffers::{ReceiveBuffers, SLOTS};
+use crate::socket::{LinkSocket, Message};
+
+/// Bytes received in one pass. What came in is worked through and read by the application while it is still in cache.
+const RECEIVE_BYTES_PER_PASS: usize = 256 * 1024;
+/// Receive calls in one pass, for small datagrams.
+const RECEIVE_CALLS_PER_PASS: usize = 16;
+/// Batches that a connection may send before others, and what was received meanwhile, get their turn.
+const BATCHES_PER_TURN: usize = 8;
+/// When to ask a socket again that is not writable although the runtime says so.
+const SEND_RETRY: Duration = Duration::from_millis(1);
+
+/// The worker's task.
+pub(crate) struct Driver {
+    worker: Arc<Worker>,
+    buffers: ReceiveBuffers,
+    messages: Vec<Message>,
+    routed: Vec<(ConnectionHandle, Datagram)>,
+    responses: Vec<StatelessDatagram>,
+    /// Where batches are built.
+    transmit: Vec<u8>,
+    /// Connections to look after in this pass, and in the next.
+    dirty: Vec<ConnectionHandle>,
+    again: Vec<ConnectionHandle>,
+    timers: Timers,
+    alarm: Alarm,
+    due: Vec<Waker>,
+    /// Messages per receive call; few while they are large.
+    slots: usize,
+}
+
+impl Driver {
+    pub(crate) fn new(worker: Arc<Worker>) -> Self {
+        let alarm = Alarm::new(&worker);
+        Driver {
+            worker,
+            buffers: ReceiveBuffers::new(),
+            messages: Vec::new(),
+            routed: Vec::new(),
+            responses: Vec::new(),
+            transmit: Vec::new(),
+            dirty: Vec::new(),
+            again: Vec::new(),
+            timers: Timers::default(),
+            alarm,
+            due: Vec::new(),
+            slots: SLOTS,
+        }
+    }
+
+    /// Does what can be done now. Returns whether there is more.
+    fn pass(&mut self, cx: &mut Context<'_>, state: &mut WorkerState) -> bool {
+        let now = self.worker.clock.now();
+        self.dirty.append(&mut self.again);
+        self.worker.mailbox.take(&mut self.dirty);
+        let mut more = self.receive(cx, state, now);
+        self.apply_link_changes(state, now);
+        self.timers.pop_due(now, &mut self.dirty);
+        self.serve_dirty(state, now);
+        if state.sockets.flush(cx, &mut self.dirty) {
+            self.alarm.ring_by(now + SEND_RETRY);
+        }
+        self.serve_dirty(state, now);
+        more |= !self.again.is_empty();
+        if let Some(next) = self.timers.next() {
+            self.alarm.ring_by(next);
+        }
+        more | self.alarm.poll(cx)
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_>, state: &mut WorkerState, now: Time) -> bool {
+        let (mut bytes, mut calls) = (0, 0);
+        let (buffers, messages, slots) = (&mut self.buffers, &mut self.messages, &mut self.slots);
+        let more = state.sockets.for_each_readable(cx, |socket| {
+            calls += 1;
+            bytes += read(socket, buffers, slots, messages);
+            if bytes >= RECEIVE_BYTES_PER_PASS || calls >= RECEIVE_CALLS_PER_PASS {
+                ReadMore::Enough
+            } else {
+                ReadMore::Continue
+            }
+        });
+        let mut messages = std::mem::take(&mut self.messages);
+        for message in messages.drain(..) {
+            self.route(state, message, now);
+        }
+        self.messages = messages;
+        for response in self.responses.drain(..) {
+            state.respond(&response);
+        }
+        more
+    }
+
+    /// Splits a message into its datagrams and hands them to their connections.
+    fn route(&mut self, state: &mut WorkerState, message: Message, now: Time) {
+        let Message { tuple, ecn, segment_size, mut bytes } = message;
+        while !bytes.is_empty() {
+            let payload = if bytes.len() > segment_size {
+                bytes.split_to(segment_size)
+            } else {
+                std::mem::take(&mut bytes)
+            };
+            let datagram = Datagram { tuple, ecn, received_at: now, payload };
+            match state.core.handle_datagram(now, datagram, &mut self.responses) {
+                Some(Routed::Connection(handle, datagram)) => self.routed.push((handle, datagram)),
+                Some(Routed::Incoming(incoming)) => {
+                    state.incoming.push_back(incoming);
+                    state.acceptors.release(&mut self.due);
+                }
+                None => {}
+            }
+        }
+        self.deliver(state, now);
+    }
+
+    fn deliver(&mut self, state: &mut WorkerState, now: Time) {
+        let mut routed = self.routed.drain(..).peekable();
+        while let Some((handle, datagram)) = routed.next() {
+            let Some(shared) = state.connection(handle) else { continue };
+            let mut connection = shared.lock();
+            connection.core.handle_datagram(now, datagram);
+            // Datagrams of one message are nearly always for one connection: one lock for all of them.
+            while let Some((_, datagram)) = routed.next_if(|(next, _)| *next == handle) {
+                connection.core.handle_datagram(now, datagram);
+            }
+            // Before the next message, or late packets are taken for strangers.
+            while let Some(event) = connection.core.poll_endpoint_event() {
+                state.core.handle_event(handle, event);
+            }
+            if connection.queue() {
+                self.dirty.push(handle);
+            }
+        }
+    }
+
+    fn apply_link_changes(&mut self, state: &mut WorkerState, now: Time) {
+        if state.link_changes.is_empty() {
+            return;
+        }
+        let changes: Vec<LinkChange> = std::mem::take(&mut state.link_changes);
+        for shared in state.connections.clone().into_iter().flatten() {
+            let mut connection = shared.lock();
+            for change in &changes {
+                connection.on_link_change(change, now);
+            }
+            self.worker.migrate_if_stranded(state, &mut connection, now);
+            if connection.queue() {
+                self.dirty.push(shared.handle());
+            }
+        }
+    }
+
+    fn serve_dirty(&mut self, state: &mut WorkerState, now: Time) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for handle in dirty.drain(..) {
+            if let Some(shared) = state.connection(handle) {
+                self.serve(state, &shared, now);
+                wake_all(&mut self.due);
+            }
+        }
+        self.dirty = dirty;
+    }
+
+    /// Gives a connection its turn.
+    fn serve(&mut self, state: &mut WorkerState, shared: &ConnectionShared, now: Time) {
+        let handle = shared.handle();
+        let mut connection = shared.lock();
+        connection.begin_turn(now);
+        self.react(state, &mut connection, now);
+        let unfinished = self.transmit(state, handle, &mut connection, now);
+        // Sending can end a connection or change a path.
+        self.react(state, &mut connection, now);
+        while let Some(event) = connection.core.poll_endpoint_event() {
+            state.core.handle_event(handle, event);
+        }
+        if connection.core.is_drained() {
+            self.timers.cancel(handle, &mut connection.scheduled);
+            state.forget(handle, &mut self.due);
+            return;
+        }
+        let deadline = connection.deadline();
+        self.timers.schedule(handle, &mut connection.scheduled, deadline);
+        if unfinished && connection.queue() {
+            self.again.push(handle);
+        }
+    }
+
+    fn react(&mut self, state: &mut WorkerState, connection: &mut ConnectionState, now: Time) {
+        connection.take_events(now, &mut self.due);
+        self.worker.carry_out(state, connection, now);
+    }
+
+    /// Sends what the connection has, up to its share of a pass. Returns whether there may be more.
+    fn transmit(
+        &mut self,
+        state: &mut WorkerState,
+        handle: ConnectionHandle,
+        connection: &mut ConnectionState,
+        now: Time,
+    ) -> bool {
+        for _ in 0..BATCHES_PER_TURN {
+            let Some(transmit) = connection.core.poll_transmit(now, &mut self.transmit) else { return false };
+            match state.sockets.send(handle, &transmit, &mut self.transmit) {
+                Sent::Yes => {}
+                Sent::Wait => return false,
+                Sent::Failed(error) => {
+                    tracing::debug!(%error, tuple = ?transmit.tuple, "sending failed");
+                    connection.fail_attempt(AttemptError::Unreachable(error), &mut self.due);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// One receive call. Returns the bytes received.
+fn read(
+    socket: &LinkSocket,
+    buffers: &mut ReceiveBuffers,
+    slots: &mut usize,
+    messages: &mut Vec<Message>,
+) -> usize {
+    let mut bytes = 0;
+    let received = socket.receive(buffers, *slots, |message| {
+        bytes += message.bytes.len();
+        messages.push(message);
+    });
+    match received {
+        // Large messages one by one fill the cache; small ones are worth taking many at a time.
+        Ok(count) => *slots = if bytes > count * 16_384 { 4 } else { SLOTS },
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+        // ICMP errors arrive here too; the task that watches for them tells who is concerned.
+        Err(error) => tracing::trace!(%error, "receiving failed"),
+    }
+    bytes
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let worker = this.worker.clone();
+        worker.mailbox.register(cx.waker());
+        let mut state = worker.lock();
+        let more = this.pass(cx, &mut state);
+        let is_over = worker.mailbox.is_abandoned() && state.live() == 0;
+        drop(state);
+        wake_all(&mut this.due);
+        if is_over {
+            return Poll::Ready(());
+        }
+        if more {
+            // After the applications that were woken.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let mut due = Vec::new();
+        self.worker.lock().abort_all(&mut due);
+        wake_all(&mut due);
+    }
+}
+
+/// The worker's one timer.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    clock: crate::clock::Clock,
+    /// When it rings.
+    set_for: Option<Time>,
+}
+
+impl Alarm {
+    fn new(worker: &Worker) -> Self {
+        Alarm { sleep: Box::pin(sleep_until(Instant::now())), clock: worker.clock, set_for: None }
+    }
+
+    /// Makes sure that it rings by then. It may ring earlier: moving it later is not worth the work.
+    fn ring_by(&mut self, time: Time) {
+        if self.set_for.is_none_or(|at| time < at) {
+            self.set_for = Some(time);
+            self.sleep.as_mut().reset(self.clock.instant_of(time).into());
+        }
+    }
+
+    /// Whether it rings.
+    fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.set_for.is_none() || self.sleep.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.set_for = None;
+        true
+    }
+}
+

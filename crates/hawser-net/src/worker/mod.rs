@@ -1,0 +1,298 @@
+//! The worker: owns the sockets, the core endpoint and the timers, and drives every connection.
+//!
+//! There is one task per worker. Applications act on a connection directly, under its lock, and leave its handle in the
+//! worker's [`Mailbox`]; the worker does everything that needs a socket or the time. Locks are taken in the order
+//! worker, connection, mailbox.
+//!
+//! An endpoint has one worker. Several, each with a socket of its own on a shared port, would be several values of this
+//! type: nothing in here is global.
+
+mod drive;
+mod mailbox;
+mod paths;
+mod sockets;
+mod timers;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use bytes::Bytes;
+use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
+use tokio::task::AbortHandle;
+
+pub(crate) use self::drive::Driver;
+pub(crate) use self::mailbox::Mailbox;
+use self::sockets::SocketSet;
+pub(crate) use self::sockets::concrete;
+use crate::clock::Clock;
+use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
+use crate::interfaces::Interface;
+use crate::links::{LinkChange, LinkTable, Links};
+use crate::socket::{Binding, LinkSocket};
+use crate::wakers::WakerList;
+use crate::{ClientConfig, PathManagerInit};
+
+/// What the worker's task and the endpoint's handles share.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    state: Mutex<WorkerState>,
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) clock: Clock,
+    buffer_bytes: usize,
+}
+
+/// Everything but the connections' own state.
+pub(crate) struct WorkerState {
+    pub(crate) core: hawser_core::Endpoint,
+    sockets: SocketSet,
+    connections: Vec<Option<Arc<ConnectionShared>>>,
+    live: usize,
+    pub(crate) links: LinkTable,
+    link_changes: Vec<LinkChange>,
+    incoming: VecDeque<Incoming>,
+    acceptors: WakerList,
+    idlers: WakerList,
+    /// How the application closed the endpoint.
+    closed: Option<(u64, Bytes)>,
+}
+
+impl std::fmt::Debug for WorkerState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkerState").field("live", &self.live).finish_non_exhaustive()
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(core: hawser_core::Endpoint, links: Links, clock: Clock, buffer_bytes: usize) -> Self {
+        Worker {
+            state: Mutex::new(WorkerState {
+                core,
+                sockets: SocketSet::default(),
+                connections: Vec::new(),
+                live: 0,
+                links: LinkTable::new(links),
+                link_changes: Vec::new(),
+                incoming: VecDeque::new(),
+                acceptors: WakerList::default(),
+                idlers: WakerList::default(),
+                closed: None,
+            }),
+            mailbox: Arc::new(Mailbox::default()),
+            clock,
+            buffer_bytes,
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, WorkerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Binds a socket, or finds the one that is bound like this already.
+    pub(crate) fn bind(self: &Arc<Self>, state: &mut WorkerState, binding: Binding) -> io::Result<SocketAddr> {
+        let before = state.sockets.len();
+        let local = state.sockets.bind(binding, self.buffer_bytes, |socket| self.watch_errors(socket))?;
+        if state.sockets.len() > before {
+            // The task has to register for the new socket.
+            self.mailbox.wake();
+        }
+        Ok(local)
+    }
+
+    fn watch_errors(self: &Arc<Self>, socket: &Arc<LinkSocket>) -> Option<AbortHandle> {
+        let (worker, socket) = (Arc::downgrade(self), socket.clone());
+        let task = tokio::spawn(async move {
+            while let Ok(host) = socket.refusal().await {
+                let Some(worker) = worker.upgrade() else { return };
+                worker.on_refusal(socket.local(), host);
+            }
+        });
+        Some(task.abort_handle())
+    }
+
+    /// A host answered that nobody listens on the port we wrote to. Only handshakes believe it: ICMP is not authenticated,
+    /// and a running connection has better means to find out.
+    fn on_refusal(&self, local: SocketAddr, host: IpAddr) {
+        let mut due = Vec::new();
+        for connection in self.lock().connections.iter().flatten() {
+            let tuple = connection.first_tuple();
+            if tuple.local == local && tuple.remote.ip() == host {
+                connection.lock().fail_attempt(AttemptError::Refused, &mut due);
+            }
+        }
+        wake_all(&mut due);
+    }
+
+    /// Starts a client connection.
+    pub(crate) fn connect(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        config: &ClientConfig,
+        tuple: FourTuple,
+        name: &str,
+    ) -> Result<Arc<ConnectionShared>, hawser_core::ConnectError> {
+        let now = self.clock.now();
+        let (handle, mut core) = state.core.connect(now, config.core.clone(), tuple, name)?;
+        let link = state.sockets.link_of(&tuple);
+        core.set_path_link(hawser_policy::PathId::ZERO, link);
+        let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
+        let mut connection = ConnectionState::new(core);
+        connection.manage_paths((config.path_manager)(&init), now, state.links.present());
+        Ok(self.adopt(state, handle, connection, tuple))
+    }
+
+    /// Accepts a client's connection.
+    pub(crate) fn accept(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        config: Option<Arc<hawser_core::ServerConfig>>,
+    ) -> Result<Arc<ConnectionShared>, hawser_core::AcceptErrorReason> {
+        let tuple = FourTuple { local: incoming.local_address(), remote: incoming.remote_address() };
+        let mut state = self.lock();
+        match state.core.accept(self.clock.now(), incoming, config) {
+            Ok((handle, core)) => Ok(self.adopt(&mut state, handle, ConnectionState::new(core), tuple)),
+            Err(error) => {
+                if let Some(response) = error.response {
+                    state.respond(&response);
+                }
+                Err(error.reason)
+            }
+        }
+    }
+
+    fn adopt(
+        &self,
+        state: &mut WorkerState,
+        handle: ConnectionHandle,
+        connection: ConnectionState,
+        tuple: FourTuple,
+    ) -> Arc<ConnectionShared> {
+        let shared =
+            Arc::new(ConnectionShared::new(handle, connection, tuple, self.mailbox.clone(), self.clock));
+        if state.connections.len() <= handle.0 {
+            state.connections.resize(handle.0 + 1, None);
+        }
+        state.connections[handle.0] = Some(shared.clone());
+        state.live += 1;
+        shared.touch(&mut shared.lock());
+        shared
+    }
+
+    /// Takes in the state of the machine's interfaces.
+    pub(crate) fn update_links(&self, interfaces: &[Interface]) {
+        let mut state = self.lock();
+        let changes = state.links.update(interfaces);
+        let present: Vec<IpAddr> = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
+        state.retire_sockets(&changes, &present);
+        state.link_changes.extend(changes);
+        drop(state);
+        self.mailbox.wake();
+    }
+
+    /// Closes all connections and takes no new ones.
+    pub(crate) fn close(&self, code: u64, reason: &Bytes) {
+        let mut due = Vec::new();
+        let mut state = self.lock();
+        state.closed.get_or_insert_with(|| (code, reason.clone()));
+        state.core.reject_new(true);
+        while let Some(incoming) = state.incoming.pop_front() {
+            if let Some(response) = state.core.refuse(incoming) {
+                state.respond(&response);
+            }
+        }
+        let now = self.clock.now();
+        for connection in state.connections.iter().flatten() {
+            let mut guard = connection.lock();
+            guard.close(now, code, reason.clone(), &mut due);
+            connection.touch(&mut guard);
+        }
+        state.acceptors.release(&mut due);
+        drop(state);
+        wake_all(&mut due);
+    }
+}
+
+impl WorkerState {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// Connections that exist, those that are closing included.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    pub(crate) fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.sockets.locals()
+    }
+
+    pub(crate) fn next_incoming(&mut self) -> Option<Incoming> {
+        self.incoming.pop_front()
+    }
+
+    pub(crate) fn wait_for_incoming(&mut self, cx: &std::task::Context<'_>) {
+        self.acceptors.register(cx);
+    }
+
+    pub(crate) fn wait_until_idle(&mut self, cx: &std::task::Context<'_>) {
+        self.idlers.register(cx);
+    }
+
+    pub(crate) fn respond(&mut self, response: &StatelessDatagram) {
+        self.sockets.send_stateless(&response.transmit, &response.bytes);
+    }
+
+    fn connection(&self, handle: ConnectionHandle) -> Option<Arc<ConnectionShared>> {
+        self.connections.get(handle.0).cloned().flatten()
+    }
+
+    fn forget(&mut self, handle: ConnectionHandle, due: &mut Vec<Waker>) {
+        if self.connections.get_mut(handle.0).and_then(Option::take).is_some() {
+            self.live -= 1;
+            if self.live == 0 {
+                self.idlers.release(due);
+            }
+        }
+    }
+
+    /// Sockets of links and addresses that are gone are closed: what was bound to a device that was unplugged does not
+    /// come back with a device of the same name.
+    fn retire_sockets(&mut self, changes: &[LinkChange], present: &[IpAddr]) {
+        for change in changes {
+            match change {
+                LinkChange::Down(id) => self.sockets.retire(|link, _| link == Some(*id)),
+                LinkChange::Up(info) => self
+                    .sockets
+                    .retire(|link, address| link == Some(info.id) && !info.addresses.contains(&address)),
+            }
+        }
+        // Sockets that follow the routing table; those that listen on all addresses stay, loopback always exists.
+        self.sockets.retire(|link, address| {
+            link.is_none()
+                && !address.is_unspecified()
+                && !address.is_loopback()
+                && !present.is_empty()
+                && !present.contains(&address)
+        });
+    }
+
+    /// The task is gone: nothing will ever happen again.
+    fn abort_all(&mut self, due: &mut Vec<Waker>) {
+        self.closed.get_or_insert_with(|| (0, Bytes::new()));
+        for connection in self.connections.drain(..).flatten() {
+            connection.lock().end(ConnectionError::LocallyClosed, due);
+        }
+        self.live = 0;
+        self.acceptors.release(due);
+        self.idlers.release(due);
+    }
+}
+
+/// Wakes what was collected while locks were held.
+pub(crate) fn wake_all(due: &mut Vec<Waker>) {
+    for waker in due.drain(..) {
+        waker.wake();
+    }
+}

@@ -1,0 +1,99 @@
+//! What path managers and link changes ask of the worker.
+
+use std::sync::Arc;
+
+use hawser_core::{Code, FourTuple};
+use hawser_policy::{PathAction, PathId, Time};
+
+use super::{Worker, WorkerState, concrete};
+use crate::connection::ConnectionState;
+use crate::socket::Binding;
+
+impl Worker {
+    /// Carries out what a connection's path manager decided.
+    pub(super) fn carry_out(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        connection: &mut ConnectionState,
+        now: Time,
+    ) {
+        while let Some(action) = connection.next_path_action() {
+            match action {
+                PathAction::Open { .. } => self.open(state, connection, now, &action),
+                PathAction::Abandon(id) => {
+                    if let Err(error) =
+                        connection.core.abandon_path(now, id, Code::APPLICATION_ABANDON_PATH)
+                    {
+                        tracing::debug!(%error, "a path was not abandoned");
+                    }
+                }
+                PathAction::SetStatus(id, status) => {
+                    if let Err(error) = connection.core.set_path_status(now, id, status) {
+                        tracing::debug!(%error, "the status of a path was not changed");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Opens a path. Failure is not reported to the manager, which looks at the paths that exist: most reasons pass with
+    /// time, and it tries again.
+    fn open(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        connection: &mut ConnectionState,
+        now: Time,
+        action: &PathAction,
+    ) {
+        let PathAction::Open { local, remote, link, status } = action else { return };
+        let binding = match link {
+            Some(link) => state.links.binding(*link, local.ip(), *remote),
+            None => Some(Binding { address: *local, device: None, link: None, report_errors: true }),
+        };
+        let Some(binding) = binding else { return };
+        let local = match self.bind(state, binding) {
+            Ok(local) => local,
+            Err(error) => {
+                tracing::debug!(%error, %local, "no socket for a new path");
+                return;
+            }
+        };
+        let tuple = FourTuple { local, remote: *remote };
+        match connection.core.open_path(now, tuple, *status, *link) {
+            Ok(id) => tracing::debug!(path = %id, ?tuple, "opening a path"),
+            Err(error) => tracing::debug!(%error, ?tuple, "a path was not opened yet"),
+        }
+    }
+
+    /// A client without multipath whose socket is gone moves its only path to another link (RFC 9000 section 9).
+    pub(super) fn migrate_if_stranded(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        connection: &mut ConnectionState,
+        now: Time,
+    ) {
+        if connection.core.side().is_server() || connection.core.is_multipath() {
+            return;
+        }
+        let Some(path) = connection.core.paths().into_iter().find(|path| path.id == PathId::ZERO) else {
+            return;
+        };
+        if state.sockets.carries(&path.tuple) {
+            return;
+        }
+        let remote = path.tuple.remote;
+        for candidate in state.links.candidates(remote) {
+            let Ok(binding) = concrete(candidate.binding, remote) else { continue };
+            let Ok(local) = self.bind(state, binding) else { continue };
+            let tuple = FourTuple { local, remote };
+            match connection.core.migrate_path(now, path.id, tuple) {
+                Ok(()) => {
+                    let link = state.sockets.link_of(&tuple);
+                    connection.core.set_path_link(path.id, link);
+                    return;
+                }
+                Err(error) => tracing::debug!(%error, "the path was not moved"),
+            }
+        }
+    }
+}
