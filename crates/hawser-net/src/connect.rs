@@ -79,9 +79,7 @@ fn plan(worker: &Worker, remotes: &[SocketAddr]) -> Result<VecDeque<Attempt>, Co
         attempts.extend(candidates.into_iter().map(|candidate| Attempt { candidate, remote: *remote }));
     }
     match (attempts.is_empty(), remotes.first()) {
-        (true, Some(remote)) => {
-            Err(ConnectError::NoLink { remote: *remote, links: state.links.describe() })
-        }
+        (true, Some(remote)) => Err(ConnectError::NoLink { remote: *remote, links: state.links.describe() }),
         _ => Ok(attempts),
     }
 }
@@ -125,7 +123,11 @@ impl Race<'_> {
                 }
             }
             if self.waiting.is_empty() {
-                return if self.running.is_empty() { Poll::Ready(Err(self.failure())) } else { Poll::Pending };
+                return if self.running.is_empty() {
+                    Poll::Ready(Err(self.failure()))
+                } else {
+                    Poll::Pending
+                };
             }
             if !self.running.is_empty() && self.next_start.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
@@ -191,12 +193,11 @@ impl Race<'_> {
             .bind(&mut state, binding)
             .map_err(|source| ConnectError::Bind { link: link(), source })?;
         let tuple = FourTuple { local, remote };
-        let shared = self.worker.connect(&mut state, self.config, tuple, self.name).map_err(|error| {
-            match error {
+        let shared =
+            self.worker.connect(&mut state, self.config, tuple, self.name).map_err(|error| match error {
                 CoreConnectError::Tls(_) => ConnectError::InvalidServerName(self.name.to_owned()),
                 other => ConnectError::Start(other.to_string()),
-            }
-        })?;
+            })?;
         Ok(Connection::new(shared))
     }
 

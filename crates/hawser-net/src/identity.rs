@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rcgen::PublicKeyData;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest, Sha256};
 
 use crate::Pin;
 
@@ -161,8 +163,11 @@ fn generate(names: &[&str]) -> Result<(rcgen::Certificate, rcgen::KeyPair), Iden
     let failed = |error: rcgen::Error| IdentityError::Certificate(error.to_string());
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut parameters = rcgen::CertificateParams::new(names).map_err(failed)?;
-    parameters.distinguished_name.push(rcgen::DnType::CommonName, "hawser");
     let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
+    // A name of its own for each key: of two issuers with one name, verifiers report a broken signature.
+    let digest = Sha256::digest(key.subject_public_key_info());
+    let name = format!("hawser {:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]));
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, name);
     let certificate = parameters.self_signed(&key).map_err(failed)?;
     Ok((certificate, key))
 }

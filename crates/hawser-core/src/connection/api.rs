@@ -237,6 +237,11 @@ impl Connection {
         self.streams.stopped(id)
     }
 
+    /// Whether the sending half of a stream is still known: not yet delivered as a whole, and not over otherwise.
+    pub fn is_sending(&self, id: StreamId) -> bool {
+        self.streams.is_sending(id)
+    }
+
     /// Reads from a stream, in order.
     ///
     /// # Errors

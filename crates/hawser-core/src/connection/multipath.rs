@@ -1,6 +1,6 @@
 //! Paths come, move and go (draft-ietf-quic-multipath-21 section 3).
 
-use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathStatus, Time};
+use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathStatus, PathView, Time};
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
 
 use super::Connection;
@@ -140,6 +140,19 @@ impl Connection {
     /// The paths that exist.
     pub fn paths(&self) -> Vec<PathInfo> {
         self.paths.iter().filter_map(Path::info).collect()
+    }
+
+    /// The paths as policies see them, for the driver's path manager.
+    pub fn path_views(&mut self, now: Time) -> &[PathView] {
+        self.refresh_views(now);
+        &self.views
+    }
+
+    /// Says which local link a path leaves through: the handshake's path learns it after its birth, a migrated one anew.
+    pub fn set_path_link(&mut self, id: PathId, link: Option<LinkId>) {
+        if let Some(path) = self.paths.get_mut(id) {
+            path.link = link;
+        }
     }
 
     /// Counters of a path, also of one that is gone.

@@ -5,7 +5,6 @@ mod state;
 
 use std::any::Any;
 use std::future::poll_fn;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -123,9 +122,7 @@ impl Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(SendStream, RecvStream), ConnectionError>> {
         let opened = std::task::ready!(self.poll_open(cx, true));
-        Poll::Ready(
-            opened.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))),
-        )
+        Poll::Ready(opened.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))))
     }
 
     /// [`open_uni`](Connection::open_uni) for implementations of other traits.
@@ -139,9 +136,7 @@ impl Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(SendStream, RecvStream), ConnectionError>> {
         let accepted = std::task::ready!(self.poll_accept(cx, true));
-        Poll::Ready(
-            accepted.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))),
-        )
+        Poll::Ready(accepted.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))))
     }
 
     /// [`accept_uni`](Connection::accept_uni) for implementations of other traits.
@@ -362,12 +357,6 @@ impl Connection {
     /// (client). For [`ClientConfig::with_token`](crate::ClientConfig::with_token); use it once.
     pub fn take_token(&self) -> Option<Vec<u8>> {
         self.shared().lock().token.take()
-    }
-
-    /// Writes a trace of the connection (qlog) from now on.
-    pub fn set_qlog(&self, writer: Box<dyn Write + Send>) {
-        let now = self.shared().now();
-        self.shared().lock().core.set_qlog(now, writer);
     }
 
     /// Updates the keys (RFC 9001 section 6). Returns whether that was possible now.

@@ -155,9 +155,12 @@ impl ConnectionState {
         [self.core.poll_timeout(), manager].into_iter().flatten().min()
     }
 
-    /// Takes in what the core reports.
+    /// Takes in what the core reports, up to an event after which the path manager wants something done: it must see the
+    /// effect before it hears of the next event.
     pub(crate) fn take_events(&mut self, now: Time, due: &mut Vec<Waker>) {
-        while let Some(event) = self.core.poll_event() {
+        while self.actions.is_empty()
+            && let Some(event) = self.core.poll_event()
+        {
             match event {
                 Event::HandshakeDataReady => {}
                 Event::Connected => self.advance(Phase::Connected, due),
@@ -247,6 +250,11 @@ impl ConnectionState {
             ask(manager.as_mut(), self.core.path_views(now), &mut actions);
             self.actions.extend(actions);
         }
+    }
+
+    /// Whether the path manager wants something done.
+    pub(crate) fn has_path_actions(&self) -> bool {
+        !self.actions.is_empty()
     }
 
     /// The next thing that the path manager wants done.

@@ -22,6 +22,8 @@ pub struct SendStream {
     id: StreamId,
     /// Whether its end was decided: finished, reset or stopped.
     is_over: bool,
+    /// With which code the peer stopped it.
+    stop_code: Option<u64>,
 }
 
 /// Why a write failed.
@@ -55,7 +57,7 @@ impl From<WriteError> for io::Error {
 
 impl SendStream {
     pub(crate) fn new(connection: Connection, id: StreamId) -> Self {
-        SendStream { connection, id, is_over: false }
+        SendStream { connection, id, is_over: false, stop_code: None }
     }
 
     /// Its id.
@@ -92,11 +94,7 @@ impl SendStream {
     }
 
     /// Writes some of `data` (see [`write`](SendStream::write)) for implementations of other traits.
-    pub fn poll_write_some(
-        &mut self,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<Result<usize, WriteError>> {
+    pub fn poll_write_some(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<Result<usize, WriteError>> {
         if data.is_empty() {
             return Poll::Ready(Ok(0));
         }
@@ -145,6 +143,7 @@ impl SendStream {
             }
             Err(CoreWriteError::Stopped(code)) => {
                 self.is_over = true;
+                self.stop_code = Some(code);
                 Poll::Ready(Err(WriteError::Stopped(code)))
             }
             Err(CoreWriteError::ClosedStream) => Poll::Ready(Err(ClosedStream.into())),
@@ -197,25 +196,26 @@ impl SendStream {
     ///
     /// # Errors
     /// When the connection ends before.
-    pub async fn stopped(&self) -> Result<Option<u64>, StoppedError> {
+    pub async fn stopped(&mut self) -> Result<Option<u64>, StoppedError> {
         poll_fn(|cx| self.poll_stopped(cx)).await
     }
 
     /// [`stopped`](SendStream::stopped) for implementations of other traits.
-    pub fn poll_stopped(&self, cx: &mut Context<'_>) -> Poll<Result<Option<u64>, StoppedError>> {
+    pub fn poll_stopped(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<u64>, StoppedError>> {
         let mut state = self.connection.shared().lock();
-        match state.core.stopped(self.id) {
-            Ok(Some(code)) => Poll::Ready(Ok(Some(code))),
-            // The core forgets a stream once everything is acknowledged.
-            Err(_) => Poll::Ready(Ok(None)),
-            Ok(None) => match &state.outcome {
-                Some(error) => Poll::Ready(Err(StoppedError(error.clone()))),
-                None => {
-                    state.wakers.finishers.insert(self.id, cx.waker().clone());
-                    Poll::Pending
-                }
-            },
+        if let Some(code) = self.stop_code.or_else(|| state.core.stopped(self.id)) {
+            self.stop_code = Some(code);
+            return Poll::Ready(Ok(Some(code)));
         }
+        // The core forgets a sending half once its end is acknowledged.
+        if !state.core.is_sending(self.id) {
+            return Poll::Ready(Ok(None));
+        }
+        if let Some(error) = &state.outcome {
+            return Poll::Ready(Err(StoppedError(error.clone())));
+        }
+        state.wakers.finishers.insert(self.id, cx.waker().clone());
+        Poll::Pending
     }
 }
 

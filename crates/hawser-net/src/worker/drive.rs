@@ -204,8 +204,13 @@ impl Driver {
     }
 
     fn react(&mut self, state: &mut WorkerState, connection: &mut ConnectionState, now: Time) {
-        connection.take_events(now, &mut self.due);
-        self.worker.carry_out(state, connection, now);
+        loop {
+            self.worker.carry_out(state, connection, now);
+            connection.take_events(now, &mut self.due);
+            if !connection.has_path_actions() {
+                return;
+            }
+        }
     }
 
     /// Sends what the connection has, up to its share of a pass. Returns whether there may be more.
@@ -314,4 +319,3 @@ impl Alarm {
         true
     }
 }
-

@@ -91,7 +91,11 @@ impl Worker {
     }
 
     /// Binds a socket, or finds the one that is bound like this already.
-    pub(crate) fn bind(self: &Arc<Self>, state: &mut WorkerState, binding: Binding) -> io::Result<SocketAddr> {
+    pub(crate) fn bind(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        binding: Binding,
+    ) -> io::Result<SocketAddr> {
         let before = state.sockets.len();
         let local = state.sockets.bind(binding, self.buffer_bytes, |socket| self.watch_errors(socket))?;
         if state.sockets.len() > before {

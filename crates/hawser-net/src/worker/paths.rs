@@ -21,8 +21,7 @@ impl Worker {
             match action {
                 PathAction::Open { .. } => self.open(state, connection, now, &action),
                 PathAction::Abandon(id) => {
-                    if let Err(error) =
-                        connection.core.abandon_path(now, id, Code::APPLICATION_ABANDON_PATH)
+                    if let Err(error) = connection.core.abandon_path(now, id, Code::APPLICATION_ABANDON_PATH)
                     {
                         tracing::debug!(%error, "a path was not abandoned");
                     }

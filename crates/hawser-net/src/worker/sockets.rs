@@ -92,13 +92,7 @@ impl SocketSet {
         let socket = self.bind_unique(&binding, buffer_bytes)?;
         let local = socket.local();
         let watcher = if binding.report_errors { watch(&socket) } else { None };
-        self.entries.push(Entry {
-            socket,
-            binding,
-            backlog: VecDeque::new(),
-            waiting: Vec::new(),
-            watcher,
-        });
+        self.entries.push(Entry { socket, binding, backlog: VecDeque::new(), waiting: Vec::new(), watcher });
         Ok(local)
     }
 

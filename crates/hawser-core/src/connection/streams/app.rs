@@ -163,6 +163,11 @@ impl Streams {
         code
     }
 
+    /// Whether the sending half is still known: not yet delivered as a whole, and not over otherwise.
+    pub(crate) fn is_sending(&self, id: StreamId) -> bool {
+        self.table.find_ref(id).and_then(|key| self.send_half(key)).is_some()
+    }
+
     /// Copies received data into `out`.
     pub(crate) fn read(&mut self, id: StreamId, out: &mut [u8]) -> Result<ReadOutcome, ReadError> {
         let key = self.open_stream(id).ok_or(ReadError::ClosedStream)?;

@@ -1,0 +1,171 @@
+//! Data over one and several paths of a loopback interface.
+
+mod common;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use common::*;
+use hawser_net::Links;
+use hawser_net::policy::{PathId, PathState, PathStatus};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+#[tokio::test]
+async fn an_echo_over_one_path() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let connection = client(pin, Links::All).connect(address_of(&server), "localhost").await.unwrap();
+    assert_eq!(connection.application_protocol().as_deref(), Some(ALPN.as_bytes()));
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    send.write_all(b"hello").await.unwrap();
+    send.finish().unwrap();
+    assert_eq!(receive.read_to_end(100).await.unwrap(), b"hello");
+    assert_eq!(send.stopped().await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_transfer_arrives_whole_in_both_directions() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let connection = client(pin, Links::All).connect(address_of(&server), "localhost").await.unwrap();
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    let data = Bytes::from(pattern(32 << 20));
+    let sent = data.clone();
+    let sending = tokio::spawn(async move {
+        send.write_chunk(sent).await.unwrap();
+        send.finish().unwrap();
+        send
+    });
+    let received = receive.read_to_end(data.len()).await.unwrap();
+    assert!(received == data, "what came back differs");
+    sending.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_addresses_are_two_paths_and_both_carry_data() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let client = client(pin, links(&["127.0.0.1", "127.0.0.2"]));
+    let connection = client.connect(address_of(&server), "localhost").await.unwrap();
+    let active = || connection.paths().iter().filter(|path| path.state == PathState::Active).count();
+    eventually("a second path", || active() == 2).await;
+    assert!(connection.is_multipath());
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    let data = pattern(16 << 20);
+    let (_, received) = tokio::join!(
+        async {
+            send.write_all(&data).await.unwrap();
+            send.shutdown().await.unwrap();
+        },
+        async {
+            let mut received = Vec::new();
+            AsyncReadExt::read_to_end(&mut receive, &mut received).await.unwrap();
+            received
+        }
+    );
+    assert!(received == data, "what came back differs");
+    for path in connection.paths() {
+        let stats = connection.path_stats(path.id).unwrap();
+        assert!(stats.bytes_sent > 100_000 && stats.bytes_received > 100_000, "{path:?}: {stats:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_backup_path_is_opened_as_backup() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let client = client(pin, links_with_backup("127.0.0.1", "127.0.0.2"));
+    let connection = client.connect(address_of(&server), "localhost").await.unwrap();
+    eventually("a second path", || connection.paths().len() == 2).await;
+    let statuses: Vec<_> = connection.paths().iter().map(|path| path.status).collect();
+    assert_eq!(statuses, [PathStatus::Available, PathStatus::Backup]);
+}
+
+#[tokio::test]
+async fn an_abandoned_path_is_replaced() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let client = client(pin, links(&["127.0.0.1", "127.0.0.2"]));
+    let connection = client.connect(address_of(&server), "localhost").await.unwrap();
+    let active = || {
+        let paths = connection.paths();
+        paths.iter().filter(|path| path.state == PathState::Active).map(|path| path.id).collect::<Vec<_>>()
+    };
+    eventually("a second path", || active().len() == 2).await;
+    connection.abandon_path(PathId::ZERO).unwrap();
+    eventually("a third path", || active() == [PathId(1), PathId(2)]).await;
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    send.write_all(b"still here").await.unwrap();
+    send.finish().unwrap();
+    assert_eq!(receive.read_to_end(100).await.unwrap(), b"still here");
+}
+
+#[tokio::test]
+async fn datagrams_travel_on_the_path_of_choice() {
+    let (server, pin) = server();
+    serve(&server, |connection| async move {
+        while let Ok(datagram) = connection.read_datagram().await {
+            connection.send_datagram_wait(datagram).await.unwrap();
+        }
+    });
+    let client = client(pin, links(&["127.0.0.1", "127.0.0.2"]));
+    let connection = client.connect(address_of(&server), "localhost").await.unwrap();
+    eventually("a second path", || {
+        connection.paths().iter().filter(|path| path.state == PathState::Active).count() == 2
+    })
+    .await;
+    let max = connection.max_datagram_size().unwrap();
+    assert!(max > 1_000, "{max}");
+    for path in [PathId(0), PathId(1)] {
+        let sent = Bytes::from(vec![path.0 as u8; 900]);
+        connection.send_datagram_on(sent.clone(), path).unwrap();
+        assert_eq!(connection.read_datagram().await.unwrap(), sent);
+    }
+}
+
+#[tokio::test]
+async fn many_streams_at_once() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let connection = client(pin, Links::All).connect(address_of(&server), "localhost").await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    // More than the peer allows at a time, so that opening has to wait for others to end.
+    for number in 0..500_u32 {
+        let connection = connection.clone();
+        tasks.spawn(async move {
+            let (mut send, mut receive) = connection.open_bi().await.unwrap();
+            let question = number.to_be_bytes().repeat(number as usize % 50 + 1);
+            send.write_all(&question).await.unwrap();
+            send.finish().unwrap();
+            assert_eq!(receive.read_to_end(1_000).await.unwrap(), question);
+        });
+    }
+    while let Some(result) = tasks.join_next().await {
+        result.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_connections_at_once() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let client = client(pin, Links::All);
+    let mut tasks = tokio::task::JoinSet::new();
+    let address = address_of(&server);
+    for _ in 0..100 {
+        let client = client.clone();
+        tasks.spawn(async move {
+            let connection = client.connect(address, "localhost").await.unwrap();
+            let (mut send, mut receive) = connection.open_bi().await.unwrap();
+            send.write_all(&[7; 5_000]).await.unwrap();
+            send.finish().unwrap();
+            assert_eq!(receive.read_to_end(10_000).await.unwrap(), [7; 5_000]);
+            connection.close(0, b"done");
+        });
+    }
+    while let Some(result) = tasks.join_next().await {
+        result.unwrap();
+    }
+    tokio::time::timeout(Duration::from_secs(5), client.wait_idle()).await.expect("closed connections go");
+    assert_eq!(client.open_connections(), 0);
+}
