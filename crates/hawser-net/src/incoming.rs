@@ -93,7 +93,7 @@ impl Incoming {
     ///
     /// # Errors
     /// The connection, if its client cannot be asked (again).
-    pub fn retry(mut self) -> Result<(), Incoming> {
+    pub fn retry(mut self) -> Result<(), Box<Incoming>> {
         let Some(incoming) = self.inner.take() else { return Ok(()) };
         let mut state = self.worker.lock();
         match state.core.retry(self.worker.clock.now(), incoming) {
@@ -104,7 +104,7 @@ impl Incoming {
             Err(error) => {
                 drop(state);
                 self.inner = Some(*error.0);
-                Err(self)
+                Err(Box::new(self))
             }
         }
     }

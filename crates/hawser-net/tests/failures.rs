@@ -1,5 +1,7 @@
 //! What goes wrong, and how it is told.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::net::SocketAddr;

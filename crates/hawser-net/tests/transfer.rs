@@ -1,5 +1,7 @@
 //! Data over one and several paths of a loopback interface.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! A server and a client on loopback.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::net::SocketAddr;
 use std::time::Duration;
