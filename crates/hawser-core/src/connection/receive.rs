@@ -111,6 +111,11 @@ impl Connection {
             let whole = header.packet_len >= rest.len();
             let packet = if whole { std::mem::take(&mut rest) } else { rest.split_to(header.packet_len) };
             let Some(space) = self.space_of(&header) else {
+                // A stateless reset bears a connection id that nobody knows (RFC 9000 section 10.3.1).
+                if self.paths.is_stateless_reset(&packet) {
+                    self.on_stateless_reset(arrival.now);
+                    return;
+                }
                 self.stats.packets_dropped += 1;
                 continue;
             };

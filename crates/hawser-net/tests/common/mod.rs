@@ -10,9 +10,9 @@ use hawser_net::{
     default_transport,
 };
 
-pub const ALPN: &str = "test";
+pub(crate) const ALPN: &str = "test";
 
-pub fn init_tracing() {
+pub(crate) fn init_tracing() {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .with_test_writer()
@@ -20,7 +20,7 @@ pub fn init_tracing() {
 }
 
 /// A server that runs in this process, and its pin.
-pub fn server_with(transport: TransportConfig) -> (Endpoint, Pin) {
+pub(crate) fn server_with(transport: TransportConfig) -> (Endpoint, Pin) {
     init_tracing();
     let identity = Identity::self_signed(&["localhost"]).unwrap();
     let pin = identity.pin().unwrap();
@@ -28,20 +28,20 @@ pub fn server_with(transport: TransportConfig) -> (Endpoint, Pin) {
     (Endpoint::server(config, "[::]:0".parse().unwrap()).unwrap(), pin)
 }
 
-pub fn server() -> (Endpoint, Pin) {
+pub(crate) fn server() -> (Endpoint, Pin) {
     server_with(default_transport())
 }
 
 /// Where the server is reached over loopback.
-pub fn address_of(server: &Endpoint) -> SocketAddr {
+pub(crate) fn address_of(server: &Endpoint) -> SocketAddr {
     SocketAddr::new("127.0.0.1".parse().unwrap(), server.listening()[0].port())
 }
 
-pub fn client_config(pin: Pin) -> ClientConfig {
+pub(crate) fn client_config(pin: Pin) -> ClientConfig {
     client_config_with(pin, default_transport())
 }
 
-pub fn client_config_with(pin: Pin, transport: TransportConfig) -> ClientConfig {
+pub(crate) fn client_config_with(pin: Pin, transport: TransportConfig) -> ClientConfig {
     ClientConfig::builder()
         .trust(Trust::Pins(vec![pin]))
         .alpn([ALPN])
@@ -52,21 +52,21 @@ pub fn client_config_with(pin: Pin, transport: TransportConfig) -> ClientConfig 
 }
 
 /// Links by address.
-pub fn links(addresses: &[&str]) -> Links {
+pub(crate) fn links(addresses: &[&str]) -> Links {
     Links::Only(addresses.iter().map(|a| PathSpec::available(a.parse().unwrap())).collect())
 }
 
-pub fn links_with_backup(regular: &str, backup: &str) -> Links {
+pub(crate) fn links_with_backup(regular: &str, backup: &str) -> Links {
     let spec = |text: &str, status| PathSpec { selector: text.parse().unwrap(), status, metered: false };
     Links::Only(vec![spec(regular, PathStatus::Available), spec(backup, PathStatus::Backup)])
 }
 
-pub fn client(pin: Pin, over: Links) -> Endpoint {
+pub(crate) fn client(pin: Pin, over: Links) -> Endpoint {
     Endpoint::client(client_config(pin), over).unwrap()
 }
 
 /// Answers every stream with what it carried, until the connection ends.
-pub async fn echo(connection: Connection) {
+pub(crate) async fn echo(connection: Connection) {
     while let Ok((mut send, mut receive)) = connection.accept_bi().await {
         tokio::spawn(async move {
             while let Ok(Some(chunk)) = receive.read_chunk(usize::MAX).await {
@@ -81,7 +81,7 @@ pub async fn echo(connection: Connection) {
 }
 
 /// Accepts connections and gives each to `serve`.
-pub fn serve<F>(server: &Endpoint, serve: impl Fn(Connection) -> F + Send + 'static)
+pub(crate) fn serve<F>(server: &Endpoint, serve: impl Fn(Connection) -> F + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -96,7 +96,7 @@ where
 }
 
 /// Polls until `condition` holds; fails after ten seconds.
-pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     for _ in 0..1_000 {
         if condition() {
             return;
@@ -107,6 +107,6 @@ pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// Bytes whose value depends on their place, so that any mix-up shows.
-pub fn pattern(length: usize) -> Vec<u8> {
+pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
