@@ -53,7 +53,8 @@ impl Connection {
     }
 
     fn path_deadline(&self, path: &Path) -> Option<Time> {
-        let ack = path.space.received.deadline();
+        // An acknowledgement may travel on any path (draft-ietf-quic-multipath-21 section 3.2), if one may send.
+        let ack = path.space.received.deadline().filter(|_| self.paths.iter().any(may_send));
         if !path.life().can_send() {
             return ack;
         }
@@ -91,7 +92,7 @@ impl Connection {
         };
         let path = self.paths.get(PathId::ZERO)?;
         let timers = [
-            level.space.received.deadline(),
+            level.space.received.deadline().filter(|_| may_send(path)),
             path.recovery.loss_timer(&level.space),
             probe_deadline(path, &level.space),
             self.anti_deadlock_deadline(space),
@@ -287,8 +288,14 @@ impl Connection {
     }
 }
 
-/// The probe timeout of a space of `path`. RFC 9002 section 6.2.2.1: not set while the anti-amplification limit forbids
-/// to send anything; a datagram of the peer lifts that, and the timer is then in force again.
+/// Whether the anti-amplification limit leaves room to send. While it does not, nothing that is to be sent has a
+/// deadline: only a datagram of the peer changes that (RFC 9002 section 6.2.2.1), and the deadlines are then in force
+/// again.
+fn may_send(path: &Path) -> bool {
+    path.amplification_room() >= MIN_PACKET_ROOM
+}
+
+/// The probe timeout of a space of `path`.
 fn probe_deadline(path: &Path, space: &PacketNumberSpace) -> Option<Time> {
-    if path.amplification_room() < MIN_PACKET_ROOM { None } else { path.recovery.pto_timer(space) }
+    path.recovery.pto_timer(space).filter(|_| may_send(path))
 }
