@@ -84,7 +84,10 @@ impl Connection {
             Plan::Handshake => self.build_handshake(now, buffer),
             Plan::Validation(id, tuple) => self.build_validation(now, id, tuple, buffer),
             Plan::Probe(id) => {
-                let contents = Contents { data: Some(Selection::Next), ping: true, ..Contents::CONTROL };
+                // A silent path gets nothing that would have to be sent again elsewhere.
+                let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
+                let data = (!suspect).then_some(Selection::Next);
+                let contents = Contents { control: !suspect, data, ping: true, ..Contents::CONTROL };
                 let built = self.build_single(now, id, contents, None, buffer);
                 if let Some(path) = self.paths.get_mut(id) {
                     path.probes = path.probes.saturating_sub(1);
