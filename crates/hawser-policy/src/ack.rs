@@ -54,12 +54,16 @@ where
 
 /// Every `every` ack-eliciting packets, at once on reordering that the peer should know of and on congestion marks,
 /// else within `max_ack_delay` (RFC 9000 section 13.2.1). Acknowledgements return on the active path with the least
-/// smoothed round-trip time, so that a slow path's sender learns soonest.
+/// smoothed round-trip time that was heard from just now, so that a slow path's sender learns soonest and no
+/// acknowledgement is lost with a link that has died; else on their own path.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultAckPolicy {
     /// Ack-eliciting packets per acknowledgement, at least 1.
     pub every: u64,
 }
+
+/// How lately a path must have been heard from to carry the acknowledgements of another one.
+const HEARD_JUST_NOW: Duration = Duration::from_millis(25);
 
 impl Default for DefaultAckPolicy {
     fn default() -> Self {
@@ -79,10 +83,13 @@ impl AckPolicy for DefaultAckPolicy {
         }
     }
 
-    fn return_path(&mut self, _now: Time, acked: PathId, paths: &[PathView]) -> Option<PathId> {
+    fn return_path(&mut self, now: Time, acked: PathId, paths: &[PathView]) -> Option<PathId> {
         paths
             .iter()
             .filter(|path| path.state == PathState::Active && path.has_rtt_sample)
+            .filter(|path| {
+                path.id == acked || path.heard_at.is_some_and(|heard| now.since(heard) <= HEARD_JUST_NOW)
+            })
             .min_by_key(|path| (path.smoothed_rtt, path.id != acked, path.id))
             .map(|path| path.id)
     }

@@ -44,6 +44,8 @@ pub struct PathView {
     pub min_rtt: Duration,
     /// Mean deviation of the round-trip time.
     pub rtt_variance: Duration,
+    /// When a datagram last arrived on it; `None` before the first.
+    pub heard_at: Option<Time>,
     /// Most recent sample.
     pub latest_rtt: Duration,
     /// Whether `smoothed_rtt` rests on at least one sample.
@@ -95,6 +97,7 @@ impl PathView {
             smoothed_rtt: initial_rtt,
             min_rtt: initial_rtt,
             rtt_variance: initial_rtt / 2,
+            heard_at: None,
             latest_rtt: initial_rtt,
             has_rtt_sample: false,
             one_way_delay: None,

@@ -10,6 +10,7 @@ use hawser_policy::{
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use smallvec::SmallVec;
 
 use super::close::Closing;
 use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
@@ -63,6 +64,7 @@ impl Connection {
             ack_policy: transport.ack_policy.build(),
             controllers,
             views: Vec::new(),
+            returns: SmallVec::new(),
             scratch: Scratch::default(),
             multipath: false,
             peer: PeerParameters::default(),

@@ -83,29 +83,37 @@ impl Connection {
         false
     }
 
-    /// Acknowledgements of all paths that return on this one.
+    /// Acknowledgements: of this path, of those that return on it, and, once there is one, of all others that have
+    /// something to tell. The last cost a few bytes, reach the sender of a slower path sooner, and are repeated on
+    /// their own path when they are due, so that nothing hangs on this one.
     fn write_acks(&mut self, now: Time, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        let own = self.paths.position(id);
         let several = self.paths.len() > 1;
-        let with_path = self.multipath && (several || self.paths.has_used_several());
-        for at in 0..self.paths.len() {
-            let Some((acked, due, news)) =
-                self.paths.at(at).map(|p| (p.id, p.space.received.is_due(now), p.space.received.has_news()))
-            else {
-                continue;
-            };
-            if !news {
-                continue;
+        let before = frames.len();
+        if let Some(own) = own {
+            self.write_ack_at(now, own, w, frames);
+        }
+        if !several {
+            return;
+        }
+        let company = frames.len() > before;
+        for at in (0..self.paths.len()).filter(|at| Some(*at) != own) {
+            let Some(received) = self.paths.at(at).map(|path| &path.space.received) else { continue };
+            let (due, tells) = (received.is_due(now), received.unacknowledged() > 0);
+            let returns_here = || due && self.returns.get(at).copied().flatten() == Some(id);
+            if tells && (company || returns_here()) {
+                self.write_ack_at(now, at, w, frames);
             }
-            // An acknowledgement that is not due goes along only on its own path: it costs no choice there.
-            let here = if several && due { self.return_path(now, acked) == Some(id) } else { acked == id };
-            if !here {
-                continue;
-            }
-            let Some(path) = self.paths.at_mut(at) else { continue };
-            let header = with_path.then_some(acked.0);
-            if let Some(largest) = write_ack_of(now, &mut path.space.received, header, w) {
-                frames.push(SentFrame::Ack { path: acked, largest });
-            }
+        }
+    }
+
+    fn write_ack_at(&mut self, now: Time, at: usize, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        // Peers may stumble over PATH_ACK before a second path exists; a plain ACK means path 0 at any time.
+        let with_path = self.multipath && self.paths.has_used_several();
+        let Some(path) = self.paths.at_mut(at).filter(|path| path.space.received.has_news()) else { return };
+        let header = with_path.then_some(path.id.0);
+        if let Some(largest) = write_ack_of(now, &mut path.space.received, header, w) {
+            frames.push(SentFrame::Ack { path: path.id, largest });
         }
     }
 

@@ -41,10 +41,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    AckPolicy, Assignment, Commands, ControllerFactory, PathView, Scheduler, Sibling, Side, Time,
+    AckPolicy, Assignment, Commands, ControllerFactory, PathId, PathView, Scheduler, Sibling, Side, Time,
 };
 use hawser_wire::ConnectionId;
 use rand_chacha::ChaCha8Rng;
+use smallvec::SmallVec;
 
 use self::close::Closing;
 use self::datagrams::DatagramQueue;
@@ -107,6 +108,8 @@ pub struct Connection {
     controllers: Option<Arc<dyn ControllerFactory>>,
     ack_policy: Box<dyn AckPolicy>,
     views: Vec<PathView>,
+    /// For each path, the one on which its acknowledgements were last found to return.
+    returns: SmallVec<[Option<PathId>; 8]>,
     scratch: Scratch,
 
     /// Whether both ends speak multipath.

@@ -107,8 +107,8 @@ impl Connection {
         for at in 0..self.paths.len() {
             let Some(path) = self.paths.at(at) else { continue };
             if path.space.received.is_due(now) {
-                let acked = path.id;
-                return self.return_path(now, acked);
+                let id = path.id;
+                return self.return_path(now, at, id);
             }
         }
         if let Some(path) =
@@ -137,18 +137,26 @@ impl Connection {
             .map(|path| path.id)
     }
 
-    /// The path on which acknowledgements for `acked` leave.
-    pub(super) fn return_path(&mut self, now: Time, acked: PathId) -> Option<PathId> {
+    /// The path on which acknowledgements leave that are due for the path at `at`; noted for building the packet.
+    fn return_path(&mut self, now: Time, at: usize, acked: PathId) -> Option<PathId> {
+        let mut chosen = None;
         // With one path there is nothing to choose, and on every packet that would cost.
         if self.paths.len() > 1 {
             self.refresh_views(now);
-            let chosen = self.ack_policy.return_path(now, acked, &self.views);
-            if let Some(path) = chosen.and_then(|id| self.paths.get(id)).filter(|path| path.can_transmit()) {
-                return Some(path.id);
-            }
+            let policy = self.ack_policy.return_path(now, acked, &self.views);
+            chosen = policy
+                .and_then(|id| self.paths.get(id))
+                .filter(|path| path.can_transmit())
+                .map(|path| path.id);
         }
-        let own = self.paths.get(acked).filter(|path| path.can_transmit());
-        own.or_else(|| self.paths.iter().find(|path| path.can_transmit())).map(|path| path.id)
+        let own = || self.paths.get(acked).filter(|path| path.can_transmit());
+        let any = || self.paths.iter().find(|path| path.can_transmit());
+        chosen = chosen.or_else(|| own().or_else(any).map(|path| path.id));
+        self.returns.resize(self.paths.len(), None);
+        if let Some(entry) = self.returns.get_mut(at) {
+            *entry = chosen;
+        }
+        chosen
     }
 
     /// Asks the scheduler where data goes; the answer is clamped to what the path allows.

@@ -130,6 +130,7 @@ impl Connection {
     /// Counts a datagram for its path, and for what may be sent to an address that is not validated.
     fn count_datagram(&mut self, arrival: &Arrival, id: PathId) {
         if let Some(path) = self.paths.get_mut(id) {
+            path.heard_at = Some(arrival.now);
             path.traffic.datagrams_received += 1;
             path.traffic.bytes_received += arrival.datagram_bytes as u64;
             path.tuples.on_datagram(arrival.tuple, arrival.datagram_bytes);

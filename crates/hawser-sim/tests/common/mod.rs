@@ -34,7 +34,8 @@ pub fn download(seed: u64, transport: TransportConfig, length: u64) -> Net {
 
 /// The same link in both directions for each of the client's addresses in turn.
 pub fn links(network: &mut Net, directions: &[DirectionConfig]) -> Vec<LinkHandle> {
-    let add = |(n, link): (usize, &DirectionConfig)| network.add_link(client_address(n as u8).ip(), link, link);
+    let add =
+        |(n, link): (usize, &DirectionConfig)| network.add_link(client_address(n as u8).ip(), link, link);
     directions.iter().enumerate().map(add).collect()
 }
 
@@ -56,7 +57,9 @@ pub fn finish(network: &mut Net, seconds: u64) -> Time {
     let done = network.run_until(deadline, |n| n.client.application.finished_at.is_some());
     if !done {
         let now = network.now();
-        for (name, c) in [("server", network.server.first_connection()), ("client", network.client.first_connection())] {
+        for (name, c) in
+            [("server", network.server.first_connection()), ("client", network.client.first_connection())]
+        {
             let Some(c) = c else { continue };
             println!("{name} at {now}: timeout {:?} paths {:?}", c.poll_timeout(), c.paths());
             for path in c.paths() {

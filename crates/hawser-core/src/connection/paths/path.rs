@@ -47,6 +47,8 @@ pub(crate) struct Path {
     pub(crate) largest_non_probing: Option<u64>,
     /// Acknowledgement-only packets sent in a row.
     pub(crate) ack_only_run: u32,
+    /// When a datagram last arrived on it.
+    pub(crate) heard_at: Option<Time>,
     pub(crate) traffic: Traffic,
 }
 
@@ -97,6 +99,7 @@ impl Path {
             first_of_phase: None,
             largest_non_probing: None,
             ack_only_run: 0,
+            heard_at: None,
             traffic: Traffic::default(),
         }
     }
@@ -201,6 +204,7 @@ impl Path {
             group: self.recovery.bottleneck_group(),
             state,
             status: self.control.status.effective(),
+            heard_at: self.heard_at,
             max_datagram_size: self.mtu.current(),
             copies_queued: self.copies.iter().map(|range| u64::from(range.length)).sum(),
             ..PathView::new(self.id)

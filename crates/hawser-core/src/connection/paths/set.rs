@@ -76,6 +76,12 @@ impl PathSet {
         self.open.get_mut(position)
     }
 
+    /// Where a path stands in the order of ids.
+    #[inline]
+    pub(crate) fn position(&self, id: PathId) -> Option<usize> {
+        self.open.iter().position(|path| path.id == id)
+    }
+
     #[inline]
     pub(crate) fn get(&self, id: PathId) -> Option<&Path> {
         self.open.iter().find(|path| path.id == id)
