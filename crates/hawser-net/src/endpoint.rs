@@ -11,7 +11,6 @@ use bytes::Bytes;
 use hawser_core::EndpointConfig;
 use hawser_policy::LinkInfo;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use crate::clock::Clock;
 use crate::interfaces::watch_interfaces;
@@ -39,14 +38,10 @@ struct EndpointHandle {
     listening: Vec<SocketAddr>,
     /// Turns true when the machine's interfaces are known.
     links_known: watch::Receiver<bool>,
-    links_task: Option<AbortHandle>,
 }
 
 impl Drop for EndpointHandle {
     fn drop(&mut self) {
-        if let Some(task) = &self.links_task {
-            task.abort();
-        }
         self.worker.mailbox.abandon();
     }
 }
@@ -143,17 +138,15 @@ impl EndpointBuilder {
         let (known, links_known) = watch::channel(false);
         // An endpoint that only accepts has no use for links.
         let connects = self.client.is_some() || listening.is_empty();
-        let links_task = if connects {
-            Some(runtime.spawn(follow_interfaces(Arc::downgrade(&worker), known)).abort_handle())
-        } else {
-            None
-        };
+        if connects {
+            let task = runtime.spawn(follow_interfaces(Arc::downgrade(&worker), known));
+            worker.lock().follow_with(task.abort_handle());
+        }
         Ok(Endpoint(Arc::new(EndpointHandle {
             worker,
             client: Mutex::new(self.client),
             listening,
             links_known,
-            links_task,
         })))
     }
 }

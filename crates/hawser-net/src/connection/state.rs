@@ -224,7 +224,19 @@ impl ConnectionState {
             LinkChange::Down(id) => PathEvent::LinkDown(*id),
         };
         if self.manager.is_some() {
+            if let LinkChange::Up(info) = change {
+                self.recognise_link(info);
+            }
             self.on_path_event(event, now);
+        }
+    }
+
+    /// A path that began on the default route, before this link was known, may be using it.
+    fn recognise_link(&mut self, info: &LinkInfo) {
+        for path in self.core.paths() {
+            if path.link.is_none() && info.addresses.contains(&path.tuple.local.ip()) {
+                self.core.set_path_link(path.id, Some(info.id));
+            }
         }
     }
 

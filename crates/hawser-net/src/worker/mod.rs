@@ -52,6 +52,8 @@ pub(crate) struct WorkerState {
     live: usize,
     pub(crate) links: LinkTable,
     link_changes: Vec<LinkChange>,
+    /// The task that tells of changes. It serves the connections, so it lives as long as the worker's task.
+    follower: Option<AbortHandle>,
     incoming: VecDeque<Incoming>,
     acceptors: WakerList,
     idlers: WakerList,
@@ -75,6 +77,7 @@ impl Worker {
                 live: 0,
                 links: LinkTable::new(links),
                 link_changes: Vec::new(),
+                follower: None,
                 incoming: VecDeque::new(),
                 acceptors: WakerList::default(),
                 idlers: WakerList::default(),
@@ -223,6 +226,10 @@ impl WorkerState {
         self.closed.is_some()
     }
 
+    pub(crate) fn follow_with(&mut self, task: AbortHandle) {
+        self.follower = Some(task);
+    }
+
     /// Connections that exist, those that are closing included.
     pub(crate) fn live(&self) -> usize {
         self.live
@@ -289,6 +296,9 @@ impl WorkerState {
             connection.lock().end(ConnectionError::LocallyClosed, due);
         }
         self.live = 0;
+        if let Some(follower) = self.follower.take() {
+            follower.abort();
+        }
         self.acceptors.release(due);
         self.idlers.release(due);
     }
