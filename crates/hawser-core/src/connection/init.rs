@@ -5,10 +5,9 @@ use std::sync::Arc;
 use hawser_policy::{Side, Time};
 use hawser_wire::ConnectionId;
 
-pub(crate) use super::parameters::PeerParameters;
 use crate::crypto::{ClientFactory, Keys, Session};
 use crate::endpoint::{CidIssuer, TokenIssuer};
-use crate::{EndpointConfig, FourTuple, TransportConfig};
+use crate::{FourTuple, TransportConfig};
 
 /// All that a new [`Connection`](super::Connection) starts from.
 pub(crate) struct ConnectionInit {
@@ -32,7 +31,6 @@ pub(crate) struct ConnectionInit {
     /// Server: a token proved the client's address.
     pub(crate) address_validated: bool,
     pub(crate) transport: Arc<TransportConfig>,
-    pub(crate) endpoint: Arc<EndpointConfig>,
     pub(crate) cids: CidIssuer,
     /// Client: checks a Retry and derives the keys that follow from it.
     pub(crate) client: Option<Arc<dyn ClientFactory>>,

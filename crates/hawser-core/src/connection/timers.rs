@@ -250,7 +250,7 @@ impl Connection {
 
     fn on_probe_timeout(&mut self, now: Time, id: PathId) {
         let Some(path) = self.paths.get_mut(id).filter(|path| path.suspect.is_none()) else { return };
-        if !probe_deadline(path, &path.space).is_some_and(|at| at <= now) {
+        if probe_deadline(path, &path.space).is_none_or(|at| at > now) {
             return;
         }
         path.recovery.on_pto();

@@ -32,7 +32,7 @@ impl Endpoint {
         let Some(config) = config.or_else(|| self.server.as_ref().map(|server| server.config.clone())) else {
             return Err(AcceptError {
                 reason: AcceptErrorReason::NoServerConfig,
-                response: refusal(&incoming),
+                response: refusal(&incoming).map(Box::new),
             });
         };
         let destination = incoming.cids.destination;
@@ -92,7 +92,7 @@ impl Endpoint {
         let session = match config.crypto.start(parameters) {
             Ok(session) => session,
             Err(error) => {
-                let response = refusal(&incoming);
+                let response = refusal(&incoming).map(Box::new);
                 return Err(AcceptError { reason: AcceptErrorReason::Tls(error), response });
             }
         };
@@ -114,7 +114,6 @@ impl Endpoint {
             token: Vec::new(),
             address_validated: incoming.address_validated,
             transport: config.transport.clone(),
-            endpoint: self.config.clone(),
             cids,
             client: None,
             token_issuer: Some(token_issuer),

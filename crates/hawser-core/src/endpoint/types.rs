@@ -113,7 +113,7 @@ pub struct AcceptError {
     /// The reason.
     pub reason: AcceptErrorReason,
     /// Tells the client; to be sent if present.
-    pub response: Option<StatelessDatagram>,
+    pub response: Option<Box<StatelessDatagram>>,
 }
 
 /// See [`AcceptError`].
