@@ -25,7 +25,9 @@ pub(super) const MIN_PACKET_ROOM: usize = 96;
 /// What a 1-RTT packet may contain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contents {
-    /// Acknowledgements and control frames that any path may carry.
+    /// Acknowledgements.
+    pub(super) acks: bool,
+    /// Control frames that any path may carry.
     pub(super) control: bool,
     /// Stream data and datagrams.
     pub(super) data: Option<Selection>,
@@ -44,6 +46,7 @@ pub(super) struct Contents {
 
 impl Contents {
     const CONTROL: Contents = Contents {
+        acks: true,
         control: true,
         data: None,
         ping: false,
@@ -87,7 +90,8 @@ impl Connection {
                 // A silent path gets nothing that would have to be sent again elsewhere.
                 let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
                 let data = (!suspect).then_some(Selection::Next);
-                let contents = Contents { control: !suspect, data, ping: true, ..Contents::CONTROL };
+                let contents =
+                    Contents { acks: !suspect, control: !suspect, data, ping: true, ..Contents::CONTROL };
                 let built = self.build_single(now, id, contents, None, buffer);
                 if let Some(path) = self.paths.get_mut(id) {
                     path.probes = path.probes.saturating_sub(1);
@@ -96,6 +100,7 @@ impl Connection {
             }
             Plan::MtuProbe(id, size) => {
                 let contents = Contents {
+                    acks: false,
                     control: false,
                     ping: true,
                     pad: true,
@@ -149,7 +154,7 @@ impl Connection {
             .min((granted / size as u64).max(1))
             .min(self.transport.max_batch_segments as u64) as usize;
         reserve(buffer, segments * size);
-        let contents = Contents {
+        let mut contents = Contents {
             data: Some(assignment.selection),
             tag: assignment.tag,
             copies: assignment.copies,
@@ -163,6 +168,8 @@ impl Connection {
             if length < size {
                 break;
             }
+            // Nothing turns up while a batch is built, and looking for it would cost every packet.
+            (contents.acks, contents.control) = (false, contents.control && self.has_control());
         }
         if total == 0 {
             self.scheduler_waits = true;
@@ -186,6 +193,7 @@ impl Connection {
         reserve(buffer, size);
         let control = tuple == path.tuples.current() && path.life() == LifeCycle::Active;
         let contents = Contents {
+            acks: control,
             control,
             validation: Some(tuple),
             full_size,

@@ -41,8 +41,10 @@ impl Connection {
                 .get_mut(id)
                 .is_some_and(|path| path.write_validation(now, *tuple, challenge, contents.full_size, w));
         }
-        if contents.control {
+        if contents.acks {
             self.write_acks(now, id, w, frames);
+        }
+        if contents.control {
             let allowed = contents.data.is_some() || self.may_send_control(id);
             if allowed && self.has_control() {
                 let before = w.position();
