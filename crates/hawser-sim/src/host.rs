@@ -112,7 +112,7 @@ impl<A: Application> Node for Host<A> {
                 Ok((handle, connection)) => {
                     self.peers.insert(handle.0, Peer { connection });
                 }
-                Err(error) => self.stateless.extend(error.response),
+                Err(error) => self.stateless.extend(error.response.map(|response| *response)),
             },
             None => {}
         }
