@@ -22,11 +22,11 @@ pub fn policies() -> Registry {
     registry
 }
 
-/// Transport behaviour for general use: MinRTT scheduling, CUBIC on each path.
+/// Transport behaviour for general use: each byte goes where it arrives first, CUBIC on each path.
 pub fn default_transport() -> TransportConfig {
     TransportConfig::new(
         Arc::new(|_: &hawser_policy::SchedulerInit| {
-            Box::new(hawser_sched::MinRtt) as Box<dyn hawser_policy::Scheduler>
+            Box::<hawser_sched::EarliestArrival>::default() as Box<dyn hawser_policy::Scheduler>
         }),
         Arc::new(|init: &hawser_policy::ControllerInit| {
             Box::new(hawser_cc::Cubic::new(init)) as Box<dyn hawser_policy::CongestionController>

@@ -236,6 +236,8 @@ impl Endpoint {
     }
 
     /// Waits for the next client; `None` once the endpoint is closed.
+    ///
+    /// A client that races its links may begin a connection on each; all but one are closed at once.
     pub async fn accept(&self) -> Option<Incoming> {
         poll_fn(|cx| {
             let mut state = self.0.worker.lock();

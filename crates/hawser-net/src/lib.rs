@@ -18,7 +18,7 @@
 //! // A server with a certificate of its own. Its pin is all that a client needs to know.
 //! let identity = Identity::self_signed(&["localhost"])?;
 //! let pin = identity.pin()?;
-//! let server = Endpoint::server(ServerConfig::builder(identity).alpn(["echo"]).build()?, "[::1]:0".parse()?)?;
+//! let server = Endpoint::server(ServerConfig::builder(identity).alpn(["echo"]).build()?, "127.0.0.1:0".parse()?)?;
 //! let address = server.listening()[0];
 //! tokio::spawn(async move {
 //!     let connection = server.accept().await.expect("open").await?;

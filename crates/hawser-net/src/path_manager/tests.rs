@@ -1,4 +1,4 @@
-use hawser_policy::{GroupId, LinkKind, Rate};
+use hawser_policy::LinkKind;
 
 use super::*;
 
@@ -18,33 +18,7 @@ fn link(id: u32, address: &str) -> LinkInfo {
 }
 
 fn path(id: u32, link: u32, state: PathState) -> PathView {
-    PathView {
-        id: PathId(id),
-        link: Some(LinkId(link)),
-        group: GroupId(0),
-        state,
-        status: PathStatus::Available,
-        smoothed_rtt: Duration::from_millis(20),
-        min_rtt: Duration::from_millis(20),
-        rtt_variance: Duration::from_millis(1),
-        latest_rtt: Duration::from_millis(20),
-        has_rtt_sample: true,
-        one_way_delay: None,
-        probe_timeout: Duration::from_millis(60),
-        congestion_window: 12_000,
-        bytes_in_flight: 0,
-        in_slow_start: true,
-        pacing_rate: Rate::from_megabits_per_second(10),
-        pacing_budget: 12_000,
-        next_release: None,
-        delivery_rate: None,
-        loss_ppm: 0,
-        max_datagram_size: 1_200,
-        copies_queued: 0,
-        bytes_sent: 0,
-        bytes_acked: 0,
-        bytes_lost: 0,
-    }
+    PathView { link: Some(LinkId(link)), state, ..PathView::new(PathId(id)) }
 }
 
 /// A manager whose handshake ran on link 0, with links 0 and 1 up.
