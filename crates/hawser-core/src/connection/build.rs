@@ -59,6 +59,10 @@ impl Contents {
     };
 }
 
+/// The largest UDP payload over IPv4. A batch is one message to the kernel, however many datagrams it is cut into: more
+/// would need a second, much smaller one.
+const MAX_BATCH_BYTES: usize = 65_507;
+
 impl Connection {
     /// Writes the next datagrams into `buffer` and says where they go; `None` when there is nothing to send now.
     ///
@@ -152,7 +156,8 @@ impl Connection {
             .min(assignment.max_bytes.max(size as u64))
             .div_ceil(size as u64)
             .min((granted / size as u64).max(1))
-            .min(self.transport.max_batch_segments as u64) as usize;
+            .min(self.transport.max_batch_segments as u64)
+            .min((MAX_BATCH_BYTES / size).max(1) as u64) as usize;
         reserve(buffer, segments * size);
         let mut contents = Contents {
             data: Some(assignment.selection),
