@@ -72,6 +72,7 @@ impl EcnValidator {
     }
 
     /// Where validation stands.
+    #[cfg(test)]
     pub(crate) fn state(&self) -> EcnState {
         self.state
     }
