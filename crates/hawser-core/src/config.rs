@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{AckPolicyFactory, ControllerFactory, DefaultAckPolicy, SchedulerFactory};
 
+use crate::connection::QlogFactory;
 use crate::crypto;
 
 /// How a connection behaves, whichever end it is on.
@@ -58,6 +59,8 @@ pub struct TransportConfig {
     pub ack_policy: Arc<dyn AckPolicyFactory>,
     /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1).
     pub grease: bool,
+    /// Where each connection's qlog trace goes, from its first packet on; `None`: no traces.
+    pub qlog: Option<QlogFactory>,
 }
 
 impl TransportConfig {
@@ -88,6 +91,7 @@ impl TransportConfig {
             scheduler,
             ack_policy: Arc::new(|| Box::new(DefaultAckPolicy::default()) as Box<_>),
             grease: true,
+            qlog: None,
         }
     }
 }

@@ -56,7 +56,7 @@ impl Code {
         Code(0x100 | alert as u64)
     }
 
-    fn name(self) -> Option<&'static str> {
+    pub(crate) fn name(self) -> Option<&'static str> {
         Some(match self {
             Code::NO_ERROR => "NO_ERROR",
             Code::INTERNAL_ERROR => "INTERNAL_ERROR",
@@ -75,6 +75,10 @@ impl Code {
             Code::KEY_UPDATE_ERROR => "KEY_UPDATE_ERROR",
             Code::AEAD_LIMIT_REACHED => "AEAD_LIMIT_REACHED",
             Code::NO_VIABLE_PATH => "NO_VIABLE_PATH",
+            Code::APPLICATION_ABANDON_PATH => "APPLICATION_ABANDON_PATH",
+            Code::PATH_RESOURCE_LIMIT_REACHED => "PATH_RESOURCE_LIMIT_REACHED",
+            Code::PATH_UNSTABLE_OR_POOR => "PATH_UNSTABLE_OR_POOR",
+            Code::NO_CID_AVAILABLE_FOR_PATH => "NO_CID_AVAILABLE_FOR_PATH",
             _ => return None,
         })
     }

@@ -73,7 +73,7 @@ impl Connection {
             largest: ack.ranges.largest(),
             delay,
             ranges: ack.ranges.iter(),
-            ecn: ack.ecn,
+            ecn: ack.ecn.map(Into::into),
             one_way_delay: None,
         };
         self.fill_siblings(space.path());
@@ -195,7 +195,6 @@ impl Connection {
 
     /// A packet left: recovery, timers and counters take note.
     pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, packet: SentPacket) {
-        self.trace_sent(now, space, &packet);
         if packet.ack_eliciting && !self.idle_armed_by_send {
             // RFC 9000 section 10.1: the first ack-eliciting packet since the last one received restarts the timer.
             self.idle_since = now;

@@ -7,7 +7,7 @@ use hawser_wire::ConnectionId;
 
 use crate::crypto::{ClientFactory, Keys, Session};
 use crate::endpoint::{CidIssuer, TokenIssuer};
-use crate::{FourTuple, TransportConfig};
+use crate::{EndpointConfig, FourTuple, TransportConfig};
 
 /// All that a new [`Connection`](super::Connection) starts from.
 pub(crate) struct ConnectionInit {
@@ -31,6 +31,7 @@ pub(crate) struct ConnectionInit {
     /// Server: a token proved the client's address.
     pub(crate) address_validated: bool,
     pub(crate) transport: Arc<TransportConfig>,
+    pub(crate) endpoint: Arc<EndpointConfig>,
     pub(crate) cids: CidIssuer,
     /// Client: checks a Retry and derives the keys that follow from it.
     pub(crate) client: Option<Arc<dyn ClientFactory>>,

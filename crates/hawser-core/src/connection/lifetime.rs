@@ -1,6 +1,5 @@
 //! The handshake's milestones, key updates, and the end.
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,8 +15,10 @@ use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
 use super::events::Event;
 use super::handshake::{LongLevel, Progress};
 use super::parameters::{self, PeerParameters};
-use super::paths::life_cycle::{LifeCycle, LifeEvent};
+use super::paths::life_cycle::LifeEvent;
 use super::receive::SpaceId;
+use super::recovery::PacketKind;
+use super::trace::TracedPacket;
 use crate::crypto::{Keys, Level};
 use crate::endpoint::{EndpointEvent, Transmit};
 use crate::{Code, ConnectionError, TransportError};
@@ -38,6 +39,7 @@ impl Connection {
 
     /// TLS moved on.
     pub(super) fn on_progress(&mut self, now: Time, progress: Progress) -> Result<(), TransportError> {
+        self.trace_progress(now, progress);
         if progress.data_ready {
             self.events.push(Event::HandshakeDataReady);
         }
@@ -81,6 +83,7 @@ impl Connection {
                 path.control.remote_cids.set_handshake_token(token, &mut self.cid_changes);
             }
         }
+        self.trace_peer_parameters(&peer);
         self.peer = PeerParameters::from(&peer);
         if let (Some(theirs), Some(_)) = (peer.initial_max_path_id, self.transport.max_path_id) {
             self.multipath = true;
@@ -91,7 +94,7 @@ impl Connection {
     }
 
     /// The connection id that the peer chose for itself in the handshake.
-    pub(super) fn peer_source(&self) -> Option<ConnectionId> {
+    fn peer_source(&self) -> Option<ConnectionId> {
         if self.side.is_client() { self.server_source } else { self.paths.remote_cid(PathId::ZERO, None) }
     }
 
@@ -109,6 +112,7 @@ impl Connection {
     /// RFC 9001 section 4.1.2.
     fn on_confirmed(&mut self, now: Time) {
         self.handshake.confirmed = true;
+        self.trace_state_change(now, "handshake_confirmed");
         self.discard_initial();
         self.discard_handshake();
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
@@ -127,12 +131,14 @@ impl Connection {
     /// Initial keys go (RFC 9001 section 4.9.1).
     pub(super) fn discard_initial(&mut self) {
         if let Some(mut level) = self.handshake.initial.take() {
+            self.trace_keys_discarded("initial");
             self.discard_level(&mut level);
         }
     }
 
     fn discard_handshake(&mut self) {
         if let Some(mut level) = self.handshake.handshake.take() {
+            self.trace_keys_discarded("handshake");
             self.discard_level(&mut level);
         }
     }
@@ -174,7 +180,11 @@ impl Connection {
     pub fn initiate_key_update(&mut self, now: Time) -> bool {
         let may = self.handshake.confirmed
             && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.may_update(now));
-        may && self.roll_keys(now).is_ok()
+        let updated = may && self.roll_keys(now).is_ok();
+        if updated {
+            self.trace_key_update(now, "local_update");
+        }
+        updated
     }
 
     /// Moves to the next key phase.
@@ -237,16 +247,18 @@ impl Connection {
             return;
         }
         let three_pto = self.three_pto();
-        self.events.close(local_error(&reason));
+        self.trace_closed_locally(now, &reason);
+        self.events.push(Event::Closed(local_error(&reason)));
         self.closing.close(now, three_pto, reason);
     }
 
     pub(super) fn on_stateless_reset(&mut self, now: Time) {
         if self.closing.is_open() {
-            self.events.close(ConnectionError::Reset);
+            self.trace_closed(now, &ConnectionError::Reset, "draining");
+            self.events.push(Event::Closed(ConnectionError::Reset));
         }
         let three_pto = self.three_pto();
-        self.closing.drain(now, three_pto, false);
+        self.closing.drain(now, three_pto);
     }
 
     /// A packet arrived after we closed: answer, now and then, or stop if the peer closes too (RFC 9000 section 10.2).
@@ -255,7 +267,7 @@ impl Connection {
             .any(|frame| matches!(frame, Ok(Frame::ConnectionClose(_))));
         if closes {
             let three_pto = self.three_pto();
-            self.closing.drain(now, three_pto, false);
+            self.closing.drain(now, three_pto);
         } else {
             self.closing.on_packet();
         }
@@ -264,11 +276,8 @@ impl Connection {
     /// CONNECTION_CLOSE in a packet of each level that the peer may be able to read (RFC 9000 section 10.2.3).
     pub(super) fn build_close(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let reason = self.closing.take_owed()?;
-        // Where the peer was heard last it is most likely to hear.
-        let usable = self.paths.iter().filter(|path| path.can_transmit());
-        let path =
-            usable.max_by_key(|path| (path.life() == LifeCycle::Active, path.heard_at, Reverse(path.id)))?;
-        let id = path.id;
+        let id = self.paths.iter().find(|path| path.can_transmit()).map(|path| path.id)?;
+        let path = self.paths.get(id)?;
         let tuple = path.tuples.current();
         let limit = usize::from(path.mtu.current()).min(path.amplification_room());
         reserve(buffer, limit);
@@ -287,7 +296,7 @@ impl Connection {
 
     fn build_close_at(
         &mut self,
-        _now: Time,
+        now: Time,
         id: PathId,
         level: Level,
         reason: &CloseReason,
@@ -328,6 +337,16 @@ impl Connection {
         header.finish(&mut w, 16).ok()?;
         let length = w.position() + 16;
         let packet = &mut out[..length];
+        if let Some(tracer) = &mut self.tracer {
+            let (space, cids) = match level {
+                Level::Initial => (SpaceId::Initial, Some((destination_cid, self.handshake_cid))),
+                Level::Handshake => (SpaceId::Handshake, Some((destination_cid, self.handshake_cid))),
+                Level::OneRtt => (SpaceId::Path(id), None),
+            };
+            let payload = &packet[header.payload_offset..length - 16];
+            let traced = TracedPacket { space, number, cids, length, payload };
+            tracer.packet_sent(now, &traced, PacketKind::Normal);
+        }
         if level == Level::OneRtt {
             let keys = self.handshake.one_rtt.as_mut()?;
             keys.local().seal(id.0, number, packet, header.payload_offset);

@@ -37,18 +37,17 @@ mod timers;
 mod trace;
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
     AckPolicy, Assignment, Commands, ControllerFactory, PathId, PathView, Scheduler, Sibling, Side, Time,
 };
-use hawser_wire::{ConnectionId, StatelessResetToken};
+use hawser_wire::ConnectionId;
 use rand_chacha::ChaCha8Rng;
 use smallvec::SmallVec;
 
-use self::close::CloseState;
+use self::close::Closing;
 use self::datagrams::DatagramQueue;
 use self::events::EventQueue;
 use self::handshake::Handshake;
@@ -61,12 +60,13 @@ use self::recovery::SentPacket;
 use self::stats::ConnectionStats;
 use self::streams::Streams;
 use self::trace::Tracer;
-use crate::TransportConfig;
 use crate::crypto::ClientFactory;
 use crate::endpoint::{CidIssuer, EndpointEvent, TokenIssuer};
+use crate::{EndpointConfig, TransportConfig};
 
 pub use self::events::Event;
 pub use self::multipath::PathError;
+pub use self::trace::{QlogConnection, QlogFactory};
 
 /// Lists that live from call to call so that a steady connection allocates nothing.
 #[derive(Default)]
@@ -84,17 +84,18 @@ struct Scratch {
 pub struct Connection {
     side: Side,
     transport: Arc<TransportConfig>,
+    endpoint: Arc<EndpointConfig>,
     rng: ChaCha8Rng,
 
     handshake: Handshake,
     paths: PathSet,
     streams: Streams,
     datagrams: DatagramQueue,
-    closing: CloseState,
+    closing: Closing,
     events: EventQueue,
     endpoint_events: VecDeque<EndpointEvent>,
     stats: ConnectionStats,
-    tracer: Option<Tracer>,
+    tracer: Option<Box<Tracer>>,
 
     scheduler: Box<dyn Scheduler>,
     scheduler_wants_reports: bool,
@@ -118,14 +119,10 @@ pub struct Connection {
     peer: PeerParameters,
     cids: CidIssuer,
     cid_changes: Vec<CidChange>,
-    /// Stateless reset tokens that the endpoint watches for, and where they would come from.
-    reset_tokens: Vec<(StatelessResetToken, SocketAddr)>,
     validation_pacer: ValidationPacer,
     /// Probe timeout of a path without samples.
     initial_pto: Duration,
 
-    /// Where the peer was during the handshake.
-    handshake_remote: SocketAddr,
     /// Our connection id in long headers.
     handshake_cid: ConnectionId,
     /// What the client's first Initial was sent to.
@@ -153,10 +150,6 @@ pub struct Connection {
     /// Whether an ack-eliciting packet left since the last one received.
     idle_armed_by_send: bool,
     last_handshake_activity: Time,
-    /// When a keep-alive was last sent, or would have been.
-    last_keep_alive: Time,
-    /// Whether memory of busier times was given back since something last arrived.
-    shrunk: bool,
     /// When the present key phase began.
     key_phase_since: Time,
     last_now: Time,

@@ -1,7 +1,6 @@
 //! Paths come, move and go (draft-ietf-quic-multipath-21 section 3).
 
 use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathStatus, PathView, Time};
-use hawser_wire::StatelessResetToken;
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
 
 use super::Connection;
@@ -42,9 +41,6 @@ pub enum PathError {
     /// There is no such path.
     #[error("there is no {0}")]
     Unknown(PathId),
-    /// The peer does not want to be reached from another address (RFC 9000 section 18.2).
-    #[error("the peer forbids packets from further addresses (disable_active_migration)")]
-    MigrationForbidden,
     /// It is the only path.
     #[error("{0} is the only path: close the connection instead")]
     LastPath(PathId),
@@ -80,7 +76,6 @@ impl Connection {
         if !self.handshake.confirmed {
             return Err(PathError::TooEarly);
         }
-        self.check_migration(tuple)?;
         let paths = &mut self.paths;
         let openable: Vec<PathId> = paths.ids.issuable().filter(|id| paths.is_openable(*id)).collect();
         let id = paths.ids.next_to_open(|id| openable.contains(&id))?;
@@ -128,17 +123,11 @@ impl Connection {
     /// Moves a path to another local address: the client's interface changed (RFC 9000 section 9).
     ///
     /// # Errors
-    /// [`PathError::Unknown`]; [`PathError::TooEarly`] before the handshake is confirmed; [`PathError::NotClient`];
-    /// [`PathError::MigrationForbidden`].
+    /// [`PathError::Unknown`]; [`PathError::TooEarly`] before the handshake is confirmed.
     pub fn migrate_path(&mut self, now: Time, id: PathId, tuple: FourTuple) -> Result<(), PathError> {
         if !self.handshake.confirmed {
             return Err(PathError::TooEarly);
         }
-        // RFC 9000 section 9: a server does not migrate.
-        if self.side.is_server() {
-            return Err(PathError::NotClient);
-        }
-        self.check_migration(tuple)?;
         let mut context =
             validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
         let path =
@@ -146,13 +135,6 @@ impl Connection {
         let decision = path.tuples.migrate(tuple, &mut context);
         self.on_tuple_decision(now, id, decision);
         Ok(())
-    }
-
-    /// RFC 9000 section 18.2 and draft-ietf-quic-multipath-21 section 2.1: neither a path may move nor another one be
-    /// opened to the address of the handshake if the peer says so.
-    fn check_migration(&self, tuple: FourTuple) -> Result<(), PathError> {
-        let forbidden = self.peer.disable_active_migration && tuple.remote == self.handshake_remote;
-        if forbidden { Err(PathError::MigrationForbidden) } else { Ok(()) }
     }
 
     /// The paths that exist.
@@ -204,6 +186,7 @@ impl Connection {
         path.link = link;
         self.paths.insert(path);
         self.move_path(now, id, LifeEvent::Opened);
+        self.trace_path(now, id);
         self.issue_path_cids();
         self.sync_cids();
     }
@@ -266,12 +249,7 @@ impl Connection {
             TupleDecision::Moved { drops_previous } => {
                 let released = if drops_previous { cids.release_previous(changes) } else { Ok(()) };
                 // Without a spare connection id the present one goes on: better linkable than silent.
-                released.and_then(|()| cids.switch(changes)).map(|switched| {
-                    if !switched {
-                        cids.request_more();
-                    }
-                    path.mtu.reset();
-                })
+                released.and_then(|()| cids.switch(changes)).map(|_| path.mtu.reset())
             }
             TupleDecision::Returned => cids.revert(changes).map(|()| {
                 path.mtu.reset();
@@ -281,6 +259,7 @@ impl Connection {
         if let Err(error) = changed {
             self.fail(now, error);
         }
+        self.trace_path(now, id);
         self.sync_cids();
     }
 
@@ -316,6 +295,7 @@ impl Connection {
                 let reverted = path.control.remote_cids.revert(&mut self.cid_changes);
                 path.mtu.reset();
                 path.mtu.start();
+                self.trace_path(now, id);
                 self.after_cid_change(now, reverted);
             }
             TupleEvent::PreviousReleased => {
@@ -350,6 +330,7 @@ impl Connection {
             debug_assert!(false, "{:?} on {id:?} in {:?}", event, control.life);
             return;
         };
+        self.trace_move(now, id, moved, event);
         let Some(report) = moved.report(id) else { return };
         let change = match report {
             PathEvent::Established(_) => Some(PathChange::Established),
@@ -366,7 +347,6 @@ impl Connection {
         {
             path.suspect = None;
         }
-        self.trace_path(now, id, &report);
         self.events.path(report);
         self.scheduler_waits = false;
     }
@@ -380,7 +360,6 @@ impl Connection {
             _ => control.abandon(code, &mut self.cid_changes),
         }
         self.move_path(now, id, event);
-        self.datagrams.on_path_gone(id);
         self.release_in_flight(now, id);
         self.sync_cids();
     }
@@ -547,26 +526,16 @@ impl Connection {
     pub(super) fn sync_cids(&mut self) {
         self.paths.changes.append(&mut self.cid_changes);
         self.paths.index_changes();
+        let Some(remote) = self.paths.at(0).map(|path| path.tuples.current().remote) else { return };
         for change in std::mem::take(&mut self.paths.changes) {
             let event = match change {
-                CidChange::Added(cid, _) => Some(EndpointEvent::CidAdded(cid)),
-                CidChange::Removed(cid) => Some(EndpointEvent::CidRemoved(cid)),
-                CidChange::ResetTokenAdded(token, id) => self.watch_for_reset(token, id),
-                CidChange::ResetTokenRemoved(token) => {
-                    let at = self.reset_tokens.iter().position(|(known, _)| *known == token);
-                    let watched = at.map(|at| self.reset_tokens.swap_remove(at));
-                    watched.map(|(token, remote)| EndpointEvent::ResetTokenRemoved { remote, token })
-                }
+                CidChange::Added(cid, _) => EndpointEvent::CidAdded(cid),
+                CidChange::Removed(cid) => EndpointEvent::CidRemoved(cid),
+                CidChange::ResetTokenAdded(token) => EndpointEvent::ResetTokenAdded { remote, token },
+                CidChange::ResetTokenRemoved(token) => EndpointEvent::ResetTokenRemoved { remote, token },
             };
-            self.endpoint_events.extend(event);
+            self.endpoint_events.push_back(event);
         }
-    }
-
-    /// A reset with this token would come from where the path leads now, even if it leads elsewhere later.
-    fn watch_for_reset(&mut self, token: StatelessResetToken, id: PathId) -> Option<EndpointEvent> {
-        let remote = self.paths.get(id)?.tuples.current().remote;
-        self.reset_tokens.push((token, remote));
-        Some(EndpointEvent::ResetTokenAdded { remote, token })
     }
 }
 

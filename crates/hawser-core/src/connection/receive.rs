@@ -2,12 +2,11 @@
 
 use bytes::{Bytes, BytesMut};
 use hawser_policy::{PathId, Side, Time};
-use hawser_wire::packet::{
-    MIN_INITIAL_DATAGRAM_LEN, PacketType, PartialHeader, PlainHeader, ProtectedHeader, Retry,
-};
+use hawser_wire::packet::{PacketType, PartialHeader, PlainHeader, ProtectedHeader, Retry};
 
 use super::Connection;
 use super::handshake::KeyChoice;
+use super::trace::TracedPacket;
 use crate::crypto::Level;
 use crate::endpoint::Datagram;
 use crate::{ConnectionError, Ecn, FourTuple, TransportError};
@@ -77,6 +76,19 @@ struct Opened {
     payload: std::ops::Range<usize>,
 }
 
+impl Opened {
+    fn traced(&self, header: &ProtectedHeader) -> TracedPacket<'_> {
+        let is_long = self.space.level() != Level::OneRtt;
+        TracedPacket {
+            space: self.space,
+            number: self.number,
+            cids: is_long.then_some((header.destination_cid, header.source_cid)),
+            length: self.packet.len(),
+            payload: self.packet.get(self.payload.clone()).unwrap_or_default(),
+        }
+    }
+}
+
 impl Connection {
     /// Takes a UDP datagram that the endpoint routed here.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
@@ -86,13 +98,13 @@ impl Connection {
         let arrival = Arrival { now, tuple, ecn, datagram_bytes: payload.len() };
         self.last_now = now;
         self.scheduler_waits = false;
-        self.handle_coalesced(arrival, payload, false);
+        self.handle_coalesced(arrival, payload);
         self.retry_early_packets();
     }
 
-    /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
-    fn handle_coalesced(&mut self, arrival: Arrival, mut rest: BytesMut, mut counted: bool) {
-        let mut destination = None;
+    /// Takes the packets of a datagram apart (RFC 9000 section 12.2).
+    fn handle_coalesced(&mut self, arrival: Arrival, mut rest: BytesMut) {
+        let mut counted = false;
         while !rest.is_empty() {
             let header = match PartialHeader::decode(&rest, self.handshake_cid.len()) {
                 Ok(PartialHeader::Protected(header)) => header,
@@ -112,11 +124,6 @@ impl Connection {
             // Nearly every datagram holds one packet: taking it whole saves splitting the buffer.
             let whole = header.packet_len >= rest.len();
             let packet = if whole { std::mem::take(&mut rest) } else { rest.split_to(header.packet_len) };
-            // RFC 9000 section 12.2: packets for another connection id than the first one's are not for us.
-            if *destination.get_or_insert(header.destination_cid) != header.destination_cid {
-                self.stats.packets_dropped += 1;
-                continue;
-            }
             let Some(space) = self.space_of(&header) else {
                 // A stateless reset bears a connection id that nobody knows (RFC 9000 section 10.3.1).
                 if self.paths.is_stateless_reset(&packet) {
@@ -137,6 +144,7 @@ impl Connection {
     /// Counts a datagram for its path, and for what may be sent to an address that is not validated.
     fn count_datagram(&mut self, arrival: &Arrival, id: PathId) {
         if let Some(path) = self.paths.get_mut(id) {
+            path.heard_at = Some(arrival.now);
             path.traffic.datagrams_received += 1;
             path.traffic.bytes_received += arrival.datagram_bytes as u64;
             path.tuples.on_datagram(arrival.tuple, arrival.datagram_bytes);
@@ -159,10 +167,6 @@ impl Connection {
             self.on_unopened(arrival, &packet);
             return;
         }
-        if !self.is_acceptable(&arrival, space, header) {
-            self.stats.packets_dropped += 1;
-            return;
-        }
         if !self.can_open(space) {
             self.keep_early(arrival, space, packet);
             return;
@@ -181,22 +185,6 @@ impl Connection {
             PacketType::OneRtt => self.paths.path_of_cid(&header.destination_cid).map(SpaceId::Path),
             PacketType::ZeroRtt | PacketType::Retry | PacketType::VersionNegotiation => None,
         }
-    }
-
-    /// Whether the header of an Initial or Handshake packet is as it must be.
-    fn is_acceptable(&self, arrival: &Arrival, space: SpaceId, header: &ProtectedHeader) -> bool {
-        if let SpaceId::Path(_) = space {
-            return true;
-        }
-        // RFC 9000 section 14.1.
-        let undersized = self.side.is_server()
-            && space == SpaceId::Initial
-            && arrival.datagram_bytes < MIN_INITIAL_DATAGRAM_LEN;
-        // RFC 9000 section 7.2: the peer keeps the id of its first Initial.
-        let stranger = self.peer_source().is_some_and(|source| source != header.source_cid);
-        // RFC 9000 section 17.2.2: only clients have tokens.
-        let token = self.side.is_client() && !header.token.is_empty();
-        !(undersized || stranger || token)
     }
 
     fn can_open(&self, space: SpaceId) -> bool {
@@ -219,9 +207,13 @@ impl Connection {
 
     fn keep_early(&mut self, arrival: Arrival, space: SpaceId, packet: BytesMut) {
         if self.keys_may_come(space) && self.early_packets.len() < MAX_EARLY_PACKETS {
+            if let Some(tracer) = &mut self.tracer {
+                tracer.packet_buffered(arrival.now, space, packet.len());
+            }
             self.early_packets.push(EarlyPacket { arrival, packet });
         } else {
             self.stats.packets_dropped += 1;
+            self.trace_dropped(arrival.now, (Some(space), None), packet.len(), "key_unavailable");
         }
     }
 
@@ -231,7 +223,7 @@ impl Connection {
         }
         self.early_keys_arrived = false;
         for early in std::mem::take(&mut self.early_packets) {
-            self.handle_coalesced(early.arrival, early.packet, true);
+            self.handle_coalesced(early.arrival, early.packet);
         }
     }
 
@@ -295,6 +287,7 @@ impl Connection {
             return;
         }
         self.stats.packets_undecryptable += 1;
+        self.trace_dropped(arrival.now, (None, None), packet.len(), "decryption_failure");
         let limit = self.handshake.one_rtt.as_ref().map(|keys| keys.integrity_limit());
         if limit.is_some_and(|limit| self.stats.packets_undecryptable > limit) {
             let reason = "too many packets failed authentication";
@@ -305,7 +298,7 @@ impl Connection {
     fn on_opened(&mut self, arrival: Arrival, header: &ProtectedHeader, opened: Opened) {
         let now = arrival.now;
         if !self.closing.is_open() {
-            self.note_heard(opened.space, now);
+            self.trace_received(now, &opened.traced(header));
             self.on_packet_while_closing(now, &opened.packet[opened.payload]);
             return;
         }
@@ -337,22 +330,22 @@ impl Connection {
                 self.note_key_phase(id, opened);
             }
         }
-        self.note_heard(opened.space, now);
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
         if received.contains(opened.number) {
             self.stats.packets_duplicate += 1;
+            let which = (Some(opened.space), Some(opened.number));
+            self.trace_dropped(now, which, opened.packet.len(), "duplicate");
             return Ok(());
         }
+        self.trace_received(now, &opened.traced(header));
         self.idle_since = now;
         self.idle_armed_by_send = false;
-        self.shrunk = false;
         self.arrived_on = header.destination_cid;
         let summary = self.on_frames(arrival, opened.space, &opened.packet, opened.payload.clone())?;
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
         if let SpaceId::Path(id) = opened.space {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
         }
-        self.trace_received(arrival, opened.space, opened.number);
         Ok(())
     }
 
@@ -367,14 +360,6 @@ impl Connection {
                 path.tuples.on_handshake_validated();
             }
             self.discard_initial();
-        }
-    }
-
-    /// An authentic packet came over a path.
-    #[inline]
-    fn note_heard(&mut self, space: SpaceId, now: Time) {
-        if let Some(path) = self.paths.get_mut(space.path()) {
-            path.heard_at = Some(now);
         }
     }
 
@@ -396,7 +381,9 @@ impl Connection {
                 "key update before the handshake completed",
             ));
         }
-        self.roll_keys(now)
+        self.roll_keys(now)?;
+        self.trace_key_update(now, "remote_update");
+        Ok(())
     }
 
     fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
@@ -405,12 +392,14 @@ impl Connection {
             && self.retry_source.is_none()
             && self.handshake.handshake.is_none()
             && self.largest_received(SpaceId::Initial).is_none()
-            && retry.source_cid != self.original_destination
-            && !retry.token.is_empty();
+            && retry.source_cid != self.original_destination;
         let Some(factory) = self.client.clone().filter(|_| usable) else { return };
         if !factory.is_valid_retry(&self.original_destination, packet) {
             self.stats.packets_dropped += 1;
             return;
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.retry_received(self.last_now, &retry.source_cid, packet.len());
         }
         self.token = retry.token.to_vec();
         self.retry_source = Some(retry.source_cid);
@@ -428,9 +417,7 @@ impl Connection {
         let first = self.side.is_client() && self.largest_received(SpaceId::Initial).is_none();
         let offers_ours =
             negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
-        // RFC 8999 section 6: it must come from where our first packet went.
-        let ours = negotiation.source_cid == self.original_destination.as_bytes();
-        if first && ours && !offers_ours && self.retry_source.is_none() {
+        if first && !offers_ours && self.retry_source.is_none() {
             self.terminate(now, ConnectionError::VersionMismatch);
         }
     }

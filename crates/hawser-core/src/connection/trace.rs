@@ -1,31 +1,271 @@
-//! What a connection tells those who study it.
+//! What a connection tells those who study it: a qlog trace.
+//!
+//! A trace is a JSON text sequence (RFC 7464) as draft-ietf-quic-qlog-main-schema-14 describes it, with the events of
+//! draft-ietf-quic-qlog-quic-events-13. Those drafts do not know of multipath, so `path_id` is added to the headers of
+//! 1-RTT packets and to the events about recovery, and `hawser:path_state_updated` tells of the life of paths. For
+//! tools that only know the drafts each path is a tuple of its own as well: path 0 the unnamed one, path n "n".
+//!
+//! The hooks below are called all over the connection. Without a trace each costs one branch: they take references,
+//! and nothing is formatted or looked up before it is known that someone listens.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `tracer` | records, packets, keys, states of the connection |
+//! | `paths` | states, addresses and recovery of paths; only changes are written |
+//! | `header`, `parameters`, `frames`, `closing` | parts of records |
+//! | `json` | text |
 
-use hawser_policy::{PathEvent, PathId, Time};
+mod closing;
+mod frames;
+mod header;
+mod json;
+mod parameters;
+mod paths;
+#[cfg(test)]
+mod tests;
+mod tracer;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_policy::{PathId, Side, Time};
+use hawser_wire::{ConnectionId, TransportParameters};
 
 use super::Connection;
-use super::receive::{Arrival, SpaceId};
+use super::close::CloseReason;
+use super::handshake::Progress;
+use super::parameters::{OurHandshakeCids, local_parameters};
+use super::paths::life_cycle::{LifeEvent, Move};
+use super::receive::SpaceId;
 use super::recovery::SentPacket;
+use crate::ConnectionError;
+use crate::crypto::Level;
 
-/// Takes events down.
-pub(crate) struct Tracer;
+use self::header::Header;
+
+pub(super) use self::tracer::{TracedPacket, Tracer};
+
+/// Which connection a trace is of.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct QlogConnection {
+    /// Our end.
+    pub side: Side,
+    /// What the client's first Initial packet was sent to; both ends know it, and no other connection has it.
+    pub original_destination: ConnectionId,
+}
+
+/// Says where the trace of a new connection goes; `None` leaves it without one. See
+/// [`TransportConfig::qlog`](crate::TransportConfig::qlog).
+pub type QlogFactory = Arc<dyn Fn(&QlogConnection) -> Option<Box<dyn Write + Send>> + Send + Sync>;
 
 impl Connection {
-    #[inline]
-    pub(super) fn trace_sent(&mut self, _now: Time, _space: SpaceId, _packet: &SentPacket) {}
+    /// Writes what the connection does from now on to `writer`, as qlog in JSON text sequences (usual ending: `.sqlog`).
+    ///
+    /// To see a connection from its first packet, set [`TransportConfig::qlog`](crate::TransportConfig::qlog) instead.
+    /// Records are written one by one: pass a [`BufWriter`](io::BufWriter) for a file. It is flushed when the
+    /// connection closes and when it is dropped. If writing fails the trace ends and the connection goes on; see
+    /// [`qlog_error`](Self::qlog_error). Replaces an earlier trace.
+    ///
+    /// Contains addresses and connection ids, but no keys, no tokens and no application data.
+    pub fn set_qlog(&mut self, writer: Box<dyn Write + Send>, title: &str) {
+        let now = self.last_now;
+        let origin = self.endpoint.unix_time_at_origin;
+        let header = Header {
+            title,
+            side: self.side,
+            original_destination: self.original_destination,
+            began: (origin > Duration::ZERO).then(|| origin + now.since(Time::ZERO)),
+        };
+        let mut tracer = Tracer::new(writer, now, &header);
+        if let Some(path) = self.paths.at(0) {
+            tracer.started(now, path.tuples.current(), &self.our_parameters());
+        }
+        tracer.state(now, self.trace_state());
+        for path in self.paths.iter() {
+            tracer.path_found(now, path);
+        }
+        self.tracer = Some(Box::new(tracer));
+    }
 
-    #[inline]
-    pub(super) fn trace_received(&mut self, _arrival: Arrival, _space: SpaceId, _number: u64) {}
+    /// Why the trace ended early, if it did.
+    pub fn qlog_error(&self) -> Option<io::ErrorKind> {
+        self.tracer.as_ref().and_then(|tracer| tracer.error())
+    }
 
+    /// Begins a trace if the configuration wants one.
+    pub(super) fn open_qlog(&mut self) {
+        let Some(factory) = self.transport.qlog.clone() else { return };
+        let about = QlogConnection { side: self.side, original_destination: self.original_destination };
+        if let Some(writer) = factory(&about) {
+            self.set_qlog(writer, "hawser");
+        }
+    }
+
+    /// A packet was opened.
+    #[inline]
+    pub(super) fn trace_received(&mut self, now: Time, packet: &TracedPacket<'_>) {
+        if let Some(tracer) = &mut self.tracer {
+            let exponent =
+                if packet.space.level() == Level::OneRtt { self.peer.ack_delay_exponent } else { 3 };
+            tracer.packet_received(now, packet, exponent);
+        }
+    }
+
+    /// A packet came to nothing.
+    #[inline]
+    pub(super) fn trace_dropped(
+        &mut self,
+        now: Time,
+        packet: (Option<SpaceId>, Option<u64>),
+        length: usize,
+        trigger: &str,
+    ) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.packet_dropped(now, packet, length, trigger);
+        }
+    }
+
+    /// Packets were acknowledged or lost.
     #[inline]
     pub(super) fn trace_settled(
         &mut self,
-        _now: Time,
-        _space: SpaceId,
-        _acked: &[SentPacket],
-        _lost: &[SentPacket],
+        now: Time,
+        space: SpaceId,
+        acked: &[SentPacket],
+        lost: &[SentPacket],
     ) {
+        let Some(tracer) = &mut self.tracer else { return };
+        tracer.packets_acked(now, space, acked);
+        let path = self.paths.get(space.path());
+        for packet in lost {
+            // On a path that was given up nothing tells of loss.
+            let detected = path.filter(|path| path.life().can_send());
+            let trigger = detected.map(|path| path.recovery.loss_trigger(packet, now));
+            tracer.packet_lost(now, space, packet, trigger);
+        }
+        if let Some(path) = path {
+            tracer.path_settled(now, path, acked, lost);
+        }
     }
 
+    /// A path may look different now: addresses, datagram size, window, bytes in flight.
     #[inline]
-    pub(super) fn trace_path(&mut self, _now: Time, _id: PathId, _event: &PathEvent) {}
+    pub(super) fn trace_path(&mut self, now: Time, id: PathId) {
+        if let Some(tracer) = &mut self.tracer
+            && let Some(path) = self.paths.get(id)
+        {
+            tracer.path_changed(now, path);
+        }
+    }
+
+    /// All paths may look different now.
+    #[inline]
+    pub(super) fn trace_paths(&mut self, now: Time) {
+        if let Some(tracer) = &mut self.tracer {
+            self.paths.iter().for_each(|path| tracer.path_changed(now, path));
+        }
+    }
+
+    /// A path's life went on.
+    #[inline]
+    pub(super) fn trace_move(&mut self, now: Time, id: PathId, moved: Move, event: LifeEvent) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.path_moved(now, id, moved, event);
+        }
+    }
+
+    /// The peer's transport parameters arrived.
+    pub(super) fn trace_peer_parameters(&mut self, parameters: &TransportParameters) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.parameters(self.last_now, "remote", parameters);
+        }
+    }
+
+    /// TLS moved on.
+    pub(super) fn trace_progress(&mut self, now: Time, progress: Progress) {
+        let Some(tracer) = &mut self.tracer else { return };
+        if self.handshake.handshake.is_some() && tracer.state_is("attempted") {
+            tracer.keys(now, "handshake", None, "tls");
+            tracer.state(now, "handshake_started");
+        }
+        if progress.one_rtt_ready {
+            tracer.keys(now, "1rtt", Some(0), "tls");
+        }
+        if progress.completed {
+            if let Some(protocol) = self.handshake.session.application_protocol() {
+                tracer.application_protocol(now, &protocol);
+            }
+            tracer.state(now, "handshake_complete");
+        }
+    }
+
+    /// The handshake is confirmed, or the connection is in one of the states of its end.
+    pub(super) fn trace_state_change(&mut self, now: Time, state: &'static str) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.state(now, state);
+        }
+    }
+
+    /// The keys of a level were discarded.
+    pub(super) fn trace_keys_discarded(&mut self, level: &str) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.keys_discarded(self.last_now, level);
+        }
+    }
+
+    /// The next key phase began.
+    pub(super) fn trace_key_update(&mut self, now: Time, trigger: &str) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.keys(now, "1rtt", Some(self.stats.key_updates), trigger);
+        }
+    }
+
+    /// We closed.
+    pub(super) fn trace_closed_locally(&mut self, now: Time, reason: &CloseReason) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.closed_locally(now, reason);
+            tracer.state(now, "closing");
+            tracer.flush();
+        }
+    }
+
+    /// The connection ended for a reason that is not ours; `state` is where that leaves it.
+    pub(super) fn trace_closed(&mut self, now: Time, error: &ConnectionError, state: &'static str) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.closed(now, error);
+            tracer.state(now, state);
+            tracer.flush();
+        }
+    }
+
+    fn trace_state(&self) -> &'static str {
+        if !self.closing.is_open() {
+            "closing"
+        } else if self.handshake.confirmed {
+            "handshake_confirmed"
+        } else if self.handshake.is_complete() {
+            "handshake_complete"
+        } else if self.handshake.handshake.is_some() {
+            "handshake_started"
+        } else {
+            "attempted"
+        }
+    }
+
+    /// Our transport parameters, made once more from what they were made of.
+    fn our_parameters(&self) -> TransportParameters {
+        let initial_source = self.handshake_cid;
+        let cids = match self.side {
+            Side::Client => OurHandshakeCids::Client { initial_source },
+            Side::Server => OurHandshakeCids::Server {
+                initial_source,
+                reset_token: self.cids.token(&initial_source),
+                original_destination: self.original_destination,
+                retry_source: self.retry_source,
+            },
+        };
+        local_parameters(&self.transport, &self.endpoint, &cids)
+    }
 }

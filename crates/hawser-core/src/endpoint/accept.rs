@@ -114,6 +114,7 @@ impl Endpoint {
             token: Vec::new(),
             address_validated: incoming.address_validated,
             transport: config.transport.clone(),
+            endpoint: self.config.clone(),
             cids,
             client: None,
             token_issuer: Some(token_issuer),

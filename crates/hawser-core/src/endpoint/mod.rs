@@ -168,6 +168,7 @@ impl Endpoint {
             token: config.token.unwrap_or_default(),
             address_validated: true,
             transport: config.transport,
+            endpoint: self.config.clone(),
             cids,
             client: Some(config.crypto),
             token_issuer: None,

@@ -84,7 +84,7 @@ impl RemoteCids {
     pub(crate) fn set_handshake_token(&mut self, token: StatelessResetToken, changes: &mut Vec<CidChange>) {
         if let Some(cid) = self.current.as_mut().filter(|cid| cid.sequence == 0) {
             cid.reset_token = Some(token);
-            changes.push(CidChange::ResetTokenAdded(token, self.path));
+            changes.push(CidChange::ResetTokenAdded(token));
         }
     }
 
@@ -101,7 +101,6 @@ impl RemoteCids {
     }
 
     /// How many have never been used.
-    #[cfg(test)]
     pub(crate) fn spare_count(&self) -> usize {
         self.spare.len()
     }
@@ -355,7 +354,7 @@ impl RemoteCids {
             return None;
         }
         let cid = self.spare.remove(0);
-        changes.extend(cid.reset_token.map(|token| CidChange::ResetTokenAdded(token, self.path)));
+        changes.extend(cid.reset_token.map(CidChange::ResetTokenAdded));
         Some(cid)
     }
 

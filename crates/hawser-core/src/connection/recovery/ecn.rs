@@ -72,7 +72,6 @@ impl EcnValidator {
     }
 
     /// Where validation stands.
-    #[cfg(test)]
     pub(crate) fn state(&self) -> EcnState {
         self.state
     }

@@ -1,5 +1,7 @@
 //! Loss detection (RFC 9002 section 6.1) and persistent congestion (section 7.6).
 
+use std::time::Duration;
+
 use hawser_policy::{Siblings, Time};
 
 use super::PathRecovery;
@@ -30,7 +32,7 @@ impl PathRecovery {
         space.loss_time = None;
         let Some(largest_acked) = space.largest_acked else { return };
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
-        let patience = self.reordering.time_threshold(rtt).max(GRANULARITY);
+        let patience = self.patience();
         let packet_threshold = self.reordering.packet_threshold(self.window_packets());
         let mut tally = LossTally::default();
         // Send times rise with packet numbers, so the first packet that is not lost ends the search.
@@ -51,6 +53,18 @@ impl PathRecovery {
             space.forget_lost_before(now - rtt * LATE_ACK_ROUND_TRIPS);
         }
         self.signal_loss(&tally, now, siblings);
+    }
+
+    /// By which threshold a packet was just declared lost, in qlog's words. Where it was over both, the time says more.
+    pub(crate) fn loss_trigger(&self, packet: &SentPacket, now: Time) -> &'static str {
+        let late = packet.sent_at + self.patience() <= now;
+        if late { "time_threshold" } else { "reordering_threshold" }
+    }
+
+    /// How long after it was sent a packet that later ones have overtaken is lost (RFC 9002 section 6.1.2).
+    fn patience(&self) -> Duration {
+        let rtt = self.rtt.smoothed().max(self.rtt.latest());
+        self.reordering.time_threshold(rtt).max(GRANULARITY)
     }
 
     /// Gives up on everything outstanding without a congestion signal: the path is abandoned, 0-RTT was rejected, or

@@ -1,0 +1,389 @@
+//! Writing records: packets, keys, states of the connection.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use hawser_policy::{PathId, Side, Time};
+use hawser_wire::frame::FrameIter;
+use hawser_wire::{ConnectionId, TransportParameters};
+
+use super::closing;
+use super::frames::write_frame;
+use super::header::Header;
+use super::json::Json;
+use super::parameters::write_parameters;
+use super::paths::PathMemory;
+use crate::connection::close::CloseReason;
+use crate::connection::receive::SpaceId;
+use crate::connection::recovery::{PacketKind, SentPacket};
+use crate::{ConnectionError, FourTuple};
+
+/// QUIC version 1 as a hexadecimal string.
+const VERSION_1: &str = "00000001";
+
+/// Takes events of one connection down.
+pub(in crate::connection) struct Tracer {
+    /// Where records go; `None` since the first failure.
+    writer: Option<Box<dyn Write + Send>>,
+    error: Option<io::ErrorKind>,
+    json: Json,
+    began: Time,
+    /// Time of the last record. Packets that waited for keys are older than what happened meanwhile, and records must
+    /// be in order.
+    latest: Time,
+    side: Side,
+    state: &'static str,
+    pub(super) paths: Vec<PathMemory>,
+}
+
+/// A packet as it is on the wire but for its protection.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::connection) struct TracedPacket<'a> {
+    pub(in crate::connection) space: SpaceId,
+    pub(in crate::connection) number: u64,
+    /// Destination and source; left out of 1-RTT packets, whose path tells enough.
+    pub(in crate::connection) cids: Option<(ConnectionId, ConnectionId)>,
+    /// Bytes, header and tag included.
+    pub(in crate::connection) length: usize,
+    /// The frames.
+    pub(in crate::connection) payload: &'a [u8],
+}
+
+impl Tracer {
+    /// Begins a trace with its header.
+    pub(super) fn new(writer: Box<dyn Write + Send>, now: Time, header: &Header<'_>) -> Self {
+        let mut tracer = Tracer {
+            writer: Some(writer),
+            error: None,
+            json: Json::default(),
+            began: now,
+            latest: now,
+            side: header.side,
+            state: "",
+            paths: Vec::new(),
+        };
+        tracer.record(|json| header.write(json));
+        tracer
+    }
+
+    /// What ended the trace, if it could not be written.
+    pub(super) fn error(&self) -> Option<io::ErrorKind> {
+        self.error
+    }
+
+    /// Both addresses, the version and our parameters.
+    pub(super) fn started(&mut self, now: Time, tuple: FourTuple, parameters: &TransportParameters) {
+        self.event(now, "quic:connection_started", |json| {
+            json.member("local", |json| endpoint_info(json, tuple.local));
+            json.member("remote", |json| endpoint_info(json, tuple.remote));
+        });
+        let ours = if self.side.is_client() { "client_versions" } else { "server_versions" };
+        self.event(now, "quic:version_information", |json| {
+            json.array(ours, |json| json.text_element(VERSION_1));
+            json.text("chosen_version", VERSION_1);
+        });
+        self.keys(now, "initial", None, "tls");
+        self.parameters(now, "local", parameters);
+    }
+
+    pub(in crate::connection) fn parameters(
+        &mut self,
+        now: Time,
+        initiator: &str,
+        parameters: &TransportParameters,
+    ) {
+        self.event(now, "quic:parameters_set", |json| {
+            json.text("initiator", initiator);
+            write_parameters(json, parameters);
+        });
+    }
+
+    /// A packet leaves.
+    pub(in crate::connection) fn packet_sent(
+        &mut self,
+        now: Time,
+        packet: &TracedPacket<'_>,
+        kind: PacketKind,
+    ) {
+        // We send the default exponent (RFC 9000 section 18.2).
+        self.packet(now, "quic:packet_sent", packet, 3, kind == PacketKind::MtuProbe);
+    }
+
+    /// A packet was opened; its acknowledgement delays count in 2^`exponent` microseconds.
+    pub(in crate::connection) fn packet_received(
+        &mut self,
+        now: Time,
+        packet: &TracedPacket<'_>,
+        exponent: u8,
+    ) {
+        self.packet(now, "quic:packet_received", packet, u32::from(exponent), false);
+    }
+
+    fn packet(&mut self, now: Time, name: &str, packet: &TracedPacket<'_>, exponent: u32, mtu_probe: bool) {
+        self.event_on(now, packet.space.path(), name, |json| {
+            json.member("header", |json| {
+                write_header(json, packet.space, packet.number);
+                if let Some((destination, source)) = packet.cids {
+                    json.text("version", VERSION_1);
+                    json.hex("scid", source.as_bytes());
+                    json.hex("dcid", destination.as_bytes());
+                }
+            });
+            json.member("raw", |json| {
+                json.number("length", packet.length as u64);
+                json.number("payload_length", packet.payload.len() as u64);
+            });
+            json.array("frames", |json| {
+                for frame in FrameIter::new(packet.payload).map_while(Result::ok) {
+                    write_frame(json, &frame, exponent);
+                }
+            });
+            if mtu_probe {
+                json.bool("is_mtu_probe_packet", true);
+            }
+        });
+    }
+
+    /// The server wants our address proved first.
+    pub(in crate::connection) fn retry_received(&mut self, now: Time, source: &ConnectionId, length: usize) {
+        self.event(now, "quic:packet_received", |json| {
+            json.member("header", |json| {
+                json.text("packet_type", "retry");
+                json.text("version", VERSION_1);
+                json.hex("scid", source.as_bytes());
+            });
+            json.member("raw", |json| json.number("length", length as u64));
+        });
+    }
+
+    /// A packet came to nothing.
+    pub(in crate::connection) fn packet_dropped(
+        &mut self,
+        now: Time,
+        packet: (Option<SpaceId>, Option<u64>),
+        length: usize,
+        trigger: &str,
+    ) {
+        let (space, number) = packet;
+        self.event_on(now, space.map_or(PathId::ZERO, SpaceId::path), "quic:packet_dropped", |json| {
+            if let Some(space) = space {
+                json.member("header", |json| {
+                    write_type(json, space);
+                    if let Some(number) = number {
+                        json.number("packet_number", number);
+                    }
+                });
+            }
+            json.member("raw", |json| json.number("length", length as u64));
+            json.text("trigger", trigger);
+        });
+    }
+
+    /// A packet waits for its keys.
+    pub(in crate::connection) fn packet_buffered(&mut self, now: Time, space: SpaceId, length: usize) {
+        self.event_on(now, space.path(), "quic:packet_buffered", |json| {
+            json.member("header", |json| write_type(json, space));
+            json.member("raw", |json| json.number("length", length as u64));
+            json.text("trigger", "keys_unavailable");
+        });
+    }
+
+    /// Packets were acknowledged for the first time.
+    pub(in crate::connection) fn packets_acked(&mut self, now: Time, space: SpaceId, packets: &[SentPacket]) {
+        if packets.is_empty() {
+            return;
+        }
+        self.event_on(now, space.path(), "quic:packets_acked", |json| {
+            json.text(
+                "packet_number_space",
+                match space {
+                    SpaceId::Initial => "initial",
+                    SpaceId::Handshake => "handshake",
+                    SpaceId::Path(_) => "application_data",
+                },
+            );
+            if let SpaceId::Path(id) = space {
+                json.number("path_id", u64::from(id.0));
+            }
+            json.array("packet_numbers", |json| {
+                packets.iter().for_each(|packet| json.element(packet.packet_number));
+            });
+        });
+    }
+
+    /// A packet was given up; without a trigger because its path was.
+    pub(in crate::connection) fn packet_lost(
+        &mut self,
+        now: Time,
+        space: SpaceId,
+        packet: &SentPacket,
+        trigger: Option<&str>,
+    ) {
+        self.event_on(now, space.path(), "quic:packet_lost", |json| {
+            json.member("header", |json| write_header(json, space, packet.packet_number));
+            if packet.kind == PacketKind::MtuProbe {
+                json.bool("is_mtu_probe_packet", true);
+            }
+            if let Some(trigger) = trigger {
+                json.text("trigger", trigger);
+            }
+        });
+    }
+
+    /// New keys of a level, in both directions.
+    pub(in crate::connection) fn keys(&mut self, now: Time, level: &str, phase: Option<u64>, trigger: &str) {
+        self.write_keys(now, "quic:key_updated", level, phase, Some(trigger));
+    }
+
+    /// The keys of a level are gone.
+    pub(in crate::connection) fn keys_discarded(&mut self, now: Time, level: &str) {
+        self.write_keys(now, "quic:key_discarded", level, None, None);
+    }
+
+    fn write_keys(&mut self, now: Time, name: &str, level: &str, phase: Option<u64>, trigger: Option<&str>) {
+        for end in ["client", "server"] {
+            self.event(now, name, |json| {
+                json.plain("key_type", format_args!("{end}_{level}_secret"));
+                if let Some(phase) = phase {
+                    json.number("key_phase", phase);
+                }
+                if let Some(trigger) = trigger {
+                    json.text("trigger", trigger);
+                }
+            });
+        }
+    }
+
+    /// The application protocol was agreed on.
+    pub(in crate::connection) fn application_protocol(&mut self, now: Time, chosen: &[u8]) {
+        self.event(now, "quic:alpn_information", |json| {
+            json.member("chosen_alpn", |json| {
+                json.hex("byte_value", chosen);
+                if let Ok(text) = std::str::from_utf8(chosen) {
+                    json.text("string_value", text);
+                }
+            });
+        });
+    }
+
+    /// The connection is in another state.
+    pub(in crate::connection) fn state(&mut self, now: Time, state: &'static str) {
+        let old = std::mem::replace(&mut self.state, state);
+        if old == state {
+            return;
+        }
+        self.event(now, "quic:connection_state_updated", |json| {
+            if !old.is_empty() {
+                json.text("old", old);
+            }
+            json.text("new", state);
+        });
+    }
+
+    /// Whether the connection was last said to be in this state.
+    pub(in crate::connection) fn state_is(&self, state: &str) -> bool {
+        self.state == state
+    }
+
+    /// We closed.
+    pub(in crate::connection) fn closed_locally(&mut self, now: Time, reason: &CloseReason) {
+        self.event(now, "quic:connection_closed", |json| closing::write_local(json, reason));
+    }
+
+    /// The connection ended for a reason that is not ours.
+    pub(in crate::connection) fn closed(&mut self, now: Time, error: &ConnectionError) {
+        self.event(now, "quic:connection_closed", |json| closing::write_remote(json, error));
+    }
+
+    /// Hands everything to where it goes.
+    pub(in crate::connection) fn flush(&mut self) {
+        let flushed = self.writer.as_mut().map_or(Ok(()), |writer| writer.flush());
+        self.note(flushed);
+    }
+
+    /// An event that concerns no path in particular.
+    fn event(&mut self, now: Time, name: &str, data: impl FnOnce(&mut Json)) {
+        self.event_on(now, PathId::ZERO, name, data);
+    }
+
+    /// An event on a path. The tuple of path 0 is the one that is meant where none is named.
+    pub(super) fn event_on(&mut self, now: Time, path: PathId, name: &str, data: impl FnOnce(&mut Json)) {
+        self.latest = self.latest.max(now);
+        let time = self.latest.since(self.began);
+        self.record(|json| {
+            json.object(|json| {
+                json.millis("time", time);
+                json.text("name", name);
+                if path != PathId::ZERO {
+                    tuple_id(json, "tuple", path);
+                }
+                json.member("data", data);
+            });
+        });
+    }
+
+    /// One record of a JSON text sequence (RFC 7464 section 2.2).
+    fn record(&mut self, text: impl FnOnce(&mut Json)) {
+        let Some(writer) = &mut self.writer else { return };
+        self.json.clear();
+        self.json.verbatim("\x1e");
+        text(&mut self.json);
+        self.json.verbatim("\n");
+        let written = writer.write_all(self.json.as_str().as_bytes());
+        self.note(written);
+    }
+
+    /// A trace that cannot be written ends; the connection does not.
+    fn note(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error = Some(error.kind());
+            self.writer = None;
+        }
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracer").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+/// Type, number and path of a packet.
+fn write_header(json: &mut Json, space: SpaceId, number: u64) {
+    write_type(json, space);
+    json.number("packet_number", number);
+}
+
+fn write_type(json: &mut Json, space: SpaceId) {
+    match space {
+        SpaceId::Initial => json.text("packet_type", "initial"),
+        SpaceId::Handshake => json.text("packet_type", "handshake"),
+        SpaceId::Path(id) => {
+            json.text("packet_type", "1RTT");
+            json.number("path_id", u64::from(id.0));
+        }
+    }
+}
+
+/// A path's tuple: its id, or the empty default for the path of the handshake.
+pub(super) fn tuple_id(json: &mut Json, name: &str, id: PathId) {
+    if id == PathId::ZERO {
+        json.text(name, "");
+    } else {
+        json.plain(name, format_args!("{id}"));
+    }
+}
+
+/// One end of a tuple.
+pub(super) fn endpoint_info(json: &mut Json, address: SocketAddr) {
+    let (ip, port) = if address.is_ipv4() { ("ip_v4", "port_v4") } else { ("ip_v6", "port_v6") };
+    json.plain(ip, format_args!("{}", address.ip()));
+    json.number(port, u64::from(address.port()));
+}
