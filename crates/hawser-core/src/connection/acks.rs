@@ -73,7 +73,7 @@ impl Connection {
             largest: ack.ranges.largest(),
             delay,
             ranges: ack.ranges.iter(),
-            ecn: ack.ecn.map(Into::into),
+            ecn: ack.ecn,
             one_way_delay: None,
         };
         self.fill_siblings(space.path());

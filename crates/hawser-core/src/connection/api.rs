@@ -12,7 +12,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use smallvec::SmallVec;
 
-use super::close::Closing;
+use super::close::CloseState;
 use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
 use super::events::{Event, EventQueue};
 use super::frames::{SentFrame, SentStream};
@@ -27,7 +27,6 @@ use super::paths::path::Path;
 use super::paths::path_ids::PathIds;
 use super::paths::set::{ACTIVE_CID_LIMIT, PathSet};
 use super::paths::validation::ValidationPacer;
-use super::receive::SpaceId;
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
@@ -50,7 +49,7 @@ impl Connection {
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
-            closing: Closing::Open,
+            closing: CloseState::Open,
             events: EventQueue::default(),
             endpoint_events: VecDeque::new(),
             stats: ConnectionStats::default(),
@@ -70,8 +69,10 @@ impl Connection {
             peer: PeerParameters::default(),
             cids: init.cids,
             cid_changes: Vec::new(),
+            reset_tokens: Vec::new(),
             validation_pacer: ValidationPacer::new(),
             initial_pto: transport.initial_rtt * 3 + GRANULARITY,
+            handshake_remote: init.tuple.remote,
             handshake_cid: init.local_cid,
             original_destination: init.original_destination,
             retry_source: init.retry_source,
@@ -88,6 +89,8 @@ impl Connection {
             idle_since: now,
             idle_armed_by_send: false,
             last_handshake_activity: now,
+            last_keep_alive: now,
+            shrunk: false,
             key_phase_since: now,
             last_now: now,
             rng,
@@ -121,7 +124,7 @@ impl Connection {
 
     /// Whether nothing is left to do: the driver forgets the connection.
     pub fn is_drained(&self) -> bool {
-        self.closing == Closing::Drained && self.endpoint_events.is_empty()
+        self.closing == CloseState::Drained && self.endpoint_events.is_empty()
     }
 
     /// Whether both ends speak multipath.
@@ -135,6 +138,7 @@ impl Connection {
             .pop()
             .or_else(|| self.streams.poll_event().map(Event::Stream))
             .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
+            .or_else(|| self.events.take_closed().map(Event::Closed))
     }
 
     /// The next change for the endpoint.
@@ -144,7 +148,17 @@ impl Connection {
 
     /// Totals.
     pub fn stats(&self) -> ConnectionStats {
-        self.stats
+        let drops = self.datagrams.drops();
+        ConnectionStats {
+            messages_dropped_unsent: drops.send_overflow + drops.too_large,
+            messages_dropped_unread: drops.receive_overflow,
+            ..self.stats
+        }
+    }
+
+    /// Bytes of memory that stream data and datagrams take, roughly: what a server with many connections watches.
+    pub fn buffered(&self) -> u64 {
+        self.streams.memory() + self.datagrams.memory()
     }
 
     /// Negotiated application protocol, once known.
@@ -275,9 +289,34 @@ impl Connection {
     /// # Errors
     /// [`SendDatagramError`].
     pub fn send_datagram(&mut self, data: Bytes, path: Option<PathId>) -> Result<(), SendDatagramError> {
+        self.queue_datagram(data, path, WhenFull::Refuse)
+    }
+
+    /// As [`send_datagram`](Self::send_datagram), but when the queue is full its oldest datagrams are dropped: for data
+    /// that is worth most when it is new.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`]; `Blocked` only for a datagram that is larger than the whole queue.
+    pub fn send_newest_datagram(
+        &mut self,
+        data: Bytes,
+        path: Option<PathId>,
+    ) -> Result<(), SendDatagramError> {
+        self.queue_datagram(data, path, WhenFull::DropOldest)
+    }
+
+    fn queue_datagram(
+        &mut self,
+        data: Bytes,
+        path: Option<PathId>,
+        when_full: WhenFull,
+    ) -> Result<(), SendDatagramError> {
         self.scheduler_waits = false;
-        let room = self.datagram_room();
-        self.datagrams.send(data, path, room, WhenFull::Refuse)
+        if let Some(id) = path.filter(|id| !self.paths.get(*id).is_some_and(|path| path.life().can_send())) {
+            return Err(SendDatagramError::NoPath(id));
+        }
+        let room = self.datagram_room(path);
+        self.datagrams.send(data, path, room, when_full)
     }
 
     /// The next datagram received.
@@ -287,12 +326,14 @@ impl Connection {
 
     /// The longest datagram that fits a packet on every path now; `None` if the peer takes none.
     pub fn max_datagram_size(&self) -> Option<usize> {
-        self.datagrams.max_size(self.datagram_room())
+        self.datagrams.max_size(self.datagram_room(None))
     }
 
-    /// Room for frames in a packet on every path.
-    fn datagram_room(&self) -> usize {
-        let sizes = self.paths.iter().filter(|path| path.life().can_send()).map(|path| path.mtu.current());
+    /// Room for frames in a packet on `path`, or on every path.
+    fn datagram_room(&self, path: Option<PathId>) -> usize {
+        let wanted = |id| path.is_none_or(|path| path == id);
+        let usable = self.paths.iter().filter(|path| path.life().can_send() && wanted(path.id));
+        let sizes = usable.map(|path| path.mtu.current());
         // Short header with the longest packet number, and the tag.
         let overhead = 1 + self.paths.remote_cid(PathId::ZERO, None).map_or(20, |cid| cid.len()) + 4 + 16;
         usize::from(sizes.min().unwrap_or(0)).saturating_sub(overhead)
@@ -397,15 +438,6 @@ impl Connection {
     /// The largest smoothed round-trip time of the paths in use: the pace at which windows must grow.
     pub(super) fn largest_rtt(&self) -> Duration {
         self.paths.iter().map(|path| path.recovery.rtt.smoothed()).max().unwrap_or(self.transport.initial_rtt)
-    }
-
-    /// The space of a level whose keys exist.
-    pub(super) fn has_space(&self, space: SpaceId) -> bool {
-        match space {
-            SpaceId::Initial => self.handshake.initial.is_some(),
-            SpaceId::Handshake => self.handshake.handshake.is_some(),
-            SpaceId::Path(id) => self.paths.get(id).is_some(),
-        }
     }
 }
 

@@ -23,6 +23,15 @@ const MAX_ATTEMPTS: usize = 64;
 /// Room below which no further packet is put into a datagram: header, tag and a small frame.
 pub(super) const MIN_PACKET_ROOM: usize = 96;
 
+/// Clears the fixed bit of a first byte (RFC 9287).
+const FIXED_BIT: u8 = 0x40;
+
+/// The least that an address must be allowed to be sent for a handshake packet of this level to leave. RFC 9000 section
+/// 14.1: datagrams with Initial packets have 1200 bytes, a server's too.
+pub(super) fn handshake_room(level: Level) -> usize {
+    if level == Level::Initial { MIN_INITIAL_DATAGRAM_LEN } else { MIN_PACKET_ROOM }
+}
+
 /// What a 1-RTT packet may contain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contents {
@@ -241,6 +250,11 @@ impl Connection {
         let length = w.position() + tag_length;
 
         let packet = &mut out[..length];
+        // RFC 9287 section 3.1: an unpredictable fixed bit keeps middleboxes from relying on it. The top bit of the
+        // drawn number decides nothing else.
+        if self.peer.grease_quic_bit && self.transport.grease && draw >> 63 == 1 {
+            packet[0] &= !FIXED_BIT;
+        }
         if let Some(tracer) = &mut self.tracer {
             let payload = &packet[header.payload_offset..length - tag_length];
             let traced = TracedPacket { space: SpaceId::Path(id), number, cids: None, length, payload };
@@ -280,16 +294,20 @@ impl Connection {
         let tuple = path.tuples.current();
         let limit = usize::from(path.mtu.current()).min(path.amplification_room());
         reserve(buffer, limit);
-        let handshake_follows = self.level_has_work(Level::Handshake);
+        let handshake_follows = self.handshake_due(Level::Handshake, limit);
         let mut total = 0;
-        if self.level_has_work(Level::Initial) {
-            let pad = (!handshake_follows).then_some(MIN_INITIAL_DATAGRAM_LEN.min(limit));
+        if self.handshake_due(Level::Initial, limit) {
+            // The Handshake packet that follows fills the datagram up, if there is room for one.
+            let pad = |length: usize| {
+                let fits = limit.saturating_sub(length) >= MIN_PACKET_ROOM;
+                if handshake_follows && fits { 0 } else { MIN_INITIAL_DATAGRAM_LEN }
+            };
             total = self.build_long(now, Level::Initial, &mut buffer[..limit], pad).unwrap_or(0);
         }
-        let with_initial = total > 0;
         if handshake_follows && limit - total >= MIN_PACKET_ROOM {
-            let pad = with_initial.then(|| MIN_INITIAL_DATAGRAM_LEN.min(limit).saturating_sub(total));
-            total += self.build_long(now, Level::Handshake, &mut buffer[total..limit], pad).unwrap_or(0);
+            let rest = if total > 0 { MIN_INITIAL_DATAGRAM_LEN.saturating_sub(total) } else { 0 };
+            let out = &mut buffer[total..limit];
+            total += self.build_long(now, Level::Handshake, out, |_| rest).unwrap_or(0);
         }
         if total == 0 {
             return None;
@@ -303,8 +321,14 @@ impl Connection {
         Some((PathId::ZERO, Transmit { tuple, ecn: None, size: total, segment_size: None }))
     }
 
-    /// Builds one Initial or Handshake packet at the start of `out`, padded to `pad` bytes.
-    fn build_long(&mut self, now: Time, level: Level, out: &mut [u8], pad: Option<usize>) -> Option<usize> {
+    /// Builds one Initial or Handshake packet at the start of `out`, padded to as many bytes as `pad` says for its length.
+    fn build_long(
+        &mut self,
+        now: Time,
+        level: Level,
+        out: &mut [u8],
+        pad: impl Fn(usize) -> usize,
+    ) -> Option<usize> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None)?;
         let source_cid = self.handshake_cid;
         let token = std::mem::take(&mut self.token);
@@ -324,7 +348,7 @@ impl Connection {
         level: Level,
         header: &LongHeader<'_>,
         out: &mut [u8],
-        pad: Option<usize>,
+        pad: impl Fn(usize) -> usize,
     ) -> Option<usize> {
         let draw = self.draw();
         let long = self.handshake.long_level(level)?;
@@ -340,7 +364,8 @@ impl Connection {
             return None;
         }
         let payload_length = w.position() - encoded.payload_offset;
-        let short_of = pad.map_or(0, |pad| pad.saturating_sub(w.position() + tag_length));
+        let length = w.position() + tag_length;
+        let short_of = pad(length).saturating_sub(length);
         w.write_zeros(
             short_of.max(encoded.padding_for_sample(payload_length, tag_length)).min(w.remaining()),
         )

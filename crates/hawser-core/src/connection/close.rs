@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hawser_policy::Time;
 
-use crate::{ConnectionError, TransportError};
+use crate::{Code, ConnectionError, TransportError};
 
 /// What CONNECTION_CLOSE says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub(crate) enum CloseReason {
 
 /// Whether, and how far, a connection is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Closing {
+pub(crate) enum CloseState {
     /// Alive.
     Open,
     /// We closed: answer what arrives with CONNECTION_CLOSE until the time is up (section 10.2.1).
     Closing { reason: CloseReason, until: Time, owed: bool, received: u32, answer_at: u32 },
-    /// The peer closed: send nothing more (section 10.2.2).
-    Draining { until: Time },
+    /// The peer closed, or lost its state: send nothing more (section 10.2.2), except one answer if `owed`.
+    Draining { until: Time, owed: bool },
     /// Nothing left to do.
     Drained,
 }
@@ -30,24 +30,29 @@ pub(crate) enum Closing {
 /// Longest reason phrase sent; the rest is cut so that the frame fits a packet.
 pub(crate) const MAX_REASON_LENGTH: usize = 512;
 
-impl Closing {
+impl CloseState {
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Closing::Open)
+        matches!(self, CloseState::Open)
     }
 
     /// We close. `three_pto` is three times the largest PTO of all paths (draft-ietf-quic-multipath-21 section 3.5).
     pub(crate) fn close(&mut self, now: Time, three_pto: Duration, reason: CloseReason) {
-        *self = Closing::Closing { reason, until: now + three_pto, owed: true, received: 0, answer_at: 1 };
+        *self = CloseState::Closing { reason, until: now + three_pto, owed: true, received: 0, answer_at: 1 };
     }
 
-    /// The peer closed.
-    pub(crate) fn drain(&mut self, now: Time, three_pto: Duration) {
-        *self = Closing::Draining { until: now + three_pto };
+    /// The peer closed, or lost its state. `answer`: it is told once that we heard. A period that runs already is not
+    /// prolonged (section 10.2).
+    pub(crate) fn drain(&mut self, now: Time, three_pto: Duration, answer: bool) {
+        match *self {
+            CloseState::Open => *self = CloseState::Draining { until: now + three_pto, owed: answer },
+            CloseState::Closing { until, .. } => *self = CloseState::Draining { until, owed: false },
+            CloseState::Draining { .. } | CloseState::Drained => {}
+        }
     }
 
     /// A packet arrived while closing. Answers get rarer: after 1, 2, 4, 8.. packets (section 10.2.1).
     pub(crate) fn on_packet(&mut self) {
-        if let Closing::Closing { owed, received, answer_at, .. } = self {
+        if let CloseState::Closing { owed, received, answer_at, .. } = self {
             *received += 1;
             if *received >= *answer_at {
                 *received = 0;
@@ -59,15 +64,20 @@ impl Closing {
 
     /// Whether CONNECTION_CLOSE is to be sent now.
     pub(crate) fn is_owed(&self) -> bool {
-        matches!(self, Closing::Closing { owed: true, .. })
+        matches!(self, CloseState::Closing { owed: true, .. } | CloseState::Draining { owed: true, .. })
     }
 
     /// The reason to send now, once per packet owed.
     pub(crate) fn take_owed(&mut self) -> Option<CloseReason> {
         match self {
-            Closing::Closing { reason, owed, .. } if *owed => {
+            CloseState::Closing { reason, owed, .. } if *owed => {
                 *owed = false;
                 Some(reason.clone())
+            }
+            // Section 10.2.2: the answer of the end that did not begin.
+            CloseState::Draining { owed, .. } if *owed => {
+                *owed = false;
+                Some(CloseReason::Transport(TransportError::new(Code::NO_ERROR, "")))
             }
             _ => None,
         }
@@ -75,15 +85,15 @@ impl Closing {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         match self {
-            Closing::Closing { until, .. } | Closing::Draining { until } => Some(*until),
-            Closing::Open | Closing::Drained => None,
+            CloseState::Closing { until, .. } | CloseState::Draining { until, .. } => Some(*until),
+            CloseState::Open | CloseState::Drained => None,
         }
     }
 
     /// Whether the connection became drained just now.
     pub(crate) fn on_timeout(&mut self, now: Time) -> bool {
         if self.deadline().is_some_and(|until| now >= until) {
-            *self = Closing::Drained;
+            *self = CloseState::Drained;
             return true;
         }
         false

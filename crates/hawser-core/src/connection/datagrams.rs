@@ -34,6 +34,9 @@ pub enum SendDatagramError {
     /// The queue is full.
     #[error("the datagram queue is full")]
     Blocked,
+    /// The path that it was meant for cannot be sent on.
+    #[error("there is no {0} to send on")]
+    NoPath(PathId),
 }
 
 /// What a send queue does when it is full.
@@ -205,6 +208,7 @@ impl DatagramQueue {
 
     /// Whether a packet on `path` could take a message.
     #[inline]
+    #[cfg(test)]
     pub(crate) fn has_pending(&self, path: PathId) -> bool {
         self.unbound.oldest().is_some() || self.has_bound(path)
     }
@@ -290,10 +294,8 @@ impl DatagramQueue {
         Ok(was_empty && !self.received.is_empty())
     }
 
-    /// The `max_datagram_frame_size` to announce, 0 for none.
-    pub(crate) fn max_frame_size(&self) -> u64 {
-        // RFC 9221 section 3 recommends the largest value; a message longer than our buffer would be lost anyway.
-        self.receive_limit.map_or(0, |limit| (limit as u64).min(65_535))
+    fn max_frame_size(&self) -> u64 {
+        max_frame_size(self.receive_limit)
     }
 
     /// The oldest received message.
@@ -312,6 +314,12 @@ impl DatagramQueue {
     pub(crate) fn memory(&self) -> u64 {
         (self.queued + self.received_cost) as u64
     }
+}
+
+/// The `max_datagram_frame_size` to announce with this much buffer for received messages, 0 for none.
+pub(crate) fn max_frame_size(receive_buffer: Option<usize>) -> u64 {
+    // RFC 9221 section 3 recommends the largest value; a message longer than our buffer would be lost anyway.
+    receive_buffer.map_or(0, |limit| (limit as u64).min(65_535))
 }
 
 /// Received messages shorter than this are copied.

@@ -34,11 +34,18 @@ pub enum Event {
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     queue: VecDeque<Event>,
+    /// The last word, kept until all else is said.
+    closed: Option<ConnectionError>,
 }
 
 impl EventQueue {
     pub(crate) fn push(&mut self, event: Event) {
         self.queue.push_back(event);
+    }
+
+    /// The connection is over. Only the first reason is told.
+    pub(crate) fn close(&mut self, reason: ConnectionError) {
+        self.closed.get_or_insert(reason);
     }
 
     pub(crate) fn path(&mut self, event: PathEvent) {
@@ -47,5 +54,15 @@ impl EventQueue {
 
     pub(crate) fn pop(&mut self) -> Option<Event> {
         self.queue.pop_front()
+    }
+
+    /// Why the connection is over; to be told when nothing else is left to tell.
+    pub(crate) fn take_closed(&mut self) -> Option<ConnectionError> {
+        self.closed.take()
+    }
+
+    /// Gives back memory.
+    pub(crate) fn shrink(&mut self) {
+        self.queue.shrink_to_fit();
     }
 }

@@ -90,6 +90,9 @@ impl Connection {
                 self.streams.on_stream(StreamId(stream.stream_id), stream.offset, stream.fin, data)
             }
             Frame::Ack(ack) => {
+                if ack.receive_timestamps.is_some() || (ack.path_id.is_some() && !self.multipath) {
+                    return Err(not_negotiated());
+                }
                 let acked = ack.path_id.map_or(PathId::ZERO, PathId);
                 self.on_ack(arrival.now, SpaceId::Path(acked), ack)
             }
@@ -143,7 +146,10 @@ impl Connection {
             Frame::MaxStreams { direction, maximum } => {
                 self.streams.on_max_streams(is_bidirectional(direction), *maximum)
             }
-            Frame::DataBlocked(_) => Ok(()),
+            Frame::DataBlocked(limit) => {
+                self.streams.on_data_blocked(*limit);
+                Ok(())
+            }
             Frame::StreamDataBlocked { stream_id, .. } => {
                 self.streams.on_stream_data_blocked(StreamId(*stream_id))
             }
@@ -178,9 +184,7 @@ impl Connection {
         frame: &Frame<'_>,
     ) -> Result<(), TransportError> {
         if is_multipath(frame) && !self.multipath {
-            return Err(TransportError::protocol_violation(
-                "multipath frame although multipath was not negotiated",
-            ));
+            return Err(not_negotiated());
         }
         match frame {
             Frame::PathChallenge(data) => {
@@ -213,12 +217,7 @@ impl Connection {
                 self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
             }
             // Not offered by us, so not to be sent to us.
-            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => {
-                Err(TransportError::new(
-                    Code::PROTOCOL_VIOLATION,
-                    "frame of an extension that was not negotiated",
-                ))
-            }
+            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => Err(not_negotiated()),
             _ => Ok(()),
         }
     }
@@ -235,10 +234,16 @@ impl Connection {
             }
         };
         let three_pto = self.three_pto();
-        self.closing.drain(arrival.now, three_pto);
+        // In the handshake there may be nobody left to hear the answer: a server that refuses keeps no state.
+        let answer = self.handshake.is_complete();
+        self.closing.drain(arrival.now, three_pto, answer);
         self.trace_closed(arrival.now, &error, "draining");
-        self.events.push(Event::Closed(error));
+        self.events.close(error);
     }
+}
+
+fn not_negotiated() -> TransportError {
+    TransportError::protocol_violation("frame of an extension that was not negotiated")
 }
 
 fn is_multipath(frame: &Frame<'_>) -> bool {

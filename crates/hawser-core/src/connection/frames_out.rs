@@ -206,7 +206,7 @@ fn write_ack_of(
 ) -> Option<u64> {
     let largest = received.largest()?;
     let delay = u64::try_from(received.ack_delay(now).as_micros()).unwrap_or(u64::MAX) >> ACK_DELAY_EXPONENT;
-    let ecn = received.ecn().map(Into::into);
+    let ecn = received.ecn();
     let header = AckHeader { path_id, delay: delay.min(hawser_wire::varint::MAX), ecn };
     write_ack(w, &header, received.ack_ranges(), MAX_REPORTED_RANGES).ok()?;
     received.on_ack_sent();

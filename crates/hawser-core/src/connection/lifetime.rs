@@ -1,5 +1,6 @@
 //! The handshake's milestones, key updates, and the end.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
 use super::events::Event;
 use super::handshake::{LongLevel, Progress};
 use super::parameters::{self, PeerParameters};
-use super::paths::life_cycle::LifeEvent;
+use super::paths::life_cycle::{LifeCycle, LifeEvent};
 use super::receive::SpaceId;
 use super::recovery::PacketKind;
 use super::trace::TracedPacket;
@@ -94,7 +95,7 @@ impl Connection {
     }
 
     /// The connection id that the peer chose for itself in the handshake.
-    fn peer_source(&self) -> Option<ConnectionId> {
+    pub(super) fn peer_source(&self) -> Option<ConnectionId> {
         if self.side.is_client() { self.server_source } else { self.paths.remote_cid(PathId::ZERO, None) }
     }
 
@@ -248,17 +249,17 @@ impl Connection {
         }
         let three_pto = self.three_pto();
         self.trace_closed_locally(now, &reason);
-        self.events.push(Event::Closed(local_error(&reason)));
+        self.events.close(local_error(&reason));
         self.closing.close(now, three_pto, reason);
     }
 
     pub(super) fn on_stateless_reset(&mut self, now: Time) {
         if self.closing.is_open() {
             self.trace_closed(now, &ConnectionError::Reset, "draining");
-            self.events.push(Event::Closed(ConnectionError::Reset));
+            self.events.close(ConnectionError::Reset);
         }
         let three_pto = self.three_pto();
-        self.closing.drain(now, three_pto);
+        self.closing.drain(now, three_pto, false);
     }
 
     /// A packet arrived after we closed: answer, now and then, or stop if the peer closes too (RFC 9000 section 10.2).
@@ -267,7 +268,7 @@ impl Connection {
             .any(|frame| matches!(frame, Ok(Frame::ConnectionClose(_))));
         if closes {
             let three_pto = self.three_pto();
-            self.closing.drain(now, three_pto);
+            self.closing.drain(now, three_pto, false);
         } else {
             self.closing.on_packet();
         }
@@ -276,8 +277,11 @@ impl Connection {
     /// CONNECTION_CLOSE in a packet of each level that the peer may be able to read (RFC 9000 section 10.2.3).
     pub(super) fn build_close(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let reason = self.closing.take_owed()?;
-        let id = self.paths.iter().find(|path| path.can_transmit()).map(|path| path.id)?;
-        let path = self.paths.get(id)?;
+        // Where the peer was heard last it is most likely to hear.
+        let usable = self.paths.iter().filter(|path| path.can_transmit());
+        let path =
+            usable.max_by_key(|path| (path.life() == LifeCycle::Active, path.heard_at, Reverse(path.id)))?;
+        let id = path.id;
         let tuple = path.tuples.current();
         let limit = usize::from(path.mtu.current()).min(path.amplification_room());
         reserve(buffer, limit);

@@ -37,17 +37,18 @@ mod timers;
 mod trace;
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
     AckPolicy, Assignment, Commands, ControllerFactory, PathId, PathView, Scheduler, Sibling, Side, Time,
 };
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, StatelessResetToken};
 use rand_chacha::ChaCha8Rng;
 use smallvec::SmallVec;
 
-use self::close::Closing;
+use self::close::CloseState;
 use self::datagrams::DatagramQueue;
 use self::events::EventQueue;
 use self::handshake::Handshake;
@@ -91,7 +92,7 @@ pub struct Connection {
     paths: PathSet,
     streams: Streams,
     datagrams: DatagramQueue,
-    closing: Closing,
+    closing: CloseState,
     events: EventQueue,
     endpoint_events: VecDeque<EndpointEvent>,
     stats: ConnectionStats,
@@ -119,10 +120,14 @@ pub struct Connection {
     peer: PeerParameters,
     cids: CidIssuer,
     cid_changes: Vec<CidChange>,
+    /// Stateless reset tokens that the endpoint watches for, and where they would come from.
+    reset_tokens: Vec<(StatelessResetToken, SocketAddr)>,
     validation_pacer: ValidationPacer,
     /// Probe timeout of a path without samples.
     initial_pto: Duration,
 
+    /// Where the peer was during the handshake.
+    handshake_remote: SocketAddr,
     /// Our connection id in long headers.
     handshake_cid: ConnectionId,
     /// What the client's first Initial was sent to.
@@ -150,6 +155,10 @@ pub struct Connection {
     /// Whether an ack-eliciting packet left since the last one received.
     idle_armed_by_send: bool,
     last_handshake_activity: Time,
+    /// When a keep-alive was last sent, or would have been.
+    last_keep_alive: Time,
+    /// Whether memory of busier times was given back since something last arrived.
+    shrunk: bool,
     /// When the present key phase began.
     key_phase_since: Time,
     last_now: Time,

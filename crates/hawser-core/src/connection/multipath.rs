@@ -1,6 +1,7 @@
 //! Paths come, move and go (draft-ietf-quic-multipath-21 section 3).
 
 use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathStatus, PathView, Time};
+use hawser_wire::StatelessResetToken;
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
 
 use super::Connection;
@@ -41,6 +42,9 @@ pub enum PathError {
     /// There is no such path.
     #[error("there is no {0}")]
     Unknown(PathId),
+    /// The peer does not want to be reached from another address (RFC 9000 section 18.2).
+    #[error("the peer forbids packets from further addresses (disable_active_migration)")]
+    MigrationForbidden,
     /// It is the only path.
     #[error("{0} is the only path: close the connection instead")]
     LastPath(PathId),
@@ -76,6 +80,7 @@ impl Connection {
         if !self.handshake.confirmed {
             return Err(PathError::TooEarly);
         }
+        self.check_migration(tuple)?;
         let paths = &mut self.paths;
         let openable: Vec<PathId> = paths.ids.issuable().filter(|id| paths.is_openable(*id)).collect();
         let id = paths.ids.next_to_open(|id| openable.contains(&id))?;
@@ -123,11 +128,17 @@ impl Connection {
     /// Moves a path to another local address: the client's interface changed (RFC 9000 section 9).
     ///
     /// # Errors
-    /// [`PathError::Unknown`]; [`PathError::TooEarly`] before the handshake is confirmed.
+    /// [`PathError::Unknown`]; [`PathError::TooEarly`] before the handshake is confirmed; [`PathError::NotClient`];
+    /// [`PathError::MigrationForbidden`].
     pub fn migrate_path(&mut self, now: Time, id: PathId, tuple: FourTuple) -> Result<(), PathError> {
         if !self.handshake.confirmed {
             return Err(PathError::TooEarly);
         }
+        // RFC 9000 section 9: a server does not migrate.
+        if self.side.is_server() {
+            return Err(PathError::NotClient);
+        }
+        self.check_migration(tuple)?;
         let mut context =
             validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
         let path =
@@ -135,6 +146,13 @@ impl Connection {
         let decision = path.tuples.migrate(tuple, &mut context);
         self.on_tuple_decision(now, id, decision);
         Ok(())
+    }
+
+    /// RFC 9000 section 18.2 and draft-ietf-quic-multipath-21 section 2.1: neither a path may move nor another one be
+    /// opened to the address of the handshake if the peer says so.
+    fn check_migration(&self, tuple: FourTuple) -> Result<(), PathError> {
+        let forbidden = self.peer.disable_active_migration && tuple.remote == self.handshake_remote;
+        if forbidden { Err(PathError::MigrationForbidden) } else { Ok(()) }
     }
 
     /// The paths that exist.
@@ -249,7 +267,12 @@ impl Connection {
             TupleDecision::Moved { drops_previous } => {
                 let released = if drops_previous { cids.release_previous(changes) } else { Ok(()) };
                 // Without a spare connection id the present one goes on: better linkable than silent.
-                released.and_then(|()| cids.switch(changes)).map(|_| path.mtu.reset())
+                released.and_then(|()| cids.switch(changes)).map(|switched| {
+                    if !switched {
+                        cids.request_more();
+                    }
+                    path.mtu.reset();
+                })
             }
             TupleDecision::Returned => cids.revert(changes).map(|()| {
                 path.mtu.reset();
@@ -360,6 +383,7 @@ impl Connection {
             _ => control.abandon(code, &mut self.cid_changes),
         }
         self.move_path(now, id, event);
+        self.datagrams.on_path_gone(id);
         self.release_in_flight(now, id);
         self.sync_cids();
     }
@@ -526,16 +550,26 @@ impl Connection {
     pub(super) fn sync_cids(&mut self) {
         self.paths.changes.append(&mut self.cid_changes);
         self.paths.index_changes();
-        let Some(remote) = self.paths.at(0).map(|path| path.tuples.current().remote) else { return };
         for change in std::mem::take(&mut self.paths.changes) {
             let event = match change {
-                CidChange::Added(cid, _) => EndpointEvent::CidAdded(cid),
-                CidChange::Removed(cid) => EndpointEvent::CidRemoved(cid),
-                CidChange::ResetTokenAdded(token) => EndpointEvent::ResetTokenAdded { remote, token },
-                CidChange::ResetTokenRemoved(token) => EndpointEvent::ResetTokenRemoved { remote, token },
+                CidChange::Added(cid, _) => Some(EndpointEvent::CidAdded(cid)),
+                CidChange::Removed(cid) => Some(EndpointEvent::CidRemoved(cid)),
+                CidChange::ResetTokenAdded(token, id) => self.watch_for_reset(token, id),
+                CidChange::ResetTokenRemoved(token) => {
+                    let at = self.reset_tokens.iter().position(|(known, _)| *known == token);
+                    let watched = at.map(|at| self.reset_tokens.swap_remove(at));
+                    watched.map(|(token, remote)| EndpointEvent::ResetTokenRemoved { remote, token })
+                }
             };
-            self.endpoint_events.push_back(event);
+            self.endpoint_events.extend(event);
         }
+    }
+
+    /// A reset with this token would come from where the path leads now, even if it leads elsewhere later.
+    fn watch_for_reset(&mut self, token: StatelessResetToken, id: PathId) -> Option<EndpointEvent> {
+        let remote = self.paths.get(id)?.tuples.current().remote;
+        self.reset_tokens.push((token, remote));
+        Some(EndpointEvent::ResetTokenAdded { remote, token })
     }
 }
 

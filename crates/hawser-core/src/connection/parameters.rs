@@ -7,14 +7,13 @@ use hawser_wire::transport_parameters::{ReservedParameter, Role};
 use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, varint};
 use rand::RngCore;
 
+use super::datagrams::max_frame_size;
+use super::paths::path_ids::PathIds;
 use crate::{Code, EndpointConfig, TransportConfig, TransportError};
 
 /// Connection ids of the peer that we keep, per path (draft-ietf-quic-multipath-21 section 2.2): the one in use, one to
 /// change to at once, and two that may be under way in their place.
 pub(crate) const ACTIVE_CONNECTION_ID_LIMIT: u64 = 4;
-
-/// The longest DATAGRAM frame we take: as long as a packet can be (RFC 9221 section 3 recommends to set no limit).
-const MAX_DATAGRAM_FRAME_SIZE: u64 = 65_535;
 
 /// The connection ids of the handshake that we have to confirm (RFC 9000 section 7.3).
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +56,12 @@ pub(crate) fn local_parameters(
         // Rounded up: the peer must not expect acknowledgments earlier than they come.
         max_ack_delay: transport.max_ack_delay.as_nanos().div_ceil(1_000_000).min((1 << 14) - 1) as u16,
         active_connection_id_limit: ACTIVE_CONNECTION_ID_LIMIT,
-        max_datagram_frame_size: transport.datagram_receive_buffer.map_or(0, |_| MAX_DATAGRAM_FRAME_SIZE),
+        max_datagram_frame_size: max_frame_size(transport.datagram_receive_buffer),
         grease_quic_bit: transport.grease,
-        initial_max_path_id: transport.max_path_id,
+        initial_max_path_id: PathIds::initial_max_path_id(
+            transport.max_path_id,
+            transport.max_concurrent_paths,
+        ),
         reset_stream_at: true,
         ..TransportParameters::default()
     };

@@ -3,7 +3,7 @@
 use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, SendView, Time};
 
 use super::Connection;
-use super::build::MIN_PACKET_ROOM;
+use super::build::{MIN_PACKET_ROOM, handshake_room};
 use super::streams::Segments;
 use crate::FourTuple;
 use crate::crypto::Level;
@@ -56,13 +56,20 @@ impl Connection {
 
     /// Whether Initial or Handshake packets are to be sent, and may be.
     fn handshake_has_work(&self) -> bool {
-        let works = self.level_has_work(Level::Initial) || self.level_has_work(Level::Handshake);
-        works && self.paths.get(PathId::ZERO).is_some_and(|path| path.amplification_room() >= MIN_PACKET_ROOM)
+        self.paths.get(PathId::ZERO).is_some_and(|path| {
+            let room = path.amplification_room();
+            self.handshake_due(Level::Initial, room) || self.handshake_due(Level::Handshake, room)
+        })
+    }
+
+    /// Whether packets of a level are to be sent and `room` bytes are enough for them.
+    pub(super) fn handshake_due(&self, level: Level, room: usize) -> bool {
+        room >= handshake_room(level) && self.level_has_work(level)
     }
 
     /// Whether a level has something to send. Handshake data is a few packets: only the anti-amplification limit
     /// holds it back.
-    pub(super) fn level_has_work(&self, level: Level) -> bool {
+    fn level_has_work(&self, level: Level) -> bool {
         let long = match level {
             Level::Initial => self.handshake.initial.as_ref(),
             _ => self.handshake.handshake.as_ref(),

@@ -2,7 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 use hawser_policy::{PathId, Side, Time};
-use hawser_wire::packet::{PacketType, PartialHeader, PlainHeader, ProtectedHeader, Retry};
+use hawser_wire::packet::{
+    MIN_INITIAL_DATAGRAM_LEN, PacketType, PartialHeader, PlainHeader, ProtectedHeader, Retry,
+};
 
 use super::Connection;
 use super::handshake::KeyChoice;
@@ -98,13 +100,13 @@ impl Connection {
         let arrival = Arrival { now, tuple, ecn, datagram_bytes: payload.len() };
         self.last_now = now;
         self.scheduler_waits = false;
-        self.handle_coalesced(arrival, payload);
+        self.handle_coalesced(arrival, payload, false);
         self.retry_early_packets();
     }
 
-    /// Takes the packets of a datagram apart (RFC 9000 section 12.2).
-    fn handle_coalesced(&mut self, arrival: Arrival, mut rest: BytesMut) {
-        let mut counted = false;
+    /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
+    fn handle_coalesced(&mut self, arrival: Arrival, mut rest: BytesMut, mut counted: bool) {
+        let mut destination = None;
         while !rest.is_empty() {
             let header = match PartialHeader::decode(&rest, self.handshake_cid.len()) {
                 Ok(PartialHeader::Protected(header)) => header,
@@ -124,6 +126,11 @@ impl Connection {
             // Nearly every datagram holds one packet: taking it whole saves splitting the buffer.
             let whole = header.packet_len >= rest.len();
             let packet = if whole { std::mem::take(&mut rest) } else { rest.split_to(header.packet_len) };
+            // RFC 9000 section 12.2: packets for another connection id than the first one's are not for us.
+            if *destination.get_or_insert(header.destination_cid) != header.destination_cid {
+                self.stats.packets_dropped += 1;
+                continue;
+            }
             let Some(space) = self.space_of(&header) else {
                 // A stateless reset bears a connection id that nobody knows (RFC 9000 section 10.3.1).
                 if self.paths.is_stateless_reset(&packet) {
@@ -144,7 +151,6 @@ impl Connection {
     /// Counts a datagram for its path, and for what may be sent to an address that is not validated.
     fn count_datagram(&mut self, arrival: &Arrival, id: PathId) {
         if let Some(path) = self.paths.get_mut(id) {
-            path.heard_at = Some(arrival.now);
             path.traffic.datagrams_received += 1;
             path.traffic.bytes_received += arrival.datagram_bytes as u64;
             path.tuples.on_datagram(arrival.tuple, arrival.datagram_bytes);
@@ -167,6 +173,10 @@ impl Connection {
             self.on_unopened(arrival, &packet);
             return;
         }
+        if !self.is_acceptable(&arrival, space, header) {
+            self.stats.packets_dropped += 1;
+            return;
+        }
         if !self.can_open(space) {
             self.keep_early(arrival, space, packet);
             return;
@@ -185,6 +195,22 @@ impl Connection {
             PacketType::OneRtt => self.paths.path_of_cid(&header.destination_cid).map(SpaceId::Path),
             PacketType::ZeroRtt | PacketType::Retry | PacketType::VersionNegotiation => None,
         }
+    }
+
+    /// Whether the header of an Initial or Handshake packet is as it must be.
+    fn is_acceptable(&self, arrival: &Arrival, space: SpaceId, header: &ProtectedHeader) -> bool {
+        if let SpaceId::Path(_) = space {
+            return true;
+        }
+        // RFC 9000 section 14.1.
+        let undersized = self.side.is_server()
+            && space == SpaceId::Initial
+            && arrival.datagram_bytes < MIN_INITIAL_DATAGRAM_LEN;
+        // RFC 9000 section 7.2: the peer keeps the id of its first Initial.
+        let stranger = self.peer_source().is_some_and(|source| source != header.source_cid);
+        // RFC 9000 section 17.2.2: only clients have tokens.
+        let token = self.side.is_client() && !header.token.is_empty();
+        !(undersized || stranger || token)
     }
 
     fn can_open(&self, space: SpaceId) -> bool {
@@ -223,7 +249,7 @@ impl Connection {
         }
         self.early_keys_arrived = false;
         for early in std::mem::take(&mut self.early_packets) {
-            self.handle_coalesced(early.arrival, early.packet);
+            self.handle_coalesced(early.arrival, early.packet, true);
         }
     }
 
@@ -299,6 +325,7 @@ impl Connection {
         let now = arrival.now;
         if !self.closing.is_open() {
             self.trace_received(now, &opened.traced(header));
+            self.note_heard(opened.space, now);
             self.on_packet_while_closing(now, &opened.packet[opened.payload]);
             return;
         }
@@ -330,6 +357,7 @@ impl Connection {
                 self.note_key_phase(id, opened);
             }
         }
+        self.note_heard(opened.space, now);
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
         if received.contains(opened.number) {
             self.stats.packets_duplicate += 1;
@@ -340,6 +368,7 @@ impl Connection {
         self.trace_received(now, &opened.traced(header));
         self.idle_since = now;
         self.idle_armed_by_send = false;
+        self.shrunk = false;
         self.arrived_on = header.destination_cid;
         let summary = self.on_frames(arrival, opened.space, &opened.packet, opened.payload.clone())?;
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
@@ -360,6 +389,14 @@ impl Connection {
                 path.tuples.on_handshake_validated();
             }
             self.discard_initial();
+        }
+    }
+
+    /// An authentic packet came over a path.
+    #[inline]
+    fn note_heard(&mut self, space: SpaceId, now: Time) {
+        if let Some(path) = self.paths.get_mut(space.path()) {
+            path.heard_at = Some(now);
         }
     }
 
@@ -392,7 +429,8 @@ impl Connection {
             && self.retry_source.is_none()
             && self.handshake.handshake.is_none()
             && self.largest_received(SpaceId::Initial).is_none()
-            && retry.source_cid != self.original_destination;
+            && retry.source_cid != self.original_destination
+            && !retry.token.is_empty();
         let Some(factory) = self.client.clone().filter(|_| usable) else { return };
         if !factory.is_valid_retry(&self.original_destination, packet) {
             self.stats.packets_dropped += 1;
@@ -417,7 +455,9 @@ impl Connection {
         let first = self.side.is_client() && self.largest_received(SpaceId::Initial).is_none();
         let offers_ours =
             negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
-        if first && !offers_ours && self.retry_source.is_none() {
+        // RFC 8999 section 6: it must come from where our first packet went.
+        let ours = negotiation.source_cid == self.original_destination.as_bytes();
+        if first && ours && !offers_ours && self.retry_source.is_none() {
             self.terminate(now, ConnectionError::VersionMismatch);
         }
     }

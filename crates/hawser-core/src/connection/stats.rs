@@ -31,6 +31,11 @@ pub struct ConnectionStats {
     pub stream_bytes_retransmitted: u64,
     /// Stream bytes sent as copies.
     pub stream_bytes_copied: u64,
+    /// Messages (DATAGRAM frames) dropped before they were sent: newer ones took their place, or they no longer fit the
+    /// path.
+    pub messages_dropped_unsent: u64,
+    /// Received messages that newer ones pushed out before the application read them.
+    pub messages_dropped_unread: u64,
     /// Key updates, by either end.
     pub key_updates: u64,
 }
@@ -56,6 +61,8 @@ pub struct PathStats {
     pub bytes_lost: u64,
     /// Lost packets that were acknowledged after all.
     pub packets_spuriously_lost: u64,
+    /// Name of the congestion controller.
+    pub controller: &'static str,
     /// Congestion window in bytes.
     pub congestion_window: u64,
     /// Bytes in flight.

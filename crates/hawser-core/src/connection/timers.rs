@@ -5,20 +5,22 @@ use std::time::Duration;
 
 use hawser_policy::{PathId, PathState, SendView, Siblings, Time};
 
-use super::Connection;
 use super::acks::is_movable;
-use super::build::MIN_PACKET_ROOM;
+use super::build::{MIN_PACKET_ROOM, handshake_room};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::receive::SpaceId;
 use super::recovery::{PacketNumberSpace, SpaceKind};
 use super::streams::Segments;
+use super::{Connection, Scratch};
 use crate::ConnectionError;
-use crate::connection::events::Event;
 use crate::endpoint::EndpointEvent;
 
 /// Packets sent when a probe timeout expires (RFC 9002 section 6.2.4: one or two).
 const PROBES_PER_TIMEOUT: u8 = 2;
+
+/// Silence after which memory of busier times is given back.
+const SHRINK_AFTER: Duration = Duration::from_secs(1);
 
 /// Silence, as a multiple of half the probe timeout, after which a path that owes an acknowledgement is suspect while
 /// others work. One and a half probe timeouts: late acknowledgements come within one, and re-sent data must arrive
@@ -39,6 +41,7 @@ impl Connection {
             };
         };
         consider(self.keep_alive_deadline());
+        consider(self.shrink_deadline());
         consider(self.scheduler.next_timeout());
         consider(self.scheduler_wakes);
         consider(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()));
@@ -91,10 +94,11 @@ impl Connection {
             _ => self.handshake.handshake.as_ref()?,
         };
         let path = self.paths.get(PathId::ZERO)?;
+        let may_send = path.amplification_room() >= handshake_room(space.level());
         let timers = [
-            level.space.received.deadline().filter(|_| may_send(path)),
+            level.space.received.deadline().filter(|_| may_send),
             path.recovery.loss_timer(&level.space),
-            probe_deadline(path, &level.space),
+            path.recovery.pto_timer(&level.space).filter(|_| may_send),
             self.anti_deadlock_deadline(space),
         ];
         timers.into_iter().flatten().min()
@@ -121,7 +125,24 @@ impl Connection {
 
     fn keep_alive_deadline(&self) -> Option<Time> {
         let interval = self.transport.keep_alive_interval.filter(|_| self.handshake.is_complete())?;
-        Some(self.idle_since + interval)
+        Some(self.idle_since.max(self.last_keep_alive) + interval)
+    }
+
+    /// When an idle connection gives back memory.
+    fn shrink_deadline(&self) -> Option<Time> {
+        (!self.shrunk).then(|| self.idle_since + SHRINK_AFTER.max(self.three_pto()))
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        if self.shrink_deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        self.shrunk = true;
+        self.paths.iter_mut().for_each(Path::shrink);
+        self.streams.shrink();
+        self.events.shrink();
+        self.endpoint_events.shrink_to_fit();
+        self.scratch = Scratch::default();
     }
 
     /// Three times the largest probe timeout of all paths (draft-ietf-quic-multipath-21 sections 3.5 and 4).
@@ -149,6 +170,7 @@ impl Connection {
         }
         self.scheduler_waits = false;
         self.on_keep_alive(now);
+        self.on_idle(now);
         if let Some(keys) = &mut self.handshake.one_rtt {
             keys.discard_expired(now);
         }
@@ -167,15 +189,17 @@ impl Connection {
     }
 
     fn on_keep_alive(&mut self, now: Time) {
-        if self.keep_alive_deadline().is_some_and(|at| at <= now)
-            && let Some(path) = self.control_path().and_then(|id| self.paths.get_mut(id))
-        {
+        if self.keep_alive_deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        self.last_keep_alive = now;
+        if let Some(path) = self.control_path().and_then(|id| self.paths.get_mut(id)) {
             path.probes = path.probes.max(1);
         }
     }
 
     fn on_long_timeout(&mut self, now: Time, space: SpaceId) {
-        if !self.long_deadline(space).is_some_and(|at| at <= now) {
+        if self.long_deadline(space).is_none_or(|at| at > now) {
             return;
         }
         let anti_deadlock = self.anti_deadlock_deadline(space).is_some_and(|at| at <= now);
@@ -186,8 +210,8 @@ impl Connection {
         {
             if path.recovery.loss_timer(&level.space).is_some_and(|at| at <= now) {
                 path.recovery.detect_lost(&mut level.space, now, &Siblings::NONE, &mut lost);
-            } else if probe_deadline(path, &level.space).is_some_and(|at| at <= now) {
-                probe = true;
+            } else if path.amplification_room() >= handshake_room(space.level()) {
+                probe |= path.recovery.pto_timer(&level.space).is_some_and(|at| at <= now);
             }
             if probe {
                 path.recovery.on_pto();
@@ -285,8 +309,8 @@ impl Connection {
     /// The connection ends without CONNECTION_CLOSE.
     pub(super) fn terminate(&mut self, now: Time, error: ConnectionError) {
         self.trace_closed(now, &error, "closed");
-        self.closing = super::close::Closing::Drained;
-        self.events.push(Event::Closed(error));
+        self.closing = super::close::CloseState::Drained;
+        self.events.close(error);
         self.endpoint_events.push_back(EndpointEvent::Drained);
     }
 }

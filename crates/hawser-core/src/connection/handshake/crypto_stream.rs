@@ -101,7 +101,10 @@ impl CryptoReceive {
         }
         let longer = self.pieces.get(&offset).is_none_or(|piece| piece.len() < data.len());
         if longer {
-            if self.pieces.len() >= MAX_CRYPTO_PIECES && !self.pieces.contains_key(&offset) {
+            // Pieces may overlap, so their sum is bounded beside their reach.
+            let held: usize = self.pieces.values().map(Vec::len).sum();
+            let too_many = self.pieces.len() >= MAX_CRYPTO_PIECES && !self.pieces.contains_key(&offset);
+            if too_many || (held + data.len()) as u64 > 2 * MAX_CRYPTO_BUFFER {
                 return Err(TransportError::new(
                     Code::CRYPTO_BUFFER_EXCEEDED,
                     "CRYPTO data in too many separate pieces",

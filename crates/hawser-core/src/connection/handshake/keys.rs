@@ -18,7 +18,6 @@ pub(crate) struct OneRttKeys {
     next: PacketKeys,
     previous: Option<Previous>,
     phase: bool,
-    generation: u32,
     sealed: u64,
     /// Whether the peer acknowledged a packet of the current phase; before that no update may begin.
     acknowledged: bool,
@@ -47,7 +46,6 @@ impl OneRttKeys {
             next,
             previous: None,
             phase: false,
-            generation: 0,
             sealed: 0,
             acknowledged: false,
             not_before: None,
@@ -58,11 +56,6 @@ impl OneRttKeys {
     #[inline]
     pub(crate) fn phase(&self) -> bool {
         self.phase
-    }
-
-    /// How many updates there were; marks which packets were sent in the current phase.
-    pub(crate) fn generation(&self) -> u32 {
-        self.generation
     }
 
     /// The key for sending.
@@ -116,7 +109,6 @@ impl OneRttKeys {
         let current = std::mem::replace(&mut self.current, next);
         self.previous = Some(Previous { remote: current.remote, until: None });
         self.phase = !self.phase;
-        self.generation = self.generation.wrapping_add(1);
         self.sealed = 0;
         self.acknowledged = false;
         self.not_before = None;

@@ -125,10 +125,12 @@ impl Handshake {
             self.send(self.write_level).append(&buffer);
             match change {
                 Some(KeyChange::Handshake(keys)) => {
+                    check_consumed(self.initial.as_ref())?;
                     self.handshake = Some(LongLevel::new(keys, PacketNumberSpace::new(SpaceKind::Handshake)));
                     self.write_level = Level::Handshake;
                 }
                 Some(KeyChange::OneRtt(keys)) => {
+                    check_consumed(self.handshake.as_ref())?;
                     self.install_one_rtt(keys)?;
                     self.write_level = Level::OneRtt;
                     progress.one_rtt_ready = true;
@@ -185,4 +187,12 @@ impl Handshake {
             }
         }
     }
+}
+
+/// RFC 9001 section 4.1.3: when keys of the next level come, nothing of this one may be left over.
+fn check_consumed(level: Option<&LongLevel>) -> Result<(), TransportError> {
+    if level.is_some_and(|level| level.receive.has_gap()) {
+        return Err(TransportError::protocol_violation("handshake data is left over at a change of keys"));
+    }
+    Ok(())
 }

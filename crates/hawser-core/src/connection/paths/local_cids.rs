@@ -37,7 +37,6 @@ pub(crate) struct LocalCids {
     /// One past the largest sequence number that the peer can know.
     sent_below: u64,
     peer_limit: usize,
-    retire_prior_to: u64,
     stopped: bool,
 }
 
@@ -50,7 +49,6 @@ impl LocalCids {
             next_sequence: 0,
             sent_below: 0,
             peer_limit: DEFAULT_PEER_LIMIT,
-            retire_prior_to: 0,
             stopped: false,
         }
     }
@@ -73,27 +71,11 @@ impl LocalCids {
             return;
         }
         let target = target.min(self.peer_limit);
-        // Those below retire_prior_to do not count: the frame that says so makes room for itself
-        // (RFC 9000 section 5.1.1).
-        let kept = self.active.iter().filter(|cid| cid.sequence >= self.retire_prior_to).count();
-        for _ in kept..target {
+        for _ in self.active.len()..target {
             let cid = issuer.issue();
             changes.push(CidChange::Added(cid.id, self.path));
             self.push(cid, Delivery::Queued);
         }
-    }
-
-    /// Asks the peer to retire all present connection ids, and issues as many new ones. Does nothing while an
-    /// earlier such request is not fulfilled (RFC 9000 section 5.1.2). Returns whether it did.
-    pub(crate) fn replace_all(&mut self, issuer: &mut dyn CidIssuer, changes: &mut Vec<CidChange>) -> bool {
-        let unfulfilled = self.active.iter().any(|cid| cid.sequence < self.retire_prior_to);
-        if self.stopped || unfulfilled || self.active.is_empty() {
-            return false;
-        }
-        let count = self.active.len();
-        self.retire_prior_to = self.next_sequence;
-        self.fill(count, issuer, changes);
-        true
     }
 
     /// The peer retires a connection id. `arrived_on` is the destination connection id of the packet that says so.
@@ -146,11 +128,6 @@ impl LocalCids {
         self.active.iter().any(|cid| cid.delivery == Delivery::Acknowledged)
     }
 
-    /// Whether any is issued.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.active.is_empty()
-    }
-
     /// The ids that are issued and not retired, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ConnectionId> + '_ {
         self.active.iter().map(|cid| cid.id)
@@ -171,8 +148,8 @@ impl LocalCids {
             let frame = Frame::NewConnectionId(NewConnectionId {
                 path_id: form.path_field(self.path),
                 sequence_number: cid.sequence,
-                // RFC 9000 section 19.15: never above the sequence number.
-                retire_prior_to: self.retire_prior_to.min(cid.sequence),
+                // We never ask for a change; the peer retires when it moves.
+                retire_prior_to: 0,
                 connection_id: cid.id,
                 reset_token: cid.reset_token,
             });

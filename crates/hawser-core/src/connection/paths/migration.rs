@@ -156,6 +156,7 @@ impl Tuples {
     }
 
     /// Whether a validation of the addresses in use is under way.
+    #[cfg(test)]
     pub(crate) fn is_validating(&self) -> bool {
         self.current.validation.is_some()
     }

@@ -54,8 +54,8 @@ pub(crate) enum CidChange {
     Added(ConnectionId, PathId),
     /// They no longer do.
     Removed(ConnectionId),
-    /// We now send to a connection id of the peer that has this token.
-    ResetTokenAdded(StatelessResetToken),
+    /// We now send to a connection id of the peer that has this token, on this path.
+    ResetTokenAdded(StatelessResetToken, PathId),
     /// We no longer do. RFC 9000 section 10.3.1: the token must not be recognised any more.
     ResetTokenRemoved(StatelessResetToken),
 }

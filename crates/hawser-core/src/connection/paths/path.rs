@@ -143,7 +143,7 @@ impl Path {
 
     /// Bytes that may be sent to these addresses.
     pub(crate) fn validation_room(&self, tuple: FourTuple) -> u64 {
-        self.tuples.allowance_of(tuple).unwrap_or(0).max(self.responses.allowance(tuple))
+        self.tuples.allowance_of(tuple).unwrap_or_else(|| self.responses.allowance(tuple))
     }
 
     /// Writes what is owed to these addresses; `data` is a fresh random challenge. Returns whether anything was.
@@ -173,6 +173,12 @@ impl Path {
         if self.copies.len() < MAX_COPIES && self.life() == LifeCycle::Active {
             self.copies.push_back(range);
         }
+    }
+
+    /// Gives back memory of a burst that is over.
+    pub(crate) fn shrink(&mut self) {
+        self.space.shrink();
+        self.copies.shrink_to_fit();
     }
 
     /// A packet was declared lost: what that says about the datagram size.
@@ -241,6 +247,7 @@ impl Path {
             packets_lost: totals.packets_lost,
             bytes_lost: totals.bytes_lost,
             packets_spuriously_lost: totals.packets_spurious,
+            controller: self.recovery.controller_name(),
             congestion_window: self.recovery.window(),
             bytes_in_flight: self.recovery.bytes_in_flight(),
             smoothed_rtt: self.recovery.rtt.smoothed(),

@@ -61,8 +61,7 @@ pub(crate) struct PathIds {
 impl PathIds {
     /// `max_path_id` and `max_concurrent` as configured; without the former multipath is not offered.
     pub(crate) fn new(side: Side, max_path_id: Option<u32>, max_concurrent: u32) -> Self {
-        let max_concurrent = max_concurrent.clamp(1, MAX_CONCURRENT_PATHS);
-        let ours = max_path_id.map_or(0, |max| max.min(max_concurrent - 1));
+        let ours = Self::initial_max_path_id(max_path_id, max_concurrent).unwrap_or(0);
         PathIds {
             side,
             negotiated: false,
@@ -76,9 +75,10 @@ impl PathIds {
         }
     }
 
-    /// The value for our initial_max_path_id.
-    pub(crate) fn initial_max_path_id(&self) -> u32 {
-        self.ours
+    /// The value for our initial_max_path_id. Ids beyond those that may be in use at once are granted as others close.
+    pub(crate) fn initial_max_path_id(max_path_id: Option<u32>, max_concurrent: u32) -> Option<u32> {
+        let max_concurrent = max_concurrent.clamp(1, MAX_CONCURRENT_PATHS);
+        max_path_id.map(|max| max.min(max_concurrent - 1))
     }
 
     /// Both ends sent initial_max_path_id; this is the peer's.

@@ -84,7 +84,7 @@ impl RemoteCids {
     pub(crate) fn set_handshake_token(&mut self, token: StatelessResetToken, changes: &mut Vec<CidChange>) {
         if let Some(cid) = self.current.as_mut().filter(|cid| cid.sequence == 0) {
             cid.reset_token = Some(token);
-            changes.push(CidChange::ResetTokenAdded(token));
+            changes.push(CidChange::ResetTokenAdded(token, self.path));
         }
     }
 
@@ -101,6 +101,7 @@ impl RemoteCids {
     }
 
     /// How many have never been used.
+    #[cfg(test)]
     pub(crate) fn spare_count(&self) -> usize {
         self.spare.len()
     }
@@ -354,7 +355,7 @@ impl RemoteCids {
             return None;
         }
         let cid = self.spare.remove(0);
-        changes.extend(cid.reset_token.map(CidChange::ResetTokenAdded));
+        changes.extend(cid.reset_token.map(|token| CidChange::ResetTokenAdded(token, self.path)));
         Some(cid)
     }
 

@@ -243,7 +243,7 @@ impl PathSet {
                     self.by_cid.remove(cid);
                     self.recent = None;
                 }
-                CidChange::ResetTokenAdded(_) | CidChange::ResetTokenRemoved(_) => {}
+                CidChange::ResetTokenAdded(..) | CidChange::ResetTokenRemoved(_) => {}
             }
         }
     }

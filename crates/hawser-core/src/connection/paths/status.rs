@@ -32,11 +32,6 @@ impl StatusExchange {
         }
     }
 
-    /// Our wish.
-    pub(crate) fn ours(&self) -> PathStatus {
-        self.ours
-    }
-
     /// The peer's wish, if it uttered one.
     pub(crate) fn peer(&self) -> Option<PathStatus> {
         self.peer.map(|(_, status)| status)

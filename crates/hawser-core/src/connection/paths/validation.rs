@@ -7,7 +7,6 @@ use hawser_policy::Time;
 use hawser_wire::{Frame, Writer};
 use smallvec::SmallVec;
 
-use super::MIN_DATAGRAM_SIZE;
 use super::amplification::AMPLIFICATION_FACTOR;
 use crate::FourTuple;
 
@@ -25,13 +24,6 @@ pub(crate) const MAX_PENDING_RESPONSES: usize = 8;
 /// a victim (draft-ietf-quic-multipath-21 section 8.2).
 const VALIDATION_BURST: u32 = 16;
 const VALIDATION_INTERVAL: Duration = Duration::from_millis(250);
-
-/// The size to which a datagram with PATH_CHALLENGE or PATH_RESPONSE is padded, given what may be sent to its
-/// destination; 0: not at all, because the address is not validated and too little came from it (RFC 9000 sections
-/// 8.2.1 and 8.2.2).
-pub(crate) fn padded_size(allowance: u64) -> u16 {
-    if allowance >= u64::from(MIN_DATAGRAM_SIZE) { MIN_DATAGRAM_SIZE } else { 0 }
-}
 
 /// What a PATH_RESPONSE did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,12 +44,12 @@ use hawser_policy::{
     Sibling, Time,
 };
 
-pub(crate) use acknowledge::{AckInfo, AckOutcome};
+pub(crate) use acknowledge::AckInfo;
 pub(crate) use delivery::DeliveryState;
 pub(crate) use ecn::EcnState;
 pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
 pub(crate) use rtt::{GRANULARITY, RttEstimator};
-pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
+pub(crate) use sent::{PacketKind, SentPacket};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
 
@@ -217,6 +217,7 @@ impl PathRecovery {
 
     /// Whether window and pacer let a datagram of this size out.
     #[inline]
+    #[cfg(test)]
     pub(crate) fn can_send(&self, now: Time, bytes: u64) -> bool {
         self.window_left() >= bytes && self.pacer.budget(now) >= bytes
     }
@@ -274,6 +275,7 @@ impl PathRecovery {
     }
 
     /// Which 4-tuple of the path packets take.
+    #[cfg(test)]
     pub(crate) fn tuple_generation(&self) -> u32 {
         self.tuple_generation
     }

@@ -166,13 +166,9 @@ impl SentPackets {
     }
 
     /// Packets in flight.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.in_flight
-    }
-
-    /// Whether nothing is in flight.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.in_flight == 0
     }
 
     /// Packets in flight that the peer must acknowledge.
@@ -183,7 +179,7 @@ impl SentPackets {
     /// Gives back the memory of a burst that is over. Call when the connection falls idle, not per packet.
     pub(crate) fn shrink(&mut self) {
         let span = usize::try_from(self.tail - self.head).unwrap_or(usize::MAX);
-        let wanted = span.next_power_of_two().max(FIRST_CAPACITY);
+        let wanted = if span == 0 { 0 } else { span.next_power_of_two().max(FIRST_CAPACITY) };
         if wanted < self.slots.len() {
             self.resize(wanted);
         }

@@ -109,6 +109,7 @@ impl PacketNumberSpace {
     }
 
     /// When the newest ack-eliciting packet left.
+    #[cfg(test)]
     pub(crate) fn last_ack_eliciting_sent(&self) -> Option<Time> {
         self.last_ack_eliciting_sent
     }
@@ -116,9 +117,8 @@ impl PacketNumberSpace {
     /// Gives back memory of a burst that is over; for connections that fall idle.
     pub(crate) fn shrink(&mut self) {
         self.sent.shrink();
-        if self.lost_records.is_empty() {
-            self.lost_records = VecDeque::new();
-        }
+        // Nothing was heard for so long that no acknowledgement of theirs is under way.
+        self.lost_records = VecDeque::new();
     }
 
     /// Records a packet of this space as sent.

@@ -10,9 +10,9 @@ use hawser_policy::{
 };
 use hawser_wire::frame::EcnCounts;
 
+use super::acknowledge::AckOutcome;
 use super::{
-    AckInfo, AckOutcome, DeliveryState, PacketKind, PacketNumberSpace, PathIdentity, PathRecovery,
-    SentPacket, SpaceKind,
+    AckInfo, DeliveryState, PacketKind, PacketNumberSpace, PathIdentity, PathRecovery, SentPacket, SpaceKind,
 };
 use crate::config::TransportConfig;
 use crate::connection::frames::SentFrames;

@@ -61,6 +61,7 @@ impl PathRecovery {
 
     /// How long the peer has owed an acknowledgement on this path: since the last one, or since the first
     /// ack-eliciting packet after nothing was outstanding. Zero while nothing is.
+    #[cfg(test)]
     pub(crate) fn silent_for(&self, now: Time) -> Duration {
         self.outstanding_since().map_or(Duration::ZERO, |since| now.since(since))
     }

@@ -140,6 +140,7 @@ impl Streams {
         Ok(())
     }
 
+    #[cfg(test)]
     pub(crate) fn priority(&self, id: StreamId) -> Result<i32, ClosedStream> {
         match self.table.find_ref(id).and_then(|key| self.table.get(key)) {
             Some(stream) => stream.send.as_ref().map(|send| send.priority).ok_or(ClosedStream),

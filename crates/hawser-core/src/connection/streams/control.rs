@@ -66,6 +66,10 @@ impl Control {
             && self.streams_blocked == [false; 2]
     }
 
+    pub(super) fn shrink(&mut self) {
+        self.queue.shrink_to_fit();
+    }
+
     /// Notes that a stream must send a control frame.
     pub(super) fn add(&mut self, table: &mut Table, key: Key, frame: Due) {
         let Some(stream) = table.get_mut(key) else { return };

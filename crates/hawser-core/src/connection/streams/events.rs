@@ -47,4 +47,8 @@ impl Events {
     pub(super) fn poll(&mut self) -> Option<StreamEvent> {
         self.0.pop_front()
     }
+
+    pub(super) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
 }

@@ -36,16 +36,6 @@ impl SendCredit {
         self.limit = self.limit.max(limit);
         raised
     }
-
-    /// Nothing was sent after all; the limit stays.
-    pub(super) fn restart(&mut self) {
-        self.used = 0;
-    }
-
-    /// Forgets the limit as well.
-    pub(super) fn void(&mut self) {
-        *self = SendCredit::default();
-    }
 }
 
 /// More was received than was allowed.
@@ -90,12 +80,6 @@ impl ReceiveWindow {
     #[inline]
     pub(super) fn received(&self) -> u64 {
         self.received
-    }
-
-    /// The limit the peer knows or will know.
-    #[cfg(test)]
-    pub(super) fn announced(&self) -> u64 {
-        self.announced
     }
 
     /// Whether everything received was consumed.

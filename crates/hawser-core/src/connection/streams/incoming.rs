@@ -150,18 +150,6 @@ impl Streams {
                 self.events.push(StreamEvent::Available { bidirectional });
             }
         }
-        // Only after rejected 0-RTT are there streams that the peer does not permit yet.
-        for key in self.table.keys() {
-            let id = key.id;
-            if id.is_bidirectional() == bidirectional
-                && self.is_local(id)
-                && self.local[kind].permits(id.index())
-                && self.table.send_mut(key).is_some_and(|send| !send.permitted())
-            {
-                self.update_send(key, |send| send.permit());
-                self.note_stream_control(key);
-            }
-        }
     }
 
     /// A STREAM_DATA_BLOCKED frame. As with DATA_BLOCKED there is nothing to do, but the stream must exist.

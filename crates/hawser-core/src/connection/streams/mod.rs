@@ -50,7 +50,6 @@ use table::{Key, Stream, Table};
 
 pub use errors::{ClosedStream, ReadError, ReadOutcome, ResetAtError, WriteError};
 pub use events::StreamEvent;
-pub(crate) use outgoing::WrittenData;
 pub(crate) use segments::Segments;
 
 /// The send buffer before the connection sets one by its congestion windows.
@@ -130,7 +129,7 @@ impl Streams {
         }
     }
 
-    /// The peer's transport parameters: first those remembered for 0-RTT, if any, then the real ones. Limits rise only.
+    /// The peer's transport parameters. Limits rise only.
     pub(crate) fn set_peer_limits(&mut self, parameters: &TransportParameters) {
         let limits = &mut self.peer_limits;
         raise(&mut limits.bidirectional_from_peer, parameters.initial_max_stream_data_bidi_local);
@@ -219,6 +218,17 @@ impl Streams {
         self.wake_writers();
     }
 
+    /// Gives back memory of busier times.
+    pub(crate) fn shrink(&mut self) {
+        self.table.shrink();
+        self.order.shrink();
+        self.retransmissions.shrink();
+        self.control.shrink();
+        self.events.shrink();
+        self.blocked_writers.shrink_to_fit();
+        self.to_be_tuned.shrink_to_fit();
+    }
+
     /// Bytes of memory held, roughly.
     pub(crate) fn memory(&self) -> u64 {
         let streams: u64 = self
@@ -259,8 +269,7 @@ impl Streams {
         if !open {
             return None;
         }
-        let permitted = !local || self.local[kind].permits(id.index());
-        let send = self.has_send_half(id).then(|| SendStream::new(self.initial_credit(id), permitted));
+        let send = self.has_send_half(id).then(|| SendStream::new(self.initial_credit(id)));
         let recv = self
             .has_receive_half(id)
             .then(|| RecvStream::new(self.stream_window, self.stream_window_cap, self.now));

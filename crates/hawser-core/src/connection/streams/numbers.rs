@@ -33,18 +33,8 @@ impl LocalStreams {
         raised
     }
 
-    /// Forgets the limit: it came from an earlier connection and the server does not honour it.
-    pub(super) fn void(&mut self) {
-        self.limit = 0;
-    }
-
     pub(super) fn limit(&self) -> u64 {
         self.limit
-    }
-
-    /// Whether the peer allows the stream to exist. False only after [`void`](Self::void).
-    pub(super) fn permits(&self, index: u64) -> bool {
-        index < self.limit
     }
 
     pub(super) fn can_open(&self) -> bool {

@@ -87,6 +87,12 @@ impl SendOrder {
         }
     }
 
+    pub(super) fn shrink(&mut self) {
+        self.levels.retain(|level| !level.queue.is_empty());
+        self.levels.shrink_to_fit();
+        self.levels.iter_mut().for_each(|level| level.queue.shrink_to_fit());
+    }
+
     /// All entries in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Key> + '_ {
         self.levels.iter().flat_map(|level| level.queue.iter().copied())

@@ -22,13 +22,6 @@ pub(crate) struct WrittenData {
     pub(crate) retransmitted_bytes: u64,
 }
 
-impl WrittenData {
-    /// Whether anything was written.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.new_bytes == 0 && self.retransmitted_bytes == 0
-    }
-}
-
 /// Data is not split to fill less than this at the end of a packet that has some already.
 const MIN_FRAGMENT: usize = 24;
 

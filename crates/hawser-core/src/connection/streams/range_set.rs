@@ -46,10 +46,6 @@ impl RangeSet {
         self.ranges.get(index).is_some_and(|range| range.0 <= offset)
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = RangeSet::default();
-    }
-
     /// Adds a range; returns how many of its bytes were not there before.
     pub(super) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {

@@ -10,13 +10,6 @@ use super::Streams;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segments<'a>(pub(crate) &'a Streams);
 
-impl Streams {
-    /// The send queue, range by range.
-    pub(crate) fn segments(&self) -> Segments<'_> {
-        Segments(self)
-    }
-}
-
 impl SendQueue for Segments<'_> {
     fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
         let lost = self.0.retransmissions.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));

@@ -103,8 +103,6 @@ pub(super) struct SendStream {
     acked: RangeSet,
     /// The peer's limit for the stream.
     credit: u64,
-    /// Whether the peer allows the stream to exist at all.
-    permitted: bool,
     pub(super) priority: i32,
     pub(super) blocked: WriteBlock,
     /// Whether it is in the send order.
@@ -114,7 +112,7 @@ pub(super) struct SendStream {
 }
 
 impl SendStream {
-    pub(super) fn new(credit: u64, permitted: bool) -> Self {
+    pub(super) fn new(credit: u64) -> Self {
         SendStream {
             buffer: SendBuffer::default(),
             state: State::Writing,
@@ -124,7 +122,6 @@ impl SendStream {
             lost: RangeSet::default(),
             acked: RangeSet::default(),
             credit,
-            permitted,
             priority: 0,
             blocked: WriteBlock::None,
             queued: false,
@@ -135,7 +132,7 @@ impl SendStream {
     #[inline]
     pub(super) fn amounts(&self) -> Amounts {
         let written = self.buffer.end();
-        let tail = if self.permitted { written.min(self.credit).saturating_sub(self.sent_to) } else { 0 };
+        let tail = written.min(self.credit).saturating_sub(self.sent_to);
         Amounts {
             gaps: self.gaps.bytes(),
             tail,
@@ -148,25 +145,12 @@ impl SendStream {
 
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
-        !self.gaps.is_empty() || (self.permitted && self.buffer.end().min(self.credit) > self.sent_to)
-    }
-
-    #[inline]
-    pub(super) fn sent_to(&self) -> u64 {
-        self.sent_to
-    }
-
-    pub(super) fn credit(&self) -> u64 {
-        self.credit
+        !self.gaps.is_empty() || self.buffer.end().min(self.credit) > self.sent_to
     }
 
     #[inline]
     pub(super) fn lost(&self) -> &RangeSet {
         &self.lost
-    }
-
-    pub(super) fn permitted(&self) -> bool {
-        self.permitted
     }
 
     // --- the application ---
@@ -301,30 +285,6 @@ impl SendStream {
         raised
     }
 
-    /// The peer's limit on streams reaches the stream.
-    pub(super) fn permit(&mut self) {
-        self.permitted = true;
-    }
-
-    /// The limits that were assumed do not hold.
-    pub(super) fn void_limits(&mut self, permitted: bool) {
-        self.credit = 0;
-        self.permitted = permitted;
-    }
-
-    /// Nothing that was sent counts: all is unsent again.
-    pub(super) fn restart(&mut self) {
-        self.sent_to = self.buffer.start();
-        self.gaps.clear();
-        self.lost.clear();
-        self.acked.clear();
-        match &mut self.state {
-            State::Writing => {}
-            State::Finishing { fin } => *fin = Delivery::Due,
-            State::Resetting { frame, .. } => *frame = Delivery::Due,
-        }
-    }
-
     // --- sending ---
 
     /// The first contiguous unsent bytes after skipping `skip` unsent ones, with `credit` left on the connection.
@@ -342,9 +302,6 @@ impl SendStream {
                     skip -= length;
                 }
             }
-        }
-        if !self.permitted {
-            return None;
         }
         let limit = self.buffer.end().min(self.credit).min(self.sent_to.saturating_add(credit));
         let start = self.sent_to.saturating_add(skip);
@@ -394,8 +351,7 @@ impl SendStream {
     /// The offset of a frame that carries nothing but the end, if the end must be sent and no data will carry it.
     pub(super) fn lone_fin(&self) -> Option<u64> {
         let end = self.buffer.end();
-        let due = self.permitted
-            && self.state == State::Finishing { fin: Delivery::Due }
+        let due = self.state == State::Finishing { fin: Delivery::Due }
             && self.sent_to == end
             && self.lost.last().is_none_or(|lost| lost.end != end);
         due.then_some(end)
@@ -411,7 +367,7 @@ impl SendStream {
     pub(super) fn reset_frame(&self) -> Option<(u64, u64, u64)> {
         match self.state {
             State::Resetting { code, reliable_size, frame: Delivery::Due }
-                if self.permitted && self.sent_to >= reliable_size =>
+                if self.sent_to >= reliable_size =>
             {
                 Some((code, self.sent_to, reliable_size))
             }
@@ -427,8 +383,7 @@ impl SendStream {
 
     /// The limit that holds a writer up, if the stream's flow control does.
     pub(super) fn blocked_at(&self) -> Option<u64> {
-        let blocked = self.permitted
-            && self.state == State::Writing
+        let blocked = self.state == State::Writing
             && self.blocked == WriteBlock::StreamCredit
             && self.buffer.end() >= self.credit;
         blocked.then_some(self.credit)

@@ -97,6 +97,11 @@ impl Table {
         }
     }
 
+    pub(super) fn shrink(&mut self) {
+        self.streams.shrink_to_fit();
+        self.slots.shrink_to_fit();
+    }
+
     /// All streams, in the order of their slots (which is the same in every run).
     pub(super) fn keys(&self) -> Vec<Key> {
         self.streams.iter().map(|(slot, stream)| Key { slot: slot as u32, id: stream.id }).collect()
@@ -106,6 +111,7 @@ impl Table {
         self.streams.iter().map(|(_, stream)| stream)
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.streams.len()
     }

@@ -20,7 +20,6 @@ fn open(ids: &mut PathIds) -> PathId {
 #[test]
 fn each_closed_path_is_replaced() {
     let mut ids = negotiated(Side::Client, 2, 100);
-    assert_eq!(ids.initial_max_path_id(), 2);
     assert_eq!(open(&mut ids), PathId(1));
     assert_eq!(open(&mut ids), PathId(2));
     assert_eq!(ids.next_to_open(|_| true), Err(CannotOpen::OwnLimit(2)));
@@ -33,6 +32,18 @@ fn each_closed_path_is_replaced() {
     // The lost frame said 3; what is sent again says 5.
     ids.on_max_path_id_lost();
     assert_eq!(write(|w, f| ids.write(w, f)).decode(), [Frame::MaxPathId(5)]);
+}
+
+#[test]
+fn what_is_announced_is_what_is_accepted() {
+    for (max, concurrent) in [(7, 4), (2, 100), (u32::MAX, u32::MAX), (5, 0)] {
+        let announced = PathIds::initial_max_path_id(Some(max), concurrent).unwrap();
+        let mut ids = PathIds::new(Side::Server, Some(max), concurrent);
+        ids.negotiate(9);
+        assert!(ids.check(PathId(announced)).is_ok());
+        assert_eq!(ids.check(PathId(announced + 1)).unwrap_err().code, Code::PROTOCOL_VIOLATION);
+    }
+    assert_eq!(PathIds::initial_max_path_id(None, 8), None);
 }
 
 #[test]

@@ -88,10 +88,10 @@ fn all_replaced_at_once() {
     let mut retired = peer.retired();
     retired.sort_unstable();
     assert_eq!(retired, [0, 1, 2, 3]);
-    assert!(
-        peer.changes
-            .ends_with(&[CidChange::ResetTokenRemoved(token(0)), CidChange::ResetTokenAdded(token(4))])
-    );
+    assert!(peer.changes.ends_with(&[
+        CidChange::ResetTokenRemoved(token(0)),
+        CidChange::ResetTokenAdded(token(4), PathId(1))
+    ]));
     // Late and repeated frames do not bring them back.
     peer.offer(2, 0).unwrap();
     assert_eq!((peer.cids.spare_count(), peer.retired()), (0, vec![]));
@@ -296,6 +296,9 @@ struct Pair {
     changes: Vec<CidChange>,
     routed: BTreeSet<ConnectionId>,
     limit: u64,
+    retire_prior_to: u64,
+    /// One past the largest number that arrived.
+    told_below: u64,
     /// Under way to the remote end, and back.
     there: Vec<Written>,
     back: Vec<Written>,
@@ -312,6 +315,8 @@ impl Pair {
             changes: Vec::new(),
             routed: BTreeSet::new(),
             limit,
+            retire_prior_to: 0,
+            told_below: 0,
             there: Vec::new(),
             back: Vec::new(),
         };
@@ -371,7 +376,8 @@ impl Pair {
             6 if choice.is_multiple_of(2) => ok(self.remote.release_previous(&mut self.changes))?,
             6 => ok(self.remote.revert(&mut self.changes))?,
             7 if choice.is_multiple_of(8) && self.remote.retiring.len() < self.limit as usize => {
-                self.local.replace_all(&mut self.issuer, &mut self.changes);
+                // A peer that wants a change says so in the frames that follow.
+                self.retire_prior_to = self.told_below;
             }
             _ => {}
         }
@@ -382,9 +388,10 @@ impl Pair {
     fn deliver_there(&mut self, packet: &Written) -> Result<(), TestCaseError> {
         for frame in packet.decode() {
             let Frame::NewConnectionId(f) = frame else { continue };
+            self.told_below = self.told_below.max(f.sequence_number + 1);
             let offer = OfferedCid {
                 sequence: f.sequence_number,
-                retire_prior_to: f.retire_prior_to,
+                retire_prior_to: self.retire_prior_to.min(f.sequence_number),
                 id: f.connection_id,
                 reset_token: f.reset_token,
             };

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hawser_policy::{Side, StreamId};
 
 use super::super::{ReadError, ReadOutcome, ResetAtError, StreamEvent, Streams, WriteError};
-use super::pair::{acked, build, check, flush, lost, pair, parameters, receive, small_config};
+use super::pair::{acked, build, check, flush, lost, pair, receive, small_config};
 use super::test_config;
 
 fn events(streams: &mut Streams) -> Vec<StreamEvent> {
@@ -147,69 +147,6 @@ fn a_reset_at_a_point_delivers_up_to_there() {
     client.set_peer_limits(&hawser_wire::TransportParameters::default());
     let id = client.open(true).expect("allowed");
     assert_eq!(client.reset_at(id, 9, 0), Err(ResetAtError::Unsupported));
-}
-
-#[test]
-fn after_rejected_0rtt_all_is_sent_again_within_the_real_limits() {
-    let config = small_config();
-    let mut client = Streams::new(Side::Client, &config);
-    client.set_peer_limits(&parameters(&config));
-    let ids: Vec<_> = std::iter::from_fn(|| client.open(true)).collect();
-    for &id in &ids {
-        client.write(id, &[5; 1_200]).expect("room");
-        client.finish(id).expect("open");
-    }
-    while build(&mut client, 1_200, 0).is_some() {}
-    client.on_0rtt_rejected();
-    check(&client);
-    assert_eq!(client.queue().total(), 0, "no limits, no data");
-    assert!(!client.has_pending_control());
-
-    // The server allows less than it did in the connection before.
-    let real = crate::TransportConfig {
-        max_bidirectional_streams: 1,
-        initial_stream_window: 500,
-        initial_connection_window: 700,
-        ..config
-    };
-    let mut server = Streams::new(Side::Server, &real);
-    client.set_peer_limits(&parameters(&real));
-    let mut total = 0;
-    for _ in 0..100 {
-        flush(&mut client, &mut server);
-        check(&client);
-        while let Some(id) = server.accept(true) {
-            server.finish(id).expect("open");
-        }
-        for &id in &ids {
-            while let Ok(ReadOutcome::Data(count)) = server.read(id, &mut [0; 5_000]) {
-                total += count;
-            }
-        }
-        flush(&mut server, &mut client);
-        for &id in &ids {
-            let _ = client.read(id, &mut [0; 1]);
-        }
-    }
-    assert_eq!(total, 3 * 1_200);
-    assert_eq!((client.table.len(), server.table.len()), (0, 0));
-}
-
-#[test]
-fn after_a_retry_all_is_sent_again_within_the_same_limits() {
-    let [mut client, mut server] = pair(&small_config());
-    let id = client.open(true).expect("allowed");
-    client.write(id, &[5; 1_500]).expect("room");
-    client.finish(id).expect("open");
-    while build(&mut client, 400, 100).is_some() {}
-    while build(&mut client, 400, 0).is_some() {}
-    let left = client.queue().connection_window_left;
-    client.retry_all();
-    check(&client);
-    assert_eq!(client.queue().connection_window_left, left + 1_500);
-    flush(&mut client, &mut server);
-    assert_eq!(server.read(id, &mut [0; 5_000]), Ok(ReadOutcome::Data(1_500)));
-    assert_eq!(server.read(id, &mut [0; 5_000]), Ok(ReadOutcome::Finished));
 }
 
 #[test]

@@ -7,8 +7,9 @@ use hawser_policy::{SendQueue, Side, StreamId};
 use hawser_wire::frame::{Frame, StreamDirection};
 use hawser_wire::{FrameIter, TransportParameters, Writer};
 
+use super::super::outgoing::WrittenData;
 use super::super::send::Amounts;
-use super::super::{Streams, WrittenData};
+use super::super::{Segments, Streams};
 use super::test_config;
 use crate::connection::frames::{SentFrame, SentFrames};
 use crate::{TransportConfig, TransportError};
@@ -180,7 +181,7 @@ pub(super) fn check(streams: &Streams) {
     assert_eq!(ranges, 0, "a stream without halves is kept");
 
     let (mut unsent, mut retransmit) = (0, 0);
-    streams.segments().segments(&mut |segment| {
+    Segments(streams).segments(&mut |segment| {
         let length = segment.range.end - segment.range.start;
         assert!(length > 0);
         *(if segment.retransmission { &mut retransmit } else { &mut unsent }) += length;
