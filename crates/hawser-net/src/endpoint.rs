@@ -19,8 +19,8 @@ use crate::socket::Binding;
 use crate::worker::{Driver, Worker};
 use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
 
-/// Kernel buffer asked for each socket, in each direction: what a gigabit per second brings in 50 ms. The kernel grants
-/// at most net.core.rmem_max and wmem_max.
+/// Kernel buffer asked for each socket, in each direction: what a gigabit per second brings in 50 ms. Without
+/// privileges the kernel grants at most net.core.rmem_max and wmem_max.
 const SOCKET_BUFFER: usize = 7 << 20;
 
 /// How long the first look at the interfaces may delay the first connection.

@@ -2,13 +2,14 @@
 
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hawser_core::{ConnectionHandle, Datagram, Routed, StatelessDatagram};
 use hawser_policy::Time;
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::sockets::{ReadMore, Sent};
@@ -274,8 +275,9 @@ impl Future for Driver {
             return Poll::Ready(());
         }
         if more {
-            // After the applications that were woken.
-            cx.waker().wake_by_ref();
+            // After the applications that were woken. Waking ourselves would not do: a current-thread runtime polls its
+            // main future only when no task is runnable, or every 61 polls, and until then data would pile up.
+            let _ = pin!(yield_now()).poll(cx);
         }
         Poll::Pending
     }
