@@ -5,6 +5,7 @@ mod state;
 
 use std::any::Any;
 use std::future::poll_fn;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -357,6 +358,13 @@ impl Connection {
     /// (client). For [`ClientConfig::with_token`](crate::ClientConfig::with_token); use it once.
     pub fn take_token(&self) -> Option<Vec<u8>> {
         self.shared().lock().token.take()
+    }
+
+    /// Writes a trace of the connection (qlog, JSON text sequences) from now on. Pass a [`BufWriter`](std::io::BufWriter)
+    /// for a file; records are written one by one. To see a connection from its first packet, set
+    /// [`TransportConfig::qlog`](crate::TransportConfig::qlog).
+    pub fn set_qlog(&self, writer: Box<dyn Write + Send>, title: &str) {
+        self.shared().lock().core.set_qlog(writer, title);
     }
 
     /// Updates the keys (RFC 9001 section 6). Returns whether that was possible now.
