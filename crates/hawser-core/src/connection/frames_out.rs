@@ -33,6 +33,8 @@ impl Connection {
         frames: &mut SentFrames,
         contents: &Contents,
     ) -> Filled {
+        // A datagram that the acknowledgements leave no room for can go into the next packet.
+        let empty_room = w.remaining();
         let mut ack_eliciting = false;
         if let Some(tuple) = &contents.validation {
             let challenge = self.draw().to_be_bytes();
@@ -55,8 +57,7 @@ impl Connection {
         if contents.data.is_some()
             || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
         {
-            let room = w.remaining();
-            ack_eliciting |= self.datagrams.write(w, id, room) > 0;
+            ack_eliciting |= self.datagrams.write(w, id, empty_room) > 0;
         }
         if let Some(selection) = contents.data {
             ack_eliciting |= self.write_data(id, w, frames, selection);
