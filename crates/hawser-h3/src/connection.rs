@@ -1,0 +1,104 @@
+use std::task::{Context, Poll, ready};
+
+use bytes::Buf;
+use h3::error::Code;
+use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
+
+use crate::error::{connection_error, on_stream};
+use crate::{BidiStream, RecvStream, SendStream};
+
+/// A connection for `h3::client` and `h3::server`.
+///
+/// Keep a clone of the [`hawser_net::Connection`] for what HTTP does not know of: paths, statistics, events.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    inner: hawser_net::Connection,
+}
+
+impl Connection {
+    /// Hands a connection to HTTP/3, which takes all its streams from now on.
+    pub fn new(inner: hawser_net::Connection) -> Self {
+        Connection { inner }
+    }
+}
+
+impl<B: Buf> quic::Connection<B> for Connection {
+    type RecvStream = RecvStream;
+    type OpenStreams = OpenStreams;
+
+    fn poll_accept_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
+        let accepted = ready!(self.inner.poll_accept_uni(cx));
+        Poll::Ready(accepted.map(RecvStream::new).map_err(connection_error))
+    }
+
+    fn poll_accept_bidi(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
+        let accepted = ready!(self.inner.poll_accept_bi(cx));
+        Poll::Ready(accepted.map(BidiStream::new).map_err(connection_error))
+    }
+
+    fn opener(&self) -> OpenStreams {
+        OpenStreams { inner: self.inner.clone() }
+    }
+}
+
+impl<B: Buf> quic::OpenStreams<B> for Connection {
+    type BidiStream = BidiStream<B>;
+    type SendStream = SendStream<B>;
+
+    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
+        open_bidi(&self.inner, cx)
+    }
+
+    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
+        open_send(&self.inner, cx)
+    }
+
+    fn close(&mut self, code: Code, reason: &[u8]) {
+        self.inner.close(code.value(), reason);
+    }
+}
+
+/// Opens streams on a connection that `h3` holds elsewhere.
+#[derive(Clone, Debug)]
+pub struct OpenStreams {
+    inner: hawser_net::Connection,
+}
+
+impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
+    type BidiStream = BidiStream<B>;
+    type SendStream = SendStream<B>;
+
+    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
+        open_bidi(&self.inner, cx)
+    }
+
+    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
+        open_send(&self.inner, cx)
+    }
+
+    fn close(&mut self, code: Code, reason: &[u8]) {
+        self.inner.close(code.value(), reason);
+    }
+}
+
+fn open_bidi<B: Buf>(
+    connection: &hawser_net::Connection,
+    cx: &mut Context<'_>,
+) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
+    let opened = ready!(connection.poll_open_bi(cx));
+    Poll::Ready(opened.map(BidiStream::new).map_err(on_stream))
+}
+
+fn open_send<B: Buf>(
+    connection: &hawser_net::Connection,
+    cx: &mut Context<'_>,
+) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
+    let opened = ready!(connection.poll_open_uni(cx));
+    Poll::Ready(opened.map(SendStream::new).map_err(on_stream))
+}

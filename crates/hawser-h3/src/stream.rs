@@ -1,0 +1,177 @@
+use std::fmt;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use h3::error::Code;
+use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
+
+use crate::error::{misuse, read_error, write_error};
+
+/// The sending end of a stream.
+pub struct SendStream<B: Buf> {
+    inner: hawser_net::SendStream,
+    /// The frame that is being written.
+    pending: Option<WriteBuf<B>>,
+    is_over: bool,
+}
+
+impl<B: Buf> SendStream<B> {
+    pub(crate) fn new(inner: hawser_net::SendStream) -> Self {
+        SendStream { inner, pending: None, is_over: false }
+    }
+}
+
+impl<B: Buf> quic::SendStream<B> for SendStream<B> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        while let Some(frame) = &mut self.pending {
+            if !frame.has_remaining() {
+                self.pending = None;
+                break;
+            }
+            match ready!(self.inner.poll_write_some(cx, frame.chunk())) {
+                Ok(written) => frame.advance(written),
+                Err(error) => {
+                    self.pending = None;
+                    self.is_over = true;
+                    return Poll::Ready(Err(write_error(error)));
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn send_data<T: Into<WriteBuf<B>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
+        if self.pending.is_some() {
+            return Err(misuse("send_data called before poll_ready was ready"));
+        }
+        self.pending = Some(data.into());
+        Ok(())
+    }
+
+    fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        ready!(quic::SendStream::poll_ready(self, cx))?;
+        self.is_over = true;
+        // Finishing twice is no error for h3, and a stream that the peer stopped has no end to announce.
+        let _ = self.inner.finish();
+        Poll::Ready(Ok(()))
+    }
+
+    fn reset(&mut self, reset_code: u64) {
+        self.is_over = true;
+        let _ = self.inner.reset(reset_code);
+    }
+
+    fn send_id(&self) -> StreamId {
+        stream_id(self.inner.id())
+    }
+}
+
+impl<B: Buf> Drop for SendStream<B> {
+    /// A message that nobody finished must not look complete: it is cancelled (RFC 9114 section 4.1.1). Control streams,
+    /// the unidirectional ones, live as long as the connection and end with it.
+    fn drop(&mut self) {
+        if !self.is_over && self.inner.id().is_bidirectional() {
+            let _ = self.inner.reset(Code::H3_REQUEST_CANCELLED.value());
+        }
+    }
+}
+
+impl<B: Buf> fmt::Debug for SendStream<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendStream").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+/// The receiving end of a stream.
+#[derive(Debug)]
+pub struct RecvStream {
+    inner: hawser_net::RecvStream,
+}
+
+impl RecvStream {
+    pub(crate) fn new(inner: hawser_net::RecvStream) -> Self {
+        RecvStream { inner }
+    }
+}
+
+impl quic::RecvStream for RecvStream {
+    type Buf = Bytes;
+
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
+        self.inner.poll_read_chunk(cx, usize::MAX).map_err(read_error)
+    }
+
+    fn stop_sending(&mut self, error_code: u64) {
+        // Nothing to stop when the stream has ended.
+        let _ = self.inner.stop(error_code);
+    }
+
+    fn recv_id(&self) -> StreamId {
+        stream_id(self.inner.id())
+    }
+}
+
+/// A stream in both directions.
+#[derive(Debug)]
+pub struct BidiStream<B: Buf> {
+    send: SendStream<B>,
+    recv: RecvStream,
+}
+
+impl<B: Buf> BidiStream<B> {
+    pub(crate) fn new((send, recv): (hawser_net::SendStream, hawser_net::RecvStream)) -> Self {
+        BidiStream { send: SendStream::new(send), recv: RecvStream::new(recv) }
+    }
+}
+
+impl<B: Buf> quic::BidiStream<B> for BidiStream<B> {
+    type SendStream = SendStream<B>;
+    type RecvStream = RecvStream;
+
+    fn split(self) -> (SendStream<B>, RecvStream) {
+        (self.send, self.recv)
+    }
+}
+
+impl<B: Buf> quic::SendStream<B> for BidiStream<B> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        self.send.poll_ready(cx)
+    }
+
+    fn send_data<T: Into<WriteBuf<B>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
+        self.send.send_data(data)
+    }
+
+    fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
+        self.send.poll_finish(cx)
+    }
+
+    fn reset(&mut self, reset_code: u64) {
+        self.send.reset(reset_code);
+    }
+
+    fn send_id(&self) -> StreamId {
+        self.send.send_id()
+    }
+}
+
+impl<B: Buf> quic::RecvStream for BidiStream<B> {
+    type Buf = Bytes;
+
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
+        self.recv.poll_data(cx)
+    }
+
+    fn stop_sending(&mut self, error_code: u64) {
+        self.recv.stop_sending(error_code);
+    }
+
+    fn recv_id(&self) -> StreamId {
+        self.recv.recv_id()
+    }
+}
+
+fn stream_id(id: hawser_policy::StreamId) -> StreamId {
+    // Ids come from the transport, which has none of 2^62 and beyond.
+    StreamId::try_from(id.0).unwrap_or_else(|_| unreachable!("stream ids are below 2^62"))
+}

@@ -1,0 +1,121 @@
+//! `hawser emu` and `hawser scenario`: any program on emulated links.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario, run};
+
+use crate::exit::{Exit, Failure};
+use crate::options::{Output, seconds};
+use crate::units;
+
+/// `hawser emu`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Emu {
+    /// Run a command behind the links of a scenario
+    Run(Run),
+}
+
+const RUN_EXAMPLES: &str = "\
+The command finds the server's address in HAWSER_SERVER_ADDR and the names of its interfaces in HAWSER_LINKS.
+Nothing outlives the command: no namespace, no device, no route. Needs root, or `unshare --user --map-root-user`.
+
+Examples:
+  hawser emu run scenarios/two-equal.toml -- ping -c3 10.99.0.1
+  hawser emu run scenarios/drive.toml --server 'hawser serve /srv --state /tmp/id' -- sh
+  hawser emu run --json scenarios/drive.toml --server 'iperf3 -s -1' -- iperf3 -c 10.99.0.1";
+
+/// `hawser emu run`.
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    /// Scenario file (TOML)
+    scenario: PathBuf,
+    /// Shell command for the server's side, started first and stopped last
+    #[arg(long, value_name = "COMMAND")]
+    server: Option<OsString>,
+    /// Seconds to wait until the server command listens
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    server_wait: Duration,
+    /// Random seed, instead of the scenario's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The command and its arguments
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// `hawser scenario`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ScenarioCommand {
+    /// Read a scenario file and say what it means, or what is wrong with it
+    Check {
+        /// Scenario file (TOML)
+        file: PathBuf,
+    },
+}
+
+/// Runs the command; its exit code becomes ours.
+pub(crate) fn emulate(command: Emu, output: Output) -> Result<ExitCode, Failure> {
+    let Emu::Run(arguments) = command;
+    let mut scenario = load(&arguments.scenario)?;
+    if let Some(seed) = arguments.seed {
+        scenario.seed = seed;
+    }
+    let mut options = RunOptions::new(scenario, arguments.command);
+    options.server = arguments.server.map(|line| vec!["sh".into(), "-c".into(), line]);
+    options.server_wait = arguments.server_wait;
+    let report = run(options).map_err(failure)?;
+    if output.json {
+        println!("{}", crate::report::to_json(&report));
+    } else if !output.quiet {
+        summarise(&report);
+    }
+    Ok(ExitCode::from(u8::try_from(report.exit_code).unwrap_or(Exit::Failure as u8)))
+}
+
+fn summarise(report: &RunReport) {
+    eprintln!("\n{}: {:.1} s, exit code {}", report.scenario, report.wall_seconds, report.exit_code);
+    for link in &report.stats.links {
+        let counters = &link.counters;
+        eprintln!(
+            "{:>10} {:<4} {:>10} in {:>7} packets; dropped: queue {}, loss {}, down {}; late p99 {:.2} ms",
+            link.link,
+            link.direction.name(),
+            units::bytes(counters.delivered_bytes),
+            counters.delivered_packets,
+            counters.dropped_queue,
+            counters.dropped_loss,
+            counters.dropped_down,
+            link.lateness.p99_ms,
+        );
+    }
+}
+
+/// Checks a scenario file.
+pub(crate) fn scenario(command: &ScenarioCommand) -> Result<ExitCode, Failure> {
+    let ScenarioCommand::Check { file } = command;
+    let scenario = load(file)?;
+    println!("{}: {} links, seed {}", scenario.name, scenario.links.len(), scenario.seed);
+    for link in &scenario.links {
+        println!("{link:#?}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(file: &PathBuf) -> Result<Scenario, Failure> {
+    load_scenario(file).map_err(failure)
+}
+
+fn failure(error: EmuError) -> Failure {
+    let exit = match &error {
+        EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp => Exit::NoEmulator,
+        EmuError::ReadScenario { .. } => Exit::NotRead,
+        EmuError::Scenario(_) => Exit::Scenario,
+        _ => Exit::Failure,
+    };
+    Failure::new(exit, error.to_string())
+}

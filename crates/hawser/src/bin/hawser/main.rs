@@ -1,0 +1,116 @@
+//! The `hawser` command.
+
+mod digest;
+mod emulate;
+mod exit;
+mod get;
+mod http_client;
+mod interrupt;
+mod key_log;
+mod options;
+mod paths;
+mod percent;
+mod perf;
+mod put;
+mod qlog;
+mod report;
+mod serve;
+mod session;
+mod site;
+mod transfer;
+mod units;
+mod url;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::Output;
+
+/// Multipath QUIC for hosts on the move: one connection over WiFi, 5G and a dish at once
+///
+/// One machine serves a folder:      hawser serve .
+/// Another gets a file from it,
+/// over all links that it has:       hawser get -O --pin 'PIN' https://HOST:4433/FILE
+///
+/// The server prints the second line ready to paste. A link that dies costs a fraction of a second; one that appears is
+/// used at once; an interrupted transfer goes on with `-C -`.
+#[derive(Parser, Debug)]
+#[command(name = "hawser", version, after_long_help = exit::TABLE, max_term_width = 110)]
+struct Cli {
+    #[command(flatten)]
+    output: Output,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Serve a folder over HTTP/3
+    Serve(serve::Serve),
+    /// Get files from an HTTP/3 server
+    Get(get::Get),
+    /// Store a file on an HTTP/3 server
+    Put(put::Put),
+    /// Measure what the paths to a host carry
+    #[command(subcommand)]
+    Perf(perf::Perf),
+    /// Run any program behind emulated links
+    #[command(subcommand)]
+    Emu(emulate::Emu),
+    /// Check scenario files
+    #[command(subcommand)]
+    Scenario(emulate::ScenarioCommand),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_log(cli.output);
+    let output = cli.output;
+    let result = match cli.command {
+        // Namespaces belong to threads: the emulator wants no runtime around it.
+        Command::Emu(command) => emulate::emulate(command, output),
+        Command::Scenario(command) => emulate::scenario(&command),
+        command => run(command, output).map(|()| ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|failure| {
+        eprintln!("hawser: {failure}");
+        ExitCode::from(failure.exit as u8)
+    })
+}
+
+fn run(command: Command, output: Output) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(Exit::Failure, format!("cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    let result = runtime.block_on(async {
+        let interrupt = Interrupt::listen().map_err(failed)?;
+        match command {
+            Command::Serve(arguments) => serve::run(arguments, output, interrupt).await,
+            Command::Get(arguments) => get::run(arguments, output, interrupt).await,
+            Command::Put(arguments) => put::run(arguments, output, interrupt).await,
+            Command::Perf(command) => perf::run(command, output, interrupt).await,
+            Command::Emu(_) | Command::Scenario(_) => Ok(()),
+        }
+    });
+    // Threads that wait for a disk or a terminal must not keep the command from ending.
+    runtime.shutdown_background();
+    result
+}
+
+fn start_log(output: Output) {
+    let level = match output.verbose {
+        0 => tracing::Level::WARN,
+        1 => tracing::Level::INFO,
+        2 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(output.verbose > 1)
+        .init();
+}

@@ -1,0 +1,161 @@
+//! Options that several subcommands share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use hawser::{
+    ClientConfig, LinkSelector, Links, PathSpec, Pin, Registry, ServerConfigBuilder, TransportConfig, Trust,
+};
+use rustls::KeyLog;
+
+use crate::exit::Failure;
+use crate::key_log::FileKeyLog;
+use crate::qlog;
+
+/// What is printed, and how.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Output {
+    /// Print results as JSON on standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Tell more: -v for paths and decisions, -vv for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// No progress and no remarks, only errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Says something that is neither result nor error.
+    pub(crate) fn remark(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// Behaviour of the transport, on either end.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Transport")]
+pub(crate) struct TransportOptions {
+    /// Scheduler: how data is spread over the paths (an unknown name lists them)
+    #[arg(long, value_name = "NAME", env = "HAWSER_SCHEDULER")]
+    scheduler: Option<String>,
+    /// Congestion controller of each path (an unknown name lists them)
+    #[arg(long, value_name = "NAME", env = "HAWSER_CC")]
+    cc: Option<String>,
+    /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
+    #[arg(long, value_name = "DIR", env = "QLOGDIR")]
+    qlog: Option<PathBuf>,
+    /// Append TLS secrets to this file, for packet analysers
+    #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
+    keylog: Option<PathBuf>,
+}
+
+impl TransportOptions {
+    /// The transport configuration these options describe.
+    pub(crate) fn transport(&self) -> Result<TransportConfig, Failure> {
+        let registry: Registry = hawser::policies();
+        let mut transport = hawser::default_transport();
+        let unknown = |error: hawser::UnknownPolicy| Failure::usage(error.to_string());
+        if let Some(name) = &self.scheduler {
+            transport.scheduler = registry.scheduler(name).map_err(unknown)?;
+        }
+        if let Some(name) = &self.cc {
+            transport.controller = registry.controller(name).map_err(unknown)?;
+        }
+        if let Some(folder) = &self.qlog {
+            std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
+            transport.qlog = Some(qlog::files_in(folder.clone()));
+        }
+        Ok(transport)
+    }
+
+    fn key_log(&self) -> Result<Option<Arc<dyn KeyLog>>, Failure> {
+        let Some(file) = &self.keylog else { return Ok(None) };
+        let log = FileKeyLog::append_to(file).map_err(|error| Failure::write(file, &error))?;
+        Ok(Some(Arc::new(log)))
+    }
+
+    /// Applies them to a server.
+    pub(crate) fn server(&self, mut builder: ServerConfigBuilder) -> Result<ServerConfigBuilder, Failure> {
+        builder = builder.transport(self.transport()?);
+        if let Some(log) = self.key_log()? {
+            builder = builder.key_log(log);
+        }
+        Ok(builder)
+    }
+}
+
+/// How a client reaches a server.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct ClientOptions {
+    /// Use this interface or local address; repeat for more. Default: all that are up
+    #[arg(long, value_name = "IFACE|ADDR")]
+    path: Vec<LinkSelector>,
+    /// Use this interface or local address only when none of the --path ones works
+    #[arg(long, value_name = "IFACE|ADDR", requires = "path")]
+    backup: Vec<LinkSelector>,
+    /// Trust only certificates signed by an authority in this PEM file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
+    ca: Option<PathBuf>,
+    /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it. Repeatable
+    #[arg(long, value_name = "PIN", conflicts_with = "insecure")]
+    pin: Vec<Pin>,
+    /// Trust anybody. Only for tests: whoever is on the way can read and change everything
+    #[arg(long)]
+    insecure: bool,
+    /// Seconds to wait for the server's answer
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    connect_timeout: Duration,
+    /// How the transport behaves
+    #[command(flatten)]
+    pub(crate) transport: TransportOptions,
+}
+
+impl ClientOptions {
+    /// The links to use.
+    pub(crate) fn links(&self) -> Links {
+        if self.path.is_empty() {
+            return Links::All;
+        }
+        let regular = self.path.iter().cloned().map(PathSpec::available);
+        Links::Only(regular.chain(self.backup.iter().cloned().map(PathSpec::backup)).collect())
+    }
+
+    /// The client configuration for this application protocol.
+    pub(crate) fn config(&self, alpn: &[u8]) -> Result<ClientConfig, Failure> {
+        let trust = if self.insecure {
+            Trust::Insecure
+        } else if !self.pin.is_empty() {
+            Trust::Pins(self.pin.clone())
+        } else if let Some(file) = &self.ca {
+            Trust::authorities_from_file(file)?
+        } else {
+            Trust::System
+        };
+        let mut builder = ClientConfig::builder()
+            .trust(trust)
+            .alpn([alpn])
+            .transport(self.transport.transport()?)
+            .handshake_timeout(self.connect_timeout);
+        if let Some(log) = self.transport.key_log()? {
+            builder = builder.key_log(log);
+        }
+        Ok(builder.build()?)
+    }
+}
+
+/// Reads a duration in seconds, fractions allowed.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}`: expected seconds, for example 10 or 0.5");
+    let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(wrong)
+}

@@ -1,0 +1,102 @@
+//! The end that waits.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hawser::{Connection, ServerConfig};
+
+use super::Server;
+use super::protocol::{ALPN, Outcome, Request, broken, read, write};
+use super::traffic::{self, Counters};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::options::Output;
+use crate::serve::{identity, listen};
+use crate::units;
+
+/// Longest measurement that a client may ask for.
+const MAX_SECONDS: f64 = 24.0 * 3600.0;
+/// Most streams that a client may ask for.
+const MAX_STREAMS: u32 = 64;
+
+/// Measures with whoever comes, until Ctrl-C.
+pub(super) async fn run(arguments: Server, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
+    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let pin = identity.pin()?;
+    let config = arguments.transport.server(ServerConfig::builder(identity).alpn([ALPN]))?.build()?;
+    let endpoint = listen(&config, arguments.listen, 5201)?;
+    let port = endpoint.listening().first().map_or(0, SocketAddr::port);
+    if output.json {
+        println!("{}", serde_json::json!({ "port": port, "pin": pin.to_string() }));
+    }
+    output.remark(format_args!(
+        "waiting on UDP port {port}\n  hawser perf client HOST -p {port} --pin '{pin}'"
+    ));
+    loop {
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            () = interrupt.raised() => break,
+        };
+        let Some(incoming) = incoming else { break };
+        let remote = incoming.remote_address();
+        let task = tokio::spawn(async move {
+            match incoming.await {
+                Ok(connection) => serve(&connection, remote, output).await,
+                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            }
+        });
+        if arguments.one_off {
+            tokio::select! {
+                _ = task => {}
+                () = interrupt.raised() => {}
+            }
+            break;
+        }
+    }
+    endpoint.close(0, b"the server stops");
+    let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    Ok(())
+}
+
+/// All measurements of one client.
+async fn serve(connection: &Connection, remote: SocketAddr, output: Output) {
+    loop {
+        match measure(connection).await {
+            Ok(Some((request, outcome))) => {
+                let verb = if request.reverse { "sent to" } else { "received from" };
+                let rate = outcome.bytes as f64 * 8.0 / outcome.seconds.max(1e-9);
+                output.remark(format_args!(
+                    "{} {verb} {remote} in {:.2} s, {}",
+                    units::bytes(outcome.bytes),
+                    outcome.seconds,
+                    units::bit_rate(rate)
+                ));
+            }
+            Ok(None) => return,
+            Err(failure) => return output.remark(format_args!("{remote}: {failure}")),
+        }
+    }
+}
+
+/// `None`: the client has gone.
+async fn measure(connection: &Connection) -> Result<Option<(Request, Outcome)>, Failure> {
+    let Ok((mut send, mut receive)) = connection.accept_bi().await else { return Ok(None) };
+    let request: Request = read(&mut receive).await?;
+    let possible =
+        (1..=MAX_STREAMS).contains(&request.streams) && (0.0..=MAX_SECONDS).contains(&request.seconds);
+    if !possible {
+        let error = format!("at most {MAX_STREAMS} streams and {MAX_SECONDS} seconds are possible");
+        write(&mut send, &Outcome { error: Some(error.clone()), ..Outcome::default() }).await?;
+        return Err(Failure::usage(error));
+    }
+    let counters = Counters::new(request.streams);
+    let outcome = if request.reverse {
+        traffic::send(connection, &request, &counters).await?
+    } else {
+        traffic::receive(connection, &request, &counters).await?
+    };
+    write(&mut send, &outcome).await?;
+    // The client may close as soon as it has this; closing first would lose it.
+    send.stopped().await.map_err(|error| broken(&error))?;
+    Ok(Some((request, outcome)))
+}

@@ -1,0 +1,78 @@
+//! A response before it is sent.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SERVER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+use super::digests::PendingDigest;
+
+/// What follows the header.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// Nothing.
+    Empty,
+    /// These bytes.
+    Bytes(Bytes),
+    /// This part of a file.
+    File(Arc<File>, Range<u64>),
+}
+
+/// Status, header and body.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
+    /// A digest that is still being computed, for the trailer.
+    pub(crate) digest: Option<PendingDigest>,
+}
+
+impl Reply {
+    /// Without a body.
+    pub(crate) fn empty(status: StatusCode) -> Self {
+        let server = HeaderValue::from_static(concat!("hawser/", env!("CARGO_PKG_VERSION")));
+        Reply { status, headers: HeaderMap::from_iter([(SERVER, server)]), body: Body::Empty, digest: None }
+    }
+
+    /// A line of text for people.
+    pub(crate) fn text(status: StatusCode, text: impl Into<String>) -> Self {
+        let mut text = text.into();
+        text.push('\n');
+        Self::bytes(status, "text/plain; charset=utf-8", text.into())
+    }
+
+    /// A body of the given type.
+    pub(super) fn bytes(status: StatusCode, kind: &'static str, body: Bytes) -> Self {
+        let mut reply = Self::empty(status);
+        reply.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        reply.headers.insert(CONTENT_LENGTH, body.len().into());
+        reply.body = Body::Bytes(body);
+        reply
+    }
+
+    /// A part of a file.
+    pub(super) fn file(status: StatusCode, file: Arc<File>, range: Range<u64>) -> Self {
+        let mut reply = Self::empty(status);
+        reply.headers.insert(CONTENT_LENGTH, (range.end - range.start).into());
+        reply.body = Body::File(file, range);
+        reply
+    }
+
+    /// Sets a field; one with characters that HTTP does not allow is left out.
+    pub(super) fn set(&mut self, name: HeaderName, value: &str) {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+    }
+
+    /// What HEAD gets.
+    pub(super) fn keep_headers_only(&mut self) {
+        self.body = Body::Empty;
+        self.digest = None;
+        self.headers.remove(http::header::TRAILER);
+    }
+}

@@ -1,0 +1,11 @@
+//! Parts of a transfer, in either direction.
+
+mod limit;
+mod meter;
+mod recorder;
+mod writer;
+
+pub(crate) use limit::RateLimit;
+pub(crate) use meter::{Meter, Progress};
+pub(crate) use recorder::{Goodput, Recorder};
+pub(crate) use writer::{Sink, Writer};

@@ -1,0 +1,110 @@
+//! Each kind of failure has its exit code and says what is wrong.
+
+use std::fs;
+use std::net::UdpSocket;
+
+use crate::support::*;
+
+#[test]
+fn who_cannot_be_reached() {
+    let unused = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let words = run_failing(hawser(["get", "--insecure", &format!("https://{unused}/x")]), 7);
+    assert!(words.contains("no server listens"), "{words}");
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/x", silent.local_addr().unwrap());
+    let words = run_failing(hawser(["get", "--insecure", "--connect-timeout", "0.5", &url]), 28);
+    assert!(words.contains("did not answer"), "{words}");
+    let words = run_failing(hawser(["get", "--insecure", "https://no-such-host.invalid/x"]), 6);
+    assert!(words.contains("no-such-host.invalid"), "{words}");
+    let words = run_failing(hawser(["get", "--insecure", "--path", "nolink0", "https://192.0.2.1/x"]), 7);
+    assert!(words.contains("nolink0"), "{words}");
+}
+
+#[test]
+fn who_cannot_be_trusted() {
+    let server = Server::start(&[]);
+    server.add("x", b"x");
+    let url = server.url("/x");
+    let other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let words = run_failing(hawser(["get", "--pin", other, &url]), 90);
+    assert!(words.contains(&server.pin) && words.contains(other), "{words}");
+    let strange = rcgen::generate_simple_self_signed(["elsewhere".to_owned()]).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let authority = here.path().join("ca.pem");
+    fs::write(&authority, strange.cert.pem()).unwrap();
+    let words = run_failing(hawser(["get", "--ca", authority.to_str().unwrap(), &url]), 60);
+    assert!(words.contains(&server.pin), "{words}");
+}
+
+#[test]
+fn an_expired_certificate() {
+    let here = tempfile::tempdir().unwrap();
+    let mut parameters =
+        rcgen::CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(2021, 1, 1);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    let (cert_file, key_file) = (here.path().join("c.pem"), here.path().join("k.pem"));
+    fs::write(&cert_file, certificate.pem()).unwrap();
+    fs::write(&key_file, key.serialize_pem()).unwrap();
+    let (cert, key) = (cert_file.to_str().unwrap(), key_file.to_str().unwrap());
+    let server = Server::start(&["--cert", cert, "--key", key]);
+    let words = run_failing(hawser(["get", "--ca", cert, &server.url("/")]), 61);
+    assert!(words.contains("expired"), "{words}");
+}
+
+#[test]
+fn files_that_cannot_be_written() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(1 << 20));
+    let url = server.url("/x");
+    let words = run_failing(server.get(&["-o", "/does/not/exist/x", &url]), 23);
+    assert!(words.contains("/does/not/exist/x"), "{words}");
+    run_failing(server.get(&["-o", "/tmp", &url]), 23);
+    let words = run_failing(server.get(&["-o", "/dev/full", &url]), 24);
+    assert!(words.contains("No space left"), "{words}");
+}
+
+#[test]
+fn a_server_that_dies_leaves_a_part_that_can_be_gone_on_with() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(8 << 20));
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let mut command = server.get(&["--limit-rate", "1M", "-o", target.to_str().unwrap(), &server.url("/x")]);
+    let client = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    wait_for_bytes(&here.path().join("x.part"), 1 << 18);
+    server.stop();
+    let output = client.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(18), "{words}");
+    assert!(words.contains("-C -"), "{words}");
+    assert!(here.path().join("x.part").exists());
+}
+
+#[test]
+fn wrong_command_lines() {
+    let words = run_failing(hawser(["get", "--insecure", "--scheduler", "best", "https://127.0.0.1:1/x"]), 2);
+    assert!(words.contains("minrtt") && words.contains("roundrobin"), "{words}");
+    let words = run_failing(hawser(["get", "--insecure", "--cc", "vegas9", "https://127.0.0.1:1/x"]), 2);
+    assert!(words.contains("cubic") && words.contains("olia"), "{words}");
+    let words = run_failing(hawser(["get", "example.org/x"]), 2);
+    assert!(words.contains("https://"), "{words}");
+    let words = run_failing(hawser(["get", "--pin", "abc", "https://127.0.0.1:1/x"]), 2);
+    assert!(words.contains("44 characters"), "{words}");
+    run_failing(hawser(["get", "--insecure", "-O", "https://127.0.0.1:1/"]), 2);
+    let help = run(hawser(["--help"]));
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    assert!(help.contains("Exit codes") && help.contains("90"), "{help}");
+}
+
+#[test]
+fn a_wrong_scenario_is_named_by_field() {
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("bad.toml");
+    fs::write(&file, "version = 1\n[[link]]\nname = \"a\"\nrate = \"fast\"\n").unwrap();
+    let words = run_failing(hawser(["scenario", "check", file.to_str().unwrap()]), 78);
+    assert!(words.contains("rate") && words.contains('4'), "{words}");
+    run_failing(hawser(["scenario", "check", "/does/not/exist"]), 26);
+}

@@ -1,0 +1,168 @@
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::*;
+
+#[test]
+fn a_file_arrives_checked_over_two_paths() {
+    let server = Server::start(&[]);
+    let content = noise(20 << 20);
+    server.add("big file.bin", &content);
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let target_text = target.to_str().unwrap();
+    let url = server.url("/big file.bin");
+    let report = run_json(server.get(&[
+        "-o",
+        target_text,
+        &url,
+        "--path",
+        "127.0.0.1",
+        "--path",
+        "127.0.0.2",
+        "--bins",
+    ]));
+    assert!(fs::read(&target).unwrap() == content);
+    assert_eq!(report["bytes"], content.len());
+    assert_eq!(report["verified"], true);
+    assert_eq!(report["status"], 200);
+    assert_eq!(report["sha256"].as_str().unwrap().len(), 64);
+    let bins = report["bins"].as_array().unwrap();
+    assert_eq!(bins.iter().map(|bin| bin.as_u64().unwrap()).sum::<u64>(), content.len() as u64);
+    let paths = report["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    assert!(paths.iter().all(|path| path["bytes_received"].as_u64().unwrap() > 0), "{paths:?}");
+    assert_eq!(fs::read_dir(here.path()).unwrap().count(), 1, "no part is left");
+}
+
+#[test]
+fn names_come_from_the_urls_and_standard_output_is_the_default() {
+    let server = Server::start(&[]);
+    server.add("a.txt", b"first");
+    server.add("b.txt", b"");
+    let here = tempfile::tempdir().unwrap();
+    let folder = here.path().join("new");
+    let (a, b) = (server.url("/a.txt"), server.url("/b.txt"));
+    let output = run(server.get(&["-q", "-O", "--output-dir", folder.to_str().unwrap(), &a, &b]));
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "quiet is quiet: {output:?}");
+    assert_eq!(fs::read(folder.join("a.txt")).unwrap(), b"first");
+    assert_eq!(fs::read(folder.join("b.txt")).unwrap(), b"");
+    let output = run(server.get(&["-q", &a]));
+    assert_eq!(output.stdout, b"first");
+}
+
+#[test]
+fn a_killed_transfer_goes_on_where_it_stopped() {
+    let server = Server::start(&[]);
+    let content = noise(8 << 20);
+    server.add("x", &content);
+    let here = tempfile::tempdir().unwrap();
+    let (target, part) = (here.path().join("x"), here.path().join("x.part"));
+    let (target_text, url) = (target.to_str().unwrap(), server.url("/x"));
+    let mut first = server.get(&["-q", "--limit-rate", "4M", "-o", target_text, &url]).spawn().unwrap();
+    wait_for_bytes(&part, 1 << 20);
+    first.kill().unwrap();
+    assert_eq!(first.wait().unwrap().signal(), Some(9));
+    assert!(!target.exists());
+    let report = run_json(server.get(&["-C", "-", "-o", target_text, &url]));
+    let resumed = report["resumed_from"].as_u64().unwrap();
+    assert!(resumed >= 1 << 20, "{report}");
+    assert_eq!(report["bytes"].as_u64().unwrap(), content.len() as u64 - resumed);
+    assert_eq!((&report["status"], &report["verified"]), (&206.into(), &true.into()));
+    assert!(fs::read(&target).unwrap() == content);
+    // Once more: there is nothing left to do, and that is said.
+    let report = run_json(server.get(&["-C", "-", "-o", target_text, &url]));
+    assert_eq!(report["bytes"], 0);
+}
+
+#[test]
+fn control_c_keeps_what_came_and_says_how_to_go_on() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(8 << 20));
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let mut command = server.get(&["--limit-rate", "1M", "-o", target.to_str().unwrap(), &server.url("/x")]);
+    let process = command.stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_bytes(&here.path().join("x.part"), 1 << 18);
+    kill(Pid::from_raw(i32::try_from(process.id()).unwrap()), Signal::SIGINT).unwrap();
+    let output = process.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{words}");
+    assert!(words.contains("x.part") && words.contains("-C -"), "{words}");
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_got_anew() {
+    let server = Server::start(&[]);
+    let here = tempfile::tempdir().unwrap();
+    let (target, part) = (here.path().join("x"), here.path().join("x.part"));
+    server.add("x", &noise(4 << 20));
+    let url = server.url("/x");
+    let mut first =
+        server.get(&["-q", "--limit-rate", "1M", "-o", target.to_str().unwrap(), &url]).spawn().unwrap();
+    wait_for_bytes(&part, 1 << 18);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let content = noise(3 << 20).into_iter().rev().collect::<Vec<_>>();
+    server.add("x", &content);
+    let report = run_json(server.get(&["-C", "-", "-o", target.to_str().unwrap(), &url]));
+    assert_eq!(report["resumed_from"], 0, "If-Range keeps two versions apart");
+    assert!(fs::read(&target).unwrap() == content);
+}
+
+#[test]
+fn a_wrong_beginning_is_found_out() {
+    let server = Server::start(&[]);
+    let content = noise(1 << 20);
+    server.add("x", &content);
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    fs::write(here.path().join("x.part"), vec![0; 1000]).unwrap();
+    let url = server.url("/x");
+    let words = run_failing(server.get(&["-C", "-", "-o", target.to_str().unwrap(), &url]), 65);
+    assert!(words.contains("SHA-256"), "{words}");
+    assert!(!target.exists() && !here.path().join("x.part").exists(), "rubbish is not kept");
+}
+
+#[test]
+fn several_parts_at_a_time() {
+    let server = Server::start(&[]);
+    let content = noise((18 << 20) + 123);
+    server.add("x", &content);
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let url = server.url("/x");
+    let report = run_json(server.get(&["--parallel", "3", "-o", target.to_str().unwrap(), &url]));
+    assert_eq!((&report["bytes"], &report["verified"]), (&content.len().into(), &true.into()));
+    assert!(fs::read(&target).unwrap() == content);
+}
+
+#[test]
+fn the_rate_is_limited() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(1 << 20));
+    let started = Instant::now();
+    let report = run_json(server.get(&["--limit-rate", "512k", "-o", "/dev/null", &server.url("/x")]));
+    let took = started.elapsed();
+    assert!((Duration::from_millis(1_600)..Duration::from_secs(6)).contains(&took), "{took:?}");
+    assert!(report["goodput_bps"].as_f64().unwrap() < 5.5e6, "{report}");
+}
+
+#[test]
+fn secrets_and_traces_are_written_where_asked() {
+    let server = Server::start(&[]);
+    server.add("x", b"x");
+    let here = tempfile::tempdir().unwrap();
+    let (keys, traces) = (here.path().join("keys"), here.path().join("traces"));
+    let url = server.url("/x");
+    let arguments = ["--keylog", keys.to_str().unwrap(), "--qlog", traces.to_str().unwrap(), &url];
+    assert!(run(server.get(&arguments)).status.success());
+    assert!(fs::read_to_string(&keys).unwrap().contains("CLIENT_TRAFFIC_SECRET_0 "));
+    assert_eq!(fs::read_dir(&traces).unwrap().count(), 1);
+}

@@ -1,0 +1,47 @@
+//! What the server answers, seen through the client.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::*;
+
+#[test]
+fn a_folder_is_listed() {
+    let server = Server::start(&[]);
+    server.add("a <b>&.txt", b"0123456789");
+    server.add(".secret", b"x");
+    fs::create_dir(server.folder.path().join("sub")).unwrap();
+    let page = run(server.get(&["-q", &server.url("/")]));
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.contains("./a%20%3Cb%3E%26.txt\">a &lt;b&gt;&amp;.txt</a>"), "{page}");
+    assert!(page.contains("10 B") && page.contains("./sub/\">sub/"), "{page}");
+    assert!(!page.contains("secret"), "{page}");
+    let words = run_failing(server.get(&[&server.url("/sub")]), 22);
+    assert!(words.contains("301") && words.contains("/sub/"), "{words}");
+}
+
+#[test]
+fn nothing_outside_the_folder_is_served() {
+    let server = Server::start(&[]);
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), b"secret").unwrap();
+    symlink(outside.path().join("secret"), server.folder.path().join("file")).unwrap();
+    symlink(outside.path(), server.folder.path().join("folder")).unwrap();
+    fs::create_dir(server.folder.path().join("sub")).unwrap();
+    symlink("../inside", server.folder.path().join("sub/link")).unwrap();
+    server.add("inside", b"inside");
+    server.add(".hidden", b"hidden");
+    for path in ["/file", "/folder/secret", "/folder/"] {
+        let words = run_failing(server.get(&[&server.url(path)]), 43);
+        assert!(words.contains("out of the served folder"), "{words}");
+    }
+    for path in ["/../etc/passwd", "/sub/../../x", "/%2e%2e/x", "/..%2fx", "/a%00b", "/%zz"] {
+        run_failing(server.get(&[&server.url(path)]), 22);
+    }
+    for path in ["/none", "/.hidden", "/inside/x"] {
+        let words = run_failing(server.get(&[&server.url(path)]), 44);
+        assert!(words.contains("404"), "{words}");
+    }
+    let inside = run(server.get(&["-q", &server.url("/sub/link")]));
+    assert_eq!(inside.stdout, b"inside", "links that stay inside are followed");
+}

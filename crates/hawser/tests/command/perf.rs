@@ -1,0 +1,73 @@
+use serde_json::Value;
+
+use crate::support::*;
+
+/// A measuring server that ends with the test.
+struct PerfServer {
+    process: std::process::Child,
+    _state: tempfile::TempDir,
+    port: String,
+    pin: String,
+}
+
+impl PerfServer {
+    fn start() -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let mut command = hawser(["perf", "server", "--listen", "127.0.0.1:0", "--json", "-q", "--state"]);
+        command.arg(state.path());
+        let (process, hello) = spawn_and_read_line(command);
+        let hello: Value = serde_json::from_str(&hello).unwrap();
+        let (port, pin) = (hello["port"].to_string(), hello["pin"].as_str().unwrap().to_owned());
+        PerfServer { process, _state: state, port, pin }
+    }
+
+    fn measure(&self, arguments: &[&str]) -> Value {
+        let mut command = hawser(["perf", "client", "127.0.0.1", "-p", &self.port, "--pin", &self.pin]);
+        command.args(arguments);
+        run_json(command)
+    }
+}
+
+impl Drop for PerfServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn streams_in_both_directions() {
+    let server = PerfServer::start();
+    for reverse in [&[][..], &["-R"]] {
+        let report = server.measure(&[&["-t", "0.6", "-i", "0.2", "-P", "2"], reverse].concat());
+        let end = &report["end"];
+        assert!(end["sum_sent"]["bytes"].as_u64().unwrap() > 1_000_000, "{report}");
+        assert_eq!(end["sum_sent"]["bytes"], end["sum_received"]["bytes"], "what is sent arrives");
+        let intervals = report["intervals"].as_array().unwrap();
+        assert!(intervals.len() >= 2, "{report}");
+        assert_eq!(intervals[0]["streams"].as_array().unwrap().len(), 2);
+        assert!(!end["paths"].as_array().unwrap().is_empty());
+    }
+    let report = server.measure(&["-n", "3M"]);
+    assert_eq!(report["end"]["sum_received"]["bytes"], 3 << 20);
+}
+
+#[test]
+fn datagrams_are_counted() {
+    let server = PerfServer::start();
+    for reverse in [&[][..], &["-R"]] {
+        let report = server.measure(&[&["--datagram", "-b", "5M", "-t", "0.6"], reverse].concat());
+        let datagrams = &report["end"]["datagrams"];
+        let packets = datagrams["packets"].as_u64().unwrap();
+        assert!((150..600).contains(&packets), "{report}");
+        assert!(datagrams["lost_packets"].as_u64().unwrap() * 10 < packets, "{report}");
+    }
+}
+
+#[test]
+fn the_rate_is_kept() {
+    let server = PerfServer::start();
+    let report = server.measure(&["-b", "8M", "-t", "1"]);
+    let bits = report["end"]["sum_received"]["bytes"].as_f64().unwrap() * 8.0;
+    assert!((5e6..11e6).contains(&bits), "{report}");
+}

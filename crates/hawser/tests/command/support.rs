@@ -1,0 +1,152 @@
+//! A server process, a client process, and files for them.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The command.
+pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hawser"));
+    command.args(arguments).stdin(Stdio::null());
+    for variable in ["SSLKEYLOGFILE", "QLOGDIR", "HAWSER_SCHEDULER", "HAWSER_CC"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// A server in a process of its own, with a folder to serve and one for its certificate.
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) folder: TempDir,
+    _state: TempDir,
+    pub(crate) port: u16,
+    pub(crate) pin: String,
+}
+
+impl Server {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let mut command = hawser(["serve", folder.path().to_str().unwrap()]);
+        command.args(["--listen", "127.0.0.1:0", "--json", "-q"]).args(arguments);
+        if !arguments.contains(&"--cert") {
+            command.arg("--state").arg(state.path());
+        }
+        let (process, hello) = spawn_and_read_line(command);
+        let hello: Value = serde_json::from_str(&hello).unwrap();
+        Server {
+            process,
+            folder,
+            _state: state,
+            port: u16::try_from(hello["port"].as_u64().unwrap()).unwrap(),
+            pin: hello["pin"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.process.id()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Puts a file into the folder.
+    pub(crate) fn add(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// `hawser get` with the right pin.
+    pub(crate) fn get(&self, arguments: &[&str]) -> Command {
+        let mut command = hawser(["get", "--pin", &self.pin]);
+        command.args(arguments);
+        command
+    }
+
+    /// `hawser put` with the right pin.
+    pub(crate) fn put(&self, arguments: &[&str]) -> Command {
+        let mut command = hawser(["put", "--pin", &self.pin]);
+        command.args(arguments);
+        command
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts a process and reads the first line of its standard output.
+pub(crate) fn spawn_and_read_line(mut command: Command) -> (Child, String) {
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (process, line)
+}
+
+/// Runs a command that must not take longer than half a minute.
+pub(crate) fn run(mut command: Command) -> Output {
+    let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = i32::try_from(process.id()).unwrap();
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(30)).is_err() {
+            let _ =
+                nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+        }
+    });
+    let output = process.wait_with_output().unwrap();
+    let _ = done.send(());
+    watchdog.join().unwrap();
+    output
+}
+
+/// Runs a command that must succeed; its JSON result.
+pub(crate) fn run_json(mut command: Command) -> Value {
+    command.arg("--json");
+    let output = run(command);
+    assert!(output.status.success(), "{:?}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Runs a command that must fail with this exit code; what it said.
+pub(crate) fn run_failing(command: Command, code: i32) -> String {
+    let output = run(command);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{words}");
+    words
+}
+
+/// Bytes that do not compress and do not repeat.
+pub(crate) fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// Waits until a file has this many bytes.
+pub(crate) fn wait_for_bytes(path: &Path, length: u64) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while std::fs::metadata(path).map_or(0, |metadata| metadata.len()) < length {
+        assert!(Instant::now() < deadline, "{} stays short", path.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
