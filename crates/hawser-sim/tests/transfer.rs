@@ -19,7 +19,7 @@ fn network(seed: u64, scheduler: &str, length: u64) -> Network<Host<Download>, H
     let transport = Arc::new(transport(&registry(), scheduler, "cubic"));
     let mut host = client(Download::default(), seed);
     host.connect(Time::ZERO, client_config(transport.clone()), client_address(0), SERVER, "server.test")
-        .unwrap();
+        .expect("the address is valid");
     Network::new(host, server(transport, Serve::new(length), seed), seed)
 }
 
@@ -32,7 +32,7 @@ fn finish(network: &mut Network<Host<Download>, Host<Serve>>, deadline: u64) -> 
         download.received, download.closed, network.server.application.closed, download.events
     );
     assert_eq!(download.corrupt_at, None);
-    download.finished_at.unwrap()
+    download.finished_at.expect("just checked")
 }
 
 #[test]
