@@ -1,6 +1,7 @@
 //! Client and server configuration.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use rustls::crypto::CryptoProvider;
 use rustls_pki_types::ServerName;
 
 use crate::trust::RecordingVerifier;
-use crate::{CertificateProblem, ConfigError, FullMesh, Identity, PathManagerFactory, Trust};
+use crate::{CertificateProblem, ConfigError, FullMesh, Identity, PathManagerFactory, Trust, qlog};
 
 /// Every congestion controller and scheduler that comes with Hawser, by name.
 pub fn policies() -> Registry {
@@ -116,6 +117,14 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
+    /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    #[must_use]
+    pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.common.qlog_directory = Some(folder.into());
+        self
+    }
+
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
@@ -149,6 +158,7 @@ impl ClientConfigBuilder {
     /// # Errors
     /// See [`ConfigError`].
     pub fn build(self) -> Result<ClientConfig, ConfigError> {
+        let transport = self.common.transport()?;
         let provider = self.common.provider;
         let verifier = Arc::new(RecordingVerifier::new(self.trust.verifier(&provider)?));
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -164,7 +174,7 @@ impl ClientConfigBuilder {
         Ok(ClientConfig {
             core: hawser_core::ClientConfig {
                 crypto: Arc::new(RustlsClient::new(Arc::new(tls))?),
-                transport: self.common.transport,
+                transport,
                 token: None,
             },
             verifier,
@@ -225,6 +235,14 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
+    /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    #[must_use]
+    pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.common.qlog_directory = Some(folder.into());
+        self
+    }
+
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
@@ -258,6 +276,7 @@ impl ServerConfigBuilder {
     /// # Errors
     /// See [`ConfigError`].
     pub fn build(self) -> Result<ServerConfig, ConfigError> {
+        let transport = self.common.transport()?;
         let mut tls = rustls::ServerConfig::builder_with_provider(self.common.provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| ConfigError::Tls(error.to_string()))?
@@ -269,7 +288,7 @@ impl ServerConfigBuilder {
             tls.key_log = log;
         }
         let crypto = Arc::new(RustlsServer::new(Arc::new(tls))?);
-        let mut core = hawser_core::ServerConfig::new(crypto, self.common.transport, self.token_key);
+        let mut core = hawser_core::ServerConfig::new(crypto, transport, self.token_key);
         core.max_connections = self.max_connections.unwrap_or(core.max_connections);
         core.retry_above_handshakes = self.retry_above_handshakes.unwrap_or(core.retry_above_handshakes);
         Ok(ServerConfig { core: Arc::new(core) })
@@ -281,10 +300,23 @@ struct Common {
     alpn: Vec<Vec<u8>>,
     transport: Arc<TransportConfig>,
     key_log: Option<Arc<dyn KeyLog>>,
+    qlog_directory: Option<PathBuf>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Common {
+    /// The transport's behaviour, with traces if they are wanted.
+    fn transport(&self) -> Result<Arc<TransportConfig>, ConfigError> {
+        let mut transport = self.transport.clone();
+        if let Some(folder) = self.qlog_directory.clone() {
+            if let Err(source) = std::fs::create_dir_all(&folder) {
+                return Err(ConfigError::QlogDirectory { folder, source });
+            }
+            Arc::make_mut(&mut transport).qlog = Some(qlog::in_folder(folder));
+        }
+        Ok(transport)
+    }
+
     fn set_alpn<P: AsRef<[u8]>>(&mut self, protocols: impl IntoIterator<Item = P>) {
         self.alpn = protocols.into_iter().map(|protocol| protocol.as_ref().to_vec()).collect();
     }
@@ -296,6 +328,7 @@ impl Default for Common {
             alpn: Vec::new(),
             transport: Arc::new(default_transport()),
             key_log: None,
+            qlog_directory: None,
             provider: default_provider(),
         }
     }

@@ -30,6 +30,14 @@ pub enum ConfigError {
     /// TLS does not accept the configuration.
     #[error("TLS configuration: {0}")]
     Tls(String),
+    /// The folder for traces could not be created.
+    #[error("cannot create the folder for qlog traces {}: {source}", folder.display())]
+    QlogDirectory {
+        /// The folder asked for.
+        folder: std::path::PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// TLS as configured cannot serve QUIC.
     #[error(transparent)]
     Quic(#[from] TlsConfigError),

@@ -61,6 +61,7 @@ mod interfaces;
 mod links;
 mod path_manager;
 mod pin;
+mod qlog;
 mod receive_buffers;
 mod socket;
 mod stream;
