@@ -1,7 +1,7 @@
 //! `hawser emu` and `hawser scenario`: any program on emulated links.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ pub(crate) fn scenario(command: &ScenarioCommand) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(file: &PathBuf) -> Result<Scenario, Failure> {
+fn load(file: &Path) -> Result<Scenario, Failure> {
     load_scenario(file).map_err(failure)
 }
 

@@ -54,7 +54,7 @@ struct Opened {
 
 impl Attempt<'_> {
     /// Gets the file, or what is missing of it.
-    pub(super) async fn to_file(
+    pub(super) async fn fetch_to_file(
         mut self,
         partial: &mut Partial,
         interrupt: &mut Interrupt,
@@ -81,7 +81,7 @@ impl Attempt<'_> {
     }
 
     /// Gets the file to standard output; after a failure, what did not get there.
-    pub(super) async fn to_stdout(
+    pub(super) async fn fetch_to_stdout(
         mut self,
         used: &mut bool,
         interrupt: &mut Interrupt,

@@ -213,10 +213,10 @@ impl Job<'_> {
         };
         let result = match (partial, self.arguments.parallel) {
             (Some(partial), Some(streams)) if streams.get() > 1 => {
-                attempt.to_file_in_parts(partial, streams.get(), interrupt).await
+                attempt.fetch_in_parts(partial, streams.get(), interrupt).await
             }
-            (Some(partial), _) => attempt.to_file(partial, interrupt).await,
-            (None, _) => attempt.to_stdout(stdout_used, interrupt).await,
+            (Some(partial), _) => attempt.fetch_to_file(partial, interrupt).await,
+            (None, _) => attempt.fetch_to_stdout(stdout_used, interrupt).await,
         };
         // After a failure the next attempt begins with a new connection.
         match result {

@@ -34,7 +34,8 @@ const BLOCK: usize = 1 << 19;
 /// What the streams share.
 struct Shared {
     url: Url,
-    file: File,
+    /// `None` once the transfer has failed: a write that comes late must not make the file longer again.
+    file: Mutex<Option<File>>,
     end: u64,
     validator: Option<String>,
     progress: Progress,
@@ -68,8 +69,14 @@ impl Shared {
         Some(start..end)
     }
 
-    /// Length of the complete beginning.
-    fn complete(&self) -> u64 {
+    fn write(&self, block: &[u8], at: u64) -> io::Result<()> {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.as_ref().map_or(Ok(()), |file| file.write_all_at(block, at))
+    }
+
+    /// Ends writing; returns the length of the complete beginning.
+    fn give_up(&self) -> u64 {
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let state = self.state();
         state.open.values().next().copied().unwrap_or(state.next)
     }
@@ -77,7 +84,7 @@ impl Shared {
 
 impl Attempt<'_> {
     /// Gets the file, or what is missing of it, over several streams.
-    pub(super) async fn to_file_in_parts(
+    pub(super) async fn fetch_in_parts(
         mut self,
         partial: &mut Partial,
         streams: usize,
@@ -93,7 +100,7 @@ impl Attempt<'_> {
             (content_length(head.headers()), text(head.headers(), &ACCEPT_RANGES))
         else {
             // A server without ranges sends the whole.
-            return self.to_file(partial, interrupt).await;
+            return self.fetch_to_file(partial, interrupt).await;
         };
         let same = partial.version().validator().is_some() && *partial.version() == version;
         let start = if same { partial.length().min(length) } else { 0 };
@@ -104,7 +111,7 @@ impl Attempt<'_> {
         progress.begin(start, Some(length));
         let shared = Arc::new(Shared {
             url: self.url.clone(),
-            file: partial.file().try_clone().map_err(writable)?,
+            file: Mutex::new(Some(partial.file().try_clone().map_err(writable)?)),
             end: length,
             validator: version.validator().map(str::to_owned),
             progress: progress.clone(),
@@ -119,7 +126,7 @@ impl Attempt<'_> {
         let result = work(&shared, &requests, streams, interrupt).await;
         let paths = meter.stop().await;
         if let Err(mut failure) = result {
-            partial.truncate(shared.complete())?;
+            partial.truncate(shared.give_up())?;
             if failure.exit == Exit::NotWritten || failure.exit == Exit::DiskFull {
                 failure.message = format!("cannot write {}: {failure}", partial.path().display());
             }
@@ -224,7 +231,7 @@ async fn get_piece(
             if position > piece.end {
                 return Err(Failure::new(Exit::HttpStatus, "the server sent more than was asked for"));
             }
-            let written = tokio::task::spawn_blocking(move || writer.file.write_all_at(&block, at)).await;
+            let written = tokio::task::spawn_blocking(move || writer.write(&block, at)).await;
             written.map_err(io::Error::other).and_then(|result| result).map_err(|error| {
                 let exit = if is_full(&error) { Exit::DiskFull } else { Exit::NotWritten };
                 Failure::new(exit, error.to_string())

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 
 use super::Server;
 use crate::digest::REPR_DIGEST;
-use crate::site::{Body, Reply, Upload};
+use crate::site::{Body, Refusal, Reply, Upload};
 use crate::units;
 
 type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
@@ -148,7 +148,7 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream)
     };
     let mut upload = match begin {
         Ok(Ok(upload)) => upload,
-        Ok(Err(reply)) => return refuse(stream, reply),
+        Ok(Err(refusal)) => return refuse(stream, *refusal),
         Err(error) => return internal(&error),
     };
     let mut gathered = Vec::new();
@@ -162,7 +162,7 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream)
         if gathered.len() as u64 >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {
                 Ok(upload) => upload,
-                Err(reply) => return refuse(stream, reply),
+                Err(refusal) => return refuse(stream, *refusal),
             };
         }
     }
@@ -170,13 +170,13 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream)
         Ok(upload) => tokio::task::spawn_blocking(move || upload.finish())
             .await
             .unwrap_or_else(|error| internal(&error)),
-        Err(reply) => reply,
+        Err(refusal) => *refusal,
     }
 }
 
-async fn write(mut upload: Upload, bytes: Vec<u8>) -> Result<Upload, Reply> {
+async fn write(mut upload: Upload, bytes: Vec<u8>) -> Result<Upload, Refusal> {
     let written = tokio::task::spawn_blocking(move || upload.write(&bytes).map(|()| upload)).await;
-    written.unwrap_or_else(|error| Err(internal(&error)))
+    written.unwrap_or_else(|error| Err(internal(&error).into()))
 }
 
 /// The rest of the body is not wanted, and that is no error (RFC 9114 section 4.1).

@@ -18,7 +18,7 @@ use std::time::Duration;
 use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
-pub(crate) use reply::{Body, Reply};
+pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
 
 use crate::digest::REPR_DIGEST;
@@ -67,7 +67,7 @@ impl Site {
         }
         let location = match self.locate(uri) {
             Ok(location) => location,
-            Err(reply) => return reply,
+            Err(refusal) => return *refusal,
         };
         let mut reply = match self.tree.entry(&location) {
             Ok(Entry::File(file, metadata)) => self.file(file, &metadata, &location, headers),
@@ -92,20 +92,20 @@ impl Site {
     ///
     /// # Errors
     /// The reply that says why not.
-    pub(crate) fn begin_upload(&self, uri: &Uri, headers: &HeaderMap) -> Result<Upload, Reply> {
+    pub(crate) fn begin_upload(&self, uri: &Uri, headers: &HeaderMap) -> Result<Upload, Refusal> {
         if !self.rights.put {
             let text = "uploads are not allowed; the server must be started with --allow-put";
-            return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text));
+            return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
         }
         let location = self.locate(uri)?;
         Upload::begin(&self.tree, &location, headers)
     }
 
-    fn locate(&self, uri: &Uri) -> Result<Location, Reply> {
+    fn locate(&self, uri: &Uri) -> Result<Location, Refusal> {
         let location = Location::parse(uri.path())
-            .map_err(|problem| Reply::text(StatusCode::BAD_REQUEST, problem.to_string()))?;
+            .map_err(|problem| Box::new(Reply::text(StatusCode::BAD_REQUEST, problem.to_string())))?;
         let withheld = location.is_temporary() || (location.is_hidden() && !self.rights.hidden);
-        if withheld { Err(not_found()) } else { Ok(location) }
+        if withheld { Err(not_found().into()) } else { Ok(location) }
     }
 
     /// A file or the part of it that was asked for.

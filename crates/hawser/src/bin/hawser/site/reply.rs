@@ -21,6 +21,9 @@ pub(crate) enum Body {
     File(Arc<File>, Range<u64>),
 }
 
+/// The reply to a request that is not carried out.
+pub(crate) type Refusal = Box<Reply>;
+
 /// Status, header and body.
 #[derive(Debug)]
 pub(crate) struct Reply {

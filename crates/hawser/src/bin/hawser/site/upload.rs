@@ -16,7 +16,7 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use super::conditions::Validators;
-use super::reply::Reply;
+use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
 use crate::digest::{Digest, REPR_DIGEST};
 use crate::exit::is_full;
@@ -52,23 +52,26 @@ impl Drop for Temporary {
 
 impl Upload {
     /// Checks the request and creates the temporary file.
-    pub(super) fn begin(tree: &Tree, location: &Location, headers: &HeaderMap) -> Result<Self, Reply> {
+    pub(super) fn begin(tree: &Tree, location: &Location, headers: &HeaderMap) -> Result<Self, Refusal> {
         // RFC 9110 section 14.5: a part must not be taken for the whole.
         if headers.contains_key(CONTENT_RANGE) {
             let text = "parts cannot be uploaded: send the whole file without Content-Range";
-            return Err(Reply::text(StatusCode::BAD_REQUEST, text));
+            return Err(Reply::text(StatusCode::BAD_REQUEST, text).into());
         }
         let Some((parent, name)) = location.split() else {
-            return Err(Reply::text(StatusCode::CONFLICT, "the URL names a folder; add the file's name"));
+            return Err(
+                Reply::text(StatusCode::CONFLICT, "the URL names a folder; add the file's name").into()
+            );
         };
         let folder = tree.folder(&parent).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                Reply::text(StatusCode::CONFLICT, "the folder of this file does not exist on the server")
+                let text = "the folder of this file does not exist on the server";
+                Refusal::new(Reply::text(StatusCode::CONFLICT, text))
             }
-            _ => super::failed(&error),
+            _ => Refusal::new(super::failed(&error)),
         })?;
         if stat(&folder, name).is_some_and(|found| found.st_mode & nix::libc::S_IFMT == nix::libc::S_IFDIR) {
-            return Err(Reply::text(StatusCode::CONFLICT, "there is a folder of that name"));
+            return Err(Reply::text(StatusCode::CONFLICT, "there is a folder of that name").into());
         }
         let expected_digest = match field(headers, REPR_DIGEST) {
             Some(value) => Digest::from_field(value),
@@ -76,8 +79,8 @@ impl Upload {
         };
         let expected_length = field(headers, CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
         let temporary_name = OsString::from(format!("{TEMPORARY_PREFIX}{:016x}", rand::random::<u64>()));
-        let file = create_in(&folder, &temporary_name).map_err(|error| refused(&error))?;
-        let handle = folder.try_clone().map_err(|error| refused(&error))?;
+        let file = create_in(&folder, &temporary_name).map_err(|error| Refusal::new(refused(&error)))?;
+        let handle = folder.try_clone().map_err(|error| Refusal::new(refused(&error)))?;
         Ok(Upload {
             folder,
             name: name.to_owned(),
@@ -94,10 +97,10 @@ impl Upload {
     ///
     /// # Errors
     /// The reply that says why not.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Reply> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.hasher.update(bytes);
         self.received += bytes.len() as u64;
-        self.file.write_all(bytes).map_err(|error| refused(&error))
+        self.file.write_all(bytes).map_err(|error| refused(&error).into())
     }
 
     /// Checks what came, makes it durable and gives it its name. Blocks.
