@@ -89,7 +89,7 @@ fn wrong_command_lines() {
     assert!(words.contains("minrtt") && words.contains("roundrobin"), "{words}");
     let words = run_failing(hawser(["get", "--insecure", "--cc", "vegas9", "https://127.0.0.1:1/x"]), 2);
     assert!(words.contains("cubic") && words.contains("olia"), "{words}");
-    let words = run_failing(hawser(["get", "example.org/x"]), 2);
+    let words = run_failing(hawser(["get", "--insecure", "example.org/x"]), 3);
     assert!(words.contains("https://"), "{words}");
     let words = run_failing(hawser(["get", "--pin", "abc", "https://127.0.0.1:1/x"]), 2);
     assert!(words.contains("44 characters"), "{words}");

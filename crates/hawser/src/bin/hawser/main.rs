@@ -32,14 +32,15 @@ use crate::options::Output;
 
 /// Multipath QUIC for hosts on the move: one connection over WiFi, 5G and a dish at once
 ///
-/// One machine serves a folder:      hawser serve .
-/// Another gets a file from it,
-/// over all links that it has:       hawser get -O --pin 'PIN' https://HOST:4433/FILE
+/// One machine serves a folder, another gets a file from it over all links that it has:
+///   hawser serve .
+///   hawser get -O --pin 'PIN' https://HOST:4433/FILE
+/// The server prints the second line ready to paste.
 ///
-/// The server prints the second line ready to paste. A link that dies costs a fraction of a second; one that appears is
-/// used at once; an interrupted transfer goes on with `-C -`.
+/// A link that dies costs a fraction of a second, one that appears is used at once,
+/// and an interrupted transfer goes on with `-C -`.
 #[derive(Parser, Debug)]
-#[command(name = "hawser", version, after_long_help = exit::TABLE, max_term_width = 110)]
+#[command(name = "hawser", version, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
 struct Cli {
     #[command(flatten)]
     output: Output,

@@ -17,14 +17,14 @@ use crate::qlog;
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Output {
-    /// Print results as JSON on standard output
-    #[arg(long, global = true)]
+    /// Print results as JSON on standard output; on standard error when the file itself goes there
+    #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
     /// Tell more: -v for paths and decisions, -vv for details
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// No progress and no remarks, only errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 

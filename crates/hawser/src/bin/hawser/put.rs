@@ -40,7 +40,7 @@ pub(crate) struct Put {
     /// The file
     file: PathBuf,
     /// https://HOST[:PORT]/PATH; with a slash at the end the file keeps its name
-    url: Url,
+    url: String,
     /// Send at most this many bytes per second (suffixes k, M, G)
     #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
     limit_rate: Option<u64>,
@@ -66,18 +66,19 @@ struct Source {
 }
 
 /// Sends the file, trying as often as was asked.
-pub(crate) async fn run(mut arguments: Put, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
+pub(crate) async fn run(arguments: Put, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
     arguments.client.config(hawser::h3::ALPN)?;
-    if arguments.url.path.ends_with('/') {
+    let mut url: Url = arguments.url.parse()?;
+    if url.path.ends_with('/') {
         let name = arguments.file.file_name().ok_or_else(|| {
             Failure::usage(format!("{} has no file name; add one to the URL", arguments.file.display()))
         })?;
-        arguments.url.path.push_str(&percent::encode_segment(name.as_encoded_bytes()));
+        url.path.push_str(&percent::encode_segment(name.as_encoded_bytes()));
     }
     let source = open_source(&arguments.file).await?;
     let mut retries = 0;
     loop {
-        let failure = match attempt(&arguments, &source, output, retries, &mut interrupt).await {
+        let failure = match attempt(&arguments, &url, &source, output, retries, &mut interrupt).await {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
@@ -111,26 +112,27 @@ async fn open_source(path: &Path) -> Result<Source, Failure> {
 
 async fn attempt(
     arguments: &Put,
+    url: &Url,
     source: &Source,
     output: Output,
     retries: u32,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let session = connect_to(&arguments.url, &arguments.client, interrupt).await?;
-    let result = send(arguments, source, output, retries, &session, interrupt).await;
+    let session = connect_to(url, &arguments.client, interrupt).await?;
+    let result = send(arguments, url, source, output, retries, &session, interrupt).await;
     session.close(if result.is_ok() { 0x100 } else { 0x10c }).await;
     result
 }
 
 async fn send(
     arguments: &Put,
+    url: &Url,
     source: &Source,
     output: Output,
     retries: u32,
     session: &Session,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let url = &arguments.url;
     let mut requests = session.http().await?;
     let kind = mime_guess::from_path(&source.path).first_or_octet_stream();
     let fields = [

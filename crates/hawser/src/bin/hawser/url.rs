@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use crate::exit::{Exit, Failure};
 use crate::percent;
 
 /// A resource on an HTTP/3 server.
@@ -27,6 +28,12 @@ impl std::fmt::Display for BadUrl {
 }
 
 impl std::error::Error for BadUrl {}
+
+impl From<BadUrl> for Failure {
+    fn from(error: BadUrl) -> Self {
+        Failure::new(Exit::BadUrl, error.0)
+    }
+}
 
 impl FromStr for Url {
     type Err = BadUrl;

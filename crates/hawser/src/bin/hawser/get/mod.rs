@@ -38,7 +38,7 @@ Examples:
 pub(crate) struct Get {
     /// https://HOST[:PORT]/PATH, one or several
     #[arg(required = true, value_name = "URL")]
-    urls: Vec<Url>,
+    urls: Vec<String>,
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "remote_name")]
     output: Option<PathBuf>,
@@ -92,11 +92,12 @@ pub(crate) async fn run(arguments: Get, output: Output, mut interrupt: Interrupt
     if let Some(folder) = &arguments.output_dir {
         std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
     }
-    // Wrong options are to be found before anything is transferred.
+    // What is wrong is to be found before anything is transferred.
     arguments.client.config(hawser::h3::ALPN)?;
+    let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut session = None;
     let mut first_failure = None;
-    for url in &arguments.urls {
+    for url in &urls {
         let result = match destination(&arguments, url) {
             Ok(destination) => {
                 let mut job = Job { arguments: &arguments, output, url, destination, retries: 0 };
@@ -265,7 +266,10 @@ impl Job<'_> {
                 goodput: goodput.clone(),
                 paths: finished.paths.clone(),
             };
-            println!("{}", to_json(&report));
+            match self.destination {
+                Destination::Stdout => eprintln!("{}", to_json(&report)),
+                Destination::File(_) => println!("{}", to_json(&report)),
+            }
         } else {
             let checked =
                 if *verified { "checked against the server's" } else { "the server gave none to check" };
