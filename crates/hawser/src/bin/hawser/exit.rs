@@ -157,6 +157,7 @@ impl From<ConnectionError> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let exit = match error {
+            ConfigError::QlogDirectory { .. } => Exit::NotWritten,
             ConfigError::NoSystemAuthorities { .. } | ConfigError::Authority(_) => Exit::Certificate,
             _ => Exit::Failure,
         };

@@ -12,7 +12,6 @@ mod paths;
 mod percent;
 mod perf;
 mod put;
-mod qlog;
 mod report;
 mod serve;
 mod session;

@@ -12,7 +12,6 @@ use rustls::KeyLog;
 
 use crate::exit::Failure;
 use crate::key_log::FileKeyLog;
-use crate::qlog;
 
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -67,10 +66,6 @@ impl TransportOptions {
         if let Some(name) = &self.cc {
             transport.controller = registry.controller(name).map_err(unknown)?;
         }
-        if let Some(folder) = &self.qlog {
-            std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
-            transport.qlog = Some(qlog::files_in(folder.clone()));
-        }
         Ok(transport)
     }
 
@@ -83,6 +78,9 @@ impl TransportOptions {
     /// Applies them to a server.
     pub(crate) fn server(&self, mut builder: ServerConfigBuilder) -> Result<ServerConfigBuilder, Failure> {
         builder = builder.transport(self.transport()?);
+        if let Some(folder) = &self.qlog {
+            builder = builder.qlog_directory(folder);
+        }
         if let Some(log) = self.key_log()? {
             builder = builder.key_log(log);
         }
@@ -143,6 +141,9 @@ impl ClientOptions {
             .alpn([alpn])
             .transport(self.transport.transport()?)
             .handshake_timeout(self.connect_timeout);
+        if let Some(folder) = &self.transport.qlog {
+            builder = builder.qlog_directory(folder);
+        }
         if let Some(log) = self.transport.key_log()? {
             builder = builder.key_log(log);
         }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use hawser::{Connection, Endpoint, LinkId, PathId, PathInfo, PathState, PathStats, PathStatus};
 use serde::Serialize;
 
-/// Weight of the newest sample of a path's rate; samples come a few times a second.
-const RATE_GAIN: f64 = 0.35;
+/// Time constant of a path's rate in seconds.
+const RATE_MEMORY: f64 = 0.4;
 
 /// Which direction counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,8 +165,9 @@ impl Row {
         let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 * 8.0 / elapsed.max(0.001);
         let received = rate(stats.bytes_received, self.stats.bytes_received);
         let sent = rate(stats.bytes_sent, self.stats.bytes_sent);
-        self.rates.0 += RATE_GAIN * (received - self.rates.0);
-        self.rates.1 += RATE_GAIN * (sent - self.rates.1);
+        let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
+        self.rates.0 += gain * (received - self.rates.0);
+        self.rates.1 += gain * (sent - self.rates.1);
         self.stats = stats;
     }
 }
