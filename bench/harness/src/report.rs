@@ -1,0 +1,72 @@
+//! What a stack's binary prints: one line of JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::ArrivalReport;
+use crate::process::CpuTime;
+
+/// First line of a server: it can be reached now.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ready {
+    /// Address and port.
+    pub listening: std::net::SocketAddr,
+}
+
+/// Last line of a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServerReport {
+    /// Name of the stack.
+    pub stack: String,
+    /// Bytes of stream data handed to the stack.
+    pub bytes: u64,
+    /// Connections whose handshake was completed.
+    pub connections: u64,
+    /// CPU time since the server was ready.
+    pub cpu: CpuTime,
+    /// Largest resident set.
+    pub max_rss_kib: u64,
+    /// The sender's view of each path over time; empty unless several paths were asked for.
+    pub paths: Vec<PathSample>,
+}
+
+/// The only line of a client.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ClientReport {
+    /// Name of the stack.
+    pub stack: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Bytes of stream data received.
+    pub bytes: u64,
+    /// Requests answered, or handshakes completed.
+    pub count: u64,
+    /// From just before the request until the last byte; the handshake counts where links are emulated, and
+    /// where handshakes are the workload.
+    pub seconds: f64,
+    /// CPU time in these seconds.
+    pub cpu: CpuTime,
+    /// Largest resident set.
+    pub max_rss_kib: u64,
+    /// Of `bulk`: when bytes came.
+    pub arrivals: Option<ArrivalReport>,
+}
+
+/// A sender's view of one path at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PathSample {
+    /// Milliseconds since the epoch: comparable between processes of one machine.
+    pub unix_ms: u64,
+    /// Identifier of the path.
+    pub path: u64,
+    /// Smoothed round-trip time, milliseconds.
+    pub rtt_ms: f64,
+    /// Probe timeout (RFC 9002 section 6.2.1) without back-off, milliseconds, where the stack tells enough.
+    pub pto_ms: Option<f64>,
+    /// Bytes sent over the path so far.
+    pub sent_bytes: u64,
+}
+
+/// Milliseconds since the epoch.
+pub fn unix_ms() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}
