@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench interop fuzz fuzz-replay deny doc clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory interop fuzz fuzz-replay deny doc clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -25,6 +25,23 @@ unit: ## unit, property, scenario and end-to-end tests
 
 fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
+
+bench: bench-memory bench-bulk bench-aggregate ## next to other stacks: goodput, CPU, aggregation, memory (docs/benchmarks.md)
+
+bench-build: setup
+	cd bench && $(CARGO) build --locked --release
+
+bench-bulk: bench-build ## one long stream, small requests and handshakes over loopback
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench bulk
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench requests
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench handshakes
+
+bench-aggregate: bench-build ## downloads over emulated links, one of them dying (as root)
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench aggregate
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench failover
+
+bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
 
 clean: ## remove what was built
 	$(CARGO) clean

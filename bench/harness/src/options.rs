@@ -26,7 +26,7 @@ pub enum Role {
 /// What both sides agree on.
 #[derive(Debug, Clone, Args)]
 pub struct CommonOptions {
-    /// Directory with `certificate.der` and `key.der`.
+    /// Directory with `certificate.pem` and `key.pem`.
     #[arg(long)]
     pub identity: PathBuf,
     /// Library under TLS, where the stack gives the choice.

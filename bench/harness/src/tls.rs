@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
 use rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig};
@@ -16,6 +17,11 @@ use crate::options::{CommonOptions, Provider};
 pub const ALPN: &[u8] = b"hawser-bench";
 /// Name in the certificate.
 pub const SERVER_NAME: &str = "localhost";
+
+/// Certificate in the identity's directory.
+pub const CERTIFICATE_FILE: &str = "certificate.pem";
+/// Key in the identity's directory.
+pub const KEY_FILE: &str = "key.pem";
 
 /// The chosen library, with TLS_AES_128_GCM_SHA256 only.
 pub fn provider(choice: Provider) -> CryptoProvider {
@@ -34,20 +40,17 @@ pub fn provider(choice: Provider) -> CryptoProvider {
 /// # Errors
 /// Fails when the file cannot be read.
 pub fn certificate(identity: &Path) -> Result<CertificateDer<'static>, Error> {
-    Ok(read(identity, "certificate.der")?.into())
+    let path = identity.join(CERTIFICATE_FILE);
+    CertificateDer::from_pem_file(&path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// The server's key.
 ///
 /// # Errors
-/// Fails when the file cannot be read or is no PKCS #8 key.
+/// Fails when the file cannot be read.
 pub fn key(identity: &Path) -> Result<PrivateKeyDer<'static>, Error> {
-    Ok(PrivateKeyDer::try_from(read(identity, "key.der")?)?)
-}
-
-fn read(directory: &Path, name: &str) -> Result<Vec<u8>, Error> {
-    let path = directory.join(name);
-    std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
+    let path = identity.join(KEY_FILE);
+    PrivateKeyDer::from_pem_file(&path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// A server that never resumes: every handshake is a full one.

@@ -70,7 +70,7 @@ pub(crate) fn download(launcher: &Launcher, scenario: &Scenario, stack: &str, by
 
 fn over_quic(launcher: &Launcher, emulation: &Emulation, stack: &str, bytes: u64) -> Result<Download, Error> {
     let binary = launcher.binary(stack);
-    let address = |name: &&str| emulation.addresses(name).map(|addresses| format!("{name}={}", addresses.client));
+    let address = |name: &&str| emulation.addresses(name).map(|addresses| format!("{name}={}", addresses.client()));
     let links: Vec<String> = emulation.link_names().iter().map(address).collect::<Result<_, _>>()?;
     let side = Side { multipath: true, ..Side::default() };
     let listen = SocketAddr::from((SERVER_ADDRESS, PORT));

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use bench_harness::Error;
+use bench_harness::{Error, tls};
 use bench_harness::options::Provider;
 use bench_harness::report::{ClientReport, Ready, ServerReport};
 use clap::ValueEnum;
@@ -36,9 +36,9 @@ impl Launcher {
         let own = std::env::current_exe()?;
         let binaries = own.parent().ok_or("this program is nowhere")?.to_owned();
         let identity = tempfile::tempdir()?;
-        let made = rcgen::generate_simple_self_signed([bench_harness::tls::SERVER_NAME.to_owned()])?;
-        std::fs::write(identity.path().join("certificate.der"), made.cert.der())?;
-        std::fs::write(identity.path().join("key.der"), made.signing_key.serialize_der())?;
+        let made = rcgen::generate_simple_self_signed([tls::SERVER_NAME.to_owned()])?;
+        std::fs::write(identity.path().join(tls::CERTIFICATE_FILE), made.cert.pem())?;
+        std::fs::write(identity.path().join(tls::KEY_FILE), made.signing_key.serialize_pem())?;
         Ok(Launcher { binaries, identity, provider })
     }
 

@@ -9,6 +9,7 @@ use hawser_core::TransportConfig;
 use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
 use hawser_policy::Registry;
 use rustls::KeyLog;
+use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls_pki_types::ServerName;
 
@@ -125,6 +126,13 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Whether sessions may be resumed, which saves certificates and signatures. Default: true.
+    #[must_use]
+    pub fn session_resumption(mut self, enabled: bool) -> Self {
+        self.common.session_resumption = enabled;
+        self
+    }
+
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
@@ -170,6 +178,9 @@ impl ClientConfigBuilder {
         tls.alpn_protocols = self.common.alpn;
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
+        }
+        if !self.common.session_resumption {
+            tls.resumption = Resumption::disabled();
         }
         Ok(ClientConfig {
             core: hawser_core::ClientConfig {
@@ -243,6 +254,13 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Whether sessions may be resumed, which saves certificates and signatures. Default: true.
+    #[must_use]
+    pub fn session_resumption(mut self, enabled: bool) -> Self {
+        self.common.session_resumption = enabled;
+        self
+    }
+
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
@@ -287,6 +305,9 @@ impl ServerConfigBuilder {
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
         }
+        if !self.common.session_resumption {
+            tls.send_tls13_tickets = 0;
+        }
         let crypto = Arc::new(RustlsServer::new(Arc::new(tls))?);
         let mut core = hawser_core::ServerConfig::new(crypto, transport, self.token_key);
         core.max_connections = self.max_connections.unwrap_or(core.max_connections);
@@ -301,6 +322,7 @@ struct Common {
     transport: Arc<TransportConfig>,
     key_log: Option<Arc<dyn KeyLog>>,
     qlog_directory: Option<PathBuf>,
+    session_resumption: bool,
     provider: Arc<CryptoProvider>,
 }
 
@@ -329,6 +351,7 @@ impl Default for Common {
             transport: Arc::new(default_transport()),
             key_log: None,
             qlog_directory: None,
+            session_resumption: true,
             provider: default_provider(),
         }
     }

@@ -1,0 +1,77 @@
+//! Client and server in one process and in virtual time: numbers that no neighbour can disturb.
+//!
+//! ```text
+//! bench-inprocess memory         bytes of heap per idle connection and per idle extra path
+//! bench-inprocess allocations    allocations per packet of a steady transfer
+//! bench-inprocess instructions   instructions per packet of a steady transfer (needs valgrind)
+//! ```
+
+mod heap;
+mod host;
+mod instructions;
+mod memory;
+mod sessions;
+mod transfer;
+mod world;
+
+use std::process::ExitCode;
+
+use bench_harness::Error;
+use clap::{Parser, Subcommand};
+
+use crate::heap::CountingAllocator;
+use crate::sessions::SessionKind;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// Client and server in one process and in virtual time.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Bytes of heap per idle connection and per idle extra path.
+    Memory {
+        /// How many connections.
+        #[arg(long, default_value_t = 1000)]
+        connections: usize,
+    },
+    /// Allocations per packet of a steady transfer.
+    Allocations,
+    /// Instructions per packet of a steady transfer.
+    Instructions,
+    /// The transfer alone, for a profiler to look at.
+    Transfer {
+        /// Bytes after the warm-up.
+        #[arg(long, default_value_t = 100_000_000)]
+        bytes: u64,
+        /// Cryptography.
+        #[arg(long, value_enum, default_value_t = SessionKind::Null)]
+        session: SessionKind,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-inprocess: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Error> {
+    let report = match arguments.part {
+        Part::Memory { connections } => serde_json::to_value(memory::report(connections)?)?,
+        Part::Allocations => serde_json::to_value(transfer::allocations()?)?,
+        Part::Instructions => serde_json::to_value(instructions::report()?)?,
+        Part::Transfer { bytes, session } => serde_json::to_value(transfer::run(bytes, session)?)?,
+    };
+    println!("{}", serde_json::to_string_pretty(&report)?);
+    Ok(())
+}
