@@ -21,6 +21,8 @@ pub struct ServerReport {
     pub bytes: u64,
     /// Connections whose handshake was completed.
     pub connections: u64,
+    /// Handshakes that were not.
+    pub abandoned: u64,
     /// CPU time since the server was ready.
     pub cpu: CpuTime,
     /// Largest resident set.

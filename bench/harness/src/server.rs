@@ -24,6 +24,7 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 struct Counters {
     bytes: AtomicU64,
     connections: AtomicU64,
+    abandoned: AtomicU64,
     paths: Mutex<Vec<PathSample>>,
 }
 
@@ -41,7 +42,10 @@ pub(crate) async fn serve<S: Stack>(options: &ServerOptions) -> Result<(), Error
             tokio::spawn(async move {
                 match handshake.await {
                     Ok(connection) => serve_connection(connection, content, counters, sample).await,
-                    Err(error) => eprintln!("bench-{}: handshake: {error}", S::NAME),
+                    // Not worth a word: a client that races its handshake over several links abandons all but one.
+                    Err(_) => {
+                        counters.abandoned.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
             });
         }
@@ -54,6 +58,7 @@ pub(crate) async fn serve<S: Stack>(options: &ServerOptions) -> Result<(), Error
         stack: S::NAME.to_owned(),
         bytes: counters.bytes.load(Ordering::Relaxed),
         connections: counters.connections.load(Ordering::Relaxed),
+        abandoned: counters.abandoned.load(Ordering::Relaxed),
         cpu: CpuTime::now() - before,
         max_rss_kib: max_rss_kib(),
         paths: std::mem::take(&mut *counters.paths.lock().unwrap_or_else(PoisonError::into_inner)),

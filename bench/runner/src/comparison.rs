@@ -74,11 +74,6 @@ impl Summary {
         }
     }
 
-    /// Median of one metric of one stack.
-    pub(crate) fn median(&self, stack: &str, metric: &str) -> Option<f64> {
-        self.stacks.get(stack)?.get(metric).map(|spread| spread.median)
-    }
-
     /// Prints medians, then ratios, in the given order of stacks.
     pub(crate) fn print<R>(&self, title: &str, stacks: &[StackRuns<R>], metrics: &[Metric<R>]) {
         let rounds = stacks.first().map_or(0, |stack| stack.runs.len());
@@ -145,7 +140,7 @@ mod tests {
         // The machine became slower: medians alone would say 2 / 3.
         let stacks = [runs(OURS, [12.0, 2.0, 1.0]), runs("peer", [6.0, 3.0, 0.5])];
         let summary = Summary::of(&stacks, &metrics);
-        assert_eq!(summary.median("peer", "m"), Some(3.0));
+        assert_eq!(summary.stacks["peer"]["m"].median, 3.0);
         assert_eq!(summary.ratios["peer"]["m"].median, 2.0);
     }
 }

@@ -17,6 +17,10 @@ use noq::{FourTuple, PathError, PathId, PathStatus, TransportConfig};
 const MAX_PATHS: u32 = 8;
 /// Between attempts to open a path while the peer's connection ids are still on their way.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
+/// When a silent path is given up.
+const PATH_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
+/// What keeps a path in use from looking silent.
+const PATH_KEEP_ALIVE: Duration = Duration::from_millis(250);
 
 struct Noq;
 
@@ -54,6 +58,9 @@ fn transport(options: &CommonOptions) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     if options.multipath {
         transport.max_concurrent_multipath_paths(MAX_PATHS);
+        // Without these noq never gives a silent path up, and the whole transfer waits for it.
+        transport.default_path_max_idle_timeout(Some(PATH_IDLE_TIMEOUT));
+        transport.default_path_keep_alive_interval(Some(PATH_KEEP_ALIVE));
     }
     Arc::new(transport)
 }

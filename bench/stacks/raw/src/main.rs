@@ -62,6 +62,7 @@ async fn serve(options: &ServerOptions) -> Result<(), Error> {
         stack: NAME.to_owned(),
         bytes: batches * BATCH_PAYLOAD as u64,
         connections: 1,
+        abandoned: 0,
         cpu: CpuTime::now() - before,
         max_rss_kib: max_rss_kib(),
         paths: Vec::new(),
