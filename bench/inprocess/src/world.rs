@@ -13,8 +13,10 @@ use crate::heap::Party;
 use crate::host::{Batch, Host, User};
 use crate::sessions::Sessions;
 
-/// One-way delay of the wire, which has no rate and loses nothing.
-pub(crate) const DELAY: Duration = Duration::from_millis(10);
+/// One-way delay of the wire, which loses nothing.
+const DELAY: Duration = Duration::from_millis(10);
+/// Time of one byte on it: 1 Gbit/s, so that batches arrive one after the other, as from a network.
+const NANOS_PER_BYTE: u64 = 8;
 /// Where the server is.
 const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 99, 0, 1)), 443);
 
@@ -24,8 +26,16 @@ pub(crate) struct World<C, S> {
     pub(crate) client: Host<C>,
     pub(crate) server: Host<S>,
     config: ClientConfig,
-    to_client: VecDeque<Batch>,
-    to_server: VecDeque<Batch>,
+    to_client: Wire,
+    to_server: Wire,
+}
+
+/// One direction.
+#[derive(Default)]
+struct Wire {
+    batches: VecDeque<Batch>,
+    /// When the last bit put on it has left.
+    free_at: Time,
 }
 
 /// The client's address on its link of this number.
@@ -47,8 +57,8 @@ impl<C: User, S: User> World<C, S> {
             client: Host::new(Party::Client, endpoint(Party::Client, None), client),
             server: Host::new(Party::Server, endpoint(Party::Server, Some(Arc::new(server_config))), server),
             config: ClientConfig { crypto: sessions.client.clone(), transport, token: None },
-            to_client: VecDeque::new(),
-            to_server: VecDeque::new(),
+            to_client: Wire::default(),
+            to_server: Wire::default(),
         }
     }
 
@@ -65,7 +75,7 @@ impl<C: User, S: User> World<C, S> {
             if done(self) {
                 return;
             }
-            let arrivals = [self.to_client.front(), self.to_server.front()].map(|batch| batch.map(|batch| batch.due));
+            let arrivals = [&self.to_client, &self.to_server].map(|wire| wire.batches.front().map(|batch| batch.due));
             let timeouts = [self.client.next_timeout(), self.server.next_timeout()];
             let next = arrivals.into_iter().chain(timeouts).flatten().min();
             match next {
@@ -87,25 +97,27 @@ impl<C: User, S: User> World<C, S> {
     }
 }
 
-fn take_due(wire: &mut VecDeque<Batch>, now: Time) -> Option<Batch> {
-    if wire.front()?.due > now { None } else { wire.pop_front() }
+fn take_due(wire: &mut Wire, now: Time) -> Option<Batch> {
+    if wire.batches.front()?.due > now { None } else { wire.batches.pop_front() }
 }
 
 // The functions below are never inlined: a profiler tells the ends apart by them.
 
 #[inline(never)]
-fn put(wire: &mut VecDeque<Batch>, now: Time, transmit: &Transmit, bytes: &[u8]) {
+fn put(wire: &mut Wire, now: Time, transmit: &Transmit, bytes: &[u8]) {
     let tuple = FourTuple { local: transmit.tuple.remote, remote: transmit.tuple.local };
-    wire.push_back(Batch { due: now + DELAY, tuple, transmit: *transmit, bytes: BytesMut::from(bytes) });
+    wire.free_at = wire.free_at.max(now) + Duration::from_nanos(bytes.len() as u64 * NANOS_PER_BYTE);
+    let batch = Batch { due: wire.free_at + DELAY, tuple, transmit: *transmit, bytes: BytesMut::from(bytes) };
+    wire.batches.push_back(batch);
 }
 
 #[inline(never)]
-fn client_turn<U: User>(host: &mut Host<U>, now: Time, wire: &mut VecDeque<Batch>) {
+fn client_turn<U: User>(host: &mut Host<U>, now: Time, wire: &mut Wire) {
     host.turn(now, |transmit, bytes| put(wire, now, transmit, bytes));
 }
 
 #[inline(never)]
-fn server_turn<U: User>(host: &mut Host<U>, now: Time, wire: &mut VecDeque<Batch>) {
+fn server_turn<U: User>(host: &mut Host<U>, now: Time, wire: &mut Wire) {
     host.turn(now, |transmit, bytes| put(wire, now, transmit, bytes));
 }
 
