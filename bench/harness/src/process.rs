@@ -18,7 +18,8 @@ use crate::Error;
 pub fn pin_to_core(core: usize) -> Result<(), Error> {
     let mut cpus = CpuSet::new();
     cpus.set(core)?;
-    sched_setaffinity(Pid::from_raw(0), &cpus).map_err(|error| format!("cannot stay on CPU {core}: {error}").into())
+    sched_setaffinity(Pid::from_raw(0), &cpus)
+        .map_err(|error| format!("cannot stay on CPU {core}: {error}").into())
 }
 
 /// CPU time of this process, all threads together.
@@ -34,7 +35,8 @@ impl CpuTime {
     /// Used so far.
     pub fn now() -> Self {
         let seconds = |time: TimeVal| {
-            (Duration::from_secs(time.tv_sec() as u64) + Duration::from_micros(time.tv_usec() as u64)).as_secs_f64()
+            (Duration::from_secs(time.tv_sec() as u64) + Duration::from_micros(time.tv_usec() as u64))
+                .as_secs_f64()
         };
         getrusage(UsageWho::RUSAGE_SELF).map_or_else(
             |_| Self::default(),

@@ -66,7 +66,12 @@ pub(crate) async fn serve<S: Stack>(options: &ServerOptions) -> Result<(), Error
     print_line(&serde_json::to_string(&report)?)
 }
 
-async fn serve_connection<C: Connection>(mut connection: C, content: Bytes, counters: Arc<Counters>, sample: bool) {
+async fn serve_connection<C: Connection>(
+    mut connection: C,
+    content: Bytes,
+    counters: Arc<Counters>,
+    sample: bool,
+) {
     counters.connections.fetch_add(1, Ordering::Relaxed);
     let sampler = sample.then(|| connection.path_sampler()).flatten().map(|mut sampler| {
         let counters = counters.clone();

@@ -68,7 +68,8 @@ pub trait Connection: Send + Sized + 'static {
     type ReceiveStream: ReceiveStream;
 
     /// Opens a bidirectional stream.
-    fn open(&mut self) -> impl Future<Output = Result<(Self::SendStream, Self::ReceiveStream), Error>> + Send;
+    fn open(&mut self)
+    -> impl Future<Output = Result<(Self::SendStream, Self::ReceiveStream), Error>> + Send;
 
     /// The peer's next bidirectional stream; `None` once the connection is closed.
     fn accept(&mut self) -> impl Future<Output = Option<(Self::SendStream, Self::ReceiveStream)>> + Send;

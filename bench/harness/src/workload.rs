@@ -27,7 +27,8 @@ pub(crate) async fn run<S: Stack>(options: &ClientOptions) -> Result<(), Error> 
             }
         }
     };
-    let mut report = tokio::time::timeout(PATIENCE, work).await.map_err(|_| "not done after two minutes")??;
+    let mut report =
+        tokio::time::timeout(PATIENCE, work).await.map_err(|_| "not done after two minutes")??;
     report.stack = S::NAME.to_owned();
     println!("{}", serde_json::to_string(&report)?);
     Ok(())

@@ -2,7 +2,8 @@
 
 use bytes::BytesMut;
 use hawser_core::{
-    ClientConfig, Connection, ConnectionHandle, Datagram, Endpoint, Event, FourTuple, Routed, StatelessDatagram, Transmit,
+    ClientConfig, Connection, ConnectionHandle, Datagram, Endpoint, Event, FourTuple, Routed,
+    StatelessDatagram, Transmit,
 };
 use hawser_policy::Time;
 
@@ -39,7 +40,12 @@ impl<U: User> Host<U> {
         }
     }
 
-    pub(crate) fn connect(&mut self, now: Time, config: ClientConfig, tuple: FourTuple) -> Result<usize, String> {
+    pub(crate) fn connect(
+        &mut self,
+        now: Time,
+        config: ClientConfig,
+        tuple: FourTuple,
+    ) -> Result<usize, String> {
         let connected = on_behalf_of(self.party, || {
             self.endpoint.connect(now, config, tuple, bench_harness::tls::SERVER_NAME)
         });
@@ -67,7 +73,8 @@ impl<U: User> Host<U> {
 
     /// Takes one datagram in.
     pub(crate) fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
-        let routed = on_behalf_of(self.party, || self.endpoint.handle_datagram(now, datagram, &mut self.stateless));
+        let routed =
+            on_behalf_of(self.party, || self.endpoint.handle_datagram(now, datagram, &mut self.stateless));
         match routed {
             Some(Routed::Connection(ConnectionHandle(index), datagram)) => {
                 if let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) {

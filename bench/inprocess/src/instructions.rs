@@ -37,10 +37,15 @@ pub(crate) fn report() -> Result<Vec<Instructions>, Error> {
 fn of_session(session: SessionKind) -> Result<Instructions, Error> {
     let per_packet = |functions| {
         let (short, long) = (count(session, functions, SHORT)?, count(session, functions, LONG)?);
-        Ok::<f64, Error>((long.instructions - short.instructions) as f64 / (long.packets - short.packets) as f64)
+        Ok::<f64, Error>(
+            (long.instructions - short.instructions) as f64 / (long.packets - short.packets) as f64,
+        )
     };
-    let instructions =
-        Instructions { session, per_packet_sent: per_packet(SENDER)?, per_packet_received: per_packet(RECEIVER)? };
+    let instructions = Instructions {
+        session,
+        per_packet_sent: per_packet(SENDER)?,
+        per_packet_received: per_packet(RECEIVER)?,
+    };
     eprintln!(
         "instructions per packet, {session:?} session: sent {:.0}, received {:.0}",
         instructions.per_packet_sent, instructions.per_packet_received
@@ -66,7 +71,8 @@ fn count(session: SessionKind, functions: [&str; 3], bytes: u64) -> Result<Count
         return Err(format!("valgrind failed ({}): {log}", output.status).into());
     }
     // "==123== Collected : 456"
-    let collected = log.lines().find_map(|line| line.split_once("Collected :")).ok_or("valgrind counted nothing")?;
+    let collected =
+        log.lines().find_map(|line| line.split_once("Collected :")).ok_or("valgrind counted nothing")?;
     let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let packets = report["sender"]["datagrams_sent"].as_u64().ok_or("the transfer reports no packets")?;
     Ok(Count { instructions: collected.1.trim().parse()?, packets })

@@ -101,8 +101,10 @@ fn per_connection(session: SessionKind, connections: usize, paths: u8) -> Result
 /// Numbers of connections that failed would look very good.
 fn check(world: &mut World<Asker, Answerer>, connections: usize, paths: u8) -> Result<(), Error> {
     let complete = |connection: &mut Connection| {
-        let ready = |path: &hawser_core::PathInfo| path.state == PathState::Active && path.id <= PathId(paths.into());
-        !connection.is_closed() && connection.paths().iter().filter(|path| ready(path)).count() == usize::from(paths)
+        let ready =
+            |path: &hawser_core::PathInfo| path.state == PathState::Active && path.id <= PathId(paths.into());
+        !connection.is_closed()
+            && connection.paths().iter().filter(|path| ready(path)).count() == usize::from(paths)
     };
     let ready = (
         world.client.connections().filter_map(|connection| complete(connection).then_some(())).count(),
@@ -110,7 +112,10 @@ fn check(world: &mut World<Asker, Answerer>, connections: usize, paths: u8) -> R
     );
     if ready != (connections, connections) || world.client.user.received != connections * ANSWER {
         let received = world.client.user.received;
-        return Err(format!("{ready:?} of {connections} connections have {paths} paths; {received} bytes came").into());
+        return Err(format!(
+            "{ready:?} of {connections} connections have {paths} paths; {received} bytes came"
+        )
+        .into());
     }
     Ok(())
 }

@@ -50,7 +50,9 @@ pub(crate) fn allocations() -> Result<Vec<Transfer>, Error> {
     for transfer in &transfers {
         eprintln!(
             "allocations per packet, {:?} session: sender {:.5}, receiver {:.5} (target 0)",
-            transfer.session, transfer.sender.allocations_per_packet, transfer.receiver.allocations_per_packet
+            transfer.session,
+            transfer.sender.allocations_per_packet,
+            transfer.receiver.allocations_per_packet
         );
     }
     Ok(transfers.into())
@@ -62,8 +64,7 @@ pub(crate) fn run(bytes: u64, session: SessionKind) -> Result<Transfer, Error> {
     transport.max_stream_window = WINDOW;
     transport.max_connection_window = 2 * WINDOW;
     let total = WARM_UP + bytes;
-    let mut world =
-        World::new(&Sessions::new(session)?, transport, Receiver::default(), Sender::new(total));
+    let mut world = World::new(&Sessions::new(session)?, transport, Receiver::default(), Sender::new(total));
     world.connect()?;
     let end = world.now + Duration::from_secs(3600);
 

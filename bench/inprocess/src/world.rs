@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use hawser_core::{ClientConfig, Endpoint, EndpointConfig, FourTuple, ServerConfig, Transmit, TransportConfig};
+use hawser_core::{
+    ClientConfig, Endpoint, EndpointConfig, FourTuple, ServerConfig, Transmit, TransportConfig,
+};
 use hawser_policy::Time;
 
 use crate::heap::Party;
@@ -75,7 +77,8 @@ impl<C: User, S: User> World<C, S> {
             if done(self) {
                 return;
             }
-            let arrivals = [&self.to_client, &self.to_server].map(|wire| wire.batches.front().map(|batch| batch.due));
+            let arrivals =
+                [&self.to_client, &self.to_server].map(|wire| wire.batches.front().map(|batch| batch.due));
             let timeouts = [self.client.next_timeout(), self.server.next_timeout()];
             let next = arrivals.into_iter().chain(timeouts).flatten().min();
             match next {

@@ -54,7 +54,8 @@ impl Summary {
     pub(crate) fn of<R>(stacks: &[StackRuns<R>], metrics: &[Metric<R>]) -> Self {
         let of_stack = |stack: &StackRuns<R>| {
             let spread = |metric: &Metric<R>| {
-                Spread::of(stack.runs.iter().map(|run| (metric.value)(&run.value))).map(|spread| (metric.name, spread))
+                Spread::of(stack.runs.iter().map(|run| (metric.value)(&run.value)))
+                    .map(|spread| (metric.name, spread))
             };
             (stack.stack.clone(), metrics.iter().filter_map(spread).collect())
         };
@@ -63,7 +64,8 @@ impl Summary {
             let ours = ours?;
             let ratio = |metric: &Metric<R>| {
                 let pairs = ours.runs.iter().zip(&peer.runs);
-                let ratios = pairs.map(|(ours, peer)| (metric.value)(&ours.value) / (metric.value)(&peer.value));
+                let ratios =
+                    pairs.map(|(ours, peer)| (metric.value)(&ours.value) / (metric.value)(&peer.value));
                 Spread::of(ratios).map(|spread| (metric.name, spread))
             };
             (peer.stack != OURS).then(|| (peer.stack.clone(), metrics.iter().filter_map(ratio).collect()))
@@ -86,7 +88,9 @@ impl Summary {
         for stack in stacks {
             let Some(medians) = self.stacks.get(&stack.stack) else { continue };
             let cells = metrics.iter().map(|metric| {
-                medians.get(metric.name).map_or(String::new(), |spread| format!("{:.*}", metric.decimals, spread.median))
+                medians
+                    .get(metric.name)
+                    .map_or(String::new(), |spread| format!("{:.*}", metric.decimals, spread.median))
             });
             table.row([stack.stack.clone()].into_iter().chain(cells));
         }

@@ -32,7 +32,12 @@ pub(crate) fn aggregate(
     let metrics = [
         Metric { name: "goodput / sum of rates", decimals: 4, better: Some(Better::Higher), value: share },
         Metric { name: "seconds", decimals: 3, better: None, value: |run| run.seconds },
-        Metric { name: "longest gap ms", decimals: 1, better: None, value: |run| run.arrivals.longest_gap_ms },
+        Metric {
+            name: "longest gap ms",
+            decimals: 1,
+            better: None,
+            value: |run| run.arrivals.longest_gap_ms,
+        },
         Metric { name: "emulator late ms", decimals: 2, better: None, value: |run| run.lateness_ms },
     ];
     for path in scenarios {
@@ -65,7 +70,12 @@ struct Failover {
 }
 
 /// One of two links dies during a download.
-pub(crate) fn failover(arguments: &Arguments, launcher: &Launcher, path: &Path, bytes: u64) -> Result<(), Error> {
+pub(crate) fn failover(
+    arguments: &Arguments,
+    launcher: &Launcher,
+    path: &Path,
+    bytes: u64,
+) -> Result<(), Error> {
     let scenario = load_scenario(path)?;
     let metrics = [
         Metric {
@@ -74,8 +84,18 @@ pub(crate) fn failover(arguments: &Arguments, launcher: &Launcher, path: &Path, 
             better: Some(Better::Lower),
             value: |run: &Failover| run.download.arrivals.longest_gap_ms,
         },
-        Metric { name: "3 PTO ms", decimals: 0, better: None, value: |run| run.three_pto_ms.unwrap_or(f64::NAN) },
-        Metric { name: "afterwards / rate left", decimals: 3, better: Some(Better::Higher), value: |run| run.left_share },
+        Metric {
+            name: "3 PTO ms",
+            decimals: 0,
+            better: None,
+            value: |run| run.three_pto_ms.unwrap_or(f64::NAN),
+        },
+        Metric {
+            name: "afterwards / rate left",
+            decimals: 3,
+            better: Some(Better::Higher),
+            value: |run| run.left_share,
+        },
         Metric { name: "seconds", decimals: 2, better: None, value: |run| run.download.seconds },
         Metric { name: "emulator late ms", decimals: 2, better: None, value: |run| run.download.lateness_ms },
     ];
@@ -94,7 +114,8 @@ pub(crate) fn failover(arguments: &Arguments, launcher: &Launcher, path: &Path, 
     let summary = Summary::of(&stacks, &metrics);
     summary.print(&scenario.description, &stacks, &metrics);
     for run in stacks.iter().filter(|stack| stack.stack == OURS).flat_map(|stack| &stack.runs) {
-        let (gap, bound) = (run.value.download.arrivals.longest_gap_ms, run.value.three_pto_ms.unwrap_or(f64::NAN));
+        let (gap, bound) =
+            (run.value.download.arrivals.longest_gap_ms, run.value.three_pto_ms.unwrap_or(f64::NAN));
         let verdict = if gap <= bound { "holds" } else { "MISSED" };
         println!("{verdict:<6}  gap {gap:.0} ms (at most 3 PTO = {bound:.0} ms)");
     }
@@ -107,7 +128,8 @@ fn analyse(download: Download, scenario: &Scenario) -> Result<Failover, Error> {
     let dies = first.down.outages.next_down(0).ok_or("the first link of this scenario never dies")?;
     let dies_unix_ms = download.schedule_unix_ms + dies / 1_000_000;
     let before = |path: u64| {
-        let samples = download.paths.iter().filter(|sample| sample.path == path && sample.unix_ms <= dies_unix_ms);
+        let samples =
+            download.paths.iter().filter(|sample| sample.path == path && sample.unix_ms <= dies_unix_ms);
         samples.last()
     };
     let three_pto_ms = before(FIRST_PATH).and_then(|sample| sample.pto_ms).map(|pto| 3.0 * pto);
@@ -133,7 +155,8 @@ fn rounds<R>(
 ) -> Result<Vec<StackRuns<R>>, Error> {
     let stacks = launcher.choose(&STACKS, &arguments.stacks)?;
     let mut quiet = Quiet::new(Duration::from_secs(arguments.patience));
-    let mut all: Vec<StackRuns<R>> = stacks.into_iter().map(|stack| StackRuns { stack, runs: Vec::new() }).collect();
+    let mut all: Vec<StackRuns<R>> =
+        stacks.into_iter().map(|stack| StackRuns { stack, runs: Vec::new() }).collect();
     for round in 1..=arguments.runs {
         eprintln!("{}: round {round}", scenario.name);
         for stack in &mut all {
@@ -143,7 +166,9 @@ fn rounds<R>(
             match quiet.measure(|| run(&stack.stack)) {
                 Ok(measured) => stack.runs.push(measured),
                 // What a peer cannot do is a result as well. What we cannot do is a failure.
-                Err(error) if stack.stack != OURS => println!("{} failed, left out from here on: {error}", stack.stack),
+                Err(error) if stack.stack != OURS => {
+                    println!("{} failed, left out from here on: {error}", stack.stack)
+                }
                 Err(error) => return Err(error),
             }
         }

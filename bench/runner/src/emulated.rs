@@ -46,7 +46,12 @@ pub(crate) struct Download {
 }
 
 /// Runs one download in an emulation of its own, again when the emulator was late.
-pub(crate) fn download(launcher: &Launcher, scenario: &Scenario, stack: &str, bytes: u64) -> Result<Download, Error> {
+pub(crate) fn download(
+    launcher: &Launcher,
+    scenario: &Scenario,
+    stack: &str,
+    bytes: u64,
+) -> Result<Download, Error> {
     let mut attempts = 0;
     loop {
         let emulation = Emulation::start(scenario)?;
@@ -70,7 +75,8 @@ pub(crate) fn download(launcher: &Launcher, scenario: &Scenario, stack: &str, by
 
 fn over_quic(launcher: &Launcher, emulation: &Emulation, stack: &str, bytes: u64) -> Result<Download, Error> {
     let binary = launcher.binary(stack);
-    let address = |name: &&str| emulation.addresses(name).map(|addresses| format!("{name}={}", addresses.client()));
+    let address =
+        |name: &&str| emulation.addresses(name).map(|addresses| format!("{name}={}", addresses.client()));
     let links: Vec<String> = emulation.link_names().iter().map(address).collect::<Result<_, _>>()?;
     let side = Side { multipath: true, ..Side::default() };
     let listen = SocketAddr::from((SERVER_ADDRESS, PORT));
@@ -97,8 +103,11 @@ fn over_mptcp(emulation: &Emulation, bytes: u64) -> Result<Download, Error> {
     let server = emulation.run_on(Host::Server, || mptcp::Server::bind(PORT, Transport::Mptcp))??;
     let content: Arc<[u8]> = vec![0x5a; usize::try_from(bytes)?].into();
     let serving = thread::spawn(move || server.serve(&content, 1));
-    let options =
-        FetchOptions { server: (IpAddr::from(SERVER_ADDRESS), PORT).into(), transport: Transport::Mptcp, device: None };
+    let options = FetchOptions {
+        server: (IpAddr::from(SERVER_ADDRESS), PORT).into(),
+        transport: Transport::Mptcp,
+        device: None,
+    };
     emulation.restart();
     let schedule_unix_ms = unix_ms();
     let report = emulation.run_on(Host::Client, || mptcp::fetch(&options, &mut io::sink()))??;

@@ -14,7 +14,10 @@ pub(crate) fn report(arguments: &Arguments, launcher: &Launcher) -> Result<(), E
     let binary = launcher.binary("inprocess");
     let mut reports = Vec::new();
     for part in ["memory", "allocations", "instructions"] {
-        let output = Command::new(&binary).arg(part).output().map_err(|error| format!("{}: {error}", binary.display()))?;
+        let output = Command::new(&binary)
+            .arg(part)
+            .output()
+            .map_err(|error| format!("{}: {error}", binary.display()))?;
         eprint!("{}", String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Err(format!("bench-inprocess {part} failed ({})", output.status).into());

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use bench_harness::{Error, tls};
 use bench_harness::options::Provider;
 use bench_harness::report::{ClientReport, Ready, ServerReport};
+use bench_harness::{Error, tls};
 use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
@@ -69,7 +69,12 @@ impl Launcher {
     }
 
     /// Starts a server with `command` (which may put it into a namespace) and waits until it listens.
-    pub(crate) fn server(&self, mut command: Command, listen: SocketAddr, side: &Side) -> Result<RunningServer, Error> {
+    pub(crate) fn server(
+        &self,
+        mut command: Command,
+        listen: SocketAddr,
+        side: &Side,
+    ) -> Result<RunningServer, Error> {
         command.arg("server").arg("--listen").arg(listen.to_string());
         self.add_common(&mut command, side);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;

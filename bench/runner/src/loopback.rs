@@ -87,7 +87,9 @@ impl Comparison {
             stacks: &["hawser", "quinn", "noq", "s2n-quic"],
             workload: ["handshakes", "--seconds", &seconds.to_string()].map(str::to_owned).into(),
             metrics: vec![
-                metric("handshakes/s", 0, Some(Better::Higher), |pair| pair.client.count as f64 / pair.client.seconds),
+                metric("handshakes/s", 0, Some(Better::Higher), |pair| {
+                    pair.client.count as f64 / pair.client.seconds
+                }),
                 metric("client CPU us", 0, Some(Better::Lower), |pair| {
                     pair.client.cpu.total_s() * 1e6 / pair.client.count as f64
                 }),
@@ -99,12 +101,21 @@ impl Comparison {
     }
 }
 
-fn metric(name: &'static str, decimals: usize, better: Option<Better>, value: fn(&Pair) -> f64) -> Metric<Pair> {
+fn metric(
+    name: &'static str,
+    decimals: usize,
+    better: Option<Better>,
+    value: fn(&Pair) -> f64,
+) -> Metric<Pair> {
     Metric { name, decimals, better, value }
 }
 
 /// Runs all stacks in turn, round after round, and reports.
-pub(crate) fn compare(arguments: &Arguments, launcher: &Launcher, comparison: &Comparison) -> Result<(), Error> {
+pub(crate) fn compare(
+    arguments: &Arguments,
+    launcher: &Launcher,
+    comparison: &Comparison,
+) -> Result<(), Error> {
     let stacks = launcher.choose(comparison.stacks, &arguments.stacks)?;
     let mut quiet = Quiet::new(std::time::Duration::from_secs(arguments.patience));
     let mut all: Vec<StackRuns<Pair>> =

@@ -118,8 +118,12 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.suite {
         Suite::Bulk { bytes } => loopback::compare(arguments, &launcher, &Comparison::bulk(*bytes)),
         Suite::Requests { count } => loopback::compare(arguments, &launcher, &Comparison::requests(*count)),
-        Suite::Handshakes { seconds } => loopback::compare(arguments, &launcher, &Comparison::handshakes(*seconds)),
-        Suite::Aggregate { bytes, scenarios } => downloads::aggregate(arguments, &launcher, scenarios, *bytes),
+        Suite::Handshakes { seconds } => {
+            loopback::compare(arguments, &launcher, &Comparison::handshakes(*seconds))
+        }
+        Suite::Aggregate { bytes, scenarios } => {
+            downloads::aggregate(arguments, &launcher, scenarios, *bytes)
+        }
         Suite::Failover { bytes, scenario } => downloads::failover(arguments, &launcher, scenario, *bytes),
         Suite::Memory => inprocess::report(arguments, &launcher),
     }

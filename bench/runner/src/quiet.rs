@@ -43,7 +43,8 @@ impl Usage {
 fn everybody() -> Result<f64, Error> {
     let text = std::fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().ok_or("/proc/stat is empty")?;
-    let ticks: u64 = line.split_whitespace().skip(1).take(3).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
+    let ticks: u64 =
+        line.split_whitespace().skip(1).take(3).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
     let per_second = sysconf(SysconfVar::CLK_TCK)?.ok_or("no clock tick")?;
     Ok(ticks as f64 / per_second as f64)
 }
@@ -81,7 +82,10 @@ impl Quiet {
     }
 
     /// Measures, again if others used the CPU meanwhile.
-    pub(crate) fn measure<T>(&mut self, mut run: impl FnMut() -> Result<T, Error>) -> Result<Measured<T>, Error> {
+    pub(crate) fn measure<T>(
+        &mut self,
+        mut run: impl FnMut() -> Result<T, Error>,
+    ) -> Result<Measured<T>, Error> {
         loop {
             self.wait()?;
             let before = Usage::now()?;

@@ -16,7 +16,12 @@ struct Results<'a, S, R> {
 }
 
 /// Writes `DIRECTORY/SUITE.json`.
-pub(crate) fn write(directory: &Path, suite: &str, summary: impl Serialize, runs: impl Serialize) -> Result<(), Error> {
+pub(crate) fn write(
+    directory: &Path,
+    suite: &str,
+    summary: impl Serialize,
+    runs: impl Serialize,
+) -> Result<(), Error> {
     std::fs::create_dir_all(directory)?;
     let path = directory.join(format!("{suite}.json"));
     let results = Results { suite, machine: Machine::here(), summary, runs };

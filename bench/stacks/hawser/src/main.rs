@@ -12,7 +12,8 @@ use bench_harness::{Error, tls};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hawser_net::{
-    ClientConfig, Endpoint, Identity, LinkSelector, Links, PathInfo, PathSpec, RecvStream, ServerConfig, Trust,
+    ClientConfig, Endpoint, Identity, LinkSelector, Links, PathInfo, PathSpec, RecvStream, ServerConfig,
+    Trust,
 };
 
 /// Largest delay by which the client holds an acknowledgement: the default of the transport configuration.
@@ -33,7 +34,8 @@ impl stack::Stack for Hawser {
 
     fn listen(options: &ServerOptions) -> Result<Listener, Error> {
         let files = &options.common.identity;
-        let identity = Identity::from_pem_files(&files.join(tls::CERTIFICATE_FILE), &files.join(tls::KEY_FILE))?;
+        let identity =
+            Identity::from_pem_files(&files.join(tls::CERTIFICATE_FILE), &files.join(tls::KEY_FILE))?;
         let config = ServerConfig::builder(identity)
             .alpn([tls::ALPN])
             .crypto_provider(Arc::new(tls::provider(options.common.provider)))
@@ -119,7 +121,9 @@ impl stack::Connection for Connection {
 
     fn path_sampler(&self) -> Option<Box<dyn FnMut() -> Vec<PathSample> + Send>> {
         let connection = self.connection.clone();
-        Some(Box::new(move || connection.paths().iter().filter_map(|path| sample(&connection, path)).collect()))
+        Some(Box::new(move || {
+            connection.paths().iter().filter_map(|path| sample(&connection, path)).collect()
+        }))
     }
 }
 

@@ -76,7 +76,9 @@ impl Channel {
     /// Waits for the next credit.
     pub(crate) async fn receive_credit(&self) -> Result<u64, Error> {
         let mut number = [0; 8];
-        tokio::time::timeout(PATIENCE, self.socket.recv_from(&mut number)).await.map_err(|_| "a credit got lost")??;
+        tokio::time::timeout(PATIENCE, self.socket.recv_from(&mut number))
+            .await
+            .map_err(|_| "a credit got lost")??;
         Ok(u64::from_be_bytes(number))
     }
 

@@ -6,10 +6,10 @@ mod channel;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use bench_harness::Error;
 use bench_harness::options::{ClientOptions, Options, Role, ServerOptions, Workload};
 use bench_harness::process::{CpuTime, max_rss_kib, pin_to_core};
 use bench_harness::report::{ClientReport, Ready, ServerReport};
-use bench_harness::Error;
 use clap::Parser;
 
 use crate::channel::{BATCH_PAYLOAD, BATCHES_IN_FLIGHT, Channel};
@@ -72,7 +72,9 @@ async fn serve(options: &ServerOptions) -> Result<(), Error> {
 }
 
 async fn fetch(options: &ClientOptions) -> Result<(), Error> {
-    let Workload::Bulk { bytes: wanted } = options.workload else { return Err("raw only knows `bulk`".into()) };
+    let Workload::Bulk { bytes: wanted } = options.workload else {
+        return Err("raw only knows `bulk`".into());
+    };
     let mut channel = Channel::bind(([0; 4], 0).into())?;
     let (began, before) = (Instant::now(), CpuTime::now());
     channel.request(options.server, wanted).await?;

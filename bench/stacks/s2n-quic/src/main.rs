@@ -33,7 +33,8 @@ impl stack::Stack for S2nQuic {
             return Err("s2n-quic has no multipath".into());
         }
         let crypto = s2n_rustls::Client::from(Arc::new(tls::client_config(&options.common)?));
-        let client = s2n_quic::Client::builder().with_tls(crypto)?.with_io(unspecified(options.server))?.start()?;
+        let client =
+            s2n_quic::Client::builder().with_tls(crypto)?.with_io(unspecified(options.server))?.start()?;
         Ok(Connector { client, server: options.server })
     }
 }
@@ -66,7 +67,8 @@ impl stack::Connector for Connector {
     type Connection = Connection;
 
     async fn connect(&self) -> Result<Connection, Error> {
-        let connection = self.client.connect(Connect::new(self.server).with_server_name(tls::SERVER_NAME)).await?;
+        let connection =
+            self.client.connect(Connect::new(self.server).with_server_name(tls::SERVER_NAME)).await?;
         Ok(Connection { connection, client: Some(self.client.clone()) })
     }
 }
