@@ -14,6 +14,10 @@ setup: ## install what building and testing need (Debian, Ubuntu; as root), or s
 build: setup ## build the command, optimised
 	$(CARGO) build --locked --release -p hawser
 
+demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together
+	$(CARGO) build --locked --release -p hawser -p hawser-lab
+	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo"
+
 test: setup lint unit fuzz-replay ## set-up, lints and all tests
 
 lint: ## formatting and lints
