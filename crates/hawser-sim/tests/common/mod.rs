@@ -10,21 +10,21 @@ use hawser_policy::{PathId, PathStatus, Registry, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, server, transport};
 use hawser_sim::{Download, Host, LinkHandle, Network, Serve};
 
-pub type Net = Network<Host<Download>, Host<Serve>>;
+pub(crate) type Net = Network<Host<Download>, Host<Serve>>;
 
-pub fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
     registry
 }
 
-pub fn config(scheduler: &str, controller: &str) -> TransportConfig {
+pub(crate) fn config(scheduler: &str, controller: &str) -> TransportConfig {
     transport(&registry(), scheduler, controller)
 }
 
 /// A client that connects over its first link and asks for `length` bytes.
-pub fn download(seed: u64, transport: TransportConfig, length: u64) -> Net {
+pub(crate) fn download(seed: u64, transport: TransportConfig, length: u64) -> Net {
     let transport = Arc::new(transport);
     let mut host = client(Download::default(), seed);
     host.connect(Time::ZERO, client_config(transport.clone()), client_address(0), SERVER, "server.test")
@@ -33,14 +33,14 @@ pub fn download(seed: u64, transport: TransportConfig, length: u64) -> Net {
 }
 
 /// The same link in both directions for each of the client's addresses in turn.
-pub fn links(network: &mut Net, directions: &[DirectionConfig]) -> Vec<LinkHandle> {
+pub(crate) fn links(network: &mut Net, directions: &[DirectionConfig]) -> Vec<LinkHandle> {
     let add =
         |(n, link): (usize, &DirectionConfig)| network.add_link(client_address(n as u8).ip(), link, link);
     directions.iter().enumerate().map(add).collect()
 }
 
 /// Opens a path over the client's `n`-th link as soon as the connection allows it.
-pub fn open(network: &mut Net, n: u8, status: PathStatus) -> PathId {
+pub(crate) fn open(network: &mut Net, n: u8, status: PathStatus) -> PathId {
     let tuple = FourTuple { local: client_address(n), remote: SERVER };
     let mut opened = None;
     network.run_until(network.now() + Duration::from_secs(5), |network| {
@@ -52,7 +52,7 @@ pub fn open(network: &mut Net, n: u8, status: PathStatus) -> PathId {
 }
 
 /// Runs until everything was downloaded, and checks it.
-pub fn finish(network: &mut Net, seconds: u64) -> Time {
+pub(crate) fn finish(network: &mut Net, seconds: u64) -> Time {
     let deadline = network.now() + Duration::from_secs(seconds);
     let done = network.run_until(deadline, |n| n.client.application.finished_at.is_some());
     if !done {
@@ -79,10 +79,10 @@ pub fn finish(network: &mut Net, seconds: u64) -> Time {
     download.finished_at.expect("just checked")
 }
 
-pub fn client_side(network: &mut Net) -> &mut Connection {
+pub(crate) fn client_side(network: &mut Net) -> &mut Connection {
     network.client.first_connection().expect("the connection lives")
 }
 
-pub fn server_side(network: &mut Net) -> &mut Connection {
+pub(crate) fn server_side(network: &mut Net) -> &mut Connection {
     network.server.first_connection().expect("the connection lives")
 }
