@@ -1,4 +1,5 @@
 //! Traces of both ends of a download over two links, read back record by record.
+#![allow(clippy::unwrap_used)] // Helpers of a test: what is missing fails it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
