@@ -47,5 +47,8 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
 
+interop: setup ## foreign stacks as peers, in virtual time (interop/)
+	cd interop && $(CARGO) test --locked --release
+
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use hawser_core::{Ecn, FourTuple};
 use hawser_link::{DirectionConfig, Link, LinkStats, derive_seed};
@@ -20,9 +21,18 @@ pub enum Verdict {
     Pass,
     /// Vanishes before it enters the link.
     Drop,
+    /// Enters the link so much later: packets behind it overtake. (The links themselves keep the order.)
+    Delay(Duration),
 }
 
 type Filter = Box<dyn FnMut(Time, LinkHandle, &Packet) -> Verdict>;
+
+/// A packet that waits before its link.
+struct Held {
+    link: usize,
+    up: bool,
+    packet: Packet,
+}
 
 struct Pair {
     up: Link<Packet>,
@@ -41,6 +51,9 @@ pub struct Network<C, S> {
     /// Network address translation: what the server sees instead of a client address.
     translated: BTreeMap<SocketAddr, SocketAddr>,
     filter: Option<Filter>,
+    /// By the time at which they go on; the number keeps the order of equal times.
+    held: BTreeMap<(Time, u64), Held>,
+    held_count: u64,
     now: Time,
     hash: FxHasher,
     delivered: u64,
@@ -57,6 +70,8 @@ impl<C: Node, S: Node> Network<C, S> {
             by_address: BTreeMap::new(),
             translated: BTreeMap::new(),
             filter: None,
+            held: BTreeMap::new(),
+            held_count: 0,
             now: Time::ZERO,
             hash: FxHasher::default(),
             delivered: 0,
@@ -88,7 +103,7 @@ impl<C: Node, S: Node> Network<C, S> {
         self.translated.insert(inside, outside);
     }
 
-    /// A function that sees every packet before it enters a link and may drop it.
+    /// A function that sees every packet before it enters a link and may drop or delay it.
     pub fn set_filter(&mut self, filter: impl FnMut(Time, LinkHandle, &Packet) -> Verdict + 'static) {
         self.filter = Some(Box::new(filter));
     }
@@ -125,6 +140,7 @@ impl<C: Node, S: Node> Network<C, S> {
                 return false;
             };
             self.now = self.now.max(next);
+            self.release();
             self.deliver();
             let now = self.now;
             if self.client.poll_timeout().is_some_and(|at| at <= now) {
@@ -144,7 +160,8 @@ impl<C: Node, S: Node> Network<C, S> {
     fn next_event(&mut self) -> Option<Time> {
         let links = self.links.iter().flat_map(|pair| [pair.up.next_departure(), pair.down.next_departure()]);
         let departures = links.flatten().map(Time::from_nanos);
-        departures.chain(self.client.poll_timeout()).chain(self.server.poll_timeout()).min()
+        let held = self.held.first_key_value().map(|((at, _), _)| *at);
+        departures.chain(held).chain(self.client.poll_timeout()).chain(self.server.poll_timeout()).min()
     }
 
     fn transmit(&mut self) {
@@ -169,14 +186,29 @@ impl<C: Node, S: Node> Network<C, S> {
     }
 
     fn enqueue(&mut self, route: Option<usize>, up: bool, packet: Packet) {
-        let Some((index, pair)) = route.and_then(|index| Some((index, self.links.get_mut(index)?))) else {
-            return;
-        };
+        let Some(link) = route else { return };
         let verdict =
-            self.filter.as_mut().map_or(Verdict::Pass, |filter| filter(self.now, LinkHandle(index), &packet));
-        if verdict == Verdict::Drop {
-            return;
+            self.filter.as_mut().map_or(Verdict::Pass, |filter| filter(self.now, LinkHandle(link), &packet));
+        match verdict {
+            Verdict::Pass => self.enter(Held { link, up, packet }),
+            Verdict::Drop => {}
+            Verdict::Delay(delay) => {
+                self.held_count += 1;
+                self.held.insert((self.now + delay, self.held_count), Held { link, up, packet });
+            }
         }
+    }
+
+    /// Lets the packets go whose delay is over.
+    fn release(&mut self) {
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let held = entry.remove();
+            self.enter(held);
+        }
+    }
+
+    fn enter(&mut self, Held { link, up, packet }: Held) {
+        let Some(pair) = self.links.get_mut(link) else { return };
         let link = if up { &mut pair.up } else { &mut pair.down };
         let length = packet.ip_length();
         // What the link refuses is gone, as on a real link; its statistics tell.

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{client_side, config, download, finish, links, open, server_side};
-use hawser_core::{Code, Event};
+use hawser_core::{Code, Event, PathError};
 use hawser_link::LossModel;
 use hawser_policy::{PathEvent, PathId, PathState, PathStatus, Time};
 use hawser_sim::Verdict;
@@ -176,6 +176,34 @@ fn mp_black_hole_from_the_start() {
     let events = &network.client.application.events;
     assert!(events.iter().any(|(_, e)| *e == Event::Path(PathEvent::Closed(second))), "{events:?}");
     assert!(!events.iter().any(|(_, e)| *e == Event::Path(PathEvent::Established(second))));
+}
+
+#[test]
+fn mp_server_keeps_its_last_validated_path() {
+    let mut network = download(16, config("default", "cubic"), 30_000_000);
+    let handles = links(&mut network, &[link(40, 15), link(40, 20)]);
+    network.run_to(Time::from_millis(300));
+    let second = handles[1];
+    // The client hears nothing on the second path, so the server cannot validate it.
+    network.set_filter(move |now, link, packet| {
+        let downwards = packet.tuple.remote == client_address(1);
+        if link == second && downwards && now < Time::from_millis(800) {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
+        }
+    });
+    open(&mut network, 1, PathStatus::Available);
+    network.run_to(Time::from_millis(600));
+    let now = network.now();
+    let server = server_side(&mut network);
+    assert_eq!(server.paths().len(), 2);
+    let refused = server.abandon_path(now, PathId::ZERO, Code::APPLICATION_ABANDON_PATH);
+    assert_eq!(refused, Err(PathError::LastPath(PathId::ZERO)));
+    network.run_to(Time::from_secs(2));
+    let now = network.now();
+    server_side(&mut network).abandon_path(now, PathId::ZERO, Code::APPLICATION_ABANDON_PATH).unwrap();
+    finish(&mut network, 10);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Paths come, move and go (draft-ietf-quic-multipath-21 section 3).
 
-use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathStatus, PathView, Time};
+use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathState, PathStatus, PathView, Side, Time};
 use hawser_wire::StatelessResetToken;
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
 
@@ -97,11 +97,16 @@ impl Connection {
     /// # Errors
     /// [`PathError::Unknown`], [`PathError::LastPath`].
     pub fn abandon_path(&mut self, now: Time, id: PathId, code: Code) -> Result<(), PathError> {
-        let usable = |path: &&Path| path.life().can_send();
         if !self.paths.get(id).is_some_and(|path| path.life().can_send()) {
             return Err(PathError::Unknown(id));
         }
-        if self.paths.iter().filter(usable).count() < 2 {
+        // What a server has not validated it may have no connection id for, and the client may never get to hear there
+        // that this path is gone.
+        let carries = |path: &Path| match self.side {
+            Side::Client => path.life().can_send(),
+            Side::Server => matches!(path.state(), Some(PathState::Active | PathState::Suspect)),
+        };
+        if !self.paths.iter().any(|path| path.id != id && carries(path)) {
             return Err(PathError::LastPath(id));
         }
         self.abandon(now, id, LifeEvent::AbandonedLocally, code);
@@ -203,6 +208,7 @@ impl Connection {
         let mut path = Path::new(control, tuples, recovery, mtu);
         path.link = link;
         self.paths.insert(path);
+        self.pathless_until = None;
         self.move_path(now, id, LifeEvent::Opened);
         self.trace_path(now, id);
         self.issue_path_cids();
@@ -432,8 +438,10 @@ impl Connection {
         }
         self.abandon(now, id, LifeEvent::AbandonedByPeer, Code::NO_ERROR);
         if !self.paths.iter().any(|path| path.life().can_send()) {
-            let reason = "the peer abandoned the last path";
-            return Err(TransportError::new(Code::NO_VIABLE_PATH, reason));
+            // draft-ietf-quic-multipath-21 section 3.4: a path that the peer had opened before may be known to us only
+            // after this frame. It has as long as a path has to be validated (RFC 9000 section 8.2.4).
+            let patience = 3 * self.largest_probe_timeout().max(self.initial_pto);
+            self.pathless_until.get_or_insert(now + patience);
         }
         Ok(())
     }

@@ -13,8 +13,8 @@ use super::receive::SpaceId;
 use super::recovery::{PacketNumberSpace, SpaceKind};
 use super::streams::Segments;
 use super::{Connection, Scratch};
-use crate::ConnectionError;
 use crate::endpoint::EndpointEvent;
+use crate::{Code, ConnectionError, TransportError};
 
 /// Packets sent when a probe timeout expires (RFC 9002 section 6.2.4: one or two).
 const PROBES_PER_TIMEOUT: u8 = 2;
@@ -46,6 +46,7 @@ impl Connection {
         consider(self.scheduler_wakes);
         consider(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()));
         consider(self.paths.next_expiry());
+        consider(self.pathless_until);
         for space in [SpaceId::Initial, SpaceId::Handshake] {
             consider(self.long_deadline(space));
         }
@@ -68,7 +69,7 @@ impl Connection {
             if path.suspect.is_some() { None } else { probe_deadline(path, &path.space) },
             path.suspect.map(|suspect| suspect.next_probe),
             self.silence_deadline(path),
-            path.tuples.timeout(),
+            path.validation_timeout(MIN_PACKET_ROOM as u64),
             path.mtu.timeout(),
             if self.has_queued() { recovery.next_release(self.last_now) } else { None },
         ];
@@ -168,6 +169,11 @@ impl Connection {
             self.terminate(now, ConnectionError::TimedOut);
             return;
         }
+        if self.pathless_until.is_some_and(|at| at <= now) {
+            let reason = "the peer abandoned the last path and opened no other";
+            self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, reason));
+            return;
+        }
         self.scheduler_waits = false;
         self.on_keep_alive(now);
         self.on_idle(now);
@@ -264,7 +270,7 @@ impl Connection {
         let Some(suspect) = &mut path.suspect else { return };
         if now.since(suspect.since) >= timeout {
             if self.has_alternative(id) {
-                let code = crate::Code::PATH_UNSTABLE_OR_POOR;
+                let code = Code::PATH_UNSTABLE_OR_POOR;
                 self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
             }
         } else if suspect.next_probe <= now {

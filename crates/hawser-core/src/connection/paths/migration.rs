@@ -299,9 +299,14 @@ impl Tuples {
         }
     }
 
-    /// When something is to be done.
-    pub(crate) fn timeout(&self) -> Option<Time> {
-        self.all().filter_map(|addresses| addresses.validation.as_ref()).map(TupleValidation::timeout).min()
+    /// When something is to be done. A challenge that may not leave now has no time of its own: it waits for something
+    /// to arrive, not for a clock.
+    pub(crate) fn timeout(&self, may_send: impl Fn(FourTuple) -> bool) -> Option<Time> {
+        let deadline = |addresses: &Addresses| {
+            let validation = addresses.validation.as_ref()?;
+            Some(if may_send(addresses.tuple) { validation.timeout() } else { validation.give_up() })
+        };
+        self.all().filter_map(deadline).min()
     }
 
     /// The path is abandoned: nothing is validated any more.

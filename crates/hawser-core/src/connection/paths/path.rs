@@ -126,9 +126,20 @@ impl Path {
         self.life() == LifeCycle::Active && self.can_transmit() && self.recovery.window_left() > 0
     }
 
-    /// Bytes that may be sent to the addresses in use before they are validated.
+    /// Whether there is a connection id to send to. A client may open a path before the frames have arrived that bring
+    /// its connection ids for it.
+    #[inline]
+    fn is_addressable(&self) -> bool {
+        self.control.remote_cids.current().is_some()
+    }
+
+    /// Bytes that may be sent to the addresses in use: few before they are validated, none before the peer gave a
+    /// connection id.
     #[inline]
     pub(crate) fn amplification_room(&self) -> usize {
+        if !self.is_addressable() {
+            return 0;
+        }
         usize::try_from(self.tuples.allowance()).unwrap_or(usize::MAX)
     }
 
@@ -143,7 +154,15 @@ impl Path {
 
     /// Bytes that may be sent to these addresses.
     pub(crate) fn validation_room(&self, tuple: FourTuple) -> u64 {
+        if !self.is_addressable() {
+            return 0;
+        }
         self.tuples.allowance_of(tuple).unwrap_or_else(|| self.responses.allowance(tuple))
+    }
+
+    /// When a challenge of at least `least` bytes may leave or a validation is given up.
+    pub(crate) fn validation_timeout(&self, least: u64) -> Option<Time> {
+        self.tuples.timeout(|tuple| self.validation_room(tuple) >= least)
     }
 
     /// Writes what is owed to these addresses; `data` is a fresh random challenge. Returns whether anything was.

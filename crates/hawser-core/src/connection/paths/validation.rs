@@ -13,6 +13,11 @@ use crate::FourTuple;
 /// Probe timeouts after which a validation is given up (RFC 9000 section 8.2.4).
 const GIVE_UP_PROBE_TIMEOUTS: u32 = 3;
 
+/// The first repetition comes after this part of a probe timeout, the next after twice as long. With the period above
+/// that makes four challenges: no more than a client would send Initial packets in that time (RFC 9000 section 8.2.1;
+/// RFC 9002 section 6.2.4 allows two per probe timeout), and enough for a path that loses many packets.
+const FIRST_INTERVAL_DIVISOR: u32 = 4;
+
 /// Challenges of one validation that may still be answered.
 const MAX_OPEN_CHALLENGES: usize = 4;
 
@@ -74,7 +79,7 @@ impl TupleValidation {
         TupleValidation {
             probe_timeout,
             next_send: Some(start),
-            next_interval: probe_timeout,
+            next_interval: probe_timeout / FIRST_INTERVAL_DIVISOR,
             give_up: start + probe_timeout * GIVE_UP_PROBE_TIMEOUTS,
             address_proven: false,
             open: SmallVec::new(),
@@ -121,7 +126,7 @@ impl TupleValidation {
         if !self.address_proven {
             self.address_proven = true;
             self.next_send = Some(now);
-            self.next_interval = self.probe_timeout;
+            self.next_interval = self.probe_timeout / FIRST_INTERVAL_DIVISOR;
             self.give_up = now + self.probe_timeout * GIVE_UP_PROBE_TIMEOUTS;
         }
         ResponseEffect::AddressProven
@@ -134,6 +139,11 @@ impl TupleValidation {
         } else {
             ValidationFailure::Unreachable
         })
+    }
+
+    /// When the attempt is over.
+    pub(crate) fn give_up(&self) -> Time {
+        self.give_up
     }
 
     /// When a challenge is due or the attempt is over.

@@ -72,7 +72,7 @@ fn nat_rebinding_is_followed_and_keeps_the_estimates() {
     assert_eq!(path.tuples.on_response(millis(20), data_for(new)), Some(validated));
     assert_eq!(path.tuples.allowance(), u64::MAX);
     assert_eq!(path.timeouts(millis(400)), [TupleEvent::PreviousReleased]);
-    assert_eq!(path.tuples.timeout(), None, "no timer of what is gone");
+    assert_eq!(path.tuples.timeout(|_| true), None, "no timer of what is gone");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn only_the_newest_non_probing_packet_moves_a_path() {
     assert_eq!(path.receive(millis(0), new, overtaken), TupleDecision::Keep);
     assert_eq!(path.receive(millis(0), new, early), TupleDecision::Discard);
     assert_eq!(path.tuples.current(), old, "a probe does not overwrite the addresses in use");
-    assert_eq!((path.tuples.generation(), path.tuples.timeout()), (0, None));
+    assert_eq!((path.tuples.generation(), path.tuples.timeout(|_| true)), (0, None));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn spoofed_migration_falls_back() {
     assert_eq!(path.tuples.current(), home);
     assert_eq!(path.tuples.allowance(), u64::MAX);
     assert_eq!(path.tuples.generation(), 0, "packets sent before the attack count again");
-    assert_eq!(path.tuples.timeout(), None);
+    assert_eq!(path.tuples.timeout(|_| true), None);
 }
 
 #[test]

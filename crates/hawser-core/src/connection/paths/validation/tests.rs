@@ -28,7 +28,7 @@ fn repeated_with_back_off_then_given_up() {
             validation.failure(millis(*at)).is_none() && challenge(&mut validation, millis(*at), 1, true)
         })
         .collect();
-    assert_eq!(sent, [1000, 1100]);
+    assert_eq!(sent, [1000, 1025, 1075, 1175]);
     assert_eq!(validation.timeout(), millis(1300));
     assert_eq!(validation.failure(millis(1299)), None);
     assert_eq!(validation.failure(millis(1300)), Some(ValidationFailure::Unreachable));

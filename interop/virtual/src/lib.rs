@@ -1,0 +1,21 @@
+//! Foreign QUIC stacks as nodes of the simulator.
+//!
+//! [`noq`](crate::noq) speaks the multipath draft that Hawser speaks, [`quinn`](crate::quinn) plain QUIC v1. Both are
+//! sans-IO, as Hawser is, so all three run in virtual time: a test names rates, delays, loss, reordering and the moments
+//! at which paths come and go, and a seed repeats it.
+//!
+//! Every scenario runs the same [`Exchange`]: one stream on which both ends send a known pattern and check what comes.
+//! Handshakes are real TLS 1.3 with certificates ([`tls`]).
+
+mod exchange;
+mod foreign;
+pub mod noq;
+mod ours;
+pub mod quinn;
+pub mod scenario;
+pub mod tls;
+
+pub use exchange::{ByteStream, Exchange, Piece};
+pub use foreign::{Foreign, Outgoing, Stack};
+pub use ours::{Ours, client, close, server};
+pub use scenario::{End, Multipath, Plan};

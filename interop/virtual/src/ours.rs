@@ -1,0 +1,123 @@
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hawser_core::crypto::{RustlsClient, RustlsServer};
+use hawser_core::{
+    ClientConfig, Connection, ConnectionHandle, Endpoint, EndpointConfig, Event, QlogFactory, ReadError,
+    ServerConfig, StreamEvent, TransportConfig, WriteError,
+};
+use hawser_policy::{Registry, StreamId, Time};
+use hawser_sim::testing::{SERVER, client_address};
+use hawser_sim::{Application, Host};
+
+use crate::tls::{Identity, SERVER_NAME};
+use crate::{ByteStream, Exchange, Piece};
+
+/// The exchange on a Hawser connection.
+#[derive(Debug)]
+pub struct Ours {
+    /// The transfer.
+    pub exchange: Exchange,
+    stream: Option<StreamId>,
+}
+
+/// A Hawser client that connects from its first address.
+pub fn client(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
+    let endpoint = Endpoint::new(Arc::new(EndpointConfig::new([7; 32])), None, seed_bytes(seed, 1));
+    let mut host = Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None });
+    let crypto = RustlsClient::new(Arc::new(identity.client())).expect("a TLS configuration for QUIC");
+    let config = ClientConfig { crypto: Arc::new(crypto), transport: Arc::new(transport(seed)), token: None };
+    host.connect(Time::ZERO, config, client_address(0), SERVER, SERVER_NAME)
+        .expect("a valid address and name");
+    host
+}
+
+/// A Hawser server.
+pub fn server(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
+    let crypto = RustlsServer::new(Arc::new(identity.server())).expect("a TLS configuration for QUIC");
+    let config = ServerConfig::new(Arc::new(crypto), Arc::new(transport(seed)), [9; 32]);
+    let endpoint =
+        Endpoint::new(Arc::new(EndpointConfig::new([8; 32])), Some(Arc::new(config)), seed_bytes(seed, 2));
+    Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None })
+}
+
+fn transport(seed: u64) -> TransportConfig {
+    let mut registry = Registry::new();
+    hawser_sched::register(&mut registry);
+    hawser_cc::register(&mut registry);
+    let scheduler = registry.scheduler("default").expect("the default scheduler is registered");
+    let controller = registry.controller("cubic").expect("cubic is registered");
+    TransportConfig { qlog: qlog(seed), ..TransportConfig::new(scheduler, controller) }
+}
+
+/// With `HAWSER_QLOG=DIR` in the environment our end of every connection is traced there.
+fn qlog(seed: u64) -> Option<QlogFactory> {
+    let directory = PathBuf::from(std::env::var_os("HAWSER_QLOG")?);
+    Some(Arc::new(move |_| {
+        let file = File::create(directory.join(format!("{seed}.sqlog"))).ok()?;
+        Some(Box::new(file) as Box<dyn Write + Send>)
+    }))
+}
+
+fn seed_bytes(seed: u64, part: u8) -> [u8; 32] {
+    let mut bytes = [part; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes
+}
+
+impl Application for Ours {
+    fn on_event(&mut self, now: Time, _: ConnectionHandle, connection: &mut Connection, event: &Event) {
+        match event {
+            Event::Connected if connection.side().is_client() => self.stream = connection.open_stream(true),
+            Event::Stream(StreamEvent::Opened { bidirectional: true }) => {
+                self.stream = self.stream.or_else(|| connection.accept_stream(true));
+            }
+            Event::Path(event) => self.exchange.path_events.push((now, format!("{event:?}"))),
+            Event::Closed(error) => {
+                self.exchange.closed = Some(error.to_string());
+                return;
+            }
+            _ => {}
+        }
+        if let Some(id) = self.stream.filter(|_| !connection.is_closed()) {
+            self.exchange.drive(now, &mut OurStream { connection, id });
+        }
+    }
+}
+
+struct OurStream<'a> {
+    connection: &'a mut Connection,
+    id: StreamId,
+}
+
+impl ByteStream for OurStream<'_> {
+    fn write(&mut self, data: &[u8]) -> Result<usize, String> {
+        match self.connection.write(self.id, data) {
+            Err(WriteError::Blocked) => Ok(0),
+            other => other.map_err(|error| error.to_string()),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.connection.finish(self.id).map_err(|error| error.to_string())
+    }
+
+    fn read(&mut self) -> Result<Piece, String> {
+        match self.connection.read_chunk(self.id, 64 * 1024) {
+            Ok(Some(bytes)) => Ok(Piece::Data(bytes)),
+            Ok(None) => Ok(Piece::End),
+            Err(ReadError::Blocked) => Ok(Piece::Blocked),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// For tests that end a connection.
+pub fn close(host: &mut Host<Ours>, now: Time, code: u64) {
+    if let Some(connection) = host.first_connection() {
+        connection.close(now, code, Bytes::from_static(b"done"));
+    }
+}
