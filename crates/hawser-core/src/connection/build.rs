@@ -9,6 +9,7 @@ use hawser_wire::writer::Writer;
 use super::Connection;
 use super::frames::SentFrames;
 use super::paths::life_cycle::LifeCycle;
+use super::paths::path::Path;
 use super::plan::Plan;
 use super::receive::SpaceId;
 use super::recovery::{DeliveryState, PacketKind, SentPacket};
@@ -155,7 +156,9 @@ impl Connection {
         buffer: &mut Vec<u8>,
     ) -> Option<(PathId, Transmit)> {
         let id = assignment.path;
-        let Some(path) = self.paths.get(id).filter(|path| path.can_transmit()) else {
+        let can_send =
+            |path: &&Path| path.life().can_send() && path.amplification_room() >= path.mtu.current().into();
+        let Some(path) = self.paths.get(id).filter(can_send) else {
             self.scheduler_waits = true;
             return None;
         };
@@ -232,6 +235,7 @@ impl Connection {
         let draw = self.draw();
         let path = self.paths.get_mut(id)?;
         let number = path.space.next_packet_number(draw);
+        let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
         let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
@@ -251,8 +255,10 @@ impl Connection {
 
         let packet = &mut out[..length];
         // RFC 9287 section 3.1: an unpredictable fixed bit keeps middleboxes from relying on it. The top bit of the
-        // drawn number decides nothing else.
-        if self.peer.grease_quic_bit && self.transport.grease && draw >> 63 == 1 {
+        // drawn number decides nothing else. Packets that find out whether the peer is there keep the bit: without it
+        // a peer that lost its state may not know them for QUIC, and not answer with a reset.
+        let greases = self.peer.grease_quic_bit && self.transport.grease && is_answered;
+        if greases && draw >> 63 == 1 {
             packet[0] &= !FIXED_BIT;
         }
         if let Some(tracer) = &mut self.tracer {

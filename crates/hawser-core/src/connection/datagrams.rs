@@ -35,7 +35,7 @@ pub enum SendDatagramError {
     #[error("the datagram queue is full")]
     Blocked,
     /// The path that it was meant for cannot be sent on.
-    #[error("there is no {0} to send on")]
+    #[error("there is no path {0} to send on")]
     NoPath(PathId),
 }
 

@@ -33,6 +33,8 @@ mod receive;
 pub(crate) mod recovery;
 pub(crate) mod stats;
 pub(crate) mod streams;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod trace;
 

@@ -37,16 +37,16 @@ pub enum PathError {
     #[error("no further path id is allowed (up to {0} now): wait for the MorePathsAllowed event")]
     NoPathId(u32),
     /// No connection ids were exchanged for the next path yet.
-    #[error("no connection ids for {0} yet: wait for the MorePathsAllowed event")]
+    #[error("no connection ids for path {0} yet: wait for the MorePathsAllowed event")]
     NoConnectionIds(PathId),
     /// There is no such path.
-    #[error("there is no {0}")]
+    #[error("there is no path {0}")]
     Unknown(PathId),
     /// The peer does not want to be reached from another address (RFC 9000 section 18.2).
     #[error("the peer forbids packets from further addresses (disable_active_migration)")]
     MigrationForbidden,
     /// It is the only path.
-    #[error("{0} is the only path: close the connection instead")]
+    #[error("path {0} is the only one: close the connection instead")]
     LastPath(PathId),
 }
 

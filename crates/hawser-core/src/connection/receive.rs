@@ -427,10 +427,8 @@ impl Connection {
         // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
         let usable = self.side == Side::Client
             && self.retry_source.is_none()
-            && self.handshake.handshake.is_none()
-            && self.largest_received(SpaceId::Initial).is_none()
-            && retry.source_cid != self.original_destination
-            && !retry.token.is_empty();
+            && self.server_source.is_none()
+            && retry.source_cid != self.original_destination;
         let Some(factory) = self.client.clone().filter(|_| usable) else { return };
         if !factory.is_valid_retry(&self.original_destination, packet) {
             self.stats.packets_dropped += 1;
@@ -452,7 +450,7 @@ impl Connection {
         negotiation: &hawser_wire::packet::VersionNegotiation<'_>,
     ) {
         // RFC 9000 section 6.2: only as the first answer, and not if it offers what we speak.
-        let first = self.side.is_client() && self.largest_received(SpaceId::Initial).is_none();
+        let first = self.side.is_client() && self.server_source.is_none();
         let offers_ours =
             negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
         // RFC 8999 section 6: it must come from where our first packet went.

@@ -242,10 +242,9 @@ impl Tuples {
     }
 
     /// The addresses over which a challenge is to be sent now.
-    pub(crate) fn challenge_due(&self, now: Time) -> Option<FourTuple> {
-        self.all()
-            .find(|addresses| addresses.validation.as_ref().is_some_and(|v| v.is_due(now)))
-            .map(|addresses| addresses.tuple)
+    pub(crate) fn challenges_due(&self, now: Time) -> impl Iterator<Item = FourTuple> + '_ {
+        let due = move |addresses: &&Addresses| addresses.validation.as_ref().is_some_and(|v| v.is_due(now));
+        self.all().filter(due).map(|addresses| addresses.tuple)
     }
 
     /// Writes the challenge that is due for these addresses; see [`TupleValidation::write`].

@@ -148,8 +148,8 @@ impl Path {
         if !self.control.life.can_send() {
             return None;
         }
-        let due = self.responses.next_tuple().into_iter().chain(self.tuples.challenge_due(now));
-        due.into_iter().find(|tuple| self.validation_room(*tuple) >= least)
+        let mut due = self.responses.tuples().chain(self.tuples.challenges_due(now));
+        due.find(|tuple| self.validation_room(*tuple) >= least)
     }
 
     /// Bytes that may be sent to these addresses.
@@ -235,6 +235,8 @@ impl Path {
             ..PathView::new(self.id)
         };
         self.recovery.fill_view(now, &mut view);
+        // Data waits where the address allows less than a datagram.
+        view.pacing_budget = view.pacing_budget.min(self.amplification_room() as u64);
         Some(view)
     }
 

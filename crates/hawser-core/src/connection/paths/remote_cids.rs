@@ -2,7 +2,7 @@
 
 use hawser_policy::PathId;
 use hawser_wire::frame::RetireConnectionId;
-use hawser_wire::{ConnectionId, Frame, StatelessResetToken, Writer, codepoints};
+use hawser_wire::{ConnectionId, Frame, StatelessResetToken, Writer};
 use smallvec::SmallVec;
 
 use super::{CidChange, CidFrames, Delivery, put};
@@ -15,8 +15,6 @@ const RETIREMENTS_PER_LIMIT: usize = 4;
 
 /// How far a sequence number may be ahead of one that never came. An honest peer stays within twice our limit.
 const SEQUENCE_WINDOW: u64 = 128;
-
-const FRAME: u64 = codepoints::frame::NEW_CONNECTION_ID;
 
 /// What NEW_CONNECTION_ID or PATH_NEW_CONNECTION_ID says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +138,7 @@ impl RemoteCids {
             return Err(TransportError::new(
                 Code::FRAME_ENCODING_ERROR,
                 format!("retire prior to {} above sequence number {}", offer.retire_prior_to, offer.sequence),
-            )
-            .in_frame(FRAME));
+            ));
         }
         if self.abandoned {
             return Ok(());
@@ -300,8 +297,7 @@ impl RemoteCids {
             Err(TransportError::protocol_violation(format!(
                 "connection id {} of path {} contradicts number {}",
                 offer.sequence, self.path, cid.sequence
-            ))
-            .in_frame(FRAME))
+            )))
         })
     }
 
@@ -361,7 +357,6 @@ impl RemoteCids {
 
     fn limit_error(&self, what: String) -> TransportError {
         TransportError::new(Code::CONNECTION_ID_LIMIT_ERROR, format!("path {}: {what}", self.path))
-            .in_frame(FRAME)
     }
 }
 

@@ -200,10 +200,10 @@ impl ResponseQueue {
         self.pending.push_back(PendingResponse { tuple, data, received: received as u64 });
     }
 
-    /// The addresses to answer next.
+    /// The addresses to answer, in the order in which they asked.
     #[inline]
-    pub(crate) fn next_tuple(&self) -> Option<FourTuple> {
-        self.pending.front().map(|response| response.tuple)
+    pub(crate) fn tuples(&self) -> impl Iterator<Item = FourTuple> + '_ {
+        self.pending.iter().map(|response| response.tuple)
     }
 
     /// What the datagrams that brought the waiting challenges from these addresses allow to send there: all that may

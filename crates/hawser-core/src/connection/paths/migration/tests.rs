@@ -40,7 +40,8 @@ impl Path {
     /// Sends all challenges due; the data tells the host they went to.
     fn challenge(&mut self, now: Time) -> Vec<FourTuple> {
         let mut sent = Vec::new();
-        while let Some(tuple) = self.tuples.challenge_due(now) {
+        let due: Vec<_> = self.tuples.challenges_due(now).collect();
+        for tuple in due {
             let mut buffer = [0; 9];
             let data = data_for(tuple);
             assert!(self.tuples.write_challenge(tuple, now, data, true, &mut Writer::new(&mut buffer)));

@@ -81,11 +81,11 @@ fn answers_go_where_the_challenge_came_from() {
     queue.push(home, [1; 8], 1200);
     queue.push(other, [2; 8], 100);
     queue.push(home, [3; 8], 1200);
-    assert_eq!(queue.next_tuple(), Some(home));
+    assert_eq!(queue.tuples().next(), Some(home));
     let written = write(|w, _| assert!(queue.write(home, w)));
     assert_eq!(written.decode(), [Frame::PathResponse([1; 8]), Frame::PathResponse([3; 8])]);
     assert!(written.frames.is_empty(), "never repeated");
-    assert_eq!(queue.next_tuple(), Some(other));
+    assert_eq!(queue.tuples().next(), Some(other));
     assert_eq!(queue.allowance(other), 300);
     assert!(!queue.clone().write(home, &mut hawser_wire::Writer::new(&mut [0; 100])));
 }
@@ -107,5 +107,5 @@ fn no_answer_after_abandonment() {
     queue.push(tuple(1, 1), [1; 8], 1200);
     queue.stop();
     queue.push(tuple(1, 1), [2; 8], 1200);
-    assert_eq!(queue.next_tuple(), None);
+    assert_eq!(queue.tuples().next(), None);
 }

@@ -1,0 +1,135 @@
+//! Addresses that change, are forged or shared.
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, PathState, PathStatus, Side, StreamId};
+use hawser_wire::{Frame, Writer};
+
+use super::forge::encode;
+use super::pair::{Pair, Settings, at_server, client_address, from};
+use crate::connection::frames::{PathControl, SentFrame};
+use crate::{Event, PathError};
+
+fn read_all(pair: &mut Pair, id: StreamId) -> usize {
+    assert_eq!(pair.client().accept_stream(false), Some(id));
+    let mut total = 0;
+    while let Ok(Some(chunk)) = pair.client().read_chunk(id, 1 << 20) {
+        total += chunk.len();
+    }
+    total
+}
+
+/// RFC 9000 section 9.3: an attacker copies a packet of the client and sends it from elsewhere.
+#[test]
+fn an_address_that_does_not_answer_gets_three_times_what_came_from_it() {
+    let mut pair = Pair::connected(Settings::default());
+    let victim = client_address(500);
+    pair.dead.push(victim);
+    let id = pair.write(Side::Server, 200_000);
+    pair.run(Duration::from_millis(30));
+    let began = pair.now;
+    let packet = pair.client().forge(PathId::ZERO, &encode(&[Frame::Ping]));
+    pair.receive(Side::Server, at_server(victim), &packet);
+    pair.run(Duration::from_secs(3));
+    let sent = pair.bytes_to(Side::Server, victim, began);
+    assert!(sent > 0 && sent <= 3 * packet.len(), "{sent} bytes for {}", packet.len());
+    let current = pair.server().paths()[0].tuple.remote;
+    assert_eq!(current, client_address(0), "back at the client");
+    assert_eq!(read_all(&mut pair, id), 200_000);
+}
+
+/// draft-ietf-quic-multipath-21 section 8.2: the limit is one of each path.
+#[test]
+fn a_new_path_to_nobody_gets_three_times_what_came_from_it() {
+    let mut pair = Pair::connected(Settings::default());
+    let victim = client_address(7);
+    pair.dead.push(victim);
+    let began = pair.now;
+    pair.write(Side::Server, 200_000);
+    let now = pair.now;
+    pair.client().open_path(now, from(victim), PathStatus::Available, None).unwrap();
+    pair.run(Duration::from_secs(8));
+    let received: usize = pair
+        .datagrams(Side::Client, began)
+        .filter(|sent| sent.tuple.local == victim)
+        .map(|sent| sent.payload.len())
+        .sum();
+    let sent = pair.bytes_to(Side::Server, victim, began);
+    assert!(sent > 0 && sent <= 3 * received, "{sent} bytes for {received}");
+    assert_eq!((pair.client().paths().len(), pair.server().paths().len()), (1, 1), "it was given up");
+}
+
+#[test]
+fn challenges_from_many_addresses_are_answered_within_the_limit() {
+    let mut pair = Pair::connected(Settings::default());
+    let began = pair.now;
+    let victims: Vec<_> = (500..600).map(client_address).collect();
+    pair.dead.clone_from(&victims);
+    for victim in &victims {
+        let packet = pair.client().forge(PathId::ZERO, &encode(&[Frame::PathChallenge([7; 8])]));
+        pair.receive(Side::Server, at_server(*victim), &packet);
+    }
+    pair.run(Duration::from_secs(2));
+    for victim in &victims {
+        // Probing frames move nothing, so the answer is all that leaves: in a datagram of its own.
+        let sent = pair.bytes_to(Side::Server, *victim, began);
+        assert!(sent <= 3 * 60, "{sent} bytes");
+    }
+    assert_eq!(pair.server().paths()[0].tuple.remote, client_address(0));
+}
+
+#[test]
+fn two_paths_can_share_their_addresses() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(0);
+    for side in [Side::Client, Side::Server] {
+        let end = pair.end(side);
+        assert!(end.events.contains(&Event::Path(hawser_policy::PathEvent::Established(second))), "{side:?}");
+        let paths = end.connection.as_ref().unwrap().paths();
+        assert!(paths.len() == 2 && paths.iter().all(|path| path.state == PathState::Active), "{paths:?}");
+        assert_eq!(paths[0].tuple, paths[1].tuple);
+    }
+    let id = pair.write(Side::Server, 150_000);
+    pair.run(Duration::from_secs(2));
+    assert_eq!(read_all(&mut pair, id), 150_000);
+    let now = pair.now;
+    pair.client().abandon_path(now, PathId::ZERO, crate::Code::NO_ERROR).unwrap();
+    let id = pair.write(Side::Server, 150_000);
+    pair.run(Duration::from_secs(2));
+    assert_eq!(read_all(&mut pair, id), 150_000);
+}
+
+#[test]
+fn who_may_not_migrate_is_told() {
+    let mut pair = Pair::connected(Settings::default());
+    let now = pair.now;
+    let tuple = from(client_address(3));
+    assert_eq!(
+        pair.server().migrate_path(now, PathId::ZERO, at_server(client_address(3))),
+        Err(PathError::NotClient)
+    );
+    pair.client().peer.disable_active_migration = true;
+    assert_eq!(pair.client().migrate_path(now, PathId::ZERO, tuple), Err(PathError::MigrationForbidden));
+    assert_eq!(
+        pair.client().open_path(now, tuple, PathStatus::Available, None),
+        Err(PathError::MigrationForbidden)
+    );
+}
+
+/// draft-ietf-quic-multipath-21 section 4.7.
+#[test]
+fn a_migration_without_spare_connection_ids_asks_for_more() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.lose = |_| true;
+    for n in 1..=5 {
+        let now = pair.now;
+        pair.client().migrate_path(now, PathId::ZERO, from(client_address(n))).unwrap();
+    }
+    let mut bytes = [0; 1_000];
+    let mut frames = Default::default();
+    pair.client().paths.write_control(&mut Writer::new(&mut bytes), &mut frames);
+    assert!(
+        frames.contains(&SentFrame::PathControl(PathControl::PathCidsBlocked(PathId::ZERO))),
+        "{frames:?}"
+    );
+}

@@ -1,0 +1,10 @@
+//! Whole connections: what the parts make of it together. Scenarios over links are in `hawser-sim`; here one end is
+//! made to misbehave, by packets that are forged with its own keys.
+
+mod addresses;
+mod ending;
+mod forge;
+mod handshaking;
+mod messages;
+mod pair;
+mod violations;
