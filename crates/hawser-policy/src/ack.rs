@@ -52,22 +52,52 @@ where
     }
 }
 
-/// Every `every` ack-eliciting packets, at once on reordering that the peer should know of and on congestion marks,
-/// else within `max_ack_delay` (RFC 9000 section 13.2.1). Acknowledgements return on the active path with the least
-/// smoothed round-trip time that was heard from just now, so that a slow path's sender learns soonest and no
-/// acknowledgement is lost with a link that has died; else on their own path.
-#[derive(Clone, Copy, Debug)]
+/// Every second ack-eliciting packet, at once on reordering that the peer should know of and on congestion marks, else
+/// within `max_ack_delay` (RFC 9000 section 13.2.1).
+///
+/// Acknowledgements return on the active path with the least smoothed round-trip time that was heard from just now, so
+/// that a slow path's sender learns soonest; else on their own path. One in 10 ms takes its own path in any case: when
+/// the link that carries them dies, it takes with it whatever it carried since, and the senders of all other paths
+/// would stand still until that is noticed here.
+#[derive(Clone, Debug)]
 pub struct DefaultAckPolicy {
-    /// Ack-eliciting packets per acknowledgement, at least 1.
-    pub every: u64,
+    every: u64,
+    /// When acknowledgements for a path last took that path.
+    on_own_path: Vec<(PathId, Time)>,
 }
 
 /// How lately a path must have been heard from to carry the acknowledgements of another one.
 const HEARD_JUST_NOW: Duration = Duration::from_millis(25);
 
+/// How often acknowledgements take their own path at least.
+const OWN_PATH_INTERVAL: Duration = Duration::from_millis(10);
+
 impl Default for DefaultAckPolicy {
     fn default() -> Self {
-        DefaultAckPolicy { every: 2 }
+        DefaultAckPolicy::new(2)
+    }
+}
+
+impl DefaultAckPolicy {
+    /// Acknowledges every `every` ack-eliciting packets, at least 1.
+    pub fn new(every: u64) -> Self {
+        DefaultAckPolicy { every, on_own_path: Vec::new() }
+    }
+
+    /// Whether acknowledgements for a path are to take that path now; notes it if they are.
+    fn own_path_is_due(&mut self, now: Time, id: PathId, paths: &[PathView]) -> bool {
+        match self.on_own_path.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, last)) if now.since(*last) < OWN_PATH_INTERVAL => false,
+            Some((_, last)) => {
+                *last = now;
+                true
+            }
+            None => {
+                self.on_own_path.retain(|(known, _)| paths.iter().any(|path| path.id == *known));
+                self.on_own_path.push((id, now));
+                true
+            }
+        }
     }
 }
 
@@ -84,13 +114,46 @@ impl AckPolicy for DefaultAckPolicy {
     }
 
     fn return_path(&mut self, now: Time, acked: PathId, paths: &[PathView]) -> Option<PathId> {
-        paths
+        let quickest = paths
             .iter()
             .filter(|path| path.state == PathState::Active && path.has_rtt_sample)
             .filter(|path| {
                 path.id == acked || path.heard_at.is_some_and(|heard| now.since(heard) <= HEARD_JUST_NOW)
             })
             .min_by_key(|path| (path.smoothed_rtt, path.id != acked, path.id))
-            .map(|path| path.id)
+            .map(|path| path.id)?;
+        Some(if quickest != acked && self.own_path_is_due(now, acked, paths) { acked } else { quickest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(id: u32, rtt: u64, heard: u64) -> PathView {
+        PathView {
+            state: PathState::Active,
+            has_rtt_sample: true,
+            smoothed_rtt: Duration::from_millis(rtt),
+            heard_at: Some(Time::from_millis(heard)),
+            ..PathView::new(PathId(id))
+        }
+    }
+
+    #[test]
+    fn acknowledgements_return_on_the_quickest_path_and_now_and_then_on_their_own() {
+        let mut policy = DefaultAckPolicy::default();
+        let mut returns = |ms: u64, acked: u32, heard: u64| {
+            let paths = [path(1, 20, heard), path(2, 70, ms)];
+            policy.return_path(Time::from_millis(ms), PathId(acked), &paths).map(|id| id.0)
+        };
+        assert_eq!(returns(100, 2, 100), Some(2), "the first shows that the way is open");
+        assert_eq!(returns(101, 2, 100), Some(1));
+        assert_eq!(returns(109, 2, 100), Some(1));
+        assert_eq!(returns(110, 2, 100), Some(2), "10 ms are over");
+        assert_eq!(returns(111, 2, 100), Some(1));
+        assert_eq!(returns(115, 2, 100), Some(1));
+        assert_eq!(returns(119, 2, 90), Some(2), "the quicker path fell silent");
+        assert_eq!(returns(119, 1, 90), Some(1), "the quickest path has nothing to choose");
     }
 }

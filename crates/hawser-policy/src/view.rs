@@ -59,6 +59,8 @@ pub struct PathView {
     pub congestion_window: u64,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub bytes_in_flight: u64,
+    /// When the oldest of the packets in flight was sent; `None` when there is none.
+    pub oldest_in_flight: Option<Time>,
     /// Whether the controller is in slow start.
     pub in_slow_start: bool,
     /// Rate at which the pacer releases data.
@@ -104,6 +106,7 @@ impl PathView {
             probe_timeout: initial_rtt * 3,
             congestion_window: 12_000,
             bytes_in_flight: 0,
+            oldest_in_flight: None,
             in_slow_start: true,
             pacing_rate: Rate::MAX,
             pacing_budget: u64::MAX,

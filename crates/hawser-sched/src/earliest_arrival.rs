@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use hawser_policy::{
-    Assignment, Commands, Decision, PathChange, PathId, PathView, Scheduler, Selection, SendView, Time,
+    Assignment, Command, Commands, Decision, PathChange, PathId, PathView, Scheduler, Selection, SendView,
+    Time,
 };
 
 use crate::arrival::Arrivals;
@@ -20,8 +23,10 @@ const STANDING_ROUNDS: u32 = 2;
 ///   paths take the last bytes there are.
 /// * **Retransmissions and datagrams wait for a faster path** if that brings them sooner: a hole holds up everything
 ///   behind it.
-/// * **Nobody waits for the dead.** A path with data in flight and no acknowledgement for a probe timeout is left out
-///   until it answers, well before the core declares it suspect.
+/// * **Nobody waits for the dead.** A path whose acknowledgements are due and missing for longer than they lately did is
+///   left out until it answers, and what is in flight on it is copied to the fastest path: well before the core declares
+///   it suspect. A false alarm costs one window of copies; a true one spares the reader the probe timeouts of a link
+///   whose queue, as it faded, grew to many times its delay.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestArrival {
     standing: Option<StandingQueue>,
@@ -53,25 +58,99 @@ fn is_lasting(watch: &mut Option<StandingQueue>, fast: &PathView, unsent: u64, n
     standing.rounds >= STANDING_ROUNDS
 }
 
-/// Per path: its acknowledged bytes, and when that last changed or nothing was in flight.
+/// Silence shorter than this is no silence: hosts pause, radio links take turns.
+const SHORTEST_SILENCE: Duration = Duration::from_millis(15);
+
+/// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// More datagrams in flight than this, and acknowledgements follow without that delay: every second packet draws one,
+/// and some may be lost.
+const STREAMING: u64 = 8;
+
+/// A pause is forgotten within this many round trips.
+const PAUSE_MEMORY: u32 = 16;
+
+/// How the acknowledgements of each path come in.
 #[derive(Clone, Debug, Default)]
-struct ProgressWatch(Vec<(PathId, u64, Time)>);
+struct ProgressWatch(Vec<Progress>);
+
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    path: PathId,
+    /// Bytes acknowledged so far.
+    acked: u64,
+    /// When that last changed, or nothing was in flight.
+    at: Time,
+    /// The longest pause between acknowledgements, forgotten little by little.
+    pause: Duration,
+    /// Whether copies of what is in flight were ordered in this silence.
+    rescued: bool,
+}
+
+impl Progress {
+    fn update(&mut self, path: &PathView, now: Time) {
+        if self.acked != path.bytes_acked {
+            let pause = now.since(self.at);
+            // Without a round-trip time (zero by zero) nothing is remembered.
+            let forgotten =
+                (pause.as_secs_f64() / path.smoothed_rtt.saturating_mul(PAUSE_MEMORY).as_secs_f64()).min(1.0);
+            self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
+            (self.acked, self.at, self.rescued) = (path.bytes_acked, now, false);
+        } else if path.bytes_in_flight == 0 {
+            (self.at, self.rescued) = (now, false);
+        }
+    }
+
+    /// Acknowledgements are due, and have been missing for longer than they lately did, or for longer than round trips
+    /// lately took. A probe timeout would be later by far on a path whose delay just grew, as that of a fading radio
+    /// link does before it goes.
+    fn is_silent(&self, path: &PathView, now: Time) -> bool {
+        let quiet = now.since(self.at);
+        if quiet <= SHORTEST_SILENCE {
+            return false;
+        }
+        let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
+        let held_back = if streams { Duration::ZERO } else { MAX_ACK_DELAY };
+        let expected = path.smoothed_rtt.saturating_add(held_back);
+        let age = path.oldest_in_flight.map_or(Duration::ZERO, |sent| now.since(sent));
+        let is_missing = quiet > self.pause.saturating_mul(2)
+            || age > expected.saturating_add(path.rtt_variance.saturating_mul(4));
+        quiet > path.probe_timeout || (age > expected && is_missing)
+    }
+}
 
 impl ProgressWatch {
     fn note(&mut self, view: &SendView<'_>) {
         for path in view.paths {
-            match self.0.iter_mut().find(|(id, ..)| *id == path.id) {
-                Some((_, acked, at)) if *acked != path.bytes_acked || path.bytes_in_flight == 0 => {
-                    (*acked, *at) = (path.bytes_acked, view.now);
-                }
-                Some(_) => {}
-                None => self.0.push((path.id, path.bytes_acked, view.now)),
+            match self.0.iter_mut().find(|progress| progress.path == path.id) {
+                Some(progress) => progress.update(path, view.now),
+                None => self.0.push(Progress {
+                    path: path.id,
+                    acked: path.bytes_acked,
+                    at: view.now,
+                    pause: Duration::ZERO,
+                    rescued: false,
+                }),
             }
         }
     }
 
     fn is_silent(&self, path: &PathView, now: Time) -> bool {
-        self.0.iter().any(|(id, _, at)| *id == path.id && now.since(*at) > path.probe_timeout)
+        self.0.iter().any(|progress| progress.path == path.id && progress.is_silent(path, now))
+    }
+
+    /// Orders copies of what is in flight on paths that fell silent, once for each silence.
+    fn rescue(&mut self, view: &SendView<'_>, to: PathId, commands: &mut Commands) {
+        for path in view.preferred().filter(|path| path.id != to && path.bytes_in_flight > 0) {
+            let Some(progress) = self.0.iter_mut().find(|progress| progress.path == path.id) else {
+                continue;
+            };
+            if !progress.rescued && progress.is_silent(path, view.now) {
+                progress.rescued = true;
+                commands.push(Command::Reinject { from: path.id, to, max_bytes: u64::MAX });
+            }
+        }
     }
 }
 
@@ -117,7 +196,7 @@ impl Scheduler for EarliestArrival {
         Self::NAME
     }
 
-    fn schedule(&mut self, view: &SendView<'_>, _commands: &mut Commands) -> Decision {
+    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
         self.progress.note(view);
         if let Some(decision) = explore(view) {
             return decision;
@@ -128,13 +207,17 @@ impl Scheduler for EarliestArrival {
         let lively = Arrivals::new(view, |path| all_silent || !is_silent(path));
         let Some(fast) = lively.soonest() else { return Decision::Wait(None) };
         let lasting = is_lasting(&mut self.standing, fast, view.queue.unsent, view.now);
-        Self::place(view, &lively, fast, lasting)
+        let decision = Self::place(view, &lively, fast, lasting);
+        if !all_silent {
+            self.progress.rescue(view, fast.id, commands);
+        }
+        decision
     }
 
     fn on_path_change(&mut self, path: PathId, change: PathChange, _now: Time) {
         self.standing = None;
         if matches!(change, PathChange::Abandoned | PathChange::Recovered) {
-            self.progress.0.retain(|(id, ..)| *id != path);
+            self.progress.0.retain(|progress| progress.path != path);
         }
     }
 }

@@ -287,7 +287,8 @@ fn a_path_is_followed_from_birth_to_death_and_the_connection_to_its_close() {
     let connection = network.client.first_connection().unwrap();
     connection.abandon_path(now, PathId(1), Code::APPLICATION_ABANDON_PATH).unwrap();
     assert!(connection.initiate_key_update(now));
-    let later = now + Duration::from_secs(1);
+    // Three probe timeouts, with few round trips measured so far.
+    let later = now + Duration::from_secs(3);
     network.run_until(later, |_| false);
     let now = network.now();
     network.client.first_connection().unwrap().close(now, 7, "that \"is\" all".into());

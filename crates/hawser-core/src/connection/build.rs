@@ -103,11 +103,13 @@ impl Connection {
             Plan::Handshake => self.build_handshake(now, buffer),
             Plan::Validation(id, tuple) => self.build_validation(now, id, tuple, buffer),
             Plan::Probe(id) => {
-                // A silent path gets nothing that would have to be sent again elsewhere.
+                // A silent path gets nothing that would have to be sent again elsewhere: where there is another path, that
+                // takes the data, and a PING asks whether this one is still there.
                 let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
-                let data = (!suspect).then_some(Selection::Next);
+                let alone = !suspect && !self.has_alternative(id);
+                let data = alone.then_some(Selection::Next);
                 let contents =
-                    Contents { acks: !suspect, control: !suspect, data, ping: true, ..Contents::CONTROL };
+                    Contents { acks: !suspect, control: alone, data, ping: true, ..Contents::CONTROL };
                 let built = self.build_single(now, id, contents, None, buffer);
                 if let Some(path) = self.paths.get_mut(id) {
                     path.probes = path.probes.saturating_sub(1);

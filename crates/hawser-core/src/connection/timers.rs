@@ -84,7 +84,8 @@ impl Connection {
         Some(path.recovery.outstanding_since()? + path.recovery.probe_timeout() * SILENCE_HALF_TIMEOUTS / 2)
     }
 
-    fn has_alternative(&self, id: PathId) -> bool {
+    /// Whether another path than this can carry data.
+    pub(super) fn has_alternative(&self, id: PathId) -> bool {
         self.paths.len() > 1
             && self.paths.iter().any(|path| path.id != id && path.state() == Some(PathState::Active))
     }
@@ -292,7 +293,8 @@ impl Connection {
             let size = path.mtu.current();
             path.recovery.on_max_datagram_size(now, size);
         }
-        // RFC 9002 section 6.2.4: a probe had better carry data; the oldest unacknowledged is wanted most.
+        // RFC 9002 section 6.2.4: a probe had better carry data; the oldest unacknowledged is wanted most. Where there is
+        // another path, that carries it.
         let oldest = path.space.sent.iter().find(|packet| packet.ack_eliciting);
         let frames: Vec<_> =
             oldest.map(|p| p.frames.iter().filter(|f| is_movable(f)).cloned().collect()).unwrap_or_default();

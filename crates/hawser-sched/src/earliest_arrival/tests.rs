@@ -77,6 +77,49 @@ fn nobody_waits_for_a_silent_path() {
 }
 
 #[test]
+fn what_is_on_its_way_when_a_path_falls_silent_is_copied_once() {
+    let mut scheduler = EarliestArrival::default();
+    // A link whose queue grew: the probe timeout is 325 ms.
+    let mut paths = [path(1, 20, 0), path(2, 300, 50_000)];
+    paths[1].rtt_variance = Duration::from_millis(30);
+    let mut ask = |ms: u64, last_ack: u64| {
+        paths[0].bytes_acked = ms * 5_000;
+        paths[1].bytes_acked = last_ack * 200;
+        paths[1].oldest_in_flight = Some(Time::from_millis(last_ack + 1_000 - 300));
+        let mut commands = Vec::new();
+        let view = view_at(Time::from_millis(ms + 1_000), &paths, unsent(10_000_000));
+        let on_slow = skip(scheduler.schedule(&view, &mut commands)).is_some();
+        (on_slow, commands)
+    };
+    let copies = vec![Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: u64::MAX }];
+    for ms in (0..=50).step_by(5) {
+        assert_eq!(ask(ms, ms), (true, Vec::new()), "{ms}: acknowledgements come in");
+    }
+    assert_eq!(ask(65, 50), (true, Vec::new()), "15 ms mean nothing");
+    assert_eq!(ask(66, 50), (false, copies.clone()));
+    assert_eq!(ask(90, 50), (false, Vec::new()), "once");
+    assert_eq!(ask(100, 100), (true, Vec::new()), "it answers");
+    assert_eq!(ask(160, 100), (true, Vec::new()), "after a pause of 50 ms, one of 60 ms surprises nobody");
+    assert_eq!(ask(201, 100), (false, copies.clone()), "twice as long does");
+    assert_eq!(ask(300, 300), (true, Vec::new()));
+    assert_eq!(ask(420, 300), (true, Vec::new()), "it was silent for 200 ms before");
+    assert_eq!(ask(421, 300), (false, copies), "a round trip and four times its variance are over");
+}
+
+#[test]
+fn nothing_is_overdue_before_a_round_trip() {
+    let mut scheduler = EarliestArrival::default();
+    let mut paths = [path(1, 20, 0), path(2, 300, 50_000)];
+    paths[1].oldest_in_flight = Some(Time::ZERO);
+    for ms in (0..=300).step_by(10) {
+        paths[0].bytes_acked = ms * 5_000;
+        let mut commands = Vec::new();
+        scheduler.schedule(&view_at(Time::from_millis(ms), &paths, unsent(10_000_000)), &mut commands);
+        assert_eq!(commands, [], "{ms}");
+    }
+}
+
+#[test]
 fn when_all_are_silent_the_fastest_is_still_the_best_guess() {
     let mut scheduler = EarliestArrival::default();
     let paths = [path(1, 20, 50_000), path(2, 60, 50_000)];

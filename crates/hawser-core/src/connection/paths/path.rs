@@ -230,6 +230,7 @@ impl Path {
             state,
             status: self.control.status.effective(),
             heard_at: self.heard_at,
+            oldest_in_flight: self.space.sent.oldest().map(|packet| packet.sent_at),
             max_datagram_size: self.mtu.current(),
             copies_queued: self.copies.iter().map(|range| u64::from(range.length)).sum(),
             ..PathView::new(self.id)
