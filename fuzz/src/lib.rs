@@ -6,8 +6,11 @@
 //! All check the same things: no panic, an end, offsets inside the input, and that what was understood means the same
 //! when written and read again.
 
+mod connection;
 mod endpoint;
+mod memory;
 
+pub use connection::connection;
 pub use endpoint::endpoint;
 use hawser_wire::packet::{PacketNumber, peek_destination_cid};
 use hawser_wire::{
@@ -26,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     ("packet_number", packet_number),
     ("transport_parameters", transport_parameters),
     ("endpoint", endpoint),
+    ("connection", connection),
 ];
 
 /// A run of variable-length integers.

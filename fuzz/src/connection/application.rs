@@ -1,0 +1,303 @@
+//! What an application does with a connection, and what it must be able to rely on.
+//!
+//! Every byte of every stream is known in advance, so a reader needs nobody to tell it what is right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use hawser_core::{Connection, ConnectionError, Event, ReadError, ReadOutcome, StreamEvent};
+use hawser_policy::{PathId, Side, StreamId};
+
+/// Bytes that an application writes in all.
+const MAX_WRITTEN: u64 = 1 << 20;
+/// Streams that an application opens.
+const MAX_STREAMS: usize = 64;
+/// Events that one call may leave behind; more means that one brings about another.
+const MAX_EVENTS: usize = 100_000;
+/// The least length of a message: its number.
+const MIN_MESSAGE: usize = 8;
+
+/// The half of a stream that is written.
+#[derive(Default)]
+struct Outgoing {
+    wanted: u64,
+    written: u64,
+    finish: bool,
+    finished: bool,
+    /// Reset, or the reader stopped.
+    given_up: bool,
+}
+
+/// The half of a stream that is read.
+#[derive(Default)]
+struct Incoming {
+    read: u64,
+    /// All was read up to the end.
+    finished: bool,
+    given_up: bool,
+}
+
+/// One end's application.
+pub struct Application {
+    side: Side,
+    outgoing: BTreeMap<StreamId, Outgoing>,
+    incoming: BTreeMap<StreamId, Incoming>,
+    readable: BTreeSet<StreamId>,
+    writable: BTreeSet<StreamId>,
+    /// Whether it does not read for now.
+    pub paused: bool,
+    written: u64,
+    next_message: u64,
+    /// Messages sent and not received.
+    messages: BTreeSet<u64>,
+    pub confirmed: bool,
+    pub closed: Option<ConnectionError>,
+}
+
+impl Application {
+    pub fn new(side: Side) -> Self {
+        Application {
+            side,
+            outgoing: BTreeMap::new(),
+            incoming: BTreeMap::new(),
+            readable: BTreeSet::new(),
+            writable: BTreeSet::new(),
+            paused: false,
+            written: 0,
+            next_message: 0,
+            messages: BTreeSet::new(),
+            confirmed: false,
+            closed: None,
+        }
+    }
+
+    /// Takes all events, reads what can be read, writes what can be written. `peer` is who sent what is read, unless its
+    /// packets were forged.
+    pub fn service(&mut self, connection: &mut Connection, peer: Option<&mut Application>) {
+        for count in 0.. {
+            let Some(event) = connection.poll_event() else { break };
+            assert!(count < MAX_EVENTS, "events do not come to an end");
+            assert!(self.closed.is_none(), "{event:?} after the last event");
+            self.on_event(connection, event);
+        }
+        self.write_pending(connection);
+        if !self.paused {
+            self.read_all(connection, peer);
+        }
+    }
+
+    fn on_event(&mut self, connection: &mut Connection, event: Event) {
+        match event {
+            Event::HandshakeConfirmed => self.confirmed = true,
+            Event::Closed(reason) => self.closed = Some(reason),
+            Event::Stream(StreamEvent::Opened { bidirectional }) => {
+                while let Some(id) = connection.accept_stream(bidirectional) {
+                    assert_eq!(id.initiator(), self.side.peer());
+                    self.add(id);
+                }
+            }
+            Event::Stream(StreamEvent::Readable(id)) => drop(self.readable.insert(id)),
+            Event::Stream(StreamEvent::Writable(id)) => drop(self.writable.insert(id)),
+            Event::Stream(StreamEvent::Stopped { id, code }) => {
+                let _ = connection.reset(id, code);
+                self.give_up_writing(id);
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, id: StreamId) {
+        let local = id.initiator() == self.side;
+        if local || id.is_bidirectional() {
+            self.outgoing.insert(id, Outgoing::default());
+        }
+        if !local || id.is_bidirectional() {
+            self.incoming.insert(id, Incoming::default());
+            self.readable.insert(id);
+        }
+    }
+
+    fn write_pending(&mut self, connection: &mut Connection) {
+        for id in std::mem::take(&mut self.writable) {
+            let Some(stream) = self.outgoing.get_mut(&id).filter(|stream| !stream.given_up) else { continue };
+            while stream.written < stream.wanted {
+                let length = (stream.wanted - stream.written).min(4096);
+                let data: Vec<u8> =
+                    (stream.written..stream.written + length).map(|at| byte(self.side, id, at)).collect();
+                // An event tells when there is room again.
+                let Ok(taken) = connection.write(id, &data) else { break };
+                assert!(0 < taken && taken <= data.len());
+                stream.written += taken as u64;
+            }
+            if stream.finish && !stream.finished && stream.written == stream.wanted {
+                stream.finished = connection.finish(id).is_ok();
+            }
+        }
+    }
+
+    fn read_all(&mut self, connection: &mut Connection, mut peer: Option<&mut Application>) {
+        let mut buffer = [0; 2048];
+        for id in std::mem::take(&mut self.readable) {
+            let Some(stream) = self.incoming.get_mut(&id).filter(|stream| !stream.finished) else { continue };
+            loop {
+                match connection.read(id, &mut buffer) {
+                    Ok(ReadOutcome::Data(length)) => {
+                        assert!(0 < length, "a read without data or end");
+                        if let Some(peer) = &peer {
+                            peer.check(id, stream.read, &buffer[..length]);
+                        }
+                        stream.read += length as u64;
+                    }
+                    Ok(ReadOutcome::Finished) => {
+                        stream.finished = true;
+                        if let Some(sent) = peer.as_ref().and_then(|peer| peer.outgoing.get(&id)) {
+                            assert!(sent.finished, "{id:?} ends, and nobody ended it");
+                            assert_eq!(stream.read, sent.written, "{id:?} ends before its end");
+                        }
+                        break;
+                    }
+                    Err(ReadError::Blocked) => break,
+                    Err(ReadError::Reset(_) | ReadError::ClosedStream) => {
+                        stream.given_up = true;
+                        break;
+                    }
+                }
+            }
+        }
+        while let Some(message) = connection.read_datagram() {
+            if let Some(peer) = &mut peer {
+                peer.check_message(&message);
+            }
+        }
+    }
+
+    /// Somebody read this of a stream.
+    fn check(&self, id: StreamId, offset: u64, data: &[u8]) {
+        let sent = self.outgoing.get(&id).map_or(0, |stream| stream.written);
+        assert!(offset + data.len() as u64 <= sent, "{id:?}: more was read than written");
+        let right = (offset..).zip(data).all(|(at, found)| *found == byte(self.side, id, at));
+        assert!(right, "{id:?}: not what was written at {offset}");
+    }
+
+    /// Somebody received this message.
+    fn check_message(&mut self, message: &[u8]) {
+        let number = message.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+        let number = number.expect("a message has a number");
+        assert!(self.messages.remove(&number), "message {number} arrived twice, or was never sent");
+        assert!(message[8..].iter().all(|found| *found == number as u8), "message {number} was changed");
+    }
+
+    /// Opens a stream and wants so much written.
+    pub fn open(&mut self, connection: &mut Connection, bidirectional: bool, length: u64) {
+        if self.outgoing.len() >= MAX_STREAMS {
+            return;
+        }
+        if let Some(id) = connection.open_stream(bidirectional) {
+            self.add(id);
+            self.want(id, length, false);
+        }
+    }
+
+    fn want(&mut self, id: StreamId, length: u64, finish: bool) {
+        let length = length.min(MAX_WRITTEN - self.written);
+        let Some(stream) = self.outgoing.get_mut(&id).filter(|stream| !stream.finish && !stream.given_up)
+        else {
+            return;
+        };
+        stream.wanted += length;
+        stream.finish |= finish;
+        self.written += length;
+        self.writable.insert(id);
+    }
+
+    /// The `n`-th stream that can be written.
+    fn nth_outgoing(&self, n: usize) -> Option<StreamId> {
+        self.outgoing.keys().nth(n % self.outgoing.len().max(1)).copied()
+    }
+
+    pub fn write_more(&mut self, n: usize, length: u64, finish: bool) {
+        if let Some(id) = self.nth_outgoing(n) {
+            self.want(id, length, finish);
+        }
+    }
+
+    /// Gives a stream up, but for its first bytes if `reliable` says so.
+    pub fn reset(&mut self, connection: &mut Connection, n: usize, reliable: Option<u64>) {
+        let Some(id) = self.nth_outgoing(n) else { return };
+        let done = match reliable {
+            None => connection.reset(id, 11).is_ok(),
+            Some(size) => connection.reset_at(id, 12, size).is_ok(),
+        };
+        if done {
+            self.give_up_writing(id);
+        }
+    }
+
+    fn give_up_writing(&mut self, id: StreamId) {
+        if let Some(stream) = self.outgoing.get_mut(&id) {
+            stream.given_up = true;
+        }
+    }
+
+    pub fn stop(&mut self, connection: &mut Connection, n: usize) {
+        let Some(id) = self.incoming.keys().nth(n % self.incoming.len().max(1)).copied() else { return };
+        if connection.stop(id, 13).is_ok()
+            && let Some(stream) = self.incoming.get_mut(&id)
+        {
+            stream.given_up = true;
+        }
+    }
+
+    pub fn prioritise(&mut self, connection: &mut Connection, n: usize, priority: i32) {
+        if let Some(id) = self.nth_outgoing(n) {
+            let _ = connection.set_priority(id, priority);
+        }
+    }
+
+    pub fn send_message(
+        &mut self,
+        connection: &mut Connection,
+        length: usize,
+        path: Option<PathId>,
+        newest: bool,
+    ) {
+        let number = self.next_message;
+        let mut message = number.to_be_bytes().to_vec();
+        message.resize(length.max(MIN_MESSAGE), number as u8);
+        let message = Bytes::from(message);
+        let sent = if newest {
+            connection.send_newest_datagram(message, path)
+        } else {
+            connection.send_datagram(message, path)
+        };
+        if sent.is_ok() {
+            self.messages.insert(number);
+            self.next_message += 1;
+        }
+    }
+
+    /// Reads again, also what could not be read while it did not want to.
+    pub fn resume(&mut self) {
+        self.paused = false;
+        self.readable.extend(self.incoming.keys());
+    }
+
+    /// Asserts that all that was written arrived at `peer`, and all ends.
+    pub fn assert_delivered(&self, peer: &Application) {
+        for (id, sent) in self.outgoing.iter().filter(|(_, stream)| !stream.given_up) {
+            let received = peer.incoming.get(id);
+            if received.is_some_and(|stream| stream.given_up) {
+                continue;
+            }
+            let (read, finished) = received.map_or((0, false), |stream| (stream.read, stream.finished));
+            assert_eq!(sent.written, sent.wanted, "{id:?}: there was never room to write");
+            assert_eq!(read, sent.written, "{id:?}: bytes did not arrive");
+            assert_eq!(finished, sent.finished, "{id:?}: its end did not arrive");
+        }
+    }
+}
+
+/// What stands at an offset of a stream.
+fn byte(writer: Side, id: StreamId, offset: u64) -> u8 {
+    (offset % 251) as u8 ^ (id.0 as u8).wrapping_mul(29) ^ u8::from(writer.is_server())
+}

@@ -1,0 +1,257 @@
+//! Packets under way, read and written by somebody who has all keys.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use hawser_core::crypto::null::NullClient;
+use hawser_core::crypto::{ClientFactory, PacketKey};
+use hawser_policy::Side;
+use hawser_wire::packet::{LongHeader, LongPacketType, PlainHeader, ShortHeader};
+use hawser_wire::{
+    ConnectionId, Frame, FrameIter, PacketType, PartialHeader, TruncatedPacketNumber, Writer,
+};
+
+use super::tap::Tap;
+
+const TAG: usize = 16;
+/// All endpoints here issue connection ids of this length.
+pub const CID_LENGTH: usize = 8;
+/// Connection ids and challenges remembered.
+const REMEMBERED: usize = 64;
+
+/// A packet-number space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    Initial,
+    Handshake,
+    Path(u32),
+}
+
+/// What a packet says before its frames.
+#[derive(Clone, Debug)]
+pub struct Header {
+    pub space: Space,
+    pub number: u64,
+    pub number_length: usize,
+    pub destination: ConnectionId,
+    pub source: ConnectionId,
+    pub token: Vec<u8>,
+    pub spin: bool,
+    pub phase: bool,
+}
+
+/// A packet within a datagram.
+pub struct Packet {
+    pub header: Header,
+    pub at: Range<usize>,
+    /// Its frames.
+    pub payload: Range<usize>,
+}
+
+/// What one end has sent so far.
+#[derive(Default)]
+pub struct Sent {
+    /// Numbers that left, by space.
+    numbers: BTreeMap<Space, BTreeSet<u64>>,
+    /// Connection ids to reach it by, and the path each belongs to.
+    pub cids: VecDeque<(ConnectionId, u32)>,
+    /// Its latest challenges.
+    pub challenges: VecDeque<[u8; 8]>,
+    /// Its key phase.
+    phase: usize,
+}
+
+impl Sent {
+    pub fn numbers(&self, space: Space) -> impl DoubleEndedIterator<Item = u64> {
+        self.numbers.get(&space).into_iter().flatten().copied()
+    }
+
+    pub fn spaces(&self) -> impl Iterator<Item = Space> {
+        self.numbers.keys().copied()
+    }
+
+    fn remember_cid(&mut self, cid: ConnectionId, path: u32) {
+        if !self.cids.iter().any(|(known, _)| *known == cid) {
+            self.cids.push_back((cid, path));
+        }
+        if self.cids.len() > REMEMBERED {
+            self.cids.pop_front();
+        }
+    }
+}
+
+/// Both ends' packets and keys.
+pub struct Observer {
+    taps: [Tap; 2],
+    sent: [Sent; 2],
+}
+
+impl Observer {
+    pub fn new(client: Tap, server: Tap) -> Self {
+        Observer { taps: [client, server], sent: Default::default() }
+    }
+
+    pub fn sent(&self, by: Side) -> &Sent {
+        &self.sent[index(by)]
+    }
+
+    /// Takes note of a datagram that `by` sends; `visible` unless nobody who might use it sees its challenges.
+    pub fn observe(&mut self, by: Side, datagram: &[u8], visible: bool) {
+        for packet in self.packets(by, datagram) {
+            let sent = &mut self.sent[index(by)];
+            let header = &packet.header;
+            sent.numbers.entry(header.space).or_default().insert(header.number);
+            if let Space::Path(_) = header.space {
+                sent.phase += usize::from(header.phase != (sent.phase % 2 == 1));
+            } else {
+                sent.remember_cid(header.source, 0);
+            }
+            for frame in FrameIter::new(&datagram[packet.payload]).flatten() {
+                match frame {
+                    Frame::NewConnectionId(new) => {
+                        sent.remember_cid(new.connection_id, new.path_id.unwrap_or(0));
+                    }
+                    Frame::PathChallenge(data) if visible => {
+                        sent.challenges.push_back(data);
+                        if sent.challenges.len() > REMEMBERED {
+                            sent.challenges.pop_front();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The packets of a datagram, as far as they can be told apart.
+    pub fn packets(&self, by: Side, datagram: &[u8]) -> Vec<Packet> {
+        let mut packets = Vec::new();
+        let mut start = 0;
+        while let Ok(PartialHeader::Protected(header)) =
+            PartialHeader::decode(&datagram[start..], CID_LENGTH)
+        {
+            let bytes = &datagram[start..start + header.packet_len];
+            let Some(plain) = PlainHeader::decode(bytes, &header) else { break };
+            let space = match header.packet_type {
+                PacketType::Initial => Some(Space::Initial),
+                PacketType::Handshake => Some(Space::Handshake),
+                _ => self.path_of(by.peer(), &header.destination_cid).map(Space::Path),
+            };
+            if let (Some(space), Some(end)) = (space, header.packet_len.checked_sub(TAG))
+                && plain.payload_offset <= end
+            {
+                let largest = self.sent(by).numbers(space).next_back();
+                packets.push(Packet {
+                    header: Header {
+                        space,
+                        number: plain.packet_number.expand(largest),
+                        number_length: plain.packet_number.byte_len(),
+                        destination: header.destination_cid,
+                        source: header.source_cid,
+                        token: header.token(bytes).to_vec(),
+                        spin: plain.spin,
+                        phase: plain.key_phase,
+                    },
+                    at: start..start + header.packet_len,
+                    payload: start + plain.payload_offset..start + end,
+                });
+            }
+            start += header.packet_len;
+        }
+        packets
+    }
+
+    fn path_of(&self, receiver: Side, cid: &ConnectionId) -> Option<u32> {
+        self.sent(receiver).cids.iter().find(|(known, _)| known == cid).map(|(_, path)| *path)
+    }
+
+    /// The header of a packet that `by` might send next, so many numbers ahead, to one of the peer's connection ids.
+    pub fn next_header(&self, by: Side, level: usize, cid: usize, ahead: u64) -> Option<Header> {
+        let cids = &self.sent(by.peer()).cids;
+        let (destination, path) = match cids.len() {
+            0 => (self.taps[0].secrets().initial, 0),
+            count => cids[cid % count],
+        };
+        let space = match level {
+            0 => Space::Initial,
+            1 => Space::Handshake,
+            _ => Space::Path(path),
+        };
+        let sent = self.sent(by);
+        let number = sent.numbers(space).next_back().map_or(0, |largest| largest + 1).checked_add(ahead)?;
+        let source = sent.cids.front().map_or(ConnectionId::EMPTY, |(cid, _)| *cid);
+        Some(Header {
+            space,
+            number: number.min(hawser_wire::varint::MAX),
+            number_length: 4,
+            destination,
+            source,
+            token: Vec::new(),
+            spin: false,
+            phase: sent.phase % 2 == 1,
+        })
+    }
+
+    /// A sealed packet, with the keys that its receiver opens it with; `None` while there are none.
+    pub fn write(&self, by: Side, header: &Header, frames: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; frames.len() + header.token.len() + 128];
+        let mut w = Writer::new(&mut bytes);
+        let number = TruncatedPacketNumber::with_len(header.number, header.number_length);
+        let (destination_cid, source_cid) = (header.destination, header.source);
+        let packet_type = match header.space {
+            Space::Initial => Some(LongPacketType::Initial { token: &header.token }),
+            Space::Handshake => Some(LongPacketType::Handshake),
+            Space::Path(_) => None,
+        };
+        let encoded = match packet_type {
+            Some(packet_type) => {
+                LongHeader { packet_type, destination_cid, source_cid }.encode(&mut w, number)
+            }
+            None => ShortHeader { destination_cid, spin: header.spin, key_phase: header.phase }
+                .encode(&mut w, number),
+        }
+        .ok()?;
+        w.write_bytes(frames).ok()?;
+        w.write_zeros(encoded.padding_for_sample(frames.len(), TAG)).ok()?;
+        encoded.finish(&mut w, TAG).ok()?;
+        let length = w.position() + TAG;
+        bytes.truncate(length);
+        self.with_key(by, header, |key, path| {
+            key.seal(path, header.number, &mut bytes, encoded.payload_offset);
+        })?;
+        Some(bytes)
+    }
+
+    fn with_key(&self, by: Side, header: &Header, seal: impl FnOnce(&dyn PacketKey, u32)) -> Option<()> {
+        if header.space == Space::Initial {
+            let destination = self.taps[0].secrets().initial;
+            let keys = NullClient::default().initial_keys(&destination, by);
+            seal(&*keys.packet.local, 0);
+            return Some(());
+        }
+        let secrets = self.taps[index(by.peer())].secrets();
+        match header.space {
+            Space::Path(path) => {
+                // The phase is known by its lowest bit only: one ahead is the peer's first packet of a new phase.
+                let phase = self.sent(by).phase;
+                let phase = phase + usize::from(header.phase != (phase % 2 == 1));
+                seal(&*secrets.one_rtt.get(phase)?.remote, path);
+            }
+            _ => seal(&*secrets.handshake.as_ref()?.packet.remote, 0),
+        }
+        Some(())
+    }
+
+    /// A packet was made up: what `by` sends from now on comes after it.
+    pub fn note_forged(&mut self, by: Side, header: &Header) {
+        let sent = &mut self.sent[index(by)];
+        sent.numbers.entry(header.space).or_default().insert(header.number);
+        if let Space::Path(_) = header.space {
+            sent.phase += usize::from(header.phase != (sent.phase % 2 == 1));
+        }
+    }
+}
+
+pub fn index(side: Side) -> usize {
+    usize::from(side.is_server())
+}

@@ -1,0 +1,117 @@
+//! How the ends are configured: small windows, so that limits are met, and any policies.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use hawser_core::{QlogFactory, TransportConfig};
+use hawser_policy::Registry;
+use hawser_wire::TransportParameters;
+use hawser_wire::transport_parameters::AddressDiscovery;
+
+use super::script::Script;
+use super::tap::{Forgery, Tap};
+use super::world::Setup;
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = Registry::new();
+    hawser_cc::register(&mut registry);
+    hawser_sched::register(&mut registry);
+    registry
+});
+
+/// All policies by name.
+pub fn registry() -> &'static Registry {
+    &REGISTRY
+}
+
+/// The `n`-th of these names.
+pub fn nth_name<'a>(mut names: impl Iterator<Item = &'a str> + Clone, n: usize) -> &'a str {
+    let count = names.clone().count().max(1);
+    names.nth(n % count).unwrap_or_default()
+}
+
+/// Reads how the connection is set up; `None` if the script is too short for it.
+pub fn read(script: &mut Script<'_>) -> Option<Setup> {
+    let flags = script.byte()?;
+    let transports = [transport(script)?, transport(script)?];
+    let client = if flags & 1 == 1 { Some(forgery(script)?) } else { None };
+    let server = if flags & 2 == 2 { Some(forgery(script)?) } else { None };
+    let forged = [client.is_some(), server.is_some()];
+    Some(Setup { transports, taps: [Tap::new(client), Tap::new(server)], forged, retry: flags & 4 == 4 })
+}
+
+fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
+    let policies = usize::from(script.byte()?);
+    let schedulers = registry().scheduler_names().collect::<Vec<_>>();
+    let controllers = registry().controller_names().collect::<Vec<_>>();
+    let scheduler = nth_name(schedulers.iter().copied(), policies % 16);
+    let controller = nth_name(controllers.iter().copied(), policies / 16);
+    let scheduler = registry().scheduler(scheduler).expect("a name that it has");
+    let controller = registry().controller(controller).expect("a name that it has");
+    let mut config = TransportConfig::new(scheduler, controller);
+
+    let sizes = script.byte()?;
+    config.initial_stream_window = [1_000, 16_000, 64_000, 256_000][usize::from(sizes & 3)];
+    config.max_stream_window = config.initial_stream_window * 2;
+    config.initial_connection_window = config.initial_stream_window * 3 / 2;
+    config.max_connection_window = 512_000;
+    config.max_send_buffer = 256_000;
+    config.datagram_receive_buffer = Some(32_000).filter(|_| sizes & 0x0c != 0x0c);
+    config.datagram_send_buffer = 32_000;
+    config.max_mtu = if sizes & 0x10 == 0 { 1452 } else { 1200 };
+    config.max_bidirectional_streams = if sizes & 0x20 == 0 { 100 } else { 2 };
+    config.max_unidirectional_streams = if sizes & 0x20 == 0 { 100 } else { 1 };
+
+    let paths = script.byte()?;
+    config.max_path_id = [Some(7), Some(2), Some(0), None][usize::from(paths & 3)];
+    config.max_concurrent_paths = [8, 2, 3, 1][usize::from(paths >> 2 & 3)];
+    config.ecn = paths & 0x10 == 0;
+    config.grease = paths & 0x20 == 0;
+    config.keep_alive_interval = (paths & 0x40 != 0).then_some(Duration::from_secs(3));
+    config.suspect_path_timeout = Duration::from_secs(if paths & 0x80 == 0 { 30 } else { 2 });
+    config.qlog = qlog();
+    Some(config)
+}
+
+/// Traces into a folder, for those who look into a finding.
+fn qlog() -> Option<QlogFactory> {
+    let folder = PathBuf::from(std::env::var_os("HAWSER_FUZZ_QLOG")?);
+    Some(Arc::new(move |connection| {
+        let file = File::create(folder.join(format!("{:?}.sqlog", connection.side))).ok()?;
+        Some(Box::new(file))
+    }))
+}
+
+/// Lies in transport parameters: one field takes any value.
+fn forgery(script: &mut Script<'_>) -> Option<Forgery> {
+    let (field, value) = (script.byte()?, script.number()?);
+    Some(Box::new(move |parameters| forge(parameters, field, value)))
+}
+
+fn forge(parameters: &mut TransportParameters, field: u8, value: u64) {
+    match field % 20 {
+        0 => parameters.max_idle_timeout = value,
+        1 => parameters.max_udp_payload_size = value.max(1200),
+        2 => parameters.initial_max_data = value,
+        3 => parameters.initial_max_stream_data_bidi_local = value,
+        4 => parameters.initial_max_stream_data_bidi_remote = value,
+        5 => parameters.initial_max_stream_data_uni = value,
+        6 => parameters.initial_max_streams_bidi = value.min(1 << 60),
+        7 => parameters.initial_max_streams_uni = value.min(1 << 60),
+        8 => parameters.ack_delay_exponent = (value % 21) as u8,
+        9 => parameters.max_ack_delay = (value % (1 << 14)) as u16,
+        10 => parameters.disable_active_migration = true,
+        11 => parameters.active_connection_id_limit = value.max(2),
+        12 => parameters.max_datagram_frame_size = value,
+        13 => parameters.grease_quic_bit = value % 2 == 1,
+        14 => parameters.initial_max_path_id = u32::try_from(value).ok(),
+        15 => parameters.min_ack_delay = Some(value),
+        16 => parameters.max_receive_timestamps_per_ack = Some(value),
+        17 => parameters.reset_stream_at = value % 2 == 1,
+        18 => parameters.address_discovery = [None, Some(AddressDiscovery::ProvideAndReceive)][(value % 2) as usize],
+        _ => parameters.initial_source_connection_id = None,
+    }
+}
+

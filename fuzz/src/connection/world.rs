@@ -1,0 +1,314 @@
+//! Two ends, the network between them, and time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use hawser_core::{
+    ClientConfig, Code, Connection, ConnectionError, ConnectionHandle, Datagram, Endpoint, EndpointConfig,
+    Ecn, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
+};
+use hawser_policy::{Side, Time};
+
+use super::application::Application;
+use super::network::{Network, UnderWay, from};
+use super::packets::{CID_LENGTH, Observer, Space};
+use super::tap::Tap;
+
+/// Turns of the loop at one instant that mean that somebody spins.
+const MAX_TURNS_AT_ONCE: usize = 2_000;
+/// Datagrams that one end may send at one instant.
+const MAX_DATAGRAMS_AT_ONCE: usize = 5_000;
+/// Turns of the loop in all, whatever happens.
+const MAX_TURNS: usize = 2_000_000;
+/// Bytes that both ends and their network may take: windows and buffers are small, so that nothing else can be large.
+const MAX_MEMORY: isize = 12 << 20;
+
+/// Frames that are to go with, or instead of, those of a packet that is about to leave.
+pub struct Rewrite {
+    pub space: Option<Space>,
+    pub replace: bool,
+    pub frames: Vec<u8>,
+}
+
+/// One end.
+pub struct End {
+    pub endpoint: Endpoint,
+    handle: Option<ConnectionHandle>,
+    pub connection: Option<Connection>,
+    pub application: Application,
+    stateless: Vec<StatelessDatagram>,
+    pub rewrites: VecDeque<Rewrite>,
+    /// Whether what arrives from it may differ from what it meant to send.
+    pub forged: bool,
+    /// Whether the attacker has taken its place: it neither sends nor receives.
+    pub replaced: bool,
+}
+
+impl End {
+    fn new(side: Side, endpoint: Endpoint) -> Self {
+        End {
+            endpoint,
+            handle: None,
+            connection: None,
+            application: Application::new(side),
+            stateless: Vec::new(),
+            rewrites: VecDeque::new(),
+            forged: false,
+            replaced: false,
+        }
+    }
+
+    fn service(&mut self, peer: &mut End) {
+        let (Some(handle), Some(connection)) = (self.handle, &mut self.connection) else { return };
+        self.application.service(connection, (!peer.forged && !peer.replaced).then_some(&mut peer.application));
+        while let Some(event) = connection.poll_endpoint_event() {
+            self.endpoint.handle_event(handle, event);
+        }
+        if connection.is_drained() {
+            assert!(self.application.closed.is_some(), "a connection is over, and nobody was told");
+            assert_eq!(self.endpoint.connections(), 0, "the endpoint does not forget a connection");
+            self.connection = None;
+        }
+    }
+}
+
+/// How a connection is to be set up.
+pub struct Setup {
+    pub transports: [TransportConfig; 2],
+    pub taps: [Tap; 2],
+    /// Whose transport parameters are not what it meant to send.
+    pub forged: [bool; 2],
+    pub retry: bool,
+}
+
+/// All of it.
+pub struct World {
+    pub now: Time,
+    ends: [End; 2],
+    pub network: Network,
+    pub observer: Observer,
+    buffer: Vec<u8>,
+    memory_before: isize,
+    turns: usize,
+    pub datagrams: usize,
+}
+
+impl World {
+    /// A client that is about to connect.
+    pub fn new(setup: Setup) -> Self {
+        let memory_before = crate::memory::live();
+        let [client_transport, server_transport] = setup.transports.map(Arc::new);
+        let [client_tap, server_tap] = setup.taps;
+        let mut server_config = ServerConfig::new(Arc::new(server_tap.clone()), server_transport, [3; 32]);
+        if setup.retry {
+            server_config.retry_above_handshakes = 0;
+        }
+        let config = |key| Arc::new(EndpointConfig { connection_id_length: CID_LENGTH, ..EndpointConfig::new(key) });
+        let mut client = End::new(Side::Client, Endpoint::new(config([1; 32]), None, [2; 32]));
+        let mut server = End::new(
+            Side::Server,
+            Endpoint::new(config([4; 32]), Some(Arc::new(server_config)), [5; 32]),
+        );
+        [client.forged, server.forged] = setup.forged;
+        let client_config =
+            ClientConfig { crypto: Arc::new(client_tap.clone()), transport: client_transport, token: None };
+        let (handle, connection) = client
+            .endpoint
+            .connect(Time::ZERO, client_config, from(0), "fuzz")
+            .expect("nothing stands in the way");
+        (client.handle, client.connection) = (Some(handle), Some(connection));
+        World {
+            now: Time::ZERO,
+            ends: [client, server],
+            network: Network::new(),
+            observer: Observer::new(client_tap, server_tap),
+            buffer: Vec::new(),
+            memory_before,
+            turns: 0,
+            datagrams: 0,
+        }
+    }
+
+    pub fn end(&mut self, side: Side) -> &mut End {
+        let [client, server] = &mut self.ends;
+        if side.is_client() { client } else { server }
+    }
+
+    fn both(&mut self, side: Side) -> (&mut End, &mut End) {
+        let [client, server] = &mut self.ends;
+        if side.is_client() { (client, server) } else { (server, client) }
+    }
+
+    pub fn is_forged(&self) -> bool {
+        self.ends.iter().any(|end| end.forged || end.replaced)
+    }
+
+    /// Lets an application do something, if its connection exists.
+    pub fn act(&mut self, side: Side, act: impl FnOnce(&mut Application, &mut Connection, Time)) {
+        let now = self.now;
+        let end = self.end(side);
+        if let Some(connection) = end.connection.as_mut().filter(|connection| !connection.is_closed()) {
+            act(&mut end.application, connection, now);
+        }
+    }
+
+    /// Lets time pass, with all arrivals and timers on the way.
+    pub fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        let mut turns = 0;
+        loop {
+            self.transmit();
+            let timeouts = self.ends.iter().filter(|end| !end.replaced).map(|end| end.connection.as_ref()?.poll_timeout());
+            let arrival = self.network.next_arrival();
+            let next = timeouts.chain([arrival]).flatten().min();
+            let Some(next) = next.filter(|at| *at <= end) else {
+                self.now = end;
+                break;
+            };
+            turns = if next > self.now { 0 } else { turns + 1 };
+            assert!(turns < MAX_TURNS_AT_ONCE, "nothing but turns at {:?}", self.now);
+            self.turns += 1;
+            assert!(self.turns < MAX_TURNS, "turns without end");
+            self.now = self.now.max(next);
+            while let Some(datagram) = self.network.arrived(self.now) {
+                self.receive(datagram);
+            }
+            self.handle_timeouts();
+        }
+        self.network.check_amplification();
+        let memory = crate::memory::live() - self.memory_before;
+        assert!(memory <= MAX_MEMORY, "{memory} bytes in use");
+    }
+
+    fn handle_timeouts(&mut self) {
+        let now = self.now;
+        for end in self.ends.iter_mut().filter(|end| !end.replaced) {
+            if let Some(connection) = &mut end.connection
+                && connection.poll_timeout().is_some_and(|at| at <= now)
+            {
+                connection.handle_timeout(now);
+            }
+        }
+    }
+
+    fn transmit(&mut self) {
+        for side in [Side::Client, Side::Server] {
+            let (end, peer) = self.both(side);
+            if end.replaced {
+                continue;
+            }
+            end.service(peer);
+            let mut leaving = self.take_leaving(side);
+            let (end, peer) = self.both(side);
+            end.service(peer);
+            leaving.drain(..).for_each(|(tuple, ecn, payload)| self.send(side, tuple, ecn, payload));
+        }
+    }
+
+    fn take_leaving(&mut self, side: Side) -> Vec<(FourTuple, Option<Ecn>, Vec<u8>)> {
+        let now = self.now;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let end = self.end(side);
+        let mut leaving: Vec<_> =
+            end.stateless.drain(..).map(|answer| (answer.transmit.tuple, None, answer.bytes)).collect();
+        while let Some(transmit) =
+            end.connection.as_mut().and_then(|connection| connection.poll_transmit(now, &mut buffer))
+        {
+            let size = transmit.segment_size.unwrap_or(transmit.size);
+            assert!(0 < size && size <= transmit.size && transmit.size <= buffer.len());
+            let segments = buffer[..transmit.size].chunks(size);
+            leaving.extend(segments.map(|segment| (transmit.tuple, transmit.ecn, segment.to_vec())));
+            assert!(leaving.len() < MAX_DATAGRAMS_AT_ONCE, "an end that never stops sending");
+        }
+        self.buffer = buffer;
+        leaving
+    }
+
+    fn send(
+        &mut self,
+        by: Side,
+        tuple: FourTuple,
+        ecn: Option<Ecn>,
+        mut payload: Vec<u8>,
+    ) {
+        self.datagrams += 1;
+        let visible = self.network.reaches(by, &tuple);
+        self.observer.observe(by, &payload, visible);
+        self.rewrite(by, &mut payload);
+        self.network.send(self.now, by, tuple, ecn, payload);
+    }
+
+    /// Puts the attacker's frames into a datagram.
+    fn rewrite(&mut self, by: Side, datagram: &mut Vec<u8>) {
+        let Some(rewrite) = self.end(by).rewrites.front() else { return };
+        let wanted = rewrite.space;
+        let packets = self.observer.packets(by, datagram);
+        // Behind the last packet of a datagram nothing has to be moved.
+        let Some(packet) = packets.last().filter(|packet| wanted.is_none_or(|space| space == packet.header.space))
+        else {
+            return;
+        };
+        let Some(rewrite) = self.end(by).rewrites.pop_front() else { return };
+        let original = &datagram[packet.payload.clone()];
+        let mut frames = if rewrite.replace { Vec::new() } else { original.to_vec() };
+        frames.extend_from_slice(&rewrite.frames);
+        // RFC 9000 section 14.1: it stays as long as it was.
+        frames.resize(frames.len().max(original.len()), 0);
+        if let Some(bytes) = self.observer.write(by, &packet.header, &frames) {
+            datagram.truncate(packet.at.start);
+            datagram.extend_from_slice(&bytes);
+            self.end(by).forged = true;
+        }
+    }
+
+    fn receive(&mut self, datagram: UnderWay) {
+        let now = self.now;
+        let (end, peer) = self.both(datagram.by.peer());
+        if end.replaced {
+            return;
+        }
+        let payload = BytesMut::from(&datagram.payload[..]);
+        let datagram = Datagram { tuple: datagram.tuple, ecn: datagram.ecn, received_at: now, payload };
+        match end.endpoint.handle_datagram(now, datagram, &mut end.stateless) {
+            Some(Routed::Connection(_, datagram)) => {
+                let connection = end.connection.as_mut().expect("routed to a connection that exists");
+                connection.handle_datagram(now, datagram);
+            }
+            Some(Routed::Incoming(incoming)) if end.handle.is_some() => end.endpoint.ignore(incoming),
+            Some(Routed::Incoming(incoming)) => {
+                if let Ok((handle, connection)) = end.endpoint.accept(now, incoming, None) {
+                    (end.handle, end.connection) = (Some(handle), Some(connection));
+                }
+            }
+            None => {}
+        }
+        end.service(peer);
+    }
+
+    /// Asserts that without an attacker nobody found fault with the other.
+    pub fn check_reasons(&self) {
+        if self.is_forged() {
+            return;
+        }
+        for end in &self.ends {
+            if let Some(
+                ConnectionError::Transport(error) | ConnectionError::PeerTransport(error),
+            ) = &end.application.closed
+            {
+                let excused = [Code::NO_VIABLE_PATH, Code::APPLICATION_ERROR];
+                assert!(excused.contains(&error.code), "honest ends, and yet: {error}");
+            }
+        }
+    }
+
+    /// Asserts that all data arrived, if both ends live, and nobody forged anything.
+    pub fn check_delivered(&self) {
+        if !self.is_forged() && self.ends.iter().all(|end| end.connection.is_some() && end.application.closed.is_none()) {
+            let [client, server] = &self.ends;
+            client.application.assert_delivered(&server.application);
+            server.application.assert_delivered(&client.application);
+        }
+    }
+}
