@@ -27,6 +27,9 @@ lint: ## formatting and lints
 unit: ## unit, property, scenario and end-to-end tests
 	$(CARGO) test --locked --workspace
 
+fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fuzz/README.md)
+	@scripts/fuzz $(FUZZ_TARGETS)
+
 fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
 

@@ -259,7 +259,8 @@ fn inject(script: &mut Script<'_>, world: &mut World) -> Option<()> {
         match side {
             Side::Client if link >= LINKS => world.network.spoof(world.now, victim(link), packet),
             _ => {
-                let tuple = if side.is_client() { from(link % LINKS) } else { world.network.to(link % LINKS) };
+                let tuple =
+                    if side.is_client() { from(link % LINKS) } else { world.network.to(link % LINKS) };
                 world.network.send(world.now, side, tuple, None, packet);
             }
         }

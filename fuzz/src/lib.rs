@@ -1,10 +1,10 @@
 //! What every decoder has to withstand, as functions of bytes that panic where it does not.
 //!
-//! They serve twice: as libFuzzer targets (`cargo fuzz run --features libfuzzer TARGET`, nightly toolchain), and on the
-//! stable toolchain in `cargo test`, which plays back the kept inputs of `corpus/TARGET` and a short run of random ones.
+//! They serve twice: as libFuzzer targets (`make fuzz`), and in `cargo test`, which plays back the kept inputs of
+//! `corpus/TARGET` and a short run of random ones.
 //!
-//! All check the same things: no panic, an end, offsets inside the input, and that what was understood means the same
-//! when written and read again.
+//! The decoders all check the same things: no panic, an end, offsets inside the input, and that what was understood means
+//! the same when written and read again. What is asked of whole connections stands at [`endpoint`] and [`connection`].
 
 mod connection;
 mod endpoint;

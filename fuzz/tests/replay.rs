@@ -1,4 +1,4 @@
-//! Every kept input once, and a short random run: what a machine without nightly toolchain can do.
+//! Every kept input once, and a short random run.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,11 @@ fn mutate(input: &mut Vec<u8>, random: &mut Random) {
     input.truncate(4096);
 }
 
-/// A script for the endpoint takes much longer than any decoder.
+/// A script for whole connections takes much longer than any decoder.
 fn rounds(target: &str) -> usize {
-    if target == "endpoint" { 50_000 } else { 200_000 }
+    match target {
+        "connection" => 10_000,
+        "endpoint" => 50_000,
+        _ => 200_000,
+    }
 }

@@ -44,7 +44,7 @@ pub fn honest_acks(by: Side, observer: &Observer) -> Vec<u8> {
     for space in sent.spaces() {
         let Space::Path(path) = space else { continue };
         let header = AckHeader { path_id: (path > 0).then_some(path), ..AckHeader::default() };
-        if write_ack(&mut w, &header, ranges(sent.numbers(space)).into_iter(), 64).is_err() {
+        if write_ack(&mut w, &header, ranges(sent.numbers(space)), 64).is_err() {
             break;
         }
     }
@@ -109,9 +109,13 @@ impl<'a> Group<'a> {
             13 => Frame::NewConnectionId(NewConnectionId { path_id: None, ..new_cid(a, b, c) }).encode(w),
             14 => Frame::NewConnectionId(NewConnectionId { path_id: Some(path(b)), ..new_cid(a, c, b) })
                 .encode(w),
-            15 => Frame::RetireConnectionId(RetireConnectionId { path_id: None, sequence_number: a }).encode(w),
-            16 => Frame::RetireConnectionId(RetireConnectionId { path_id: Some(path(b)), sequence_number: a })
-                .encode(w),
+            15 => {
+                Frame::RetireConnectionId(RetireConnectionId { path_id: None, sequence_number: a }).encode(w)
+            }
+            16 => {
+                Frame::RetireConnectionId(RetireConnectionId { path_id: Some(path(b)), sequence_number: a })
+                    .encode(w)
+            }
             17 => Frame::PathChallenge((a + c).to_be_bytes()).encode(w),
             18 => Frame::PathResponse(response(peer, a)).encode(w),
             _ => self.path_frame(a, b, c).encode(w),
@@ -137,7 +141,8 @@ impl<'a> Group<'a> {
         let header = AckHeader { path_id, delay: self.b, ecn };
         if self.c % 5 == 4 {
             let limits = TimestampLimits { exponent: (self.a % 21) as u8, max_count: 64 };
-            let arrivals = (0..count).map(|n| (largest.saturating_sub(n), self.b.saturating_sub(n.saturating_mul(self.a))));
+            let arrivals = (0..count)
+                .map(|n| (largest.saturating_sub(n), self.b.saturating_sub(n.saturating_mul(self.a))));
             return write_ack_with_timestamps(w, &header, ranges, 64, limits, arrivals).map(drop);
         }
         write_ack(w, &header, ranges, 64).map(drop)
@@ -155,8 +160,8 @@ impl<'a> Group<'a> {
             }),
             5 => Frame::StopSending(StopSending { stream_id: a, error_code: b }),
             // The number that grows is the stream's, or the offset.
-            6 => Frame::Stream(Stream { stream_id: a, offset: fit(b, data), fin: c % 7 == 0, data }),
-            7 => Frame::Stream(Stream { stream_id: b, offset: fit(a, data), fin: c % 7 == 0, data }),
+            6 => Frame::Stream(Stream { stream_id: a, offset: fit(b, data), fin: c.is_multiple_of(7), data }),
+            7 => Frame::Stream(Stream { stream_id: b, offset: fit(a, data), fin: c.is_multiple_of(7), data }),
             8 => Frame::MaxData(a),
             9 => Frame::MaxStreamData { stream_id: a, maximum: b },
             10 => Frame::MaxStreams { direction: direction(b), maximum: a.min(1 << 60) },
@@ -178,8 +183,8 @@ impl<'a> Group<'a> {
             23 => Frame::PathCidsBlocked { path_id: path(a), next_sequence_number: b },
             24 => Frame::Ping,
             25 => Frame::Padding(1 + (a % 64) as usize),
-            26 => Frame::NewToken(&filler(c.max(1))[..]),
-            27 => Frame::ConnectionClose(if b % 2 == 0 {
+            26 => Frame::NewToken(filler(c.max(1))),
+            27 => Frame::ConnectionClose(if b.is_multiple_of(2) {
                 ConnectionClose::Transport { error_code: a, frame_type: b, reason: filler(c) }
             } else {
                 ConnectionClose::Application { error_code: a, reason: filler(c) }
@@ -217,11 +222,11 @@ fn fit(offset: u64, data: &[u8]) -> u64 {
 }
 
 fn direction(number: u64) -> StreamDirection {
-    if number % 2 == 0 { StreamDirection::Bidirectional } else { StreamDirection::Unidirectional }
+    if number.is_multiple_of(2) { StreamDirection::Bidirectional } else { StreamDirection::Unidirectional }
 }
 
 fn status(number: u64) -> PathStatus {
-    if number % 2 == 0 { PathStatus::Available } else { PathStatus::Backup }
+    if number.is_multiple_of(2) { PathStatus::Available } else { PathStatus::Backup }
 }
 
 /// A connection id that says whose it is, or one that was given before.

@@ -7,9 +7,7 @@ use hawser_core::crypto::null::NullClient;
 use hawser_core::crypto::{ClientFactory, PacketKey};
 use hawser_policy::Side;
 use hawser_wire::packet::{LongHeader, LongPacketType, PlainHeader, ShortHeader};
-use hawser_wire::{
-    ConnectionId, Frame, FrameIter, PacketType, PartialHeader, TruncatedPacketNumber, Writer,
-};
+use hawser_wire::{ConnectionId, Frame, FrameIter, PacketType, PartialHeader, TruncatedPacketNumber, Writer};
 
 use super::tap::Tap;
 
@@ -127,8 +125,7 @@ impl Observer {
     pub fn packets(&self, by: Side, datagram: &[u8]) -> Vec<Packet> {
         let mut packets = Vec::new();
         let mut start = 0;
-        while let Ok(PartialHeader::Protected(header)) =
-            PartialHeader::decode(&datagram[start..], CID_LENGTH)
+        while let Ok(PartialHeader::Protected(header)) = PartialHeader::decode(&datagram[start..], CID_LENGTH)
         {
             let bytes = &datagram[start..start + header.packet_len];
             let Some(plain) = PlainHeader::decode(bytes, &header) else { break };

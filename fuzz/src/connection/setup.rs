@@ -110,8 +110,10 @@ fn forge(parameters: &mut TransportParameters, field: u8, value: u64) {
         15 => parameters.min_ack_delay = Some(value),
         16 => parameters.max_receive_timestamps_per_ack = Some(value),
         17 => parameters.reset_stream_at = value % 2 == 1,
-        18 => parameters.address_discovery = [None, Some(AddressDiscovery::ProvideAndReceive)][(value % 2) as usize],
+        18 => {
+            parameters.address_discovery =
+                [None, Some(AddressDiscovery::ProvideAndReceive)][(value % 2) as usize]
+        }
         _ => parameters.initial_source_connection_id = None,
     }
 }
-

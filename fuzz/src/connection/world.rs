@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use hawser_core::{
-    ClientConfig, Code, Connection, ConnectionError, ConnectionHandle, Datagram, Endpoint, EndpointConfig,
-    Ecn, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
+    ClientConfig, Code, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint,
+    EndpointConfig, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
 };
 use hawser_policy::{Side, Time};
 
@@ -62,7 +62,8 @@ impl End {
 
     fn service(&mut self, peer: &mut End) {
         let (Some(handle), Some(connection)) = (self.handle, &mut self.connection) else { return };
-        self.application.service(connection, (!peer.forged && !peer.replaced).then_some(&mut peer.application));
+        self.application
+            .service(connection, (!peer.forged && !peer.replaced).then_some(&mut peer.application));
         while let Some(event) = connection.poll_endpoint_event() {
             self.endpoint.handle_event(handle, event);
         }
@@ -105,12 +106,11 @@ impl World {
         if setup.retry {
             server_config.retry_above_handshakes = 0;
         }
-        let config = |key| Arc::new(EndpointConfig { connection_id_length: CID_LENGTH, ..EndpointConfig::new(key) });
+        let config =
+            |key| Arc::new(EndpointConfig { connection_id_length: CID_LENGTH, ..EndpointConfig::new(key) });
         let mut client = End::new(Side::Client, Endpoint::new(config([1; 32]), None, [2; 32]));
-        let mut server = End::new(
-            Side::Server,
-            Endpoint::new(config([4; 32]), Some(Arc::new(server_config)), [5; 32]),
-        );
+        let mut server =
+            End::new(Side::Server, Endpoint::new(config([4; 32]), Some(Arc::new(server_config)), [5; 32]));
         [client.forged, server.forged] = setup.forged;
         let client_config =
             ClientConfig { crypto: Arc::new(client_tap.clone()), transport: client_transport, token: None };
@@ -160,7 +160,11 @@ impl World {
         let mut turns = 0;
         loop {
             self.transmit();
-            let timeouts = self.ends.iter().filter(|end| !end.replaced).map(|end| end.connection.as_ref()?.poll_timeout());
+            let timeouts = self
+                .ends
+                .iter()
+                .filter(|end| !end.replaced)
+                .map(|end| end.connection.as_ref()?.poll_timeout());
             let arrival = self.network.next_arrival();
             let next = timeouts.chain([arrival]).flatten().min();
             let Some(next) = next.filter(|at| *at <= end) else {
@@ -226,13 +230,7 @@ impl World {
         leaving
     }
 
-    fn send(
-        &mut self,
-        by: Side,
-        tuple: FourTuple,
-        ecn: Option<Ecn>,
-        mut payload: Vec<u8>,
-    ) {
+    fn send(&mut self, by: Side, tuple: FourTuple, ecn: Option<Ecn>, mut payload: Vec<u8>) {
         self.datagrams += 1;
         let visible = self.network.reaches(by, &tuple);
         self.observer.observe(by, &payload, visible);
@@ -246,7 +244,8 @@ impl World {
         let wanted = rewrite.space;
         let packets = self.observer.packets(by, datagram);
         // Behind the last packet of a datagram nothing has to be moved.
-        let Some(packet) = packets.last().filter(|packet| wanted.is_none_or(|space| space == packet.header.space))
+        let Some(packet) =
+            packets.last().filter(|packet| wanted.is_none_or(|space| space == packet.header.space))
         else {
             return;
         };
@@ -293,9 +292,8 @@ impl World {
             return;
         }
         for end in &self.ends {
-            if let Some(
-                ConnectionError::Transport(error) | ConnectionError::PeerTransport(error),
-            ) = &end.application.closed
+            if let Some(ConnectionError::Transport(error) | ConnectionError::PeerTransport(error)) =
+                &end.application.closed
             {
                 let excused = [Code::NO_VIABLE_PATH, Code::APPLICATION_ERROR];
                 assert!(excused.contains(&error.code), "honest ends, and yet: {error}");
@@ -305,7 +303,9 @@ impl World {
 
     /// Asserts that all data arrived, if both ends live, and nobody forged anything.
     pub fn check_delivered(&self) {
-        if !self.is_forged() && self.ends.iter().all(|end| end.connection.is_some() && end.application.closed.is_none()) {
+        if !self.is_forged()
+            && self.ends.iter().all(|end| end.connection.is_some() && end.application.closed.is_none())
+        {
             let [client, server] = &self.ends;
             client.application.assert_delivered(&server.application);
             server.application.assert_delivered(&client.application);
