@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory interop fuzz fuzz-replay deny doc clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory interop interop-fast fuzz fuzz-replay deny doc clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -52,6 +52,9 @@ bench-memory: bench-build ## memory per connection and path, allocations and ins
 
 interop: setup ## foreign stacks as peers, in virtual time (interop/)
 	cd interop && $(CARGO) test --locked --release
+
+interop-fast: ## ten seeds of each of these: seconds, once built
+	cd interop && HAWSER_SEEDS=10 $(CARGO) test --locked --release -p hawser-interop-virtual
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -12,6 +12,12 @@ pub enum Piece {
     End,
 }
 
+/// Lets both ends of an [endless](Exchange::endless) transfer send `more` bytes and finish.
+pub fn wind_up(one: &mut Exchange, other: &mut Exchange, more: u64) {
+    (one.length, other.length) = (one.sent + more, other.sent + more);
+    (one.expected, other.expected) = (other.length, one.length);
+}
+
 /// A stream of any of the stacks, open in both directions.
 pub trait ByteStream {
     /// Takes a part of `data`; zero when nothing fits now.
@@ -36,9 +42,10 @@ pub trait ByteStream {
 /// One end of a transfer in both directions: sends [`pattern`] and checks that the peer sends it too.
 #[derive(Debug)]
 pub struct Exchange {
+    /// Bytes to send; [`u64::MAX`] until [`wind_up`] names a number.
     length: u64,
-    /// Bytes sent before something was received.
-    head: u64,
+    /// Bytes to receive; likewise.
+    expected: u64,
     sent: u64,
     finished_sending: bool,
     /// Bytes received in order.
@@ -60,7 +67,7 @@ impl Exchange {
     pub fn new(length: u64) -> Self {
         Exchange {
             length,
-            head: length,
+            expected: length,
             sent: 0,
             finished_sending: false,
             received: 0,
@@ -72,15 +79,15 @@ impl Exchange {
         }
     }
 
-    /// Sends no more than `bytes` until something arrives.
-    pub fn cautious(self, bytes: u64) -> Self {
-        Exchange { head: bytes, ..self }
+    /// An end that sends as fast as it can until [`wind_up`].
+    pub fn endless() -> Self {
+        Exchange::new(u64::MAX)
     }
 
     /// Whether everything expected has arrived intact, with the end of the stream.
     pub fn is_complete(&self) -> bool {
         self.ended_at.is_some()
-            && self.received == self.length
+            && self.received == self.expected
             && self.corrupt_at.is_none()
             && self.failures.is_empty()
     }
@@ -97,9 +104,8 @@ impl Exchange {
 
     fn push(&mut self, stream: &mut dyn ByteStream) -> Result<(), String> {
         let mut block = [0; 8 * 1024];
-        let end = if self.received == 0 { self.head.min(self.length) } else { self.length };
-        while self.sent < end {
-            let size = (end - self.sent).min(block.len() as u64) as usize;
+        while self.sent < self.length {
+            let size = (self.length - self.sent).min(block.len() as u64) as usize;
             for (offset, byte) in (self.sent..).zip(&mut block[..size]) {
                 *byte = pattern(offset);
             }

@@ -15,7 +15,7 @@ pub mod quinn;
 pub mod scenario;
 pub mod tls;
 
-pub use exchange::{ByteStream, Exchange, Piece};
+pub use exchange::{ByteStream, Exchange, Piece, wind_up};
 pub use foreign::{Foreign, Outgoing, Stack};
 pub use ours::{Ours, client, close, server};
 pub use scenario::{End, Multipath, Plan};

@@ -1,6 +1,5 @@
 //! noq: QUIC v1 with draft-ietf-quic-multipath-21.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use hawser_sim::testing::{SERVER, client_address};
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig,
-    Event, FourTuple, PathEvent, PathId, ReadError, ReadableError, ServerConfig, StreamEvent, StreamId,
-    Transmit, TransportConfig, VarInt, WriteError,
+    Event, FourTuple, PathId, ReadError, ReadableError, ServerConfig, StreamEvent, StreamId, Transmit,
+    TransportConfig, VarInt, WriteError,
 };
 
 use crate::tls::{Identity, SERVER_NAME};
@@ -23,11 +22,6 @@ use crate::{ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 /// Datagrams per call: batches as a driver with GSO would take them.
 const BATCH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
-/// What a client sends before it hears from the server's application. When its Finished message is declared lost while
-/// data fills its congestion window, this stack (noq 1.4.0, quinn-proto 0.11.19) does not send it again and the handshake
-/// never ends: the window holds back handshake packets too, and nothing in flight can be acknowledged before them.
-const UNCONFIRMED: u64 = 1_000;
-
 /// A noq endpoint with one connection.
 pub struct Noq {
     endpoint: Endpoint,
@@ -35,8 +29,6 @@ pub struct Noq {
     pub connection: Option<Connection>,
     handle: Option<ConnectionHandle>,
     stream: Option<StreamId>,
-    /// Paths that noq has validated and not given up.
-    established: BTreeSet<PathId>,
 }
 
 /// A noq client that connects from its first address.
@@ -47,19 +39,8 @@ pub fn client(identity: &Identity, length: u64, seed: u64, origin: Instant) -> F
     let mut endpoint = Endpoint::new(endpoint_config(seed, 3), None, true);
     let (handle, connection) =
         endpoint.connect(origin, config, SERVER, SERVER_NAME).expect("a valid address and name");
-    let stack = Noq {
-        endpoint,
-        connection: Some(connection),
-        handle: Some(handle),
-        stream: None,
-        established: BTreeSet::from([PathId::ZERO]),
-    };
-    Foreign::new(
-        stack,
-        Exchange::new(length).cautious(UNCONFIRMED),
-        origin,
-        (0..4).map(client_address).collect(),
-    )
+    let stack = Noq { endpoint, connection: Some(connection), handle: Some(handle), stream: None };
+    Foreign::new(stack, Exchange::new(length), origin, (0..4).map(client_address).collect())
 }
 
 /// A noq server.
@@ -68,13 +49,7 @@ pub fn server(identity: &Identity, length: u64, seed: u64, origin: Instant) -> F
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config.transport_config(Arc::new(transport()));
     let endpoint = Endpoint::new(endpoint_config(seed, 4), Some(Arc::new(config)), true);
-    let stack = Noq {
-        endpoint,
-        connection: None,
-        handle: None,
-        stream: None,
-        established: BTreeSet::from([PathId::ZERO]),
-    };
+    let stack = Noq { endpoint, connection: None, handle: None, stream: None };
     Foreign::new(stack, Exchange::new(length), origin, vec![SERVER])
 }
 
@@ -158,11 +133,6 @@ impl Stack for Noq {
                     return;
                 }
                 Event::Path(event) => {
-                    match event {
-                        PathEvent::Established { id, .. } => self.established.insert(id),
-                        PathEvent::Abandoned { id, .. } => self.established.remove(&id),
-                        _ => false,
-                    };
                     exchange.path_events.push((time, format!("{event:?}")));
                 }
                 _ => {}
@@ -239,13 +209,6 @@ impl Foreign<Noq> {
         if let Some(connection) = &mut self.stack.connection {
             connection.close(now, VarInt::from_u32(code), Bytes::from_static(b"done"));
         }
-    }
-
-    /// Whether a path could be given up without harm. noq lets go of its last validated path too, and what was lost
-    /// there (the connection ids without which nobody can answer on the others) it then never sends again, because on a
-    /// path that is not validated it sends challenges only.
-    pub fn can_spare(&self, id: PathId) -> bool {
-        self.stack.established.iter().any(|other| *other != id)
     }
 
     /// Whether both ends speak multipath.

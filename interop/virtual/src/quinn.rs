@@ -20,11 +20,6 @@ use crate::{ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 /// Datagrams per call: batches as a driver with GSO would take them.
 const BATCH: usize = 8;
 
-/// What a client sends before it hears from the server's application. When its Finished message is declared lost while
-/// data fills its congestion window, this stack (noq 1.4.0, quinn-proto 0.11.19) does not send it again and the handshake
-/// never ends: the window holds back handshake packets too, and nothing in flight can be acknowledged before them.
-const UNCONFIRMED: u64 = 1_000;
-
 /// A quinn endpoint with one connection.
 pub struct Quinn {
     endpoint: Endpoint,
@@ -42,12 +37,7 @@ pub fn client(identity: &Identity, length: u64, seed: u64, origin: Instant) -> F
     let (handle, connection) =
         endpoint.connect(origin, config, SERVER, SERVER_NAME).expect("a valid address and name");
     let stack = Quinn { endpoint, connection: Some(connection), handle: Some(handle), stream: None };
-    Foreign::new(
-        stack,
-        Exchange::new(length).cautious(UNCONFIRMED),
-        origin,
-        (0..4).map(client_address).collect(),
-    )
+    Foreign::new(stack, Exchange::new(length), origin, (0..4).map(client_address).collect())
 }
 
 /// A quinn server.

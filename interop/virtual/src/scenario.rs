@@ -12,12 +12,12 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::noq::Noq;
 use crate::quinn::Quinn;
-use crate::{Exchange, Foreign, Ours};
+use crate::{Exchange, Foreign, Ours, wind_up};
 
 /// A node that runs an [`Exchange`].
 pub trait End: Node {
     /// The transfer.
-    fn exchange(&self) -> &Exchange;
+    fn exchange(&mut self) -> &mut Exchange;
 }
 
 /// An end that has paths to open and abandon.
@@ -27,23 +27,26 @@ pub trait Multipath: End {
 
     /// Abandons a path; `false` while that is not possible yet.
     fn abandon(&mut self, now: Time, id: u32) -> bool;
+
+    /// STREAM frames sent and received on a path that exists, if the stack counts them.
+    fn stream_frames(&mut self, id: u32) -> Option<(u64, u64)>;
 }
 
 impl End for Host<Ours> {
-    fn exchange(&self) -> &Exchange {
-        &self.application.exchange
+    fn exchange(&mut self) -> &mut Exchange {
+        &mut self.application.exchange
     }
 }
 
 impl End for Foreign<Noq> {
-    fn exchange(&self) -> &Exchange {
-        &self.exchange
+    fn exchange(&mut self) -> &mut Exchange {
+        &mut self.exchange
     }
 }
 
 impl End for Foreign<Quinn> {
-    fn exchange(&self) -> &Exchange {
-        &self.exchange
+    fn exchange(&mut self) -> &mut Exchange {
+        &mut self.exchange
     }
 }
 
@@ -58,6 +61,10 @@ impl Multipath for Host<Ours> {
         let code = Code::APPLICATION_ABANDON_PATH;
         self.first_connection().is_some_and(|c| c.abandon_path(now, PathId(id), code).is_ok())
     }
+
+    fn stream_frames(&mut self, _: u32) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 impl Multipath for Foreign<Noq> {
@@ -71,62 +78,67 @@ impl Multipath for Foreign<Noq> {
 
     fn abandon(&mut self, now: Time, id: u32) -> bool {
         let (now, id) = (self.instant(now), noq_proto::PathId::from(id));
+        // APPLICATION_ABANDON_PATH
         let code = noq_proto::VarInt::from_u32(0x3e);
-        let spare = self.can_spare(id);
-        let connection = self.stack.connection.as_mut().filter(|_| spare);
-        connection.is_some_and(|c| c.close_path(now, id, code).is_ok())
+        self.stack.connection.as_mut().is_some_and(|c| c.close_path(now, id, code).is_ok())
+    }
+
+    fn stream_frames(&mut self, id: u32) -> Option<(u64, u64)> {
+        self.path_stats(id).map(|stats| (stats.frame_tx.stream, stats.frame_rx.stream))
     }
 }
 
-/// It knows one path only.
-impl Multipath for Foreign<Quinn> {
-    fn open(&mut self, _: Time, _: u8) -> Option<u32> {
-        None
-    }
+/// STREAM frames each way that count as "the path carries data".
+const CARRIES: u64 = 10;
 
-    fn abandon(&mut self, _: Time, _: u32) -> bool {
-        false
-    }
-}
+/// Paths of a script: that of the handshake and two that are opened.
+const PATHS: u32 = 3;
 
 /// One random scenario.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What it was drawn from.
     pub seed: u64,
-    /// Bytes in each direction.
+    /// Bytes in each direction: of the whole transfer, or of what is left of it when a script has been played.
     pub length: u64,
     /// Per link: Mbit/s, one-way delay in milliseconds, loss probability.
     pub links: Vec<(u64, u64, f64)>,
     /// Probability that a packet is delayed so that others overtake it, and by how much at most.
     pub reordering: (f64, Duration),
-    /// When a path over link 1, 2, .. is opened (or as soon after as possible).
-    pub openings: Vec<Time>,
-    /// When a path is abandoned, its id, and whether the client does it.
-    pub abandonment: Option<(Time, u32, bool)>,
+    /// When paths 1 and 2 are opened, the latter counted from the abandonment unless [`crowded`](Self::crowded); or as
+    /// soon after as possible.
+    pub openings: [Duration; 2],
+    /// Whether path 2 is opened without regard to the abandonment: then there may be three paths.
+    pub crowded: bool,
+    /// When one of the first two paths is abandoned (or as soon after as possible), and whether the client does it.
+    pub abandonment: (Duration, u32, bool),
+    /// Whether the abandonment also waits until both paths carry data in both directions. If not, it may meet paths in
+    /// any state.
+    pub settled: bool,
 }
 
 impl Plan {
-    /// Draws a scenario of one to three links.
-    pub fn draw(seed: u64, multipath: bool) -> Self {
+    /// Draws a scenario.
+    pub fn draw(seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let links = if multipath { rng.random_range(2..=3) } else { 1 };
         let lossy = rng.random_bool(0.7);
+        let mut link = || {
+            let loss = if lossy { rng.random_range(0.0..0.06) } else { 0.0 };
+            (rng.random_range(2..20), rng.random_range(1..60), loss)
+        };
+        let links = (0..PATHS).map(|_| link()).collect();
+        let mut delay = |most| Duration::from_micros(rng.random_range(0..most));
+        let openings = [delay(600_000), delay(300_000)];
+        let abandoned_after = delay(1_000_000);
         Plan {
             seed,
             length: rng.random_range(50_000..400_000),
-            links: (0..links)
-                .map(|_| {
-                    let loss = if lossy { rng.random_range(0.0..0.06) } else { 0.0 };
-                    (rng.random_range(2..40), rng.random_range(1..60), loss)
-                })
-                .collect(),
+            links,
+            openings,
+            crowded: rng.random_bool(0.3),
             reordering: (rng.random_range(0.0..0.15), Duration::from_micros(rng.random_range(100..30_000))),
-            openings: (1..links).map(|_| Time::from_micros(rng.random_range(0..600_000))).collect(),
-            abandonment: (multipath && rng.random_bool(0.7)).then(|| {
-                let at = Time::from_micros(rng.random_range(20_000..800_000));
-                (at, rng.random_range(0..links as u32), rng.random_bool(0.5))
-            }),
+            abandonment: (abandoned_after, rng.random_range(0..2), rng.random_bool(0.5)),
+            settled: rng.random_bool(0.7),
         }
     }
 
@@ -150,7 +162,8 @@ impl Plan {
         network
     }
 
-    /// Plays the script until both transfers are complete; says what happened.
+    /// Plays the script between ends with [endless](Exchange::endless) transfers: paths are opened and one is abandoned,
+    /// those that are left must carry data in both directions, and then both transfers must complete.
     ///
     /// # Errors
     /// A description of both ends if that does not happen before `deadline`.
@@ -160,22 +173,43 @@ impl Plan {
         deadline: Time,
     ) -> Result<Played, String> {
         let mut script = Script { plan: self, next_attempt: Time::ZERO, played: Played::default() };
-        let done = network.run_until(deadline, |n| {
-            script.step(n);
-            n.client.exchange().is_complete() && n.server.exchange().is_complete()
-        });
+        let done = network.run_until(deadline, |n| script.step(n) && is_complete(n));
         let played = script.played;
-        done.then_some(played).ok_or_else(|| report(self, played, network))
+        if done { Ok(played) } else { Err(report(self, &played, network)) }
+    }
+
+    /// The same without paths to open and abandon, for transfers of a given length.
+    ///
+    /// # Errors
+    /// A description of both ends if they are not complete before `deadline`.
+    pub fn transfer<C: End, S: End>(
+        &self,
+        network: &mut Network<C, S>,
+        deadline: Time,
+    ) -> Result<(), String> {
+        let done = network.run_until(deadline, is_complete);
+        if done { Ok(()) } else { Err(report(self, &Played::default(), network)) }
     }
 }
 
+/// Whether both transfers are over, intact.
+pub fn is_complete<C: End, S: End>(network: &mut Network<C, S>) -> bool {
+    network.client.exchange().is_complete() && network.server.exchange().is_complete()
+}
+
 /// What of the script took place.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
     /// Paths opened beside the first.
     pub opened: usize,
-    /// Whether a path was abandoned.
-    pub abandoned: bool,
+    /// When a path was abandoned.
+    pub abandoned_at: Option<Time>,
+    /// Whether paths 0 and 1 carried data in both directions by then.
+    pub two_carried: bool,
+    /// Which paths have carried data in both directions.
+    pub carried: [bool; PATHS as usize],
+    /// When all was done but the rest of the transfer.
+    pub wound_up_at: Option<Time>,
 }
 
 /// How often what is not possible yet is tried again.
@@ -188,32 +222,69 @@ struct Script<'a> {
 }
 
 impl Script<'_> {
-    fn step<C: Multipath, S: Multipath>(&mut self, network: &mut Network<C, S>) {
+    /// Does what is due; returns whether there is nothing left to do.
+    fn step<C: Multipath, S: Multipath>(&mut self, network: &mut Network<C, S>) -> bool {
         let now = network.now();
+        if self.played.wound_up_at.is_some() {
+            return true;
+        }
         if now < self.next_attempt {
-            return;
+            return false;
         }
         self.next_attempt = now + RETRY;
-        let opening = self.plan.openings.get(self.played.opened);
+        for (id, carried) in (0..).zip(&mut self.played.carried) {
+            let frames = network.client.stream_frames(id).or_else(|| network.server.stream_frames(id));
+            *carried |= frames.is_some_and(|(sent, received)| sent.min(received) >= CARRIES);
+        }
+        self.open(network, now);
+        self.abandon(network, now);
+        if self.has_played() {
+            wind_up(network.client.exchange(), network.server.exchange(), self.plan.length);
+            self.played.wound_up_at = Some(now);
+        }
+        false
+    }
+
+    fn open<C: Multipath, S: Multipath>(&mut self, network: &mut Network<C, S>, now: Time) {
+        let Some(&delay) = self.plan.openings.get(self.played.opened) else { return };
+        let counts_from_start = self.played.opened == 0 || self.plan.crowded;
+        let since = if counts_from_start { Some(Time::ZERO) } else { self.played.abandoned_at };
+        let is_due = since.is_some_and(|since| since + delay <= now);
         let link = self.played.opened as u8 + 1;
-        if opening.is_some_and(|at| *at <= now) && network.client.open(now, link).is_some() {
+        if is_due && network.client.open(now, link).is_some() {
             self.played.opened += 1;
         }
-        if let Some((at, id, by_client)) = self.plan.abandonment
-            && at <= now
-            && !self.played.abandoned
-            && self.played.opened > 0
-        {
-            self.played.abandoned =
-                if by_client { network.client.abandon(now, id) } else { network.server.abandon(now, id) };
+    }
+
+    fn abandon<C: Multipath, S: Multipath>(&mut self, network: &mut Network<C, S>, now: Time) {
+        let (delay, id, by_client) = self.plan.abandonment;
+        let two_carried = self.played.carried[0] && self.played.carried[1];
+        let is_due =
+            Time::ZERO + delay <= now && self.played.opened > 0 && (two_carried || !self.plan.settled);
+        if !is_due || self.played.abandoned_at.is_some() {
+            return;
         }
+        let done = if by_client { network.client.abandon(now, id) } else { network.server.abandon(now, id) };
+        if done {
+            self.played.abandoned_at = Some(now);
+            self.played.two_carried = two_carried;
+        }
+    }
+
+    /// Whether all paths have come, one has gone and the others have proven themselves.
+    fn has_played(&self) -> bool {
+        let (_, abandoned, _) = self.plan.abandonment;
+        let carried = (0..).zip(self.played.carried).all(|(id, carried)| carried || id == abandoned);
+        carried && self.played.abandoned_at.is_some() && self.played.opened == self.plan.openings.len()
     }
 }
 
-fn report<C: End, S: End>(plan: &Plan, played: Played, network: &Network<C, S>) -> String {
+/// The plan, what came of it, and the state of both ends: all that a seed determines.
+pub fn report<C: End, S: End>(plan: &Plan, played: &Played, network: &mut Network<C, S>) -> String {
     format!(
-        "{plan:?}\n{played:?} at {:?}\nclient: {:?}\nserver: {:?}",
+        "{plan:?}\n{played:?}\nat {:?} after {} packets\nclient: {:?}\nserver: {:?}",
         network.now(),
+        network.packets_delivered(),
         network.client.exchange(),
         network.server.exchange()
     )

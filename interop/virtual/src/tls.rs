@@ -10,7 +10,11 @@ pub const SERVER_NAME: &str = "server.test";
 
 const ALPN: &[u8] = b"hawser-interop";
 
-/// A server's key and certificate. Ed25519: its signatures always have the same length, so packets do too.
+/// An Ed25519 private key in PKCS #8 (RFC 8410 section 7), but for its 32 bytes.
+const PKCS8_PREFIX: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+
+/// A server's key and certificate, always the same, so that packet sizes are: a certificate's serial number and a
+/// signature other than Ed25519's vary in length.
 #[derive(Debug)]
 pub struct Identity {
     certificate: CertificateDer<'static>,
@@ -18,15 +22,13 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A fresh one.
-    pub fn generate() -> Self {
-        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("an Ed25519 key");
+    /// The identity of all test servers.
+    pub fn new() -> Self {
+        let der = PrivatePkcs8KeyDer::from([&PKCS8_PREFIX[..], &[42; 32]].concat());
+        let key = rcgen::KeyPair::try_from(&der).expect("an Ed25519 key");
         let parameters = rcgen::CertificateParams::new([SERVER_NAME.to_owned()]).expect("a valid name");
         let certificate = parameters.self_signed(&key).expect("a certificate");
-        Identity {
-            certificate: certificate.der().clone(),
-            key: PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-        }
+        Identity { certificate: certificate.der().clone(), key: der.into() }
     }
 
     /// A server with this identity.
@@ -52,6 +54,12 @@ impl Identity {
             .with_no_client_auth();
         config.alpn_protocols = vec![ALPN.to_vec()];
         config
+    }
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

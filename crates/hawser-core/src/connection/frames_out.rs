@@ -239,7 +239,11 @@ pub(super) fn fill_long(
     w: &mut Writer<'_>,
     frames: &mut SentFrames,
 ) -> bool {
-    if level.space.received.has_news()
+    // RFC 9000 section 13.2.1: only what is ack-eliciting asks for an ACK frame. Beyond that nothing is said here, though
+    // it would be allowed: a client that learns from the acknowledgement of an ACK-only packet that the Finished message
+    // before it was lost, and whose congestion window is full of 1-RTT packets by then, has nothing of its handshake in
+    // flight, so no probe timeout either. quinn 0.11.19 and noq 1.4.0 then never send Finished again.
+    if level.space.received.unacknowledged() > 0
         && let Some(largest) = write_ack_of(now, &mut level.space.received, None, w)
     {
         frames.push(SentFrame::Ack { path: PathId::ZERO, largest });
@@ -253,3 +257,6 @@ pub(super) fn fill_long(
     }
     ack_eliciting
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hawser_core::PathStats;
 use hawser_interop_virtual::noq::{self, Noq};
+use hawser_interop_virtual::scenario::is_complete;
 use hawser_interop_virtual::tls::Identity;
 use hawser_interop_virtual::{End, Foreign, Multipath, Ours, client, close, server};
 use hawser_policy::{PathId, Time};
@@ -48,8 +49,9 @@ where
     Network<C, S>: WithOurs,
 {
     let paths: Vec<PathStats> = (0..3).map(|path| stats(network.ours(), path)).collect();
+    let now = network.now();
     let (client, server) = (network.client.exchange(), network.server.exchange());
-    format!("at {:?}\npaths {paths:#?}\nclient {client:?}\nserver {server:?}", network.now())
+    format!("at {now:?}\npaths {paths:#?}\nclient {client:?}\nserver {server:?}")
 }
 
 /// Runs until `condition` holds and fails with the whole state if it does not within ten seconds.
@@ -100,9 +102,7 @@ where
     network.run_to(now + Duration::from_millis(200));
     let at_rest = stats(network.ours(), abandoned);
     reach(&mut network, "path 2 carries data both ways", |n| carries(n.ours(), 2));
-    reach(&mut network, "everything arrives", |n| {
-        n.client.exchange().is_complete() && n.server.exchange().is_complete()
-    });
+    reach(&mut network, "everything arrives", is_complete);
     let at_end = stats(network.ours(), abandoned);
     assert_eq!(at_rest.bytes_sent, at_end.bytes_sent, "an abandoned path is not sent on");
     assert_eq!(at_rest.bytes_received, at_end.bytes_received, "nor does the peer");
@@ -113,7 +113,7 @@ where
 fn hawser_client_noq_server() {
     for (abandoned, by_client) in [(0, true), (1, true), (0, false), (1, false)] {
         println!("path {abandoned} abandoned by the {}", if by_client { "client" } else { "server" });
-        let identity = Identity::generate();
+        let identity = Identity::new();
         let network =
             Network::new(client(&identity, LENGTH, 1), noq::server(&identity, LENGTH, 1, origin()), 1);
         let mut network = play(network, abandoned, by_client);
@@ -129,7 +129,7 @@ fn hawser_client_noq_server() {
 fn noq_client_hawser_server() {
     for (abandoned, by_client) in [(0, true), (1, true), (0, false), (1, false)] {
         println!("path {abandoned} abandoned by the {}", if by_client { "client" } else { "server" });
-        let identity = Identity::generate();
+        let identity = Identity::new();
         let network =
             Network::new(noq::client(&identity, LENGTH, 1, origin()), server(&identity, LENGTH, 1), 1);
         let mut network = play(network, abandoned, by_client);
@@ -144,20 +144,11 @@ fn noq_client_hawser_server() {
 
 /// A noq client and a Hawser server with two links, connected.
 fn connected(length: u64) -> (Network<Foreign<Noq>, Host<Ours>>, [LinkHandle; 2]) {
-    let identity = Identity::generate();
+    let identity = Identity::new();
     let client = noq::client(&identity, length, 2, origin());
     let mut network = Network::new(client, server(&identity, length, 2), 2);
     let links = [0, 1].map(|n| network.add_link(client_address(n).ip(), &link(20, 15), &link(20, 20)));
     (network, links)
-}
-
-/// noq gives up a path whatever the state of the others.
-fn abandon_regardless(client: &mut Foreign<Noq>, now: Time, id: u32) {
-    let now = client.instant(now);
-    let connection = client.stack.connection.as_mut().expect("a connection");
-    connection
-        .close_path(now, noq_proto::PathId::from(id), noq_proto::VarInt::from_u32(0x3e))
-        .expect("a path");
 }
 
 #[test]
@@ -176,9 +167,7 @@ fn path_opened_before_its_connection_ids_arrive() {
         n.client.open(now, 1).is_some()
     });
     assert!(network.now() < Time::from_millis(200), "opened at {}", network.now());
-    reach(&mut network, "everything arrives", |n| {
-        n.client.exchange().is_complete() && n.server.exchange().is_complete()
-    });
+    reach(&mut network, "everything arrives", is_complete);
     assert!(stats(network.ours(), 1).bytes_received > 100_000);
 }
 
@@ -193,13 +182,11 @@ fn last_known_path_abandoned_before_the_next_is_seen() {
     });
     let now = network.now();
     assert_eq!(network.client.open(now, 1), Some(1));
-    abandon_regardless(&mut network.client, now, 0);
+    assert!(network.client.abandon(now, 0));
     network.run_to(Time::from_millis(490));
     assert!(network.server.exchange().path_events.iter().any(|(_, event)| event == "Closed(path 0)"));
     assert_eq!(stats(network.ours(), 1).bytes_received, 0);
-    reach(&mut network, "everything arrives", |n| {
-        n.client.exchange().is_complete() && n.server.exchange().is_complete()
-    });
+    reach(&mut network, "everything arrives", is_complete);
 }
 
 #[test]
@@ -209,7 +196,7 @@ fn last_path_abandoned_for_good_ends_the_connection() {
     network.force(second, Some(false));
     let now = network.now();
     assert_eq!(network.client.open(now, 1), Some(1));
-    abandon_regardless(&mut network.client, now, 0);
+    assert!(network.client.abandon(now, 0));
     network.run_to(Time::from_secs(6));
     let closed = network.server.exchange().closed.clone().unwrap_or_default();
     assert!(closed.contains("NO_VIABLE_PATH"), "{closed:?}");

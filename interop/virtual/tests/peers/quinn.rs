@@ -1,6 +1,7 @@
 //! A peer that knows one path only.
 
 use hawser_core::{FourTuple, PathError};
+use hawser_interop_virtual::scenario::is_complete;
 use hawser_interop_virtual::tls::Identity;
 use hawser_interop_virtual::{End, client, quinn, server};
 use hawser_policy::{PathStatus, Time};
@@ -14,9 +15,7 @@ const LENGTH: u64 = 3_000_000;
 fn finish<C: End, S: End>(network: &mut Network<C, S>) {
     network.add_link(client_address(0).ip(), &link(20, 10), &link(20, 10));
     network.add_link(client_address(1).ip(), &link(20, 10), &link(20, 10));
-    let complete = network.run_until(Time::from_secs(10), |n| {
-        n.client.exchange().is_complete() && n.server.exchange().is_complete()
-    });
+    let complete = network.run_until(Time::from_secs(10), is_complete);
     assert!(complete, "client {:?}\nserver {:?}", network.client.exchange(), network.server.exchange());
     // 24 Mbit take 1.2 s; a path that works leaves little of the link unused.
     assert!(network.now() < Time::from_millis(1_700), "{:?}", network.now());
@@ -24,7 +23,7 @@ fn finish<C: End, S: End>(network: &mut Network<C, S>) {
 
 #[test]
 fn hawser_client_quinn_server() {
-    let identity = Identity::generate();
+    let identity = Identity::new();
     let server = quinn::server(&identity, LENGTH, 1, origin());
     let mut network = Network::new(client(&identity, LENGTH, 1), server, 1);
     finish(&mut network);
@@ -39,7 +38,7 @@ fn hawser_client_quinn_server() {
 
 #[test]
 fn quinn_client_hawser_server() {
-    let identity = Identity::generate();
+    let identity = Identity::new();
     let client = quinn::client(&identity, LENGTH, 1, origin());
     let mut network = Network::new(client, server(&identity, LENGTH, 1), 1);
     finish(&mut network);
