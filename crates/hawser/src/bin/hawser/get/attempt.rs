@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
 use http::{HeaderMap, Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 
@@ -113,7 +113,8 @@ impl Attempt<'_> {
         have: u64,
         version: &Version,
     ) -> Result<Option<Opened>, Failure> {
-        let mut fields = Vec::new();
+        // The digest of a file may come after it (RFC 9110 section 10.1.4).
+        let mut fields = vec![(TE, "trailers".to_owned())];
         if have > 0 {
             fields.push((RANGE, format!("bytes={have}-")));
             if let Some(validator) = version.validator() {

@@ -5,6 +5,8 @@ mod digests;
 mod listing;
 mod range;
 mod reply;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod upload;
 
@@ -15,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
+use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, TE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 pub(crate) use reply::{Body, Refusal, Reply};
@@ -27,7 +29,7 @@ use digests::Digests;
 use range::Selection;
 use tree::{Entry, Location, Tree};
 
-/// How long a reply may wait for a digest that is not known yet, before it is announced as a trailer.
+/// How long a reply may wait for a digest that is not known yet, before it is announced as a trailer or left out.
 const DIGEST_PATIENCE: Duration = Duration::from_millis(20);
 
 /// What may be done with the folder beside reading it.
@@ -128,10 +130,11 @@ impl Site {
             };
             let file = Arc::new(file);
             match selection {
-                Selection::Whole => self.content(StatusCode::OK, file, metadata, 0..length),
+                Selection::Whole => self.content(StatusCode::OK, file, metadata, 0..length, headers),
                 Selection::Part(range) => {
                     let field = format!("bytes {}-{}/{length}", range.start, range.end - 1);
-                    let mut reply = self.content(StatusCode::PARTIAL_CONTENT, file, metadata, range);
+                    let status = StatusCode::PARTIAL_CONTENT;
+                    let mut reply = self.content(status, file, metadata, range, headers);
                     reply.set(CONTENT_RANGE, &field);
                     reply
                 }
@@ -160,18 +163,27 @@ impl Site {
         file: Arc<std::fs::File>,
         metadata: &Metadata,
         range: std::ops::Range<u64>,
+        headers: &HeaderMap,
     ) -> Reply {
         let digest = self.digests.start(&file, metadata);
         let mut reply = Reply::file(status, file, range);
         match digest.wait(DIGEST_PATIENCE) {
             Some(digest) => reply.set(http::HeaderName::from_static(REPR_DIGEST), &digest.to_field()),
-            None => {
+            None if accepts_trailers(headers) => {
                 reply.headers.insert(http::header::TRAILER, HeaderValue::from_static("Repr-Digest"));
                 reply.digest = Some(digest);
             }
+            None => {}
         }
         reply
     }
+}
+
+/// Whether the client wants trailers (RFC 9110 section 10.1.4). Those that do not say so are better off without: some
+/// drop them, and Chromium now and then takes a response that ends with trailers for one that broke off.
+fn accepts_trailers(headers: &HeaderMap) -> bool {
+    let fields = headers.get_all(TE).iter().filter_map(|field| field.to_str().ok());
+    fields.flat_map(|field| field.split(',')).any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
 }
 
 /// The type by the name's ending. Text is taken for UTF-8, as nearly all is now.
