@@ -50,8 +50,11 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
 
-interop: setup ## foreign stacks as peers, in virtual time (interop/)
+interop: setup ## foreign stacks as peers, in virtual time and over UDP (interop/); INTEROP=--allow-missing
+	scripts/setup-interop $(INTEROP)
 	cd interop && $(CARGO) test --locked --release
+	$(CARGO) build --locked --release -p hawser
+	@interop/udp/run.py --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
 
 interop-fast: ## ten seeds of each of these: seconds, once built
 	cd interop && HAWSER_SEEDS=10 $(CARGO) test --locked --release -p hawser-interop-virtual
