@@ -3,6 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use bytes::Bytes;
+use h3::error::{Code, StreamError};
+use hawser::{ClientConfig, Endpoint, Links, Trust};
+use http::{Request, StatusCode};
+
 use crate::support::*;
 
 #[test]
@@ -44,4 +49,29 @@ fn nothing_outside_the_folder_is_served() {
     }
     let inside = run(server.get(&["-q", &server.url("/sub/link")]));
     assert_eq!(inside.stdout, b"inside", "links that stay inside are followed");
+}
+
+#[tokio::test]
+async fn the_rest_of_an_answered_request_is_refused_without_error() {
+    let server = Server::start(&[]);
+    server.add("file", b"content");
+    let trust = Trust::Pins(vec![server.pin.parse().unwrap()]);
+    let config = ClientConfig::builder().trust(trust).alpn([hawser::h3::ALPN]).build().unwrap();
+    let client = Endpoint::client(config, Links::All).unwrap();
+    let connection = client.connect(([127, 0, 0, 1], server.port).into(), "localhost").await.unwrap();
+    let http = h3::client::new(hawser::h3::Connection::new(connection)).await;
+    let (mut driver, mut requests) = http.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    let request = Request::get(server.url("/file")).body(()).unwrap();
+    let mut stream = requests.send_request(request).await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().status(), StatusCode::OK);
+    // RFC 9114 section 4.1: H3_NO_ERROR, and the request has not ended.
+    let refusal = loop {
+        match stream.send_data(Bytes::from_static(b"more")).await {
+            Ok(()) => tokio::task::yield_now().await,
+            Err(refusal) => break refusal,
+        }
+    };
+    let StreamError::RemoteTerminate { code, .. } = refusal else { panic!("{refusal:?}") };
+    assert_eq!(code, Code::H3_NO_ERROR);
 }

@@ -6,8 +6,11 @@ use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 
 use crate::digest::{Digest, REPR_DIGEST};
 use crate::exit::{Exit, Failure};
-use crate::session::Exchange;
+use crate::session::{Exchange, Requests};
 use crate::url::Url;
+
+#[cfg(test)]
+mod tests;
 
 /// Most of an error's body that is shown.
 const MAX_EXPLANATION: usize = 300;
@@ -26,6 +29,27 @@ pub(crate) fn request(
         builder = builder.header(name, value);
     }
     builder.body(()).map_err(|error| Failure::new(Exit::BadUrl, format!("{url}: {error}")))
+}
+
+/// Sends a request that has no body, and waits for the header of the response.
+///
+/// # Errors
+/// When the stream or the connection is lost.
+pub(crate) async fn ask(
+    requests: &mut Requests,
+    request: Request<()>,
+) -> Result<(Exchange, Response<()>), StreamError> {
+    let mut stream = requests.send_request(request).await?;
+    let response = await_response(&mut stream).await?;
+    Ok((stream, response))
+}
+
+/// Ends the request and waits for the header of the response.
+async fn await_response(stream: &mut Exchange) -> Result<Response<()>, StreamError> {
+    // A server that has answered already may not care for the end of the request. Its answer is no worse for that
+    // (RFC 9114 section 4.1); when there is none, the receiving end says why.
+    let _ = stream.finish().await;
+    stream.recv_response().await
 }
 
 /// The failure that a status code stands for; `None` for success. The server's own words, if it sent a line of text,

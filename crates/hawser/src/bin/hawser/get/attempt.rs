@@ -143,13 +143,8 @@ impl Attempt<'_> {
         fields: &[(http::HeaderName, String)],
     ) -> Result<(Exchange, Response<()>), Failure> {
         let request = http_client::request(method, self.url, fields)?;
-        let exchange = async {
-            let mut stream = requests.send_request(request).await?;
-            stream.finish().await?;
-            let response = stream.recv_response().await?;
-            Ok::<_, h3::error::StreamError>((stream, response))
-        };
-        exchange.await.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))
+        let answered = http_client::ask(requests, request).await;
+        answered.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))
     }
 
     /// The body, until its end, an error, or Ctrl-C; what arrived is in the file in any case.

@@ -19,7 +19,7 @@ use super::attempt::{Attempt, Finished, check_digest, content_length, hash_start
 use super::partial::Partial;
 use crate::digest::Digest;
 use crate::exit::{Exit, Failure, is_full};
-use crate::http_client::{check_status, describe, next_piece, repr_digest, request, text};
+use crate::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
 use crate::interrupt::Interrupt;
 use crate::paths::Flow;
 use crate::session::Requests;
@@ -199,9 +199,7 @@ async fn get_piece(
     }
     let request = request(Method::GET, &shared.url, &fields)?;
     let broken = |error: h3::error::StreamError| Failure::new(Exit::Interrupted, describe(&error));
-    let mut stream = requests.send_request(request).await.map_err(broken)?;
-    stream.finish().await.map_err(broken)?;
-    let response = stream.recv_response().await.map_err(broken)?;
+    let (mut stream, response) = http_client::ask(requests, request).await.map_err(broken)?;
     if let Some(failure) = check_status(&shared.url, &response, &mut stream).await {
         return Err(failure);
     }

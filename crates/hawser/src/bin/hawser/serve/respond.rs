@@ -47,6 +47,8 @@ pub(super) async fn respond(
     };
     let status = reply.status;
     let result = send(&mut stream, reply).await;
+    // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
+    stream.stop_sending(Code::H3_NO_ERROR);
     let (sent, end) = match result {
         Ok(sent) => (sent, String::new()),
         Err(Broken { sent, reason }) => (sent, format!(" broken off: {reason}")),
