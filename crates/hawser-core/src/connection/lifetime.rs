@@ -49,7 +49,7 @@ impl Connection {
         }
         if progress.completed {
             self.early_keys_arrived = true;
-            self.events.push(Event::Connected);
+            self.on_completed(now);
             if self.side.is_server() {
                 self.handshake_done_owed = true;
                 self.on_confirmed(now);
@@ -110,6 +110,15 @@ impl Connection {
         Ok(())
     }
 
+    /// RFC 9001 section 4.1.1: the handshake is complete. The peer has shown that it is at this address, so the path
+    /// carries data; connection ids for further paths go with the first of it, so that a round trip later, when the
+    /// handshake is confirmed, paths can be opened.
+    fn on_completed(&mut self, now: Time) {
+        self.move_path(now, PathId::ZERO, LifeEvent::Validated);
+        self.issue_path_cids();
+        self.events.push(Event::Connected);
+    }
+
     /// RFC 9001 section 4.1.2.
     fn on_confirmed(&mut self, now: Time) {
         self.handshake.confirmed = true;
@@ -121,8 +130,6 @@ impl Connection {
             path.tuples.on_handshake_validated();
             path.mtu.start();
         }
-        self.move_path(now, PathId::ZERO, LifeEvent::Validated);
-        self.issue_path_cids();
         self.events.push(Event::HandshakeConfirmed);
         if self.multipath {
             self.events.path(PathEvent::MultipathReady);
