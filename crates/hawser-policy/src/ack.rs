@@ -56,12 +56,15 @@ where
 /// within `max_ack_delay` (RFC 9000 section 13.2.1).
 ///
 /// Acknowledgements return on the active path with the least smoothed round-trip time that was heard from just now, so
-/// that a slow path's sender learns soonest; else on their own path. One in 10 ms takes its own path in any case: when
+/// that a slow path's sender learns soonest; else on their own path. They change over to another path only if its
+/// round trips are shorter by a quarter: changes are gaps in what arrives at the sender. One in 10 ms takes its own path in any case: when
 /// the link that carries them dies, it takes with it whatever it carried since, and the senders of all other paths
 /// would stand still until that is noticed here.
 #[derive(Clone, Debug)]
 pub struct DefaultAckPolicy {
     every: u64,
+    /// Where acknowledgements returned last.
+    current: Option<PathId>,
     /// When acknowledgements for a path last took that path.
     on_own_path: Vec<(PathId, Time)>,
 }
@@ -81,7 +84,7 @@ impl Default for DefaultAckPolicy {
 impl DefaultAckPolicy {
     /// Acknowledges every `every` ack-eliciting packets, at least 1.
     pub fn new(every: u64) -> Self {
-        DefaultAckPolicy { every, on_own_path: Vec::new() }
+        DefaultAckPolicy { every, current: None, on_own_path: Vec::new() }
     }
 
     /// Whether acknowledgements for a path are to take that path now; notes it if they are.
@@ -114,15 +117,18 @@ impl AckPolicy for DefaultAckPolicy {
     }
 
     fn return_path(&mut self, now: Time, acked: PathId, paths: &[PathView]) -> Option<PathId> {
-        let quickest = paths
-            .iter()
-            .filter(|path| path.state == PathState::Active && path.has_rtt_sample)
-            .filter(|path| {
-                path.id == acked || path.heard_at.is_some_and(|heard| now.since(heard) <= HEARD_JUST_NOW)
-            })
-            .min_by_key(|path| (path.smoothed_rtt, path.id != acked, path.id))
-            .map(|path| path.id)?;
-        Some(if quickest != acked && self.own_path_is_due(now, acked, paths) { acked } else { quickest })
+        let is_trusted = |path: &&PathView| {
+            let just_heard = || path.heard_at.is_some_and(|heard| now.since(heard) <= HEARD_JUST_NOW);
+            let has_sample = path.state == PathState::Active && path.has_rtt_sample;
+            has_sample && (path.id == acked || just_heard())
+        };
+        let trusted = || paths.iter().filter(is_trusted);
+        let quickest = trusted().min_by_key(|path| (path.smoothed_rtt, path.id != acked, path.id))?;
+        let current = trusted().find(|path| Some(path.id) == self.current);
+        let stays = current.filter(|path| path.smoothed_rtt * 3 <= quickest.smoothed_rtt * 4);
+        let chosen = stays.unwrap_or(quickest).id;
+        self.current = Some(chosen);
+        Some(if chosen != acked && self.own_path_is_due(now, acked, paths) { acked } else { chosen })
     }
 }
 

@@ -65,7 +65,7 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Queue a copy of the oldest `max_bytes` in flight on `from` for `to`; each range is cancelled when the
-    /// other copy is acknowledged first.
+    /// other copy is acknowledged first. `to` answers for the ranges from then on: what it loses is sent again.
     Reinject {
         /// The path that carries the ranges now.
         from: PathId,

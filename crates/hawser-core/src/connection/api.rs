@@ -399,6 +399,9 @@ impl Connection {
         }
     }
 
+    /// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this
+    /// where they no longer count on the first, and the loss of the second transmission must not wait for that of the
+    /// first to be noticed.
     fn reinject(&mut self, from: PathId, to: PathId, max_bytes: u64) {
         let Some(source) = self.paths.get(from) else { return };
         let mut left = max_bytes;
@@ -409,7 +412,7 @@ impl Connection {
                 break;
             }
             left = left.saturating_sub(u64::from(range.length));
-            ranges.push(SentStream { copy: true, ..*range });
+            ranges.push(SentStream { copy: false, ..*range });
         }
         if let Some(path) = self.paths.get_mut(to) {
             ranges.into_iter().for_each(|range| path.queue_copy(range));

@@ -6,7 +6,7 @@ use hawser_wire::writer::Writer;
 
 use super::Connection;
 use super::build::Contents;
-use super::frames::{SentFrame, SentFrames};
+use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets, SentPacket};
 
@@ -185,7 +185,7 @@ impl Connection {
             };
             for frame in &packet.frames {
                 if let SentFrame::Stream(range) = frame {
-                    path.queue_copy(*range);
+                    path.queue_copy(SentStream { copy: true, ..*range });
                 }
             }
         }

@@ -128,8 +128,8 @@ impl Streams {
         }
     }
 
-    /// Writes a copy of a range that is in flight elsewhere, without what was acknowledged since. Returns what did
-    /// not fit.
+    /// Writes again a range that is in flight elsewhere, without what was acknowledged since: as a copy, or, if the range
+    /// says so, so that the loss of the packet queues it once more. Returns what did not fit.
     pub(crate) fn write_copy(
         &mut self,
         w: &mut Writer<'_>,
@@ -138,10 +138,11 @@ impl Streams {
     ) -> Option<SentStream> {
         let key = self.table.find(range.id)?;
         let send = self.table.send_mut(key)?;
+        let purpose = if range.copy { Purpose::Copy } else { Purpose::Deliver };
         let mut fin = range.fin && !send.fin_acked() && send.ends_at(range.end());
         let mut rest = range.offset..range.end();
         while let Some(part) = send.first_unacked(rest.clone()) {
-            let Some(count) = write_frame(send, range.id, part.clone(), Purpose::Copy, w, sent) else {
+            let Some(count) = write_frame(send, range.id, part.clone(), purpose, w, sent) else {
                 return Some(remaining(range, part.start, fin));
             };
             rest.start = part.start + count;
@@ -153,7 +154,13 @@ impl Streams {
             if header.encode(w).is_err() {
                 return Some(remaining(range, offset, fin));
             }
-            sent.push(SentFrame::Stream(SentStream { id: range.id, offset, length: 0, fin, copy: true }));
+            sent.push(SentFrame::Stream(SentStream {
+                id: range.id,
+                offset,
+                length: 0,
+                fin,
+                copy: range.copy,
+            }));
         }
         None
     }

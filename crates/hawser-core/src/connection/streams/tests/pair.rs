@@ -11,7 +11,7 @@ use super::super::outgoing::WrittenData;
 use super::super::send::Amounts;
 use super::super::{Segments, Streams};
 use super::test_config;
-use crate::connection::frames::{SentFrame, SentFrames};
+use crate::connection::frames::{SentFrame, SentFrames, SentStream};
 use crate::{TransportConfig, TransportError};
 
 /// Limits small enough to be met.
@@ -85,7 +85,7 @@ pub(super) fn build_copy(streams: &mut Streams, room: usize, original: &Packet) 
     let before = streams.queue();
     for frame in &original.frames {
         if let SentFrame::Stream(range) = frame
-            && let Some(rest) = streams.write_copy(&mut w, &mut frames, *range)
+            && let Some(rest) = streams.write_copy(&mut w, &mut frames, SentStream { copy: true, ..*range })
         {
             assert!(rest.offset >= range.offset && rest.end() == range.end());
             break;

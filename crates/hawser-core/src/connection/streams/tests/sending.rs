@@ -197,7 +197,8 @@ fn copies_leave_out_what_has_arrived() {
         streams.on_acked(&crate::connection::frames::SentStream { offset, length, ..range });
     }
     let (mut frames, mut buffer) = (SentFrames::new(), [0; 1_000]);
-    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, range).expect("more");
+    let copy = crate::connection::frames::SentStream { copy: true, ..range };
+    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, copy).expect("more");
     let parts: Vec<_> = frames
         .iter()
         .map(|frame| match frame {
@@ -209,6 +210,22 @@ fn copies_leave_out_what_has_arrived() {
     assert_eq!(parts[1].0, 1_500);
     assert_eq!(rest.offset, parts[1].0 + u64::from(parts[1].1));
     assert_eq!(rest.end(), 3_000);
+}
+
+#[test]
+fn the_loss_of_a_copy_counts_if_it_answers_for_the_range() {
+    for (copy, queued) in [(true, 0), (false, 3_000)] {
+        let mut streams = client();
+        stream_with(&mut streams, 3_000);
+        let original = build(&mut streams, 4_000, 0).expect("data");
+        let SentFrame::Stream(range) = original.frames[0].clone() else { panic!("stream data") };
+        let (mut frames, mut buffer) = (SentFrames::new(), [0; 4_000]);
+        let range = crate::connection::frames::SentStream { copy, ..range };
+        assert_eq!(streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, range), None);
+        let SentFrame::Stream(sent) = frames[0].clone() else { panic!("stream data") };
+        streams.on_lost(&sent);
+        assert_eq!(streams.queue().retransmit, queued, "copy: {copy}");
+    }
 }
 
 #[test]
