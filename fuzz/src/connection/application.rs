@@ -3,13 +3,18 @@
 //! Every byte of every stream is known in advance, so a reader needs nobody to tell it what is right.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use hawser_core::{Connection, ConnectionError, Event, ReadError, ReadOutcome, StreamEvent};
 use hawser_policy::{PathId, Side, StreamId};
 
 /// Bytes that an application writes in all.
-const MAX_WRITTEN: u64 = 1 << 20;
+const MAX_WRITTEN: u64 = 400_000;
+/// Bytes that it writes or reads at once.
+const MAX_PIECE: usize = 4_096;
+/// Bytes after which the content of a stream repeats itself: a prime, so that no misplaced piece fits.
+const PERIOD: u64 = 251;
 /// Streams that an application opens.
 const MAX_STREAMS: usize = 64;
 /// Events that one call may leave behind; more means that one brings about another.
@@ -121,11 +126,10 @@ impl Application {
         for id in std::mem::take(&mut self.writable) {
             let Some(stream) = self.outgoing.get_mut(&id).filter(|stream| !stream.given_up) else { continue };
             while stream.written < stream.wanted {
-                let length = (stream.wanted - stream.written).min(4096);
-                let data: Vec<u8> =
-                    (stream.written..stream.written + length).map(|at| byte(self.side, id, at)).collect();
+                let length = (stream.wanted - stream.written).min(MAX_PIECE as u64);
+                let data = content(self.side, id, stream.written, length as usize);
                 // An event tells when there is room again.
-                let Ok(taken) = connection.write(id, &data) else { break };
+                let Ok(taken) = connection.write(id, data) else { break };
                 assert!(0 < taken && taken <= data.len());
                 stream.written += taken as u64;
             }
@@ -136,7 +140,7 @@ impl Application {
     }
 
     fn read_all(&mut self, connection: &mut Connection, mut peer: Option<&mut Application>) {
-        let mut buffer = [0; 2048];
+        let mut buffer = [0; MAX_PIECE];
         for id in std::mem::take(&mut self.readable) {
             let Some(stream) = self.incoming.get_mut(&id).filter(|stream| !stream.finished) else { continue };
             loop {
@@ -175,8 +179,8 @@ impl Application {
     fn check(&self, id: StreamId, offset: u64, data: &[u8]) {
         let sent = self.outgoing.get(&id).map_or(0, |stream| stream.written);
         assert!(offset + data.len() as u64 <= sent, "{id:?}: more was read than written");
-        let right = (offset..).zip(data).all(|(at, found)| *found == byte(self.side, id, at));
-        assert!(right, "{id:?}: not what was written at {offset}");
+        let right = content(self.side, id, offset, data.len());
+        assert!(data == right, "{id:?}: not what was written at {offset}");
     }
 
     /// Somebody received this message.
@@ -297,7 +301,11 @@ impl Application {
     }
 }
 
-/// What stands at an offset of a stream.
-fn byte(writer: Side, id: StreamId, offset: u64) -> u8 {
-    (offset % 251) as u8 ^ (id.0 as u8).wrapping_mul(29) ^ u8::from(writer.is_server())
+/// What stands at an offset of a stream; at most [`MAX_PIECE`] bytes of it.
+fn content(writer: Side, id: StreamId, offset: u64, length: usize) -> &'static [u8] {
+    static CONTENT: LazyLock<Vec<u8>> =
+        LazyLock::new(|| (0..PERIOD as usize + MAX_PIECE).map(|at| (at % PERIOD as usize) as u8).collect());
+    let shift = id.0.wrapping_mul(29) + u64::from(writer.is_server());
+    let start = (offset.wrapping_add(shift) % PERIOD) as usize;
+    &CONTENT[start..start + length]
 }

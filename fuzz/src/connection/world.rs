@@ -234,7 +234,9 @@ impl World {
         self.datagrams += 1;
         let visible = self.network.reaches(by, &tuple);
         self.observer.observe(by, &payload, visible);
-        self.rewrite(by, &mut payload);
+        if visible {
+            self.rewrite(by, &mut payload);
+        }
         self.network.send(self.now, by, tuple, ecn, payload);
     }
 

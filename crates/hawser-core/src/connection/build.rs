@@ -21,8 +21,14 @@ use crate::{Ecn, FourTuple};
 /// Plans that may come to nothing in one call; a bound against a plan that never clears its cause.
 const MAX_ATTEMPTS: usize = 64;
 
-/// Room below which no further packet is put into a datagram: header, tag and a small frame.
-pub(super) const MIN_PACKET_ROOM: usize = 96;
+/// Room below which no further packet with a long header is put into a datagram: header, tag and a small frame.
+const MIN_LONG_ROOM: usize = 96;
+
+/// The least that an address must be allowed to be sent for a 1-RTT packet to leave: a short header with the longest
+/// connection id, the tag, and a challenge or an acknowledgement with ECN counts whose numbers are as long as they can
+/// be. What is due always fits. Any datagram that may hold a packet for us allows so much: by RFC 9001 section 5.4.2 and
+/// with our connection ids it has at least 29 bytes.
+pub(super) const MIN_ONE_RTT_ROOM: usize = 1 + 20 + 4 + 16 + 42;
 
 /// Clears the fixed bit of a first byte (RFC 9287).
 const FIXED_BIT: u8 = 0x40;
@@ -30,7 +36,7 @@ const FIXED_BIT: u8 = 0x40;
 /// The least that an address must be allowed to be sent for a handshake packet of this level to leave. RFC 9000 section
 /// 14.1: datagrams with Initial packets have 1200 bytes, a server's too.
 pub(super) fn handshake_room(level: Level) -> usize {
-    if level == Level::Initial { MIN_INITIAL_DATAGRAM_LEN } else { MIN_PACKET_ROOM }
+    if level == Level::Initial { MIN_INITIAL_DATAGRAM_LEN } else { MIN_LONG_ROOM }
 }
 
 /// What a 1-RTT packet may contain.
@@ -307,12 +313,12 @@ impl Connection {
         if self.handshake_due(Level::Initial, limit) {
             // The Handshake packet that follows fills the datagram up, if there is room for one.
             let pad = |length: usize| {
-                let fits = limit.saturating_sub(length) >= MIN_PACKET_ROOM;
+                let fits = limit.saturating_sub(length) >= MIN_LONG_ROOM;
                 if handshake_follows && fits { 0 } else { MIN_INITIAL_DATAGRAM_LEN }
             };
             total = self.build_long(now, Level::Initial, &mut buffer[..limit], pad).unwrap_or(0);
         }
-        if handshake_follows && limit - total >= MIN_PACKET_ROOM {
+        if handshake_follows && limit - total >= MIN_LONG_ROOM {
             let rest = if total > 0 { MIN_INITIAL_DATAGRAM_LEN.saturating_sub(total) } else { 0 };
             let out = &mut buffer[total..limit];
             total += self.build_long(now, Level::Handshake, out, |_| rest).unwrap_or(0);

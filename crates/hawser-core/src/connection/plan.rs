@@ -3,7 +3,7 @@
 use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, SendView, Time};
 
 use super::Connection;
-use super::build::{MIN_PACKET_ROOM, handshake_room};
+use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::streams::Segments;
 use crate::FourTuple;
 use crate::crypto::Level;
@@ -39,7 +39,7 @@ impl Connection {
         if !self.can_send_one_rtt() {
             return None;
         }
-        if let Some((path, tuple)) = self.paths.validation_due(now, MIN_PACKET_ROOM as u64) {
+        if let Some((path, tuple)) = self.paths.validation_due(now, MIN_ONE_RTT_ROOM as u64) {
             return Some(Plan::Validation(path, tuple));
         }
         if let Some(path) = self.paths.iter().find(|path| path.probes > 0 && path.can_transmit()) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hawser_policy::{PathId, PathState, SendView, Siblings, Time};
 
 use super::acks::is_movable;
-use super::build::{MIN_PACKET_ROOM, handshake_room};
+use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::receive::SpaceId;
@@ -58,7 +58,7 @@ impl Connection {
 
     fn path_deadline(&self, path: &Path) -> Option<Time> {
         // An acknowledgement may travel on any path (draft-ietf-quic-multipath-21 section 3.2), if one may send.
-        let ack = path.space.received.deadline().filter(|_| self.paths.iter().any(may_send));
+        let ack = path.space.received.deadline().filter(|_| self.paths.iter().any(Path::can_transmit));
         if !path.life().can_send() {
             return ack;
         }
@@ -69,7 +69,7 @@ impl Connection {
             if path.suspect.is_some() { None } else { probe_deadline(path, &path.space) },
             path.suspect.map(|suspect| suspect.next_probe),
             self.silence_deadline(path),
-            path.validation_timeout(MIN_PACKET_ROOM as u64),
+            path.validation_timeout(MIN_ONE_RTT_ROOM as u64),
             path.mtu.timeout(),
             if self.has_queued() { recovery.next_release(self.last_now) } else { None },
         ];
@@ -266,14 +266,14 @@ impl Connection {
         if self.silence_deadline(path).is_some_and(|at| at <= now) {
             self.suspect(now, id);
         }
+        // Without another path this one is all that the connection has: it is probed until the connection ends.
+        let replaceable = self.has_alternative(id);
         let timeout = self.transport.suspect_path_timeout;
         let Some(path) = self.paths.get_mut(id) else { return };
         let Some(suspect) = &mut path.suspect else { return };
-        if now.since(suspect.since) >= timeout {
-            if self.has_alternative(id) {
-                let code = Code::PATH_UNSTABLE_OR_POOR;
-                self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
-            }
+        if replaceable && now.since(suspect.since) >= timeout {
+            let code = Code::PATH_UNSTABLE_OR_POOR;
+            self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
         } else if suspect.next_probe <= now {
             suspect.on_probe(now);
             path.probes = path.probes.max(1);
@@ -323,14 +323,7 @@ impl Connection {
     }
 }
 
-/// Whether the anti-amplification limit leaves room to send. While it does not, nothing that is to be sent has a
-/// deadline: only a datagram of the peer changes that (RFC 9002 section 6.2.2.1), and the deadlines are then in force
-/// again.
-fn may_send(path: &Path) -> bool {
-    path.amplification_room() >= MIN_PACKET_ROOM
-}
-
 /// The probe timeout of a space of `path`.
 fn probe_deadline(path: &Path, space: &PacketNumberSpace) -> Option<Time> {
-    path.recovery.pto_timer(space).filter(|_| may_send(path))
+    path.recovery.pto_timer(space).filter(|_| path.can_transmit())
 }

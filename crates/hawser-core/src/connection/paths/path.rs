@@ -12,6 +12,7 @@ use super::migration::Tuples;
 use super::mtu::MtuDiscovery;
 use super::validation::ResponseQueue;
 use crate::FourTuple;
+use crate::connection::build::MIN_ONE_RTT_ROOM;
 use crate::connection::frames::SentStream;
 use crate::connection::recovery::{PacketKind, PacketNumberSpace, PathRecovery, SentPacket, SpaceKind};
 use crate::connection::stats::{PathInfo, PathStats};
@@ -114,10 +115,12 @@ impl Path {
         self.control.life.policy_state()
     }
 
-    /// Whether packets may leave on it now, of whatever kind.
+    /// Whether packets may leave on it now, of whatever kind. While they may not, nothing that is to be sent on it has a
+    /// deadline: only a datagram of the peer makes more room (RFC 9002 section 6.2.2.1), and the deadlines are then in
+    /// force again.
     #[inline]
     pub(crate) fn can_transmit(&self) -> bool {
-        self.control.life.can_send() && self.amplification_room() > 0
+        self.control.life.can_send() && self.amplification_room() >= MIN_ONE_RTT_ROOM
     }
 
     /// Whether an ack-eliciting packet may leave: on a path in use, within the congestion window.

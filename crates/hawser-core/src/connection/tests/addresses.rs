@@ -7,6 +7,7 @@ use hawser_wire::{Frame, Writer};
 
 use super::forge::encode;
 use super::pair::{Pair, Settings, at_server, client_address, from};
+use crate::connection::build::MIN_ONE_RTT_ROOM;
 use crate::connection::frames::{PathControl, SentFrame};
 use crate::{Event, PathError};
 
@@ -132,4 +133,27 @@ fn a_migration_without_spare_connection_ids_asks_for_more() {
         frames.contains(&SentFrame::PathControl(PathControl::PathCidsBlocked(PathId::ZERO))),
         "{frames:?}"
     );
+}
+
+/// A path whose address may be sent less than a packet holds up neither its acknowledgements nor time.
+#[test]
+fn acknowledgements_for_an_address_without_room_take_another_path() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    let victim = client_address(500);
+    pair.dead.push(victim);
+    let packet = pair.client().forge(second, &encode(&[Frame::Ping]));
+    pair.receive(Side::Server, at_server(victim), &packet);
+    pair.run(Duration::from_millis(1));
+    let room = pair.server().paths.get(second).unwrap().amplification_room();
+    assert!((1..MIN_ONE_RTT_ROOM).contains(&room), "{room} bytes are left");
+    let began = pair.now;
+    // Probing frames do not move the path back, and the second packet is to be acknowledged at once.
+    for data in [[7; 8], [8; 8]] {
+        let packet = pair.client().forge(second, &encode(&[Frame::PathChallenge(data)]));
+        pair.receive(Side::Server, at_server(client_address(1)), &packet);
+    }
+    pair.run(Duration::from_millis(1));
+    assert!(pair.server().paths.get(second).unwrap().space.received.deadline().is_none(), "acknowledged");
+    assert_eq!(pair.bytes_to(Side::Server, victim, began), 0);
 }

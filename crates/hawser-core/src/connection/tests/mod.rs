@@ -7,4 +7,5 @@ mod forge;
 mod handshaking;
 mod messages;
 mod pair;
+mod silence;
 mod violations;
