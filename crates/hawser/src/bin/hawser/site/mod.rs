@@ -29,7 +29,8 @@ use digests::Digests;
 use range::Selection;
 use tree::{Entry, Location, Tree};
 
-/// How long a reply may wait for a digest that is not known yet, before it is announced as a trailer or left out.
+/// How long a reply waits for a digest that is not known yet, before it is left out. It follows as a trailer for those
+/// who accept trailers: they do not wait.
 const DIGEST_PATIENCE: Duration = Duration::from_millis(20);
 
 /// What may be done with the folder beside reading it.
@@ -167,9 +168,10 @@ impl Site {
     ) -> Reply {
         let digest = self.digests.start(&file, metadata);
         let mut reply = Reply::file(status, file, range);
-        match digest.wait(DIGEST_PATIENCE) {
+        let trailers = accepts_trailers(headers);
+        match digest.wait(if trailers { Duration::ZERO } else { DIGEST_PATIENCE }) {
             Some(digest) => reply.set(http::HeaderName::from_static(REPR_DIGEST), &digest.to_field()),
-            None if accepts_trailers(headers) => {
+            None if trailers => {
                 reply.headers.insert(http::header::TRAILER, HeaderValue::from_static("Repr-Digest"));
                 reply.digest = Some(digest);
             }
