@@ -19,7 +19,7 @@ pub(crate) struct Metric<R> {
     pub(crate) decimals: usize,
     /// Which side of a peer's number is the better one; `None` when the number is only for information.
     pub(crate) better: Option<Better>,
-    /// Takes the number from a run.
+    /// Takes the number from a run; NaN when the stack does not tell it, which leaves the cell empty.
     pub(crate) value: fn(&R) -> f64,
 }
 
@@ -54,7 +54,7 @@ impl Summary {
     pub(crate) fn of<R>(stacks: &[StackRuns<R>], metrics: &[Metric<R>]) -> Self {
         let of_stack = |stack: &StackRuns<R>| {
             let spread = |metric: &Metric<R>| {
-                Spread::of(stack.runs.iter().map(|run| (metric.value)(&run.value)))
+                Spread::of(known(stack.runs.iter().map(|run| (metric.value)(&run.value))))
                     .map(|spread| (metric.name, spread))
             };
             (stack.stack.clone(), metrics.iter().filter_map(spread).collect())
@@ -66,7 +66,7 @@ impl Summary {
                 let pairs = ours.runs.iter().zip(&peer.runs);
                 let ratios =
                     pairs.map(|(ours, peer)| (metric.value)(&ours.value) / (metric.value)(&peer.value));
-                Spread::of(ratios).map(|spread| (metric.name, spread))
+                Spread::of(known(ratios)).map(|spread| (metric.name, spread))
             };
             (peer.stack != OURS).then(|| (peer.stack.clone(), metrics.iter().filter_map(ratio).collect()))
         };
@@ -126,6 +126,11 @@ impl Summary {
     }
 }
 
+/// The numbers that were told.
+fn known(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.filter(|value| !value.is_nan())
+}
+
 fn ratio(spread: &Spread) -> String {
     format!("{:.3} [{:.2}-{:.2}]", spread.median, spread.min, spread.max)
 }
@@ -146,5 +151,19 @@ mod tests {
         let summary = Summary::of(&stacks, &metrics);
         assert_eq!(summary.stacks["peer"]["m"].median, 3.0);
         assert_eq!(summary.ratios["peer"]["m"].median, 2.0);
+    }
+
+    #[test]
+    fn what_a_stack_does_not_tell_is_left_out() {
+        let runs = |stack: &str, values: [f64; 2]| StackRuns {
+            stack: stack.to_owned(),
+            runs: values.map(|value| Measured { value, foreign_share: 0.0, noisy: false }).into(),
+        };
+        let metrics = [Metric { name: "m", decimals: 0, better: None, value: |value: &f64| *value }];
+        let summary =
+            Summary::of(&[runs(OURS, [1.0, f64::NAN]), runs("peer", [f64::NAN, f64::NAN])], &metrics);
+        assert_eq!(summary.stacks[OURS]["m"].median, 1.0);
+        assert!(summary.stacks["peer"].is_empty());
+        assert!(summary.ratios["peer"].is_empty());
     }
 }

@@ -128,9 +128,7 @@ fn analyse(download: Download, scenario: &Scenario) -> Result<Failover, Error> {
     let dies = first.down.outages.next_down(0).ok_or("the first link of this scenario never dies")?;
     let dies_unix_ms = download.schedule_unix_ms + dies / 1_000_000;
     let before = |path: u64| {
-        let samples =
-            download.paths.iter().filter(|sample| sample.path == path && sample.unix_ms <= dies_unix_ms);
-        samples.last()
+        download.paths.iter().rfind(|sample| sample.path == path && sample.unix_ms <= dies_unix_ms)
     };
     let three_pto_ms = before(FIRST_PATH).and_then(|sample| sample.pto_ms).map(|pto| 3.0 * pto);
 

@@ -140,7 +140,11 @@ pub fn fetch(options: &FetchOptions, sink: &mut dyn Write) -> io::Result<FetchRe
     let mut arrivals = Arrivals::default();
     let mut buffer = vec![0; 256 * 1024];
     while arrivals.bytes < expected {
-        let length = stream.read(&mut buffer)?;
+        let length = match stream.read(&mut buffer) {
+            // With a time-out on the socket, being stopped and continued ends the call.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            result => result?,
+        };
         if length == 0 {
             let message = format!("the server closed after {} of {expected} bytes", arrivals.bytes);
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));

@@ -17,10 +17,14 @@ use noq::{FourTuple, PathError, PathId, PathStatus, TransportConfig};
 const MAX_PATHS: u32 = 8;
 /// Between attempts to open a path while the peer's connection ids are still on their way.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
-/// When a silent path is given up.
-const PATH_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
-/// What keeps a path in use from looking silent.
-const PATH_KEEP_ALIVE: Duration = Duration::from_millis(250);
+/// Silence on a path after which the client abandons it; noq makes it three probe timeouts where that is longer.
+const PATH_IDLE_TIMEOUT: Duration = Duration::from_millis(250);
+/// What keeps a path that the server has nothing to send on from looking silent to the client.
+const PATH_KEEP_ALIVE: Duration = Duration::from_millis(50);
+/// Receive window of a stream when there are several paths. The default, 1.25 MB, is less than the emulated links
+/// with their queues hold (up to 2.7 MB). No more than this: noq holds at most 1024 out-of-order pieces, so beyond
+/// 1024 times two packets of 1200 bytes a fast path next to a slow one can end the connection.
+const STREAM_WINDOW: u32 = 2_400_000;
 
 struct Noq;
 
@@ -36,14 +40,21 @@ impl stack::Stack for Noq {
     fn listen(options: &ServerOptions) -> Result<Listener, Error> {
         let crypto = QuicServerConfig::try_from(tls::server_config(&options.common)?)?;
         let mut config = noq::ServerConfig::with_crypto(Arc::new(crypto));
-        config.transport_config(transport(&options.common));
+        config.transport_config(Arc::new(transport(&options.common)));
         Ok(Listener(noq::Endpoint::server(config, options.listen)?))
     }
 
     fn connector(options: &ClientOptions) -> Result<Connector, Error> {
         let crypto = QuicClientConfig::try_from(tls::client_config(&options.common)?)?;
         let mut config = noq::ClientConfig::new(Arc::new(crypto));
-        config.transport_config(transport(&options.common));
+        let mut transport = transport(&options.common);
+        if options.common.multipath {
+            // Without it noq never gives a silent path up, and the whole transfer waits for it. At the client
+            // only: it acknowledges on one path what it receives on all, so during a download the other paths
+            // are silent at the server, which would abandon every one of them.
+            transport.default_path_max_idle_timeout(Some(PATH_IDLE_TIMEOUT));
+        }
+        config.transport_config(Arc::new(transport));
         // One socket for all links: noq sets the source address of each datagram, and the emulation's policy
         // routing sends it over the link with that address.
         let endpoint = noq::Endpoint::client(unspecified(options.server))?;
@@ -54,15 +65,15 @@ impl stack::Stack for Noq {
     }
 }
 
-fn transport(options: &CommonOptions) -> Arc<TransportConfig> {
+/// What both ends set.
+fn transport(options: &CommonOptions) -> TransportConfig {
     let mut transport = TransportConfig::default();
     if options.multipath {
         transport.max_concurrent_multipath_paths(MAX_PATHS);
-        // Without these noq never gives a silent path up, and the whole transfer waits for it.
-        transport.default_path_max_idle_timeout(Some(PATH_IDLE_TIMEOUT));
         transport.default_path_keep_alive_interval(Some(PATH_KEEP_ALIVE));
+        transport.stream_receive_window(STREAM_WINDOW.into());
     }
-    Arc::new(transport)
+    transport
 }
 
 fn unspecified(peer: SocketAddr) -> SocketAddr {
