@@ -268,7 +268,7 @@ fn inject(script: &mut Script<'_>, world: &mut World) -> Option<()> {
     Some(())
 }
 
-/// Sends a datagram again, perhaps changed, perhaps from elsewhere, or any bytes.
+/// Sends a datagram again, perhaps changed, perhaps from elsewhere; or any bytes; either as a stateless reset.
 fn replay(script: &mut Script<'_>, world: &mut World) -> Option<()> {
     let (n, how) = (script.below(16)?, script.byte()?);
     let recent = &world.network.recent;
@@ -281,6 +281,13 @@ fn replay(script: &mut Script<'_>, world: &mut World) -> Option<()> {
     if how & 2 == 2 {
         let length = script.byte()?;
         datagram.payload = script.bytes(usize::from(length))?.to_vec();
+    }
+    if how & 8 == 8 {
+        // RFC 9000 section 10.3: whoever sends its token ends the connection.
+        let tokens = &world.observer.sent(datagram.by).tokens;
+        if let Some(token) = tokens.get(n % tokens.len().max(1)) {
+            datagram.payload.extend_from_slice(&token.0);
+        }
     }
     if how & 4 == 4 && datagram.by.is_client() {
         world.network.spoof(world.now, victim(usize::from(how >> 4)), datagram.payload);

@@ -94,7 +94,10 @@ impl Application {
     fn on_event(&mut self, connection: &mut Connection, event: Event) {
         match event {
             Event::HandshakeConfirmed => self.confirmed = true,
-            Event::Closed(reason) => self.closed = Some(reason),
+            Event::Closed(reason) => {
+                assert!(!reason.to_string().is_empty());
+                self.closed = Some(reason);
+            }
             Event::Stream(StreamEvent::Opened { bidirectional }) => {
                 while let Some(id) = connection.accept_stream(bidirectional) {
                     assert_eq!(id.initiator(), self.side.peer());

@@ -15,7 +15,7 @@ use super::packets::{Observer, Sent, Space};
 use super::script::Script;
 
 /// Room for the frames of one packet.
-const MAX_PAYLOAD: usize = 1400;
+const MAX_PAYLOAD: usize = 1300;
 /// Groups of frames in one packet.
 const MAX_GROUPS: usize = 8;
 /// Frames of a group.

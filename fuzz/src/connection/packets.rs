@@ -7,14 +7,17 @@ use hawser_core::crypto::null::NullClient;
 use hawser_core::crypto::{ClientFactory, PacketKey};
 use hawser_policy::Side;
 use hawser_wire::packet::{LongHeader, LongPacketType, PlainHeader, ShortHeader};
-use hawser_wire::{ConnectionId, Frame, FrameIter, PacketType, PartialHeader, TruncatedPacketNumber, Writer};
+use hawser_wire::{
+    ConnectionId, Frame, FrameIter, PacketType, PartialHeader, StatelessResetToken, TruncatedPacketNumber,
+    Writer,
+};
 
 use super::tap::Tap;
 
 const TAG: usize = 16;
 /// All endpoints here issue connection ids of this length.
 pub const CID_LENGTH: usize = 8;
-/// Connection ids and challenges remembered.
+/// Connection ids, tokens and challenges remembered, of each as many.
 const REMEMBERED: usize = 64;
 
 /// A packet-number space.
@@ -53,6 +56,8 @@ pub struct Sent {
     numbers: BTreeMap<Space, BTreeSet<u64>>,
     /// Connection ids to reach it by, and the path each belongs to.
     pub cids: VecDeque<(ConnectionId, u32)>,
+    /// Its latest reset tokens.
+    pub tokens: VecDeque<StatelessResetToken>,
     /// Its latest challenges.
     pub challenges: VecDeque<[u8; 8]>,
     /// Its key phase.
@@ -70,11 +75,15 @@ impl Sent {
 
     fn remember_cid(&mut self, cid: ConnectionId, path: u32) {
         if !self.cids.iter().any(|(known, _)| *known == cid) {
-            self.cids.push_back((cid, path));
+            remember(&mut self.cids, (cid, path));
         }
-        if self.cids.len() > REMEMBERED {
-            self.cids.pop_front();
-        }
+    }
+}
+
+fn remember<T>(list: &mut VecDeque<T>, item: T) {
+    list.push_back(item);
+    if list.len() > REMEMBERED {
+        list.pop_front();
     }
 }
 
@@ -108,12 +117,10 @@ impl Observer {
                 match frame {
                     Frame::NewConnectionId(new) => {
                         sent.remember_cid(new.connection_id, new.path_id.unwrap_or(0));
+                        remember(&mut sent.tokens, new.reset_token);
                     }
                     Frame::PathChallenge(data) if visible => {
-                        sent.challenges.push_back(data);
-                        if sent.challenges.len() > REMEMBERED {
-                            sent.challenges.pop_front();
-                        }
+                        remember(&mut sent.challenges, data);
                     }
                     _ => {}
                 }

@@ -1,6 +1,7 @@
 //! How the ends are configured: small windows, so that limits are met, and any policies.
 
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -47,7 +48,7 @@ fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
     let schedulers = registry().scheduler_names().collect::<Vec<_>>();
     let controllers = registry().controller_names().collect::<Vec<_>>();
     let scheduler = nth_name(schedulers.iter().copied(), policies % 16);
-    let controller = nth_name(controllers.iter().copied(), policies / 16);
+    let controller = nth_name(controllers.iter().copied(), policies / 16 % 8);
     let scheduler = registry().scheduler(scheduler).expect("a name that it has");
     let controller = registry().controller(controller).expect("a name that it has");
     let mut config = TransportConfig::new(scheduler, controller);
@@ -71,14 +72,18 @@ fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
     config.grease = paths & 0x20 == 0;
     config.keep_alive_interval = (paths & 0x40 != 0).then_some(Duration::from_secs(3));
     config.suspect_path_timeout = Duration::from_secs(if paths & 0x80 == 0 { 30 } else { 2 });
-    config.qlog = qlog();
+    config.qlog = qlog(policies > 127);
     Some(config)
 }
 
-/// Traces into a folder, for those who look into a finding.
-fn qlog() -> Option<QlogFactory> {
-    let folder = PathBuf::from(std::env::var_os("HAWSER_FUZZ_QLOG")?);
+/// Traces into a folder, for those who look into a finding; else `wanted` ones go nowhere.
+fn qlog(wanted: bool) -> Option<QlogFactory> {
+    let folder = std::env::var_os("HAWSER_FUZZ_QLOG").map(PathBuf::from);
+    if folder.is_none() && !wanted {
+        return None;
+    }
     Some(Arc::new(move |connection| {
+        let Some(folder) = &folder else { return Some(Box::new(io::sink())) };
         let file = File::create(folder.join(format!("{:?}.sqlog", connection.side))).ok()?;
         Some(Box::new(file))
     }))
