@@ -25,6 +25,11 @@ const MAX_TURNS: usize = 2_000_000;
 /// Bytes that both ends and their network may take: windows and buffers are small, so that nothing else can be large.
 const MAX_MEMORY: isize = 12 << 20;
 
+/// Bytes that may be buffered when all is delivered: streams that were not ended take some.
+const MAX_BUFFERED: u64 = 64 << 10;
+/// Bytes that may be in flight on a path then: a keep-alive, say.
+const MAX_IN_FLIGHT: u64 = 4_000;
+
 /// Frames that are to go with, or instead of, those of a packet that is about to leave.
 pub struct Rewrite {
     pub space: Option<Space>,
@@ -304,14 +309,26 @@ impl World {
         }
     }
 
-    /// Asserts that all data arrived, if both ends live, and nobody forged anything.
-    pub fn check_delivered(&self) {
-        if !self.is_forged()
-            && self.ends.iter().all(|end| end.connection.is_some() && end.application.closed.is_none())
-        {
-            let [client, server] = &self.ends;
-            client.application.assert_delivered(&server.application);
-            server.application.assert_delivered(&client.application);
+    /// Asserts that all data arrived, and nothing is left of it, if both ends live and nobody forged anything.
+    pub fn check_delivered(&mut self) {
+        let alive = |end: &End| end.connection.is_some() && end.application.closed.is_none();
+        if self.is_forged() || !self.ends.iter().all(alive) {
+            return;
+        }
+        let [client, server] = &self.ends;
+        client.application.assert_delivered(&server.application);
+        server.application.assert_delivered(&client.application);
+        for connection in self.ends.iter().filter_map(|end| end.connection.as_ref()) {
+            let buffered = connection.buffered();
+            assert!(buffered <= MAX_BUFFERED, "{buffered} bytes buffered, and all was delivered");
+            for path in connection.paths() {
+                let in_flight = connection.path_stats(path.id).map_or(0, |stats| stats.bytes_in_flight);
+                assert!(
+                    in_flight <= MAX_IN_FLIGHT,
+                    "{}: {in_flight} bytes in flight, and all was delivered",
+                    path.id
+                );
+            }
         }
     }
 }
