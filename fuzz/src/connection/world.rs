@@ -23,7 +23,7 @@ const MAX_DATAGRAMS_AT_ONCE: usize = 5_000;
 /// Turns of the loop in all, whatever happens.
 const MAX_TURNS: usize = 2_000_000;
 /// Bytes that both ends and their network may take: windows and buffers are small, so that nothing else can be large.
-const MAX_MEMORY: isize = 12 << 20;
+const MAX_MEMORY: isize = 4 << 20;
 
 /// Bytes that may be buffered when all is delivered: streams that were not ended take some.
 const MAX_BUFFERED: u64 = 64 << 10;
