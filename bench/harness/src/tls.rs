@@ -32,6 +32,9 @@ pub fn provider(choice: Provider) -> CryptoProvider {
     provider.cipher_suites.retain(|suite| suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256);
     // Without this, one library would offer a post-quantum group and the other would not.
     provider.kx_groups.retain(|group| group.name() == rustls::NamedGroup::X25519);
+    // AWS-LC gathers entropy when first asked, for more than 20 ms. A server that runs has done that, and no stack is
+    // to answer for it.
+    provider.secure_random.fill(&mut [0; 32]).expect("the system has entropy");
     provider
 }
 

@@ -8,6 +8,7 @@ use super::Connection;
 use super::build::Contents;
 use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
+use super::paths::path::Path;
 use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets, SentPacket};
 
 /// Our acknowledgement delays are sent in units of 2^3 microseconds, the default (RFC 9000 section 18.2).
@@ -102,9 +103,9 @@ impl Connection {
         let company = frames.len() > before;
         for at in (0..self.paths.len()).filter(|at| Some(*at) != own) {
             let Some(received) = self.paths.at(at).map(|path| &path.space.received) else { continue };
-            let (due, tells) = (received.is_due(now), received.unacknowledged() > 0);
+            let due = received.is_due(now);
             let returns_here = || due && self.returns.get(at).copied().flatten() == Some(id);
-            if tells && (company || returns_here()) {
+            if company || returns_here() {
                 self.write_ack_at(now, at, w, frames);
             }
         }
@@ -113,7 +114,8 @@ impl Connection {
     fn write_ack_at(&mut self, now: Time, at: usize, w: &mut Writer<'_>, frames: &mut SentFrames) {
         // Peers may stumble over PATH_ACK before a second path exists; a plain ACK means path 0 at any time.
         let with_path = self.multipath && self.paths.has_used_several();
-        let Some(path) = self.paths.at_mut(at).filter(|path| path.space.received.has_news()) else { return };
+        let waiting = |path: &&mut Path| path.space.received.unacknowledged() > 0;
+        let Some(path) = self.paths.at_mut(at).filter(waiting) else { return };
         let header = with_path.then_some(path.id.0);
         if let Some(largest) = write_ack_of(now, &mut path.space.received, header, w) {
             frames.push(SentFrame::Ack { path: path.id, largest });

@@ -50,8 +50,6 @@ pub(crate) struct ReceivedPackets {
     largest_at: Time,
     largest_eliciting: Option<u64>,
     unacknowledged: u64,
-    /// Something arrived since the last ACK frame, ack-eliciting or not.
-    news: bool,
     deadline: Option<Time>,
     ecn: EcnCounts,
 }
@@ -89,7 +87,6 @@ impl ReceivedPackets {
             Some(largest) if number < largest => self.note_straggler(number, largest),
             _ => self.largest_at = now,
         }
-        self.news = true;
         ecn::count(&mut self.ecn, ecn);
         let out_of_order = ack_eliciting && self.note_eliciting(number);
         Received { duplicate: false, out_of_order }
@@ -114,12 +111,8 @@ impl ReceivedPackets {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Whether an ACK frame would tell the peer something; worth adding to a packet that leaves anyway.
-    pub(crate) fn has_news(&self) -> bool {
-        self.news && !self.ranges.is_empty()
-    }
-
-    /// Ack-eliciting packets since the last ACK frame.
+    /// Ack-eliciting packets since the last ACK frame. Without any, another would be bytes for nothing (RFC 9000
+    /// section 13.2.1): acknowledgements of acknowledgements wait for the PING that the peer now and then adds.
     pub(crate) fn unacknowledged(&self) -> u64 {
         self.unacknowledged
     }
@@ -155,7 +148,6 @@ impl ReceivedPackets {
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;
         self.deadline = None;
-        self.news = false;
     }
 
     /// An ACK frame of ours with this largest number was acknowledged: what it said need not be said again
