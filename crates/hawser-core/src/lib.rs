@@ -22,7 +22,7 @@ pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError
 pub use connection::{Connection, Event, PathError, QlogConnection, QlogFactory};
 pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
-    Incoming, RetryError, Routed, StatelessDatagram, Transmit,
+    EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,
 };
 pub use error::{Code, ConnectionError, TransportError};
 pub use tuple::{Ecn, FourTuple};

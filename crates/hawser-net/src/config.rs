@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_core::TransportConfig;
 use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
+use hawser_core::{EndpointGroup, TransportConfig};
 use hawser_policy::Registry;
 use rustls::KeyLog;
 use rustls::client::Resumption;
@@ -200,6 +200,7 @@ impl ClientConfigBuilder {
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     pub(crate) core: Arc<hawser_core::ServerConfig>,
+    pub(crate) workers: usize,
 }
 
 impl ServerConfig {
@@ -211,6 +212,7 @@ impl ServerConfig {
             token_key: rand::random(),
             max_connections: None,
             retry_above_handshakes: None,
+            workers: 1,
         }
     }
 }
@@ -222,6 +224,7 @@ pub struct ServerConfigBuilder {
     token_key: [u8; 32],
     max_connections: Option<usize>,
     retry_above_handshakes: Option<usize>,
+    workers: usize,
 }
 
 impl ServerConfigBuilder {
@@ -289,11 +292,33 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// The most [`workers`](Self::workers).
+    pub const MAX_WORKERS: usize = EndpointGroup::MAX_MEMBERS;
+
+    /// Workers among which the server's connections are divided, 1 to [`MAX_WORKERS`](Self::MAX_WORKERS). Default: 1.
+    ///
+    /// One worker is a task on the runtime in which the endpoint is bound, and fills one core at most. Several have a
+    /// thread and a socket each, whatever that runtime is: they help a server whose many connections together need more
+    /// than one core for packets and encryption, on a machine that has the cores to spare. A single connection never
+    /// becomes faster: it stays with the worker at which its first packet arrived, which the kernel chooses by the
+    /// client's address and port, and what arrives on its paths from other addresses is handed to that worker.
+    ///
+    /// Counts when an endpoint is bound that listens; changing the configuration of a running one changes nothing about
+    /// it. With several workers an address token may count once at each of them.
+    #[must_use]
+    pub fn workers(mut self, count: usize) -> Self {
+        self.workers = count;
+        self
+    }
+
     /// Checks and finishes.
     ///
     /// # Errors
     /// See [`ConfigError`].
     pub fn build(self) -> Result<ServerConfig, ConfigError> {
+        if !(1..=Self::MAX_WORKERS).contains(&self.workers) {
+            return Err(ConfigError::Workers { asked: self.workers, most: Self::MAX_WORKERS });
+        }
         let transport = self.common.transport()?;
         let mut tls = rustls::ServerConfig::builder_with_provider(self.common.provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -312,7 +337,7 @@ impl ServerConfigBuilder {
         let mut core = hawser_core::ServerConfig::new(crypto, transport, self.token_key);
         core.max_connections = self.max_connections.unwrap_or(core.max_connections);
         core.retry_above_handshakes = self.retry_above_handshakes.unwrap_or(core.retry_above_handshakes);
-        Ok(ServerConfig { core: Arc::new(core) })
+        Ok(ServerConfig { core: Arc::new(core), workers: self.workers })
     }
 }
 

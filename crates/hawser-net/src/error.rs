@@ -38,6 +38,14 @@ pub enum ConfigError {
         /// Why not.
         source: std::io::Error,
     },
+    /// So many workers make no sense.
+    #[error("{asked} workers: expected 1 to {most}")]
+    Workers {
+        /// How many were asked for.
+        asked: usize,
+        /// How many are possible.
+        most: usize,
+    },
     /// TLS as configured cannot serve QUIC.
     #[error(transparent)]
     Quic(#[from] TlsConfigError),
@@ -54,6 +62,9 @@ pub enum EndpointError {
         /// Why.
         source: io::Error,
     },
+    /// A worker's thread could not be started.
+    #[error("cannot start a thread for a worker: {0}")]
+    Thread(#[source] io::Error),
     /// Called outside a tokio runtime.
     #[error("an endpoint needs a running tokio runtime")]
     NoRuntime,

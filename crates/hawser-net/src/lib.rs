@@ -44,7 +44,7 @@
 //!
 //! # Inside
 //!
-//! A worker task owns the sockets, the core endpoint and the timers. Calls of the application act on a connection under its
+//! A worker task (or several, see [`ServerConfigBuilder::workers`]) owns the sockets, the core endpoint and the timers. Calls of the application act on a connection under its
 //! lock and leave a note in the worker's mailbox. A pass of the worker reads the clock once, receives up to a quarter of a
 //! mebibyte (several datagrams per message, several messages per call), gives each connection concerned its turn to send
 //! (up to 64 datagrams per call) and wakes only the tasks that wait for what happened. Nothing is allocated per packet.
@@ -73,7 +73,7 @@ pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
 pub use connection::{Connection, DatagramError, ExportError};
-pub use endpoint::{Endpoint, EndpointBuilder};
+pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::{
     ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, SendDatagramError,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use hawser_policy::{LinkId, LinkInfo, LinkKind, PathStatus};
 
 use crate::interfaces::Interface;
-use crate::socket::{Binding, wildcard_for};
+use crate::socket::{Binding, Sharing, wildcard_for};
 
 /// How a user names a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -231,12 +231,19 @@ impl LinkTable {
             device: if is_own { None } else { link.device.clone() },
             link: Some(link.info.id),
             report_errors: true,
+            sharing: Sharing::Alone,
         }
     }
 
     fn routed(&self, remote: SocketAddr) -> Candidate {
         Candidate {
-            binding: Binding { address: wildcard_for(remote), device: None, link: None, report_errors: true },
+            binding: Binding {
+                address: wildcard_for(remote),
+                device: None,
+                link: None,
+                report_errors: true,
+                sharing: Sharing::Alone,
+            },
             status: PathStatus::Available,
             name: "default route".to_owned(),
         }

@@ -31,6 +31,20 @@ pub(crate) struct Binding {
     pub(crate) link: Option<LinkId>,
     /// Whether ICMP errors are wanted (clients, so that a refused port is known at once).
     pub(crate) report_errors: bool,
+    /// Whether other sockets have the same address.
+    pub(crate) sharing: Sharing,
+}
+
+/// How sockets come to share an address (SO_REUSEPORT). The kernel spreads what arrives over them by the 4-tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// They do not.
+    Alone,
+    /// The first of them. It takes the address as if alone, so that one in use, be it by another server that shares, is an
+    /// error as ever; then it lets others join.
+    First,
+    /// The others.
+    Joining,
 }
 
 /// What came of handing a batch to the kernel.
@@ -67,7 +81,13 @@ impl LinkSocket {
             socket.bind_device(Some(device.as_bytes()))?;
         }
         enlarge_buffers(&socket, buffer_bytes);
+        if binding.sharing == Sharing::Joining {
+            socket.set_reuse_port(true)?;
+        }
         socket.bind(&binding.address.into())?;
+        if binding.sharing == Sharing::First {
+            socket.set_reuse_port(true)?;
+        }
         socket.set_nonblocking(true)?;
         let io = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&io).into())?;
@@ -233,11 +253,20 @@ impl LinkSocket {
 }
 
 /// Datagrams that arrived in one message, all `segment_size` long but the last.
+#[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) tuple: FourTuple,
     pub(crate) ecn: Option<Ecn>,
     pub(crate) segment_size: usize,
     pub(crate) bytes: BytesMut,
+}
+
+impl Message {
+    /// Takes out the first datagrams.
+    pub(crate) fn split_to(&mut self, datagrams: usize) -> Message {
+        let length = (datagrams * self.segment_size).min(self.bytes.len());
+        Message { bytes: self.bytes.split_to(length), ..*self }
+    }
 }
 
 /// A buffer that holds a bandwidth-delay product saves up to a fifth of the throughput. The privileged options go beyond

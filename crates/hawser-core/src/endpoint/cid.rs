@@ -6,6 +6,7 @@ use hawser_wire::{ConnectionId, StatelessResetToken};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::group::Membership;
 use crate::EndpointConfig;
 use crate::crypto::provider::hmac;
 
@@ -41,18 +42,28 @@ pub(crate) struct CidIssuer {
     key: ResetKey,
     // Eight rounds suffice: no attack is known on more than seven.
     random: ChaCha8Rng,
+    /// Whom the ids name, if several endpoints serve one address.
+    membership: Option<Membership>,
 }
 
 impl CidIssuer {
     /// Issues ids of `length` bytes, [`MIN_CID_LENGTH`] to 20.
     pub(crate) fn new(length: usize, key: ResetKey, seed: [u8; 32]) -> Self {
         debug_assert!((MIN_CID_LENGTH..=ConnectionId::MAX_LEN).contains(&length));
-        CidIssuer { length, key, random: ChaCha8Rng::from_seed(seed) }
+        CidIssuer { length, key, random: ChaCha8Rng::from_seed(seed), membership: None }
+    }
+
+    /// The same, with ids that name a member of a group to the other members, and nothing to anyone else.
+    pub(super) fn signing_as(self, membership: Membership) -> Self {
+        CidIssuer { membership: Some(membership), ..self }
     }
 
     /// A new connection id and its stateless reset token.
     pub(crate) fn issue(&mut self) -> (ConnectionId, StatelessResetToken) {
-        let id = random_cid(self.length, &mut self.random);
+        let mut id = random_cid(self.length, &mut self.random);
+        if let Some(membership) = &self.membership {
+            id = membership.sign(id);
+        }
         (id, self.token(&id))
     }
 

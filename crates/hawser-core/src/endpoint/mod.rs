@@ -11,6 +11,7 @@
 
 mod accept;
 mod cid;
+mod group;
 mod incoming;
 mod rate_limit;
 mod receive;
@@ -26,6 +27,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use self::cid::{MIN_CID_LENGTH, ResetKey, random_cid};
+use self::group::Membership;
 use self::incoming::PendingTable;
 use self::rate_limit::RateLimit;
 use self::routes::Routes;
@@ -35,6 +37,7 @@ use crate::connection::parameters::{self, OurHandshakeCids};
 use crate::{ClientConfig, Connection, EndpointConfig, FourTuple, ServerConfig};
 
 pub(crate) use self::cid::{CidIssuer, local_cid_length};
+pub use self::group::EndpointGroup;
 pub use self::incoming::Incoming;
 pub(crate) use self::tokens::TokenIssuer;
 pub use self::types::{
@@ -61,6 +64,8 @@ pub struct Endpoint {
     reject_new: bool,
     random: ChaCha20Rng,
     routes: Routes,
+    /// Set if other endpoints serve the same address.
+    membership: Option<Membership>,
     pending: PendingTable,
     reset_limit: RateLimit,
     answer_limit: RateLimit,
@@ -91,6 +96,7 @@ impl Endpoint {
             reject_new: false,
             random,
             routes: Routes::new(hash_keys),
+            membership: None,
             pending: PendingTable::default(),
             reset_limit: RateLimit::new(RESETS_PER_SECOND, RESET_BURST),
             answer_limit: RateLimit::new(ANSWERS_PER_SECOND, ANSWER_BURST),
@@ -195,7 +201,11 @@ impl Endpoint {
     }
 
     fn cid_issuer(&mut self) -> CidIssuer {
-        CidIssuer::new(self.cid_length, self.reset_key.clone(), self.seed())
+        let issuer = CidIssuer::new(self.cid_length, self.reset_key.clone(), self.seed());
+        match &self.membership {
+            Some(membership) => issuer.signing_as(membership.clone()),
+            None => issuer,
+        }
     }
 
     fn seed(&mut self) -> [u8; 32] {

@@ -140,12 +140,12 @@ impl Endpoint {
             [] => Verdict::Unproven,
             token => server.gate.judge(now, token, datagram.tuple.remote, &header.destination_cid),
         };
+        let (connections, handshakes) = self.total_load();
         let full = self.reject_new
-            || self.routes.len() + self.pending.len() >= server.config.max_connections
+            || connections >= server.config.max_connections
             || self.pending.len() >= MAX_INCOMING;
         // A Retry costs less than a look into the packet, which is the point of it.
-        if verdict == Verdict::Unproven && !full && self.handshakes() >= server.config.retry_above_handshakes
-        {
+        if verdict == Verdict::Unproven && !full && handshakes >= server.config.retry_above_handshakes {
             return Err(self.answer_with_retry(now, &datagram, &cids));
         }
         let keys = server.config.crypto.initial_keys(&header.destination_cid, Side::Server);

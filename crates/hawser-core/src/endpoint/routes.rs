@@ -10,6 +10,7 @@ use slab::Slab;
 use smallvec::SmallVec;
 
 use super::ConnectionHandle;
+use super::group::Membership;
 
 /// Where packets to a connection id go that a client chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(super) struct Routes {
     initial: HashMap<ConnectionId, InitialRoute, KeyedState>,
     /// Looked up by a keyed hash, so that the time taken tells nothing about tokens (RFC 9000 section 10.3.1).
     resets: HashMap<(SocketAddr, StatelessResetToken), ConnectionHandle, KeyedState>,
+    /// Where other endpoints of the same address look for `resets`.
+    shared: Option<Membership>,
 }
 
 impl Routes {
@@ -49,7 +52,13 @@ impl Routes {
             local: FxHashMap::default(),
             initial: HashMap::with_hasher(initial),
             resets: HashMap::with_hasher(resets),
+            shared: None,
         }
+    }
+
+    /// Lets the other members of a group find out which resets are for connections of this endpoint.
+    pub(super) fn share_resets(&mut self, membership: Membership) {
+        self.shared = Some(membership);
     }
 
     /// Connections that exist.
@@ -135,6 +144,9 @@ impl Routes {
         if let std::collections::hash_map::Entry::Vacant(entry) = self.resets.entry((remote, token)) {
             entry.insert(handle);
             known.resets.push((remote, token));
+            if let Some(shared) = &self.shared {
+                shared.add_reset(remote, token);
+            }
         }
     }
 
@@ -148,6 +160,9 @@ impl Routes {
         if let Some(position) = known.resets.iter().position(|reset| *reset == (remote, token)) {
             known.resets.swap_remove(position);
             self.resets.remove(&(remote, token));
+            if let Some(shared) = &self.shared {
+                shared.remove_reset(remote, token);
+            }
         }
     }
 
@@ -166,6 +181,9 @@ impl Routes {
         }
         for reset in known.resets {
             self.resets.remove(&reset);
+            if let Some(shared) = &self.shared {
+                shared.remove_reset(reset.0, reset.1);
+            }
         }
         if let Some(id) = known.initial
             && self.initial.get(&id) == Some(&InitialRoute::Connection(handle))
@@ -185,7 +203,7 @@ impl Routes {
 
 /// SipHash with a secret first block: keyed, but the same for the same seed.
 #[derive(Clone)]
-struct KeyedState(u128);
+pub(super) struct KeyedState(pub(super) u128);
 
 impl BuildHasher for KeyedState {
     type Hasher = DefaultHasher;

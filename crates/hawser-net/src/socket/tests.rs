@@ -2,8 +2,13 @@ use super::*;
 use crate::receive_buffers::ReceiveBuffers;
 
 fn bind(address: &str) -> Arc<LinkSocket> {
-    let binding =
-        Binding { address: address.parse().unwrap(), device: None, link: None, report_errors: true };
+    let binding = Binding {
+        address: address.parse().unwrap(),
+        device: None,
+        link: None,
+        report_errors: true,
+        sharing: Sharing::Alone,
+    };
     LinkSocket::bind(&binding, 1 << 20).unwrap()
 }
 
@@ -79,10 +84,26 @@ async fn a_socket_bound_to_loopback_device_works() {
         device: Some("lo".to_owned()),
         link: Some(LinkId(3)),
         report_errors: false,
+        sharing: Sharing::Alone,
     };
     let bound = LinkSocket::bind(&binding, 1 << 20).unwrap();
     let other = bind("127.0.0.1:0");
     bound.send(&FourTuple { local: bound.local(), remote: other.local() }, None, 1_200, b"x", 0);
     assert_eq!(receive(&other).await[0].tuple.remote, bound.local());
     assert_eq!(bound.link(), Some(LinkId(3)));
+}
+
+#[tokio::test]
+async fn an_address_is_shared_only_with_those_who_belong_together() {
+    let binding =
+        |address, sharing| Binding { address, device: None, link: None, report_errors: false, sharing };
+    let bind = |address, sharing| LinkSocket::bind(&binding(address, sharing), 1 << 20);
+    let first = bind("127.0.0.1:0".parse().unwrap(), Sharing::First).unwrap();
+    let address = first.local();
+    let other = bind(address, Sharing::Joining).unwrap();
+    assert_eq!(other.local(), address);
+    for sharing in [Sharing::Alone, Sharing::First] {
+        let error = bind(address, sharing).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "another server, {sharing:?}");
+    }
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::sockets::{ReadMore, Sent};
 use super::timers::Timers;
-use super::{Worker, WorkerState, wake_all};
+use super::{Team, Worker, WorkerState, wake_all};
 use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
 use crate::links::LinkChange;
 use crate::receive_buffers::{ReceiveBuffers, SLOTS};
@@ -32,6 +32,8 @@ const SEND_RETRY: Duration = Duration::from_millis(1);
 /// The worker's task.
 pub(crate) struct Driver {
     worker: Arc<Worker>,
+    /// If there are others.
+    team: Option<Team>,
     buffers: ReceiveBuffers,
     messages: Vec<Message>,
     routed: Vec<(ConnectionHandle, Datagram)>,
@@ -49,10 +51,12 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(worker: Arc<Worker>) -> Self {
+    /// Must be called inside a tokio runtime.
+    pub(crate) fn new(worker: Arc<Worker>, team: Option<Team>) -> Self {
         let alarm = Alarm::new(&worker);
         Driver {
             worker,
+            team,
             buffers: ReceiveBuffers::new(),
             messages: Vec::new(),
             routed: Vec::new(),
@@ -100,6 +104,9 @@ impl Driver {
             }
         });
         let mut messages = std::mem::take(&mut self.messages);
+        if let Some(team) = &mut self.team {
+            state.handed_over += team.exchange(&state.core, &mut messages);
+        }
         for message in messages.drain(..) {
             self.route(state, message, now);
         }
@@ -268,7 +275,8 @@ impl Future for Driver {
         worker.mailbox.register(cx.waker());
         let mut state = worker.lock();
         let more = this.pass(cx, &mut state);
-        let is_over = worker.mailbox.is_abandoned() && state.live() == 0;
+        // Not before the others: until then, what arrives at this worker's socket may be for one of them.
+        let is_over = worker.mailbox.is_abandoned() && state.tally.live() == 0;
         drop(state);
         wake_all(&mut this.due);
         if is_over {
@@ -286,7 +294,15 @@ impl Future for Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         let mut due = Vec::new();
-        self.worker.lock().abort_all(&mut due);
+        let mut state = self.worker.lock();
+        state.abort_all(&mut due);
+        if let Some(team) = &self.team {
+            // The kernel spreads what arrives over the sockets that are left.
+            state.close_sockets();
+            self.worker.mailbox.close_inbox();
+            team.wake_others();
+        }
+        drop(state);
         wake_all(&mut due);
     }
 }

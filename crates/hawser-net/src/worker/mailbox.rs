@@ -5,14 +5,32 @@ use std::task::Waker;
 use futures_util::task::AtomicWaker;
 use hawser_core::ConnectionHandle;
 
+use crate::socket::Message;
+
+/// What other workers may leave before it is taken, in bytes: like a socket's receive buffer, beyond it datagrams are
+/// lost.
+const INBOX_BYTES: usize = 4 << 20;
+/// What a message counts beyond its bytes, so that many small ones are limited as well.
+const MESSAGE_OVERHEAD: usize = 256;
+
 /// How everybody else gets a worker's attention.
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
     /// Connections that the application acted on.
     dirty: Mutex<Vec<ConnectionHandle>>,
+    /// Datagrams that arrived at other workers.
+    inbox: Mutex<Inbox>,
     worker: AtomicWaker,
     /// Whether the last handle of the endpoint was dropped.
     abandoned: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    messages: Vec<Message>,
+    bytes: usize,
+    /// Whether the worker is gone and will take nothing any more.
+    is_closed: bool,
 }
 
 impl Mailbox {
@@ -26,6 +44,40 @@ impl Mailbox {
         if was_empty {
             self.worker.wake();
         }
+    }
+
+    /// Gives the worker datagrams that arrived elsewhere. Those that find no room are lost, as on the wire.
+    pub(super) fn hand_over(&self, messages: &mut Vec<Message>) {
+        if messages.is_empty() {
+            return;
+        }
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_empty = inbox.messages.is_empty();
+        for message in messages.drain(..) {
+            let cost = message.bytes.len() + MESSAGE_OVERHEAD;
+            if !inbox.is_closed && inbox.bytes + cost <= INBOX_BYTES {
+                inbox.bytes += cost;
+                inbox.messages.push(message);
+            }
+        }
+        drop(inbox);
+        if was_empty {
+            self.worker.wake();
+        }
+    }
+
+    /// Moves what other workers handed over to `messages`, which must be empty.
+    pub(super) fn take_messages(&self, messages: &mut Vec<Message>) {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.bytes = 0;
+        // Both keep their memory and change places with each pass.
+        std::mem::swap(&mut inbox.messages, messages);
+    }
+
+    /// The worker takes no messages any more.
+    pub(super) fn close_inbox(&self) {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        *inbox = Inbox { is_closed: true, ..Inbox::default() };
     }
 
     /// Asks the worker to look after the endpoint.

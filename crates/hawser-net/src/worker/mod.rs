@@ -4,36 +4,41 @@
 //! worker's [`Mailbox`]; the worker does everything that needs a socket or the time. Locks are taken in the order
 //! worker, connection, mailbox.
 //!
-//! An endpoint has one worker. Several, each with a socket of its own on a shared port, would be several values of this
-//! type: nothing in here is global.
+//! An endpoint has one worker, or a [`Team`] of them if a server asks for it: then each has sockets of its own on the same
+//! addresses, its own core endpoint and a thread, and nothing is common to them but the [`Tally`] of connections and what
+//! they hand each other. The first worker also drives the connections that the endpoint opens itself.
 
 mod drive;
 mod mailbox;
 mod paths;
 mod sockets;
+mod team;
 mod timers;
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 pub(crate) use self::drive::Driver;
 pub(crate) use self::mailbox::Mailbox;
 use self::sockets::SocketSet;
 pub(crate) use self::sockets::concrete;
+pub(crate) use self::team::{Home, Team};
 use crate::clock::Clock;
 use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
 use crate::interfaces::Interface;
 use crate::links::{LinkChange, LinkTable, Links};
 use crate::socket::{Binding, LinkSocket};
 use crate::wakers::WakerList;
-use crate::{ClientConfig, PathManagerInit};
+use crate::{ClientConfig, PathManagerInit, WorkerStats};
 
 /// What the worker's task and the endpoint's handles share.
 #[derive(Debug)]
@@ -41,7 +46,20 @@ pub(crate) struct Worker {
     state: Mutex<WorkerState>,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) clock: Clock,
+    /// To which its sockets and tasks belong.
+    runtime: Handle,
     buffer_bytes: usize,
+}
+
+/// The connections of all workers of an endpoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally(Arc<AtomicUsize>);
+
+impl Tally {
+    /// Connections that exist, those that are closing included.
+    pub(crate) fn live(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// Everything but the connections' own state.
@@ -50,6 +68,10 @@ pub(crate) struct WorkerState {
     sockets: SocketSet,
     connections: Vec<Option<Arc<ConnectionShared>>>,
     live: usize,
+    tally: Tally,
+    accepted: u64,
+    /// Datagrams that arrived here and went to other workers.
+    handed_over: u64,
     pub(crate) links: LinkTable,
     link_changes: Vec<LinkChange>,
     /// The task that tells of changes. It serves the connections, so it lives as long as the worker's task.
@@ -68,13 +90,23 @@ impl std::fmt::Debug for WorkerState {
 }
 
 impl Worker {
-    pub(crate) fn new(core: hawser_core::Endpoint, links: Links, clock: Clock, buffer_bytes: usize) -> Self {
+    pub(crate) fn new(
+        core: hawser_core::Endpoint,
+        links: Links,
+        clock: Clock,
+        runtime: Handle,
+        buffer_bytes: usize,
+        tally: Tally,
+    ) -> Self {
         Worker {
             state: Mutex::new(WorkerState {
                 core,
                 sockets: SocketSet::default(),
                 connections: Vec::new(),
                 live: 0,
+                tally,
+                accepted: 0,
+                handed_over: 0,
                 links: LinkTable::new(links),
                 link_changes: Vec::new(),
                 follower: None,
@@ -85,6 +117,7 @@ impl Worker {
             }),
             mailbox: Arc::new(Mailbox::default()),
             clock,
+            runtime,
             buffer_bytes,
         }
     }
@@ -99,6 +132,7 @@ impl Worker {
         state: &mut WorkerState,
         binding: Binding,
     ) -> io::Result<SocketAddr> {
+        let _entered = self.runtime.enter();
         let before = state.sockets.len();
         let local = state.sockets.bind(binding, self.buffer_bytes, |socket| self.watch_errors(socket))?;
         if state.sockets.len() > before {
@@ -110,7 +144,7 @@ impl Worker {
 
     fn watch_errors(self: &Arc<Self>, socket: &Arc<LinkSocket>) -> Option<AbortHandle> {
         let (worker, socket) = (Arc::downgrade(self), socket.clone());
-        let task = tokio::spawn(async move {
+        let task = self.runtime.spawn(async move {
             while let Ok(host) = socket.refusal().await {
                 let Some(worker) = worker.upgrade() else { return };
                 worker.on_refusal(socket.local(), host);
@@ -159,7 +193,10 @@ impl Worker {
         let tuple = FourTuple { local: incoming.local_address(), remote: incoming.remote_address() };
         let mut state = self.lock();
         match state.core.accept(self.clock.now(), incoming, config) {
-            Ok((handle, core)) => Ok(self.adopt(&mut state, handle, ConnectionState::new(core), tuple)),
+            Ok((handle, core)) => {
+                state.accepted += 1;
+                Ok(self.adopt(&mut state, handle, ConnectionState::new(core), tuple))
+            }
             Err(error) => {
                 if let Some(response) = error.response {
                     state.respond(&response);
@@ -183,6 +220,7 @@ impl Worker {
         }
         state.connections[handle.0] = Some(shared.clone());
         state.live += 1;
+        state.tally.0.fetch_add(1, Ordering::AcqRel);
         shared.touch(&mut shared.lock());
         shared
     }
@@ -235,6 +273,10 @@ impl WorkerState {
         self.live
     }
 
+    pub(crate) fn stats(&self) -> WorkerStats {
+        WorkerStats { connections: self.live, accepted: self.accepted, handed_over: self.handed_over }
+    }
+
     pub(crate) fn local_addresses(&self) -> Vec<SocketAddr> {
         self.sockets.locals()
     }
@@ -262,6 +304,7 @@ impl WorkerState {
     fn forget(&mut self, handle: ConnectionHandle, due: &mut Vec<Waker>) {
         if self.connections.get_mut(handle.0).and_then(Option::take).is_some() {
             self.live -= 1;
+            self.tally.0.fetch_sub(1, Ordering::AcqRel);
             if self.live == 0 {
                 self.idlers.release(due);
             }
@@ -289,13 +332,17 @@ impl WorkerState {
         });
     }
 
+    fn close_sockets(&mut self) {
+        self.sockets = SocketSet::default();
+    }
+
     /// The task is gone: nothing will ever happen again.
     fn abort_all(&mut self, due: &mut Vec<Waker>) {
         self.closed.get_or_insert_with(|| (0, Bytes::new()));
         for connection in self.connections.drain(..).flatten() {
             connection.lock().end(ConnectionError::LocallyClosed, due);
         }
-        self.live = 0;
+        self.tally.0.fetch_sub(std::mem::take(&mut self.live), Ordering::AcqRel);
         if let Some(follower) = self.follower.take() {
             follower.abort();
         }

@@ -7,7 +7,7 @@ use hawser_policy::{PathAction, PathId, Time};
 
 use super::{Worker, WorkerState, concrete};
 use crate::connection::ConnectionState;
-use crate::socket::Binding;
+use crate::socket::{Binding, Sharing};
 
 impl Worker {
     /// Carries out what a connection's path manager decided.
@@ -47,7 +47,13 @@ impl Worker {
         let PathAction::Open { local, remote, link, status } = action else { return };
         let binding = match link {
             Some(link) => state.links.binding(*link, local.ip(), *remote),
-            None => Some(Binding { address: *local, device: None, link: None, report_errors: true }),
+            None => Some(Binding {
+                address: *local,
+                device: None,
+                link: None,
+                report_errors: true,
+                sharing: Sharing::Alone,
+            }),
         };
         let Some(binding) = binding else { return };
         let local = match self.bind(state, binding) {

@@ -12,9 +12,13 @@ struct PerfServer {
 
 impl PerfServer {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
         let mut command = hawser(["perf", "server", "--listen", "127.0.0.1:0", "--json", "-q", "--state"]);
-        command.arg(state.path());
+        command.arg(state.path()).args(arguments);
         let (process, hello) = spawn_and_read_line(command);
         let hello: Value = serde_json::from_str(&hello).unwrap();
         let (port, pin) = (hello["port"].to_string(), hello["pin"].as_str().unwrap().to_owned());
@@ -70,4 +74,17 @@ fn the_rate_is_kept() {
     let report = server.measure(&["-b", "8M", "-t", "1"]);
     let bits = report["end"]["sum_received"]["bytes"].as_f64().unwrap() * 8.0;
     assert!((5e6..11e6).contains(&bits), "{report}");
+}
+
+#[test]
+fn a_server_with_a_worker_per_core_measures_as_well() {
+    let server = PerfServer::start_with(&["--workers", "auto"]);
+    for _ in 0..4 {
+        let report = server.measure(&["-n", "1M", "--path", "127.0.0.1", "--path", "127.0.0.2"]);
+        assert_eq!(report["end"]["sum_received"]["bytes"], 1 << 20);
+    }
+    let mut command = hawser(["perf", "server", "--workers", "65"]);
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("expected 1 to 64, or auto"));
 }

@@ -42,7 +42,7 @@ fn client() -> FourTuple {
     tuple("192.0.2.1:4000")
 }
 
-fn server_with(change: impl FnOnce(&mut ServerConfig)) -> Endpoint {
+pub(super) fn server_with(change: impl FnOnce(&mut ServerConfig)) -> Endpoint {
     let mut config = ServerConfig::new(Arc::new(NullServer::default()), Arc::new(transport()), [3; 32]);
     change(&mut config);
     Endpoint::new(Arc::new(EndpointConfig::new([4; 32])), Some(Arc::new(config)), [5; 32])

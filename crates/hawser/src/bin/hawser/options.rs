@@ -160,3 +160,18 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| wrong())?;
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(wrong)
 }
+
+/// Reads a number of workers; `auto` and 0 mean one per core.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn workers(text: &str) -> Result<usize, String> {
+    let most = ServerConfigBuilder::MAX_WORKERS;
+    match text.parse() {
+        _ if matches!(text, "auto" | "0") => {
+            Ok(std::thread::available_parallelism().map_or(1, usize::from).min(most))
+        }
+        Ok(count) if count <= most => Ok(count),
+        _ => Err(format!("`{text}`: expected 1 to {most}, or auto")),
+    }
+}

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, Output, TransportOptions, seconds};
+use crate::options::{ClientOptions, Output, TransportOptions, seconds, workers};
 use crate::units::{parse_bit_rate, parse_bytes};
 
 const EXAMPLES: &str = "\
@@ -55,6 +55,9 @@ pub(crate) struct Server {
     /// End after one client
     #[arg(short = '1', long)]
     one_off: bool,
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
+    workers: usize,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,

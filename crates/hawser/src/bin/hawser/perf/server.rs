@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hawser::{Connection, ServerConfig};
+use hawser::{Connection, Endpoint, ServerConfig};
 
 use super::Server;
 use super::protocol::{ALPN, Outcome, Request, broken, read, write};
@@ -23,7 +23,8 @@ const MAX_STREAMS: u32 = 64;
 pub(super) async fn run(arguments: Server, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let pin = identity.pin()?;
-    let config = arguments.transport.server(ServerConfig::builder(identity).alpn([ALPN]))?.build()?;
+    let config = ServerConfig::builder(identity).alpn([ALPN]).workers(arguments.workers);
+    let config = arguments.transport.server(config)?.build()?;
     let endpoint = listen(&config, arguments.listen, 5201)?;
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {
@@ -53,9 +54,23 @@ pub(super) async fn run(arguments: Server, output: Output, mut interrupt: Interr
             break;
         }
     }
+    report_workers(&endpoint, output);
     endpoint.close(0, b"the server stops");
     let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     Ok(())
+}
+
+/// How the clients were divided, if there was a choice.
+fn report_workers(endpoint: &Endpoint, output: Output) {
+    let stats = endpoint.worker_stats();
+    if stats.len() > 1 {
+        for (index, worker) in stats.iter().enumerate() {
+            output.remark(format_args!(
+                "worker {index}: {} connections, {} datagrams handed to others",
+                worker.accepted, worker.handed_over
+            ));
+        }
+    }
 }
 
 /// All measurements of one client.

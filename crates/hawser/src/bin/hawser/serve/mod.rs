@@ -13,7 +13,7 @@ use hawser::{Connection, Endpoint, EndpointError, Identity, ServerConfig};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{Output, TransportOptions};
+use crate::options::{Output, TransportOptions, workers};
 use crate::site::{Rights, Site};
 
 const EXAMPLES: &str = "\
@@ -55,6 +55,9 @@ pub(crate) struct Serve {
     /// Folder that keeps the server's own certificate. Default: hawser in $XDG_STATE_HOME or ~/.local/state
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     state: Option<PathBuf>,
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
+    workers: usize,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -73,7 +76,7 @@ pub(crate) async fn run(arguments: Serve, output: Output, mut interrupt: Interru
         Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let own = arguments.cert.is_none();
-    let config = ServerConfig::builder(identity.clone()).alpn([hawser::h3::ALPN]);
+    let config = ServerConfig::builder(identity.clone()).alpn([hawser::h3::ALPN]).workers(arguments.workers);
     let config = arguments.transport.server(config)?.build()?;
     let endpoint = listen(&config, arguments.listen, 4433)?;
     let server = Arc::new(Server { site, output });

@@ -1,0 +1,189 @@
+//! Endpoints that serve one address together, as a server with a worker per core has them.
+//!
+//! The kernel spreads datagrams over the sockets of one address by the addresses in them. A connection has paths from
+//! several addresses, and clients move, so a datagram may arrive at any member of the group. Whose it is says its
+//! destination connection id: the last byte is the member's number, encrypted with the bytes before it as the nonce, as
+//! load balancers do it with server ids (draft-ietf-quic-load-balancers). No table is shared for that, and without the key
+//! an id is as random, and as little like another one of the same connection, as before.
+//!
+//! Ids that clients choose name a member by chance or none. Then the datagram stays where it arrived, and whoever
+//! accepts the connection owns it from then on; the way of most datagrams is therefore the kernel's alone.
+//!
+//! Stateless resets carry an id that nobody issued. Their tokens are the one thing that members look up in common, and
+//! only for datagrams that they know nothing of.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hawser_wire::packet::peek_destination_cid;
+use hawser_wire::{ConnectionId, StatelessResetToken};
+
+use super::routes::KeyedState;
+use super::{Endpoint, MIN_CID_LENGTH};
+use crate::crypto::provider::aead::quic::{AES_128, HeaderProtectionKey};
+
+/// What the members of a group have in common.
+pub struct EndpointGroup {
+    /// Encrypts the numbers in connection ids: one AES block per id, as for header protection.
+    key: HeaderProtectionKey,
+    loads: Box<[Load]>,
+    resets: Mutex<HashMap<ResetRoute, usize, KeyedState>>,
+}
+
+/// Where a connection's packets go, and what a datagram from there ends in if it resets the connection.
+type ResetRoute = (SocketAddr, StatelessResetToken);
+
+/// What a member has to do, as it last told the others.
+#[derive(Debug, Default)]
+struct Load {
+    connections: AtomicUsize,
+    handshakes: AtomicUsize,
+}
+
+impl EndpointGroup {
+    /// The most members that a group may have. An id that a client chose names one of `n` members by chance in `n` of 256
+    /// cases, and the connection is then away from the socket that the kernel prefers: more members would defeat the
+    /// purpose.
+    pub const MAX_MEMBERS: usize = 64;
+
+    /// A group of 1 to [`MAX_MEMBERS`](Self::MAX_MEMBERS) members; other numbers are taken for the nearest of these.
+    /// `seed` must be secret and new each time, except in simulations.
+    pub fn new(members: usize, seed: [u8; 32]) -> Self {
+        let (key, hash_key) = seed.split_at(16);
+        let hash_key = u128::from_le_bytes(*hash_key.first_chunk().expect("half of 32 bytes"));
+        EndpointGroup {
+            key: HeaderProtectionKey::new(&AES_128, key).expect("16 bytes are a key of AES-128"),
+            loads: (0..members.clamp(1, Self::MAX_MEMBERS)).map(|_| Load::default()).collect(),
+            resets: Mutex::new(HashMap::with_hasher(KeyedState(hash_key))),
+        }
+    }
+
+    /// How many members the group has.
+    pub fn members(&self) -> usize {
+        self.loads.len()
+    }
+
+    /// What the last byte of an id is combined with: different for each id, and nothing to those without the key.
+    fn pad(&self, nonce: &[u8]) -> u8 {
+        let mut sample = [0; 16];
+        let length = nonce.len().min(sample.len());
+        sample[..length].copy_from_slice(&nonce[..length]);
+        let [pad, ..] = self.key.new_mask(&sample).expect("a sample has 16 bytes");
+        pad
+    }
+
+    /// The member that an id of ours names.
+    fn named(&self, id: &[u8]) -> Option<usize> {
+        let (last, nonce) = id.split_last()?;
+        Some(usize::from(last ^ self.pad(nonce))).filter(|member| *member < self.members())
+    }
+
+    fn resets(&self) -> MutexGuard<'_, HashMap<ResetRoute, usize, KeyedState>> {
+        self.resets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for EndpointGroup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EndpointGroup").field("loads", &self.loads).finish_non_exhaustive()
+    }
+}
+
+/// A member's place in its group.
+#[derive(Clone, Debug)]
+pub(super) struct Membership {
+    group: Arc<EndpointGroup>,
+    index: usize,
+}
+
+impl Membership {
+    /// Makes a random id one that names this member.
+    pub(super) fn sign(&self, id: ConnectionId) -> ConnectionId {
+        let mut bytes = [0; ConnectionId::MAX_LEN];
+        let bytes = &mut bytes[..id.len()];
+        bytes.copy_from_slice(id.as_bytes());
+        if let Some((last, nonce)) = bytes.split_last_mut() {
+            // A group has fewer members than a byte has values.
+            *last = self.group.pad(nonce) ^ self.index as u8;
+        }
+        ConnectionId::new(bytes).unwrap_or(id)
+    }
+
+    pub(super) fn add_reset(&self, remote: SocketAddr, token: StatelessResetToken) {
+        self.group.resets().entry((remote, token)).or_insert(self.index);
+    }
+
+    pub(super) fn remove_reset(&self, remote: SocketAddr, token: StatelessResetToken) {
+        let mut resets = self.group.resets();
+        if resets.get(&(remote, token)) == Some(&self.index) {
+            resets.remove(&(remote, token));
+        }
+    }
+
+    /// Connections and handshakes of the other members.
+    fn elsewhere(&self) -> (usize, usize) {
+        let others = self.group.loads.iter().enumerate().filter(|(index, _)| *index != self.index);
+        others.fold((0, 0), |(connections, handshakes), (_, load)| {
+            let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+            (connections + read(&load.connections), handshakes + read(&load.handshakes))
+        })
+    }
+}
+
+impl Endpoint {
+    /// Makes this endpoint the member `index` of a group, before it has connections. All members must have the same
+    /// configuration: keys and lengths of connection ids in particular.
+    ///
+    /// Limits of the server configuration hold for the group as a whole, by the loads that were
+    /// [published](Self::publish_load); several members that accept at the same moment may go beyond them by a few.
+    /// That an address token counts once is remembered by each member for itself.
+    pub fn join(&mut self, group: Arc<EndpointGroup>, index: usize) {
+        debug_assert!(index < group.members() && self.connections() == 0);
+        let membership = Membership { group, index };
+        self.routes.share_resets(membership.clone());
+        self.membership = Some(membership);
+    }
+
+    /// The member of the group that a datagram from `remote` is to be handed to; `None` to handle it here. A datagram that
+    /// was handed over already (`handed_over`) moves on only if it resets a connection of yet another member.
+    #[inline]
+    pub fn owner_elsewhere(&self, remote: SocketAddr, datagram: &[u8], handed_over: bool) -> Option<usize> {
+        let membership = self.membership.as_ref()?;
+        let destination = peek_destination_cid(datagram, self.cid_length).ok();
+        if let Some(id) = destination.filter(|id| id.len() == self.cid_length) {
+            if ConnectionId::new(id).is_some_and(|id| self.routes.by_local(&id).is_some()) {
+                return None;
+            }
+            let named = if handed_over { None } else { membership.group.named(id) };
+            if named.is_some_and(|member| member != membership.index) {
+                return named;
+            }
+        }
+        let token = StatelessResetToken::at_end_of(datagram)?;
+        let owner = membership.group.resets().get(&(remote, token)).copied();
+        owner.filter(|member| *member != membership.index)
+    }
+
+    /// Tells the other members how much there is to do here; to be called now and then.
+    pub fn publish_load(&self) {
+        if let Some(Membership { group, index }) = &self.membership
+            && let Some(load) = group.loads.get(*index)
+        {
+            load.connections.store(self.connections() + self.pending.len(), Ordering::Relaxed);
+            load.handshakes.store(self.handshakes(), Ordering::Relaxed);
+        }
+    }
+
+    /// Connections, those not yet accepted included, and handshakes of the whole group.
+    pub(super) fn total_load(&self) -> (usize, usize) {
+        let (connections, handshakes) = self.membership.as_ref().map_or((0, 0), Membership::elsewhere);
+        (self.routes.len() + self.pending.len() + connections, self.handshakes() + handshakes)
+    }
+}
+
+const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
+
+#[cfg(test)]
+mod tests;

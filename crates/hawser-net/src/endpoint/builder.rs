@@ -1,0 +1,217 @@
+//! From settings to running workers.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hawser_core::{EndpointConfig, EndpointGroup};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::{Endpoint, EndpointHandle};
+use crate::clock::Clock;
+use crate::interfaces::watch_interfaces;
+use crate::links::Links;
+use crate::socket::{Binding, Sharing};
+use crate::worker::{Home, Tally, Team, Worker};
+use crate::{ClientConfig, EndpointError, ServerConfig};
+
+/// Kernel buffer asked for each socket, in each direction: what a gigabit per second brings in 50 ms. Without
+/// privileges the kernel grants at most net.core.rmem_max and wmem_max.
+const SOCKET_BUFFER: usize = 7 << 20;
+
+/// Builds an [`Endpoint`].
+#[derive(Debug)]
+pub struct EndpointBuilder {
+    links: Links,
+    listen: Vec<SocketAddr>,
+    server: Option<ServerConfig>,
+    client: Option<ClientConfig>,
+    socket_buffer: usize,
+    reset_key: Option<[u8; 32]>,
+    connection_id_length: Option<usize>,
+}
+
+impl EndpointBuilder {
+    pub(super) fn new() -> Self {
+        EndpointBuilder {
+            links: Links::All,
+            listen: Vec::new(),
+            server: None,
+            client: None,
+            socket_buffer: SOCKET_BUFFER,
+            reset_key: None,
+            connection_id_length: None,
+        }
+    }
+
+    /// The links over which to connect. Default: all.
+    #[must_use]
+    pub fn links(mut self, links: Links) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// Accepts connections at this address. `[::]:PORT` is every address of both families. May be called more than once.
+    #[must_use]
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen.push(address);
+        self
+    }
+
+    /// How to accept connections.
+    #[must_use]
+    pub fn server(mut self, config: ServerConfig) -> Self {
+        self.server = Some(config);
+        self
+    }
+
+    /// How [`Endpoint::connect`] connects.
+    #[must_use]
+    pub fn client(mut self, config: ClientConfig) -> Self {
+        self.client = Some(config);
+        self
+    }
+
+    /// Bytes of kernel buffer to ask for, for each socket and direction. Default: 7 MiB.
+    #[must_use]
+    pub fn socket_buffer(mut self, bytes: usize) -> Self {
+        self.socket_buffer = bytes;
+        self
+    }
+
+    /// The key of stateless reset tokens (RFC 9000 section 10.3). A server that keeps it over restarts can tell the
+    /// clients of its former life at once that their connections are gone. Default: random.
+    #[must_use]
+    pub fn reset_key(mut self, key: [u8; 32]) -> Self {
+        self.reset_key = Some(key);
+        self
+    }
+
+    /// Bytes of the connection ids that are issued, 8 to 20. Default: 8.
+    #[must_use]
+    pub fn connection_id_length(mut self, length: usize) -> Self {
+        self.connection_id_length = Some(length);
+        self
+    }
+
+    /// Binds the sockets and starts the workers. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`EndpointError`].
+    pub fn bind(self) -> Result<Endpoint, EndpointError> {
+        let runtime = Handle::try_current().map_err(|_| EndpointError::NoRuntime)?;
+        let count = match &self.server {
+            Some(server) if !self.listen.is_empty() => server.workers,
+            _ => 1,
+        };
+        let crew = self.crew(count, &runtime)?;
+        let listening = self.listen_with(&crew)?;
+        let workers: Vec<Arc<Worker>> = crew.iter().map(|(_, worker)| worker.clone()).collect();
+        let (known, links_known) = watch::channel(false);
+        // An endpoint that only accepts has no use for links.
+        if self.client.is_some() || listening.is_empty() {
+            let task = runtime.spawn(follow_interfaces(workers.iter().map(Arc::downgrade).collect(), known));
+            workers[0].lock().follow_with(task.abort_handle());
+        }
+        // From here on dropping it ends the workers that have started.
+        let endpoint = Endpoint(Arc::new(EndpointHandle {
+            workers,
+            turn: AtomicUsize::new(0),
+            client: Mutex::new(self.client),
+            listening,
+            links_known,
+        }));
+        start(crew)?;
+        Ok(endpoint)
+    }
+
+    /// The workers and where each will run.
+    fn crew(&self, count: usize, runtime: &Handle) -> Result<Vec<(Home, Arc<Worker>)>, EndpointError> {
+        let clock = Clock::start();
+        let mut config = EndpointConfig::new(self.reset_key.unwrap_or_else(rand::random));
+        config.unix_time_at_origin = unix_time_at_origin(clock);
+        config.connection_id_length = self.connection_id_length.unwrap_or(config.connection_id_length);
+        let config = Arc::new(config);
+        let server = self.server.as_ref().map(|server| server.core.clone());
+        let group = (count > 1).then(|| Arc::new(EndpointGroup::new(count, rand::random())));
+        let tally = Tally::default();
+        let member = |index| {
+            let mut core = hawser_core::Endpoint::new(config.clone(), server.clone(), rand::random());
+            let home = match &group {
+                Some(group) => {
+                    core.join(group.clone(), index);
+                    Home::thread().map_err(EndpointError::Thread)?
+                }
+                None => Home::Caller(runtime.clone()),
+            };
+            let handle = home.handle().map_err(EndpointError::Thread)?;
+            let worker =
+                Worker::new(core, self.links.clone(), clock, handle, self.socket_buffer, tally.clone());
+            Ok((home, Arc::new(worker)))
+        };
+        (0..count).map(member).collect()
+    }
+
+    /// Binds every worker to every address. Returns the addresses with their real ports.
+    fn listen_with(&self, crew: &[(Home, Arc<Worker>)]) -> Result<Vec<SocketAddr>, EndpointError> {
+        let mut listening = Vec::new();
+        for &asked in &self.listen {
+            let mut address = asked;
+            for (index, (_, worker)) in crew.iter().enumerate() {
+                let sharing = match index {
+                    _ if crew.len() == 1 => Sharing::Alone,
+                    0 => Sharing::First,
+                    _ => Sharing::Joining,
+                };
+                let binding = Binding { address, device: None, link: None, report_errors: false, sharing };
+                let bound = worker.bind(&mut worker.lock(), binding);
+                address = bound.map_err(|source| EndpointError::Listen { address: asked, source })?;
+            }
+            listening.push(address);
+        }
+        Ok(listening)
+    }
+}
+
+/// Starts the workers' tasks.
+fn start(crew: Vec<(Home, Arc<Worker>)>) -> Result<(), EndpointError> {
+    let mailboxes: Arc<[_]> = crew.iter().map(|(_, worker)| worker.mailbox.clone()).collect();
+    for (index, (home, worker)) in crew.into_iter().enumerate() {
+        let team = (mailboxes.len() > 1).then(|| Team::new(index, mailboxes.clone()));
+        home.start(worker, team).map_err(EndpointError::Thread)?;
+    }
+    Ok(())
+}
+
+/// Keeps the workers' idea of the interfaces up to date.
+async fn follow_interfaces(workers: Vec<Weak<Worker>>, known: watch::Sender<bool>) {
+    let mut interfaces = match watch_interfaces().await {
+        Ok(interfaces) => interfaces,
+        Err(error) => {
+            tracing::warn!(%error, "the interfaces of this machine are not known; following the routing table");
+            known.send_replace(true);
+            return;
+        }
+    };
+    loop {
+        let current = interfaces.borrow_and_update().clone();
+        for worker in &workers {
+            match worker.upgrade() {
+                Some(worker) => worker.update_links(&current),
+                None => return,
+            }
+        }
+        known.send_replace(true);
+        if interfaces.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Real time at the clock's origin; zero, which means unknown, if the machine's clock is before 1970.
+fn unix_time_at_origin(clock: Clock) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(clock.now().since(hawser_policy::Time::ZERO))
+}

@@ -1,0 +1,195 @@
+//! The endpoint as the application holds it.
+
+mod builder;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hawser_policy::LinkInfo;
+use tokio::sync::watch;
+
+pub use self::builder::EndpointBuilder;
+use crate::links::Links;
+use crate::worker::Worker;
+use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
+
+/// How long the first look at the interfaces may delay the first connection.
+const INTERFACES_WITHIN: Duration = Duration::from_secs(1);
+
+/// Opens connections, accepts them, or both. Cheap to clone.
+///
+/// Connections outlive the endpoint; [`close`](Endpoint::close) ends them all.
+#[derive(Clone)]
+pub struct Endpoint(Arc<EndpointHandle>);
+
+struct EndpointHandle {
+    /// At least one. The first drives the connections that are opened here.
+    workers: Vec<Arc<Worker>>,
+    /// The worker that is asked first for the next client.
+    turn: AtomicUsize,
+    client: Mutex<Option<ClientConfig>>,
+    listening: Vec<SocketAddr>,
+    /// Turns true when the machine's interfaces are known.
+    links_known: watch::Receiver<bool>,
+}
+
+impl Drop for EndpointHandle {
+    fn drop(&mut self) {
+        self.workers.iter().for_each(|worker| worker.mailbox.abandon());
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("listening", &self.0.listening).finish_non_exhaustive()
+    }
+}
+
+/// Counters of one worker of an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerStats {
+    /// Connections that it drives now, those that are closing included.
+    pub connections: usize,
+    /// Connections that it has accepted so far.
+    pub accepted: u64,
+    /// Datagrams that arrived at it and that it gave to the worker that drives their connection.
+    pub handed_over: u64,
+}
+
+impl Endpoint {
+    /// Starts from the defaults.
+    pub fn builder() -> EndpointBuilder {
+        EndpointBuilder::new()
+    }
+
+    /// An endpoint that connects over these links. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`EndpointError`].
+    pub fn client(config: ClientConfig, links: Links) -> Result<Endpoint, EndpointError> {
+        Endpoint::builder().client(config).links(links).bind()
+    }
+
+    /// An endpoint that accepts connections at this address. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`EndpointError`].
+    pub fn server(config: ServerConfig, address: SocketAddr) -> Result<Endpoint, EndpointError> {
+        Endpoint::builder().server(config).listen(address).bind()
+    }
+
+    /// Connects to the server at this address, which must prove to be `name`: a DNS name or an IP address.
+    ///
+    /// # Errors
+    /// [`ConnectError`]; of several links that failed, the failure that tells most.
+    pub async fn connect(&self, address: SocketAddr, name: &str) -> Result<Connection, ConnectError> {
+        let config = self.0.client.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.connect_with(&config.ok_or(ConnectError::NoConfig)?, &[address], name).await
+    }
+
+    /// Connects with a configuration of its own to whichever of the server's addresses answers first.
+    ///
+    /// # Errors
+    /// As [`connect`](Endpoint::connect).
+    pub async fn connect_with(
+        &self,
+        config: &ClientConfig,
+        addresses: &[SocketAddr],
+        name: &str,
+    ) -> Result<Connection, ConnectError> {
+        let mut known = self.0.links_known.clone();
+        // If that takes long or never happens, what the routing table says is good enough.
+        let _ = tokio::time::timeout(INTERFACES_WITHIN, known.wait_for(|known| *known)).await;
+        connect::connect(&self.0.workers[0], config, addresses, name).await
+    }
+
+    /// Waits for the next client; `None` once the endpoint is closed.
+    ///
+    /// A client that races its links may begin a connection on each; all but one are closed at once.
+    pub async fn accept(&self) -> Option<Incoming> {
+        let workers = &self.0.workers;
+        poll_fn(|cx| {
+            let turn = self.0.turn.fetch_add(1, Ordering::Relaxed);
+            let mut is_open = false;
+            for worker in workers.iter().cycle().skip(turn % workers.len()).take(workers.len()) {
+                let mut state = worker.lock();
+                if let Some(incoming) = state.next_incoming() {
+                    return Poll::Ready(Some(Incoming::new(incoming, worker.clone())));
+                }
+                if !state.is_closed() {
+                    is_open = true;
+                    state.wait_for_incoming(cx);
+                }
+            }
+            if is_open { Poll::Pending } else { Poll::Ready(None) }
+        })
+        .await
+    }
+
+    /// Changes how [`connect`](Endpoint::connect) connects from now on.
+    pub fn set_client_config(&self, config: ClientConfig) {
+        *self.0.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(config);
+    }
+
+    /// Changes how connections are accepted from now on; `None`: not at all.
+    pub fn set_server_config(&self, config: Option<ServerConfig>) {
+        let config = config.map(|config| config.core);
+        for worker in &self.0.workers {
+            worker.lock().core.set_server_config(config.clone());
+        }
+    }
+
+    /// The addresses at which connections are accepted, with their real ports.
+    pub fn listening(&self) -> &[SocketAddr] {
+        &self.0.listening
+    }
+
+    /// The addresses of all sockets now, those towards servers included.
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.0.workers[0].lock().local_addresses()
+    }
+
+    /// The links that can be used now, as far as they are known.
+    pub fn links(&self) -> Vec<LinkInfo> {
+        self.0.workers[0].lock().links.present().cloned().collect()
+    }
+
+    /// Connections that exist, those that are closing included.
+    pub fn open_connections(&self) -> usize {
+        self.0.workers.iter().map(|worker| worker.lock().live()).sum()
+    }
+
+    /// What each worker has done, see [`ServerConfigBuilder::workers`](crate::ServerConfigBuilder::workers).
+    pub fn worker_stats(&self) -> Vec<WorkerStats> {
+        self.0.workers.iter().map(|worker| worker.lock().stats()).collect()
+    }
+
+    /// Closes all connections with an application's code below 2^62 and a reason for people, and takes no new ones. To let
+    /// the peers know, wait for [`wait_idle`](Endpoint::wait_idle) before the program ends.
+    pub fn close(&self, code: u64, reason: &[u8]) {
+        let reason = Bytes::copy_from_slice(reason);
+        self.0.workers.iter().for_each(|worker| worker.close(code, &reason));
+    }
+
+    /// Waits until no connection is left, closing ones included.
+    pub async fn wait_idle(&self) {
+        poll_fn(|cx| {
+            // One after the other: whoever is busy wakes this task when it no longer is.
+            for worker in &self.0.workers {
+                let mut state = worker.lock();
+                if state.live() > 0 {
+                    state.wait_until_idle(cx);
+                    return Poll::Pending;
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
