@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory interop interop-fast fuzz fuzz-replay deny doc clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory interop interop-fast fuzz fuzz-replay clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,7 +18,7 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 	$(CARGO) build --locked --release -p hawser -p hawser-lab
 	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo"
 
-test: setup lint unit fuzz-replay ## set-up, lints and all tests
+test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
 lint: ## formatting and lints
 	$(CARGO) fmt --all --check
@@ -56,7 +56,7 @@ interop: setup ## foreign stacks as peers, in virtual time and over UDP (interop
 	$(CARGO) build --locked --release -p hawser
 	@interop/udp/run.py --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
 
-interop-fast: ## ten seeds of each of these: seconds, once built
+interop-fast: ## foreign stacks in virtual time, ten seeds of each script: seconds, once built
 	cd interop && HAWSER_SEEDS=10 $(CARGO) test --locked --release -p hawser-interop-virtual
 
 clean: ## remove what was built
