@@ -132,6 +132,18 @@ impl Identity {
         Pin::of(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))
     }
 
+    /// A key for stateless resets ([`EndpointBuilder::reset_key`](crate::EndpointBuilder::reset_key)) that outlives the
+    /// process: it follows from the private key and from `scope`, which tells the endpoints of one identity apart. Two
+    /// that shared a key could be made to reset each other's connections (RFC 9000 section 21.11).
+    pub fn reset_key(&self, scope: &[u8]) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(b"hawser stateless reset");
+        hash.update((scope.len() as u64).to_be_bytes());
+        hash.update(scope);
+        hash.update(self.key.secret_der());
+        hash.finalize().into()
+    }
+
     /// The chain, the server's own certificate first.
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates

@@ -81,6 +81,8 @@ pub enum Links {
     /// Every interface that is up and has a suitable address; bridges and the like excepted.
     #[default]
     All,
+    /// As [`Links::All`]; these only when none of the others works.
+    AllWithBackups(Vec<LinkSelector>),
     /// One socket, and the routing table decides. No further paths are opened.
     Routed,
     /// These.
@@ -148,27 +150,45 @@ impl LinkTable {
     fn resolve(&mut self, interfaces: &[Interface]) -> Vec<PresentLink> {
         match self.selection.clone() {
             Links::Routed => Vec::new(),
-            Links::All => interfaces
-                .iter()
-                .filter(|interface| !interface.is_internal && !interface.addresses.is_empty())
-                .map(|interface| {
-                    let spec = PathSpec::available(LinkSelector::Interface(interface.name.clone()));
-                    self.link(&spec, interface, interface.addresses.clone())
-                })
-                .collect(),
-            Links::Only(specs) => {
-                let mut links: Vec<PresentLink> = Vec::new();
-                for spec in &specs {
-                    if let Some((interface, addresses)) = find(&spec.selector, interfaces) {
-                        let link = self.link(spec, interface, addresses);
-                        if !links.iter().any(|other| other.info.id == link.info.id) {
-                            links.push(link);
-                        }
-                    }
+            Links::All => self.all(interfaces),
+            Links::AllWithBackups(selectors) => {
+                let backups: Vec<PathSpec> = selectors.into_iter().map(PathSpec::backup).collect();
+                let mut links = self.chosen(&backups, interfaces);
+                // What an interface has beyond the addresses chosen as backups is for regular use.
+                let mut others = self.all(interfaces);
+                for other in &mut others {
+                    let is_backup =
+                        |address: &IpAddr| links.iter().any(|link| link.info.addresses.contains(address));
+                    other.info.addresses.retain(|address| !is_backup(address));
                 }
+                links.extend(others.into_iter().filter(|other| !other.info.addresses.is_empty()));
                 links
             }
+            Links::Only(specs) => self.chosen(&specs, interfaces),
         }
+    }
+
+    fn all(&mut self, interfaces: &[Interface]) -> Vec<PresentLink> {
+        let usable = interfaces.iter().filter(|i| !i.is_internal && !i.addresses.is_empty());
+        usable
+            .map(|interface| {
+                let spec = PathSpec::available(LinkSelector::Interface(interface.name.clone()));
+                self.link(&spec, interface, interface.addresses.clone())
+            })
+            .collect()
+    }
+
+    fn chosen(&mut self, specs: &[PathSpec], interfaces: &[Interface]) -> Vec<PresentLink> {
+        let mut links: Vec<PresentLink> = Vec::new();
+        for spec in specs {
+            if let Some((interface, addresses)) = find(&spec.selector, interfaces) {
+                let link = self.link(spec, interface, addresses);
+                if !links.iter().any(|other| other.info.id == link.info.id) {
+                    links.push(link);
+                }
+            }
+        }
+        links
     }
 
     fn link(&mut self, spec: &PathSpec, interface: &Interface, addresses: Vec<IpAddr>) -> PresentLink {
@@ -209,7 +229,7 @@ impl LinkTable {
             })
             .collect();
         candidates.sort_by_key(|candidate| candidate.status == PathStatus::Backup);
-        if candidates.is_empty() && self.selection == Links::All {
+        if candidates.is_empty() && matches!(self.selection, Links::All | Links::AllWithBackups(_)) {
             // Nothing enumerated fits (netlink not available, an unusual network): let the kernel decide.
             candidates.push(self.routed(remote));
         }
@@ -252,7 +272,7 @@ impl LinkTable {
     /// The user's links, for messages.
     pub(crate) fn describe(&self) -> String {
         match &self.selection {
-            Links::All => "all interfaces".to_owned(),
+            Links::All | Links::AllWithBackups(_) => "all interfaces".to_owned(),
             Links::Routed => "the default route".to_owned(),
             Links::Only(specs) => {
                 specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ")

@@ -69,6 +69,25 @@ fn chosen_links_keep_their_order_and_backups_come_last() {
 }
 
 #[test]
+fn all_links_but_some_as_backups() {
+    let backups = ["wwan0", "192.0.2.5"].map(|text| text.parse().unwrap()).to_vec();
+    let mut table = LinkTable::new(Links::AllWithBackups(backups));
+    let mut machine = machine();
+    machine.push(interface(6, "eth2", &["192.0.2.66"]));
+    table.update(&machine);
+    let statuses = |candidates: Vec<Candidate>| -> Vec<(String, PathStatus)> {
+        candidates.into_iter().map(|candidate| (candidate.name, candidate.status)).collect()
+    };
+    use PathStatus::{Available, Backup};
+    assert_eq!(
+        statuses(table.candidates("203.0.113.1:4433".parse().unwrap())),
+        [("eth2".into(), Available), ("wwan0".into(), Backup), ("192.0.2.5".into(), Backup)]
+    );
+    let v6 = statuses(table.candidates("[2001:db8::1]:4433".parse().unwrap()));
+    assert_eq!(v6, [("wlan0".into(), Available)], "only one of wlan0's addresses is a backup");
+}
+
+#[test]
 fn two_loopback_addresses_are_two_links() {
     let mut table =
         LinkTable::new(only(&[("127.0.0.1", PathStatus::Available), ("127.0.0.2", PathStatus::Available)]));
