@@ -61,7 +61,7 @@ mod tun;
 pub use addresses::{LinkAddresses, SERVER_ADDRESS};
 pub use emulation::Emulation;
 pub use error::EmuError;
-pub use hawser_link::{Direction, Host, Scenario, ScenarioError, ScenarioLink};
+pub use hawser_link::{Direction, DirectionConfig, Host, Jitter, Scenario, ScenarioError, ScenarioLink};
 pub use host::{check_host, load_scenario};
 pub use lateness::Lateness;
 pub use relay::LoopbackRelay;
