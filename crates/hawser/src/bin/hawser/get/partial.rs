@@ -3,8 +3,9 @@
 //! It lies beside its place as `NAME.part`, with `NAME.part.json` saying which version of which resource it is the
 //! beginning of. Whoever sees `NAME` sees a complete and checked file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -54,13 +55,14 @@ impl Partial {
             let writable = OpenOptions::new().write(true).open(target);
             writable.map_err(|error| Failure::write(target, &error))?;
         }
-        let file = OpenOptions::new()
-            .read(!special)
-            .write(true)
-            .create(true)
-            .truncate(!resume && !special)
-            .open(path)
-            .map_err(|error| Failure::write(path, &error))?;
+        let file = if special {
+            OpenOptions::new().write(true).open(path).map_err(|error| Failure::write(path, &error))?
+        } else {
+            open_alone(path)?
+        };
+        if !resume && !special {
+            file.set_len(0).map_err(|error| Failure::write(path, &error))?;
+        }
         let version = if resume && !in_place { read_version(&part) } else { Version::default() };
         Ok(Partial { target: target.to_owned(), part, file, version, in_place })
     }
@@ -147,6 +149,31 @@ impl Drop for Partial {
     }
 }
 
+/// Opens a file that no other process of ours writes to, nor will until it is closed here.
+fn open_alone(path: &Path) -> Result<File, Failure> {
+    let failed = |error: io::Error| Failure::write(path, &error);
+    loop {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let text = format!("{} is being written by another process", path.display());
+                return Err(Failure::new(Exit::NotWritten, text));
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(_)) => return Ok(file),
+        }
+        // Whoever had it may have completed it just now: then the name is free, and this file has another one.
+        let same = |there: &Metadata, here: &Metadata| (there.dev(), there.ino()) == (here.dev(), here.ino());
+        match (fs::metadata(path), file.metadata()) {
+            (Ok(there), Ok(here)) if !same(&there, &here) => {}
+            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => return Ok(file),
+        }
+    }
+}
+
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -181,6 +208,18 @@ mod tests {
         second.complete().unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"half done");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_one_writes_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x");
+        let first = Partial::open(&target, false).unwrap();
+        first.writer().unwrap().write_all(b"half").unwrap();
+        let refused = Partial::open(&target, false).unwrap_err();
+        assert!(refused.message.contains("another process"), "{refused}");
+        drop(first);
+        assert_eq!(Partial::open(&target, true).unwrap().length(), 4, "the other one spoiled nothing");
     }
 
     #[test]
