@@ -3,6 +3,8 @@
 use std::fs;
 use std::net::UdpSocket;
 
+use serde_json::Value;
+
 use crate::support::*;
 
 #[test]
@@ -81,6 +83,51 @@ fn a_server_that_dies_leaves_a_part_that_can_be_gone_on_with() {
     assert_eq!(output.status.code(), Some(18), "{words}");
     assert!(words.contains("-C -"), "{words}");
     assert!(here.path().join("x.part").exists());
+}
+
+/// The lines of a text that are JSON.
+fn json_lines(text: &[u8]) -> Vec<Value> {
+    String::from_utf8_lossy(text).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn programs_are_told_what_failed() {
+    let server = Server::start(&[]);
+    server.add("x", b"x");
+    let here = tempfile::tempdir().unwrap();
+    let folder = here.path().to_str().unwrap();
+    let urls = [server.url("/none"), server.url("/x"), server.url("/nope")];
+    let output = run(server.get(&["--json", "-O", "--output-dir", folder, &urls[0], &urls[1], &urls[2]]));
+    assert_eq!(output.status.code(), Some(44));
+    let lines = json_lines(&output.stdout);
+    assert_eq!(lines.len(), 3, "one line for each file: {lines:?}");
+    assert_eq!((&lines[0]["url"], &lines[0]["error"]["exit_code"]), (&urls[0].clone().into(), &44.into()));
+    assert_eq!(lines[0]["error"]["kind"], "not_found");
+    assert!(lines[0]["error"]["message"].as_str().unwrap().contains("no such file"), "{lines:?}");
+    assert_eq!(lines[1]["verified"], true);
+    assert_eq!(lines[2]["url"], urls[2]);
+    // The file's place is not touched.
+    let output = run(server.get(&["--json", &urls[0]]));
+    assert!(output.stdout.is_empty());
+    assert_eq!(json_lines(&output.stderr)[0]["error"]["exit_code"], 44);
+    let output = run(hawser(["put", "--json", "/does/not/exist", "https://127.0.0.1:1/"]));
+    assert_eq!(json_lines(&output.stdout)[0]["error"]["kind"], "not_read");
+    let output = run(hawser(["get", "--json", "--no-such-flag"]));
+    assert_eq!(json_lines(&output.stdout)[0]["error"]["exit_code"], 2);
+}
+
+#[test]
+fn where_nobody_can_listen() {
+    let server = Server::start(&[]);
+    let taken = format!("127.0.0.1:{}", server.port);
+    let folder = server.folder.path().to_str().unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().to_str().unwrap();
+    let words = run_failing(hawser(["serve", folder, "--state", state, "--listen", &taken]), 91);
+    assert!(words.contains(&taken) && words.contains("another program"), "{words}");
+    run_failing(hawser(["perf", "server", "--state", state, "--listen", "192.0.2.200:1"]), 91);
+    let words = run_failing(hawser(["serve", folder, "--listen", "4433"]), 2);
+    assert!(words.contains("ADDRESS:PORT"), "{words}");
 }
 
 #[test]

@@ -41,6 +41,19 @@ fn a_file_arrives_checked_over_two_paths() {
 }
 
 #[test]
+fn a_backup_among_all_links() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(8 << 20));
+    let url = server.url("/x");
+    let report = run_json(server.get(&["-o", "/dev/null", &url, "--backup", "127.0.0.2"]));
+    let paths = report["paths"].as_array().unwrap();
+    assert_eq!((&paths[0]["interface"], &paths[0]["backup"]), (&"lo".into(), &false.into()), "{paths:?}");
+    for other in &paths[1..] {
+        assert_eq!((&other["interface"], &other["backup"]), (&"127.0.0.2".into(), &true.into()));
+    }
+}
+
+#[test]
 fn names_come_from_the_urls_and_standard_output_is_the_default() {
     let server = Server::start(&[]);
     server.add("a.txt", b"first");
@@ -79,6 +92,27 @@ fn a_killed_transfer_goes_on_where_it_stopped() {
     // Once more: there is nothing left to do, and that is said.
     let report = run_json(server.get(&["-C", "-", "-o", target_text, &url]));
     assert_eq!(report["bytes"], 0);
+}
+
+/// The new server tells the client that its connection is gone (RFC 9000 section 10.3): waiting for its idle time-out
+/// would take longer than the patience of `run_json`.
+#[test]
+fn a_restarted_server_is_noticed_at_once() {
+    let mut server = Server::start(&[]);
+    server.crash_and_restart();
+    let content = noise(8 << 20);
+    server.add("x", &content);
+    let here = tempfile::tempdir().unwrap();
+    let (target, part) = (here.path().join("x"), here.path().join("x.part"));
+    let url = server.url("/x");
+    let command = server.get(&["--retry", "3", "--limit-rate", "4M", "-o", target.to_str().unwrap(), &url]);
+    let client = std::thread::spawn(move || run_json(command));
+    wait_for_bytes(&part, 1 << 20);
+    server.crash_and_restart();
+    let report = client.join().unwrap();
+    assert_eq!((&report["retries"], &report["verified"]), (&1.into(), &true.into()), "{report}");
+    assert!(report["resumed_from"].as_u64().unwrap() >= 1 << 20, "{report}");
+    assert!(fs::read(&target).unwrap() == content);
 }
 
 #[test]

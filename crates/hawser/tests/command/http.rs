@@ -43,7 +43,7 @@ fn nothing_outside_the_folder_is_served() {
     for path in ["/../etc/passwd", "/sub/../../x", "/%2e%2e/x", "/..%2fx", "/a%00b", "/%zz"] {
         run_failing(server.get(&[&server.url(path)]), 22);
     }
-    for path in ["/none", "/.hidden", "/inside/x"] {
+    for path in ["/none", "/.hidden", "/inside/x", "/inside/"] {
         let words = run_failing(server.get(&[&server.url(path)]), 44);
         assert!(words.contains("404"), "{words}");
     }

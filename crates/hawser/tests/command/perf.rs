@@ -57,6 +57,15 @@ fn streams_in_both_directions() {
 }
 
 #[test]
+fn what_the_server_refuses_is_said() {
+    let server = PerfServer::start();
+    let mut command = hawser(["perf", "client", "127.0.0.1", "-p", &server.port, "--pin", &server.pin]);
+    command.args(["-t", "100000"]);
+    let words = run_failing(command, 1);
+    assert!(words.contains("86400 seconds"), "{words}");
+}
+
+#[test]
 fn datagrams_are_counted() {
     let server = PerfServer::start();
     for reverse in [&[][..], &["-R"]] {

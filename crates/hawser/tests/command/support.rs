@@ -22,7 +22,7 @@ pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Comman
 pub(crate) struct Server {
     process: Child,
     pub(crate) folder: TempDir,
-    _state: TempDir,
+    state: TempDir,
     pub(crate) port: u16,
     pub(crate) pin: String,
 }
@@ -41,10 +41,19 @@ impl Server {
         Server {
             process,
             folder,
-            _state: state,
+            state,
             port: u16::try_from(hello["port"].as_u64().unwrap()).unwrap(),
             pin: hello["pin"].as_str().unwrap().to_owned(),
         }
+    }
+
+    /// Kills it, and starts it again on the same port and with the same certificate.
+    pub(crate) fn crash_and_restart(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let mut command = hawser(["serve", self.folder.path().to_str().unwrap(), "--json", "-q"]);
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port)).arg("--state").arg(self.state.path());
+        self.process = spawn_and_read_line(command).0;
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -1,6 +1,7 @@
 //! `hawser emu` and `hawser scenario`: any program on emulated links.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +11,8 @@ use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario, run};
 
 use crate::exit::{Exit, Failure};
 use crate::options::{Output, seconds};
+use crate::report::{Channel, print};
+use crate::scenario_table::ScenarioTable;
 use crate::units;
 
 /// `hawser emu`.
@@ -20,7 +23,7 @@ pub(crate) enum Emu {
 }
 
 const RUN_EXAMPLES: &str = "\
-The command finds the server's address in HAWSER_SERVER_ADDR and the names of its interfaces in HAWSER_LINKS.
+The command finds the server's address in HAWSER_SERVER_ADDR and the names of its interfaces in HAWSER_LINKS. \
 Nothing outlives the command: no namespace, no device, no route. Needs root, or `unshare --user --map-root-user`.
 
 Examples:
@@ -70,7 +73,7 @@ pub(crate) fn emulate(command: Emu, output: Output) -> Result<ExitCode, Failure>
     options.server_wait = arguments.server_wait;
     let report = run(options).map_err(failure)?;
     if output.json {
-        println!("{}", crate::report::to_json(&report));
+        Channel::Stdout.print(&report);
     } else if !output.quiet {
         summarise(&report);
     }
@@ -96,12 +99,13 @@ fn summarise(report: &RunReport) {
 }
 
 /// Checks a scenario file.
-pub(crate) fn scenario(command: &ScenarioCommand) -> Result<ExitCode, Failure> {
+pub(crate) fn scenario(command: &ScenarioCommand, output: Output) -> Result<ExitCode, Failure> {
     let ScenarioCommand::Check { file } = command;
-    let scenario = load(file)?;
-    println!("{}: {} links, seed {}", scenario.name, scenario.links.len(), scenario.seed);
-    for link in &scenario.links {
-        println!("{link:#?}");
+    let table = ScenarioTable::new(&load(file)?);
+    if output.json {
+        Channel::Stdout.print(&table);
+    } else if !output.quiet {
+        print(table.to_string().trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -115,6 +119,8 @@ fn failure(error: EmuError) -> Failure {
         EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp => Exit::NoEmulator,
         EmuError::ReadScenario { .. } => Exit::NotRead,
         EmuError::Scenario(_) => Exit::Scenario,
+        EmuError::Spawn { source, .. } if source.kind() == ErrorKind::NotFound => Exit::NoCommand,
+        EmuError::Spawn { .. } => Exit::CannotRun,
         _ => Exit::Failure,
     };
     Failure::new(exit, error.to_string())

@@ -5,9 +5,11 @@ use std::io;
 use std::path::Path;
 
 use hawser::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
+use serde::Serialize;
 
-/// Exit codes. Where curl has a code for the same thing, it is curl's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Exit codes. Where curl has a code for the same thing, it is curl's. The names are part of the output of `--json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub(crate) enum Exit {
     Failure = 1,
@@ -33,6 +35,9 @@ pub(crate) enum Exit {
     NoEmulator = 77,
     Scenario = 78,
     WrongPin = 90,
+    CannotListen = 91,
+    CannotRun = 126,
+    NoCommand = 127,
     Signal = 130,
 }
 
@@ -63,7 +68,13 @@ Exit codes (curl's, where curl has one for the same thing):
   77  no emulator here: not root, or no /dev/net/tun
   78  the scenario file is wrong
   90  the server's key is not the pinned one
- 130  stopped by Ctrl-C";
+  91  cannot listen: the UDP port is taken or not allowed, or no interface has the address
+ 126  emu run: the command cannot be executed
+ 127  emu run: there is no such command
+ 130  stopped by Ctrl-C
+`hawser emu run` otherwise ends with the exit code of its command.
+
+With --json a failure is one line, too: {\"error\":{\"exit_code\":44,\"kind\":\"not_found\",\"message\":..},\"url\":..}";
 
 /// Why the command could not do what it was asked to.
 #[derive(Debug)]
@@ -72,15 +83,25 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// What was wrong, and what to do about it where that is known.
     pub(crate) message: String,
+    /// The resource it concerns.
+    pub(crate) url: Option<String>,
+    /// Whether the user knows already.
+    pub(crate) is_told: bool,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into() }
+        Failure { exit, message: message.into(), url: None, is_told: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
+    }
+
+    /// The same, with the resource it concerns.
+    pub(crate) fn about(mut self, url: &impl fmt::Display) -> Self {
+        self.url = Some(url.to_string());
+        self
     }
 
     /// A local file that could not be written.
@@ -167,7 +188,11 @@ impl From<ConfigError> for Failure {
 
 impl From<EndpointError> for Failure {
     fn from(error: EndpointError) -> Self {
-        Failure::new(Exit::Failure, error.to_string())
+        let exit = match &error {
+            EndpointError::Listen { .. } => Exit::CannotListen,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
     }
 }
 

@@ -1,7 +1,8 @@
 //! What `get` and `put` have in common: requests, status codes, errors in the middle of a body.
 
 use bytes::{Buf, Bytes};
-use h3::error::StreamError;
+use h3::error::{Code, ConnectionError, StreamError};
+use h3::quic::ConnectionErrorIncoming;
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 
 use crate::digest::{Digest, REPR_DIGEST};
@@ -120,12 +121,34 @@ pub(crate) async fn next_piece(stream: &mut Exchange) -> Result<Option<Bytes>, S
     Ok(stream.recv_data().await?.map(|mut data| data.copy_to_bytes(data.remaining())))
 }
 
-/// What went wrong on a stream, in words.
+/// What went wrong on a stream to a server, in words.
 pub(crate) fn describe(error: &StreamError) -> String {
+    describe_stream("server", error)
+}
+
+/// What went wrong on a stream, in words; `peer` is the other end's role.
+pub(crate) fn describe_stream(peer: &str, error: &StreamError) -> String {
     match error {
-        StreamError::RemoteTerminate { code, .. } => format!("the server broke off ({code})"),
-        StreamError::ConnectionError { 0: error, .. } => format!("the connection was lost: {error}"),
-        StreamError::RemoteClosing { .. } => "the server is shutting down".to_owned(),
+        StreamError::RemoteTerminate { code, .. } => format!("the {peer} broke off ({code})"),
+        StreamError::ConnectionError { 0: error, .. } => describe_connection(peer, error),
+        StreamError::RemoteClosing { .. } => format!("the {peer} is shutting down"),
         other => other.to_string(),
+    }
+}
+
+/// What ended a connection, in words.
+pub(crate) fn describe_connection(peer: &str, error: &ConnectionError) -> String {
+    match error {
+        ConnectionError::Timeout { .. } => {
+            format!("the connection was lost: nothing was heard from the {peer} any more")
+        }
+        ConnectionError::Remote { 0: ConnectionErrorIncoming::ApplicationClose { error_code }, .. } => {
+            format!("the connection was lost: the {peer} closed it ({})", Code::from(*error_code))
+        }
+        // Ours: h3 knows no such thing.
+        ConnectionError::Remote { 0: ConnectionErrorIncoming::Undefined(error), .. } => {
+            format!("the connection was lost: {error}")
+        }
+        error => format!("the connection was lost: {error}"),
     }
 }

@@ -8,11 +8,13 @@ mod http_client;
 mod interrupt;
 mod key_log;
 mod options;
+mod path_log;
 mod paths;
 mod percent;
 mod perf;
 mod put;
 mod report;
+mod scenario_table;
 mod serve;
 mod session;
 mod site;
@@ -28,6 +30,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::Output;
+use crate::report::Channel;
 
 /// Multipath QUIC for hosts on the move: one connection over WiFi, 5G and a dish at once
 ///
@@ -67,19 +70,41 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     start_log(cli.output);
     let output = cli.output;
+    let results = match &cli.command {
+        Command::Get(arguments) => arguments.results(),
+        _ => Channel::Stdout,
+    };
     let result = match cli.command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, output),
-        Command::Scenario(command) => emulate::scenario(&command),
+        Command::Scenario(command) => emulate::scenario(&command, output),
         command => run(command, output).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|failure| {
-        eprintln!("hawser: {failure}");
+        if !failure.is_told {
+            results.tell(&failure, output);
+        }
         ExitCode::from(failure.exit as u8)
     })
+}
+
+/// Ends on a command line that is wrong, or asks for help.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    // Without a command line nothing is known of it but that.
+    if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+        let text = error.render().to_string();
+        let reason = text.split("\n\n").next().unwrap_or_default();
+        let reason: Vec<&str> = reason.trim_start_matches("error:").split_whitespace().collect();
+        Channel::Stdout.print_failure(&Failure::usage(reason.join(" ")));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
 fn run(command: Command, output: Output) -> Result<(), Failure> {

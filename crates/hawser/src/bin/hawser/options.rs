@@ -1,5 +1,6 @@
 //! Options that several subcommands share.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ pub(crate) struct Output {
     /// Print results as JSON on standard output; on standard error when the file itself goes there
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Tell more: -v for paths and decisions, -vv for details
+    /// Tell more: -v for what happens to the paths (in place of the progress), -vv for details
     #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// No progress and no remarks, only errors
@@ -28,10 +29,15 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    /// Whether the progress of a transfer is not to be seen: not wanted, or in the way of the log.
+    pub(crate) fn hides_progress(&self) -> bool {
+        self.quiet || self.verbose > 0
+    }
+
     /// Says something that is neither result nor error.
     pub(crate) fn remark(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("{text}");
+            crate::report::remark(text);
         }
     }
 }
@@ -40,11 +46,11 @@ impl Output {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Transport")]
 pub(crate) struct TransportOptions {
-    /// Scheduler: how data is spread over the paths (an unknown name lists them)
-    #[arg(long, value_name = "NAME", env = "HAWSER_SCHEDULER")]
+    /// Scheduler: how data is spread over the paths
+    #[arg(long, value_name = "NAME", env = "HAWSER_SCHEDULER", help = scheduler_help())]
     scheduler: Option<String>,
-    /// Congestion controller of each path (an unknown name lists them)
-    #[arg(long, value_name = "NAME", env = "HAWSER_CC")]
+    /// Congestion controller of each path
+    #[arg(long, value_name = "NAME", env = "HAWSER_CC", help = controller_help())]
     cc: Option<String>,
     /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
     #[arg(long, value_name = "DIR", env = "QLOGDIR")]
@@ -52,6 +58,18 @@ pub(crate) struct TransportOptions {
     /// Append TLS secrets to this file, for packet analysers
     #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
     keylog: Option<PathBuf>,
+}
+
+fn scheduler_help() -> String {
+    let policies = hawser::policies();
+    let names: Vec<&str> = policies.scheduler_names().collect();
+    format!("How data is spread over the paths: {}", names.join(", "))
+}
+
+fn controller_help() -> String {
+    let policies = hawser::policies();
+    let names: Vec<&str> = policies.controller_names().collect();
+    format!("Congestion control of each path: {}. Default: cubic", names.join(", "))
 }
 
 impl TransportOptions {
@@ -95,8 +113,8 @@ pub(crate) struct ClientOptions {
     /// Use this interface or local address; repeat for more. Default: all that are up
     #[arg(long, value_name = "IFACE|ADDR")]
     path: Vec<LinkSelector>,
-    /// Use this interface or local address only when none of the --path ones works
-    #[arg(long, value_name = "IFACE|ADDR", requires = "path")]
+    /// Use this interface or local address only when none of the others works; repeat for more
+    #[arg(long, value_name = "IFACE|ADDR")]
     backup: Vec<LinkSelector>,
     /// Trust only certificates signed by an authority in this PEM file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
@@ -118,8 +136,10 @@ pub(crate) struct ClientOptions {
 impl ClientOptions {
     /// The links to use.
     pub(crate) fn links(&self) -> Links {
-        if self.path.is_empty() {
-            return Links::All;
+        match (self.path.is_empty(), self.backup.is_empty()) {
+            (true, true) => return Links::All,
+            (true, false) => return Links::AllWithBackups(self.backup.clone()),
+            (false, _) => {}
         }
         let regular = self.path.iter().cloned().map(PathSpec::available);
         Links::Only(regular.chain(self.backup.iter().cloned().map(PathSpec::backup)).collect())
@@ -149,6 +169,14 @@ impl ClientOptions {
         }
         Ok(builder.build()?)
     }
+}
+
+/// Reads an address to listen on.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433".into())
 }
 
 /// Reads a duration in seconds, fractions allowed.

@@ -18,14 +18,14 @@ use crate::http_client::{check_status, describe, is_transient, repr_digest, requ
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, Output};
 use crate::percent;
-use crate::report::{TransferReport, to_json};
+use crate::report::{Channel, TransferReport};
 use crate::session::{Exchange, Session, connect_to};
 use crate::transfer::{Meter, Progress, RateLimit, Recorder};
 use crate::units::{self, parse_bytes};
 use crate::url::Url;
 
 const EXAMPLES: &str = "\
-The server must allow it (`hawser serve --allow-put`). It stores the file only when all of it has come and its SHA-256 is
+The server must allow it (`hawser serve --allow-put`). It stores the file only when all of it has come and its SHA-256 is \
 right; until then, and after a failure, what was there before stays.
 
 Examples:
@@ -41,7 +41,7 @@ pub(crate) struct Put {
     file: PathBuf,
     /// https://HOST[:PORT]/PATH; with a slash at the end the file keeps its name
     url: String,
-    /// Send at most this many bytes per second (suffixes k, M, G)
+    /// Send at most this many bytes per second (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
     limit_rate: Option<u64>,
     /// Try again this often when the connection fails, with growing pauses
@@ -83,14 +83,14 @@ pub(crate) async fn run(arguments: Put, output: Output, mut interrupt: Interrupt
             Err(failure) => failure,
         };
         if retries >= arguments.retry || !failure.is_transient() || interrupt.is_raised() {
-            return Err(failure);
+            return Err(failure.about(&url));
         }
         let pause = Duration::from_secs(1 << retries.min(6));
         retries += 1;
         output.remark(format_args!("{failure}\ntrying again in {} s", pause.as_secs()));
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = interrupt.raised() => return Err(Failure::new(Exit::Signal, failure.message)),
+            () = interrupt.raised() => return Err(Failure::new(Exit::Signal, failure.message).about(&url)),
         }
     }
 }
@@ -145,9 +145,14 @@ async fn send(
     let mut stream = requests.send_request(request).await.map_err(lost)?;
     let progress = Progress::default();
     progress.begin(0, Some(source.length));
-    let meter = Meter::start(session.path_table(), crate::paths::Flow::Sent, progress.clone(), output.quiet);
+    let meter = Meter::start(
+        session.path_table(),
+        crate::paths::Flow::Sent,
+        progress.clone(),
+        output.hides_progress(),
+    );
     let mut recorder = Recorder::new(session.started);
-    let mut limit = arguments.limit_rate.map(RateLimit::new);
+    let mut limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new);
     let sending = send_body(&mut stream, source, &progress, &mut recorder, &mut limit);
     let sent = tokio::select! {
         sent = sending => sent,
@@ -198,7 +203,7 @@ async fn send(
 
 fn print(report: &TransferReport, output: Output) {
     if output.json {
-        return println!("{}", to_json(report));
+        return Channel::Stdout.print(report);
     }
     let verb = if report.status == StatusCode::CREATED.as_u16() { "stored" } else { "replaced" };
     output.remark(format_args!(

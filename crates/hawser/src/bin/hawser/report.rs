@@ -1,7 +1,12 @@
 //! Results for programs.
 
+use std::fmt::Display;
+use std::io::Write;
+
 use serde::Serialize;
 
+use crate::exit::{Exit, Failure};
+use crate::options::Output;
 use crate::paths::PathReport;
 use crate::transfer::Goodput;
 
@@ -29,6 +34,64 @@ pub(crate) struct TransferReport {
     pub(crate) goodput: Goodput,
     /// Every path that the connection had.
     pub(crate) paths: Vec<PathReport>,
+}
+
+/// What `--json` prints when there is no result.
+#[derive(Debug, Serialize)]
+struct FailureReport<'a> {
+    error: FailureDetails<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct FailureDetails<'a> {
+    exit_code: u8,
+    kind: Exit,
+    message: &'a str,
+}
+
+/// Where results for programs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Stdout,
+    /// Standard output is taken: the file goes there.
+    Stderr,
+}
+
+impl Channel {
+    /// Prints a result as one line of JSON.
+    pub(crate) fn print(self, result: &impl Serialize) {
+        match self {
+            Channel::Stdout => print(to_json(result)),
+            Channel::Stderr => remark(to_json(result)),
+        }
+    }
+
+    /// Says what went wrong: in words, and to programs that asked for JSON as such.
+    pub(crate) fn tell(self, failure: &Failure, output: Output) {
+        remark(format_args!("hawser: {failure}"));
+        if output.json {
+            self.print_failure(failure);
+        }
+    }
+
+    /// Prints a failure as one line of JSON.
+    pub(crate) fn print_failure(self, failure: &Failure) {
+        let Failure { exit, message, url, .. } = failure;
+        let error = FailureDetails { exit_code: *exit as u8, kind: *exit, message };
+        self.print(&FailureReport { error, url: url.as_deref() });
+    }
+}
+
+/// Prints a line that was asked for. A reader that has gone (`| head`) is no error.
+pub(crate) fn print(line: impl Display) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Prints a line that accompanies what was asked for.
+pub(crate) fn remark(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// One line of JSON.

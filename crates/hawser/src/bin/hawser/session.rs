@@ -10,8 +10,10 @@ use hawser::{Connection, Endpoint};
 use tokio::sync::OnceCell;
 
 use crate::exit::{Exit, Failure};
+use crate::http_client::describe_connection;
 use crate::interrupt::Interrupt;
 use crate::options::ClientOptions;
+use crate::path_log;
 use crate::paths::PathTable;
 use crate::url::Url;
 
@@ -59,14 +61,9 @@ impl Session {
             connection = connect => connection?,
             () = interrupt.raised() => return Err(Failure::new(Exit::Signal, "stopped before there was a connection")),
         };
-        tracing::debug!(remote = %connection.remote_address(), "connected");
-        Ok(Session {
-            endpoint,
-            connection,
-            started,
-            connected_after: started.elapsed(),
-            requests: OnceCell::new(),
-        })
+        let connected_after = started.elapsed();
+        path_log::start(endpoint.clone(), connection.clone(), connected_after);
+        Ok(Session { endpoint, connection, started, connected_after, requests: OnceCell::new() })
     }
 
     /// Speaks HTTP/3 from now on.
@@ -98,7 +95,7 @@ impl Session {
 
 /// The failure for an HTTP connection that ended.
 fn lost(error: &h3::error::ConnectionError) -> Failure {
-    Failure::new(Exit::ConnectionLost, format!("the connection was lost: {error}"))
+    Failure::new(Exit::ConnectionLost, describe_connection("server", error))
 }
 
 /// Connects to the host of a URL.

@@ -26,7 +26,8 @@ pub(super) struct Attempt<'a> {
     /// When the clock of the result started.
     pub(super) started: Instant,
     pub(super) limit: Option<RateLimit>,
-    pub(super) quiet: bool,
+    /// Draw no progress.
+    pub(super) hidden: bool,
     pub(super) bins: bool,
 }
 
@@ -157,7 +158,7 @@ impl Attempt<'_> {
     ) -> Result<(Sha256, Body), Failure> {
         let progress = Progress::default();
         progress.begin(opened.offset, opened.length);
-        let meter = Meter::start(self.session.path_table(), Flow::Received, progress.clone(), self.quiet);
+        let meter = Meter::start(self.session.path_table(), Flow::Received, progress.clone(), self.hidden);
         let mut recorder = Recorder::new(self.started);
         let broken_off = loop {
             if interrupt.is_raised() {

@@ -4,7 +4,6 @@ mod attempt;
 mod parallel;
 mod partial;
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use clap::Args;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, Output};
-use crate::report::{TransferReport, to_json};
+use crate::report::{Channel, TransferReport};
 use crate::session::{Session, connect_to};
 use crate::transfer::{Goodput, RateLimit};
 use crate::units::{self, parse_bytes};
@@ -28,7 +27,7 @@ Examples:
   hawser get -O https://host:4433/big.iso --pin 'PIN'       keep it as big.iso, over all links
   hawser get -C - -O https://host:4433/big.iso --pin 'PIN'  go on where the last attempt stopped
   hawser get -O URL --path wlan0 --path wwan0               over these two
-  hawser get -O URL --path eth0 --backup wwan0              wwan0 only when eth0 fails
+  hawser get -O URL --backup wwan0                          wwan0 only when all others fail
   hawser get -q --json -o /dev/null URL                     measure, for a program
   hawser get URL | less                                     without -o or -O: to standard output";
 
@@ -51,7 +50,7 @@ pub(crate) struct Get {
     /// Go on with an interrupted file; the offset is found from the file: give `-`
     #[arg(short = 'C', long, value_name = "-", allow_hyphen_values = true, value_parser = only_dash)]
     continue_at: Option<String>,
-    /// Receive at most this many bytes per second (suffixes k, M, G)
+    /// Receive at most this many bytes per second (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
     limit_rate: Option<u64>,
     /// Try again this often when the connection fails, with growing pauses
@@ -59,8 +58,8 @@ pub(crate) struct Get {
     retry: u32,
     /// Ask for this many parts of the file at a time. One stream uses all links already; this is for servers that limit
     /// each stream
-    #[arg(long, value_name = "N")]
-    parallel: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: Option<u8>,
     /// Add the bytes of every 100 ms to the JSON result
     #[arg(long, requires = "json")]
     bins: bool,
@@ -74,6 +73,14 @@ fn only_dash(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err("only `-` is supported: the file tells where to go on".into())
+    }
+}
+
+impl Get {
+    /// Where results for programs go.
+    pub(crate) fn results(&self) -> Channel {
+        let to_stdout = self.output.as_ref().is_none_or(|file| file.as_os_str() == "-");
+        if to_stdout && !self.remote_name { Channel::Stderr } else { Channel::Stdout }
     }
 }
 
@@ -106,11 +113,10 @@ pub(crate) async fn run(arguments: Get, output: Output, mut interrupt: Interrupt
             Err(failure) => Err(failure),
         };
         if let Err(failure) = result {
-            if first_failure.is_some() {
-                eprintln!("hawser: {failure}");
-            } else {
-                first_failure = Some(failure);
-            }
+            let mut failure = failure.about(url);
+            arguments.results().tell(&failure, output);
+            failure.is_told = true;
+            first_failure.get_or_insert(failure);
             if interrupt.is_raised() {
                 break;
             }
@@ -208,13 +214,13 @@ impl Job<'_> {
             session: &session,
             url: self.url,
             started,
-            limit: self.arguments.limit_rate.map(RateLimit::new),
-            quiet: self.output.quiet,
+            limit: self.arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new),
+            hidden: self.output.hides_progress(),
             bins: self.arguments.bins,
         };
         let result = match (partial, self.arguments.parallel) {
-            (Some(partial), Some(streams)) if streams.get() > 1 => {
-                attempt.fetch_in_parts(partial, streams.get(), interrupt).await
+            (Some(partial), Some(streams)) if streams > 1 => {
+                attempt.fetch_in_parts(partial, streams.into(), interrupt).await
             }
             (Some(partial), _) => attempt.fetch_to_file(partial, interrupt).await,
             (None, _) => attempt.fetch_to_stdout(stdout_used, interrupt).await,
@@ -250,6 +256,7 @@ impl Job<'_> {
     fn report(&self, finished: &Finished) -> Result<(), Failure> {
         let Finished { goodput, digest, verified, .. } = finished;
         let file = match &self.destination {
+            Destination::Stdout if !self.output.json => "standard output".to_owned(),
             Destination::Stdout => "-".to_owned(),
             Destination::File(path) => path.display().to_string(),
         };
@@ -266,14 +273,16 @@ impl Job<'_> {
                 goodput: goodput.clone(),
                 paths: finished.paths.clone(),
             };
-            match self.destination {
-                Destination::Stdout => eprintln!("{}", to_json(&report)),
-                Destination::File(_) => println!("{}", to_json(&report)),
-            }
+            self.arguments.results().print(&report);
         } else {
             let checked =
                 if *verified { "checked against the server's" } else { "the server gave none to check" };
-            self.output.remark(format_args!("{}", summary(&file, goodput)));
+            let was_complete = goodput.bytes == 0 && finished.resumed_from > 0;
+            if was_complete {
+                self.output.remark(format_args!("{file}: was complete already"));
+            } else {
+                self.output.remark(format_args!("{}", summary(&file, goodput)));
+            }
             for path in &finished.paths {
                 self.output.remark(format_args!(
                     "  {:<12} {:>10} ({:.0} %), rtt {:.1} ms, {}",

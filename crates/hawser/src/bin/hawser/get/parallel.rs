@@ -122,7 +122,7 @@ impl Attempt<'_> {
             }),
             limit: self.limit.take().map(tokio::sync::Mutex::new),
         });
-        let meter = Meter::start(self.session.path_table(), Flow::Received, progress, self.quiet);
+        let meter = Meter::start(self.session.path_table(), Flow::Received, progress, self.hidden);
         let result = work(&shared, &requests, streams, interrupt).await;
         let paths = meter.stop().await;
         if let Err(mut failure) = result {

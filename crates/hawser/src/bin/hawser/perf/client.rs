@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::time::MissedTickBehavior;
+
 use super::Client;
 use super::protocol::{ALPN, Outcome, Request, read, write};
 use super::report::{End, Interval, Report, Start, Sum};
@@ -11,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::Output;
 use crate::paths::{Flow, PathTable};
-use crate::report::to_json;
+use crate::report::Channel;
 use crate::session::Session;
 
 /// Measures once.
@@ -59,7 +61,7 @@ pub(super) async fn run(arguments: Client, output: Output, mut interrupt: Interr
     session.close(0).await;
     let report = result?;
     if output.json {
-        println!("{}", to_json(&report));
+        Channel::Stdout.print(&report);
     } else {
         report.end.print();
     }
@@ -75,16 +77,22 @@ async fn measure(
     let connection = &session.connection;
     let (mut send, mut receive) = connection.open_bi().await?;
     write(&mut send, request).await?;
-    let ours = if request.reverse {
-        traffic::receive(connection, request, counters).await?
-    } else {
-        traffic::send(connection, request, counters).await?
+    let ours = async {
+        if request.reverse {
+            traffic::receive(connection, request, counters).await
+        } else {
+            traffic::send(connection, request, counters).await
+        }
     };
-    let theirs: Outcome = read(&mut receive).await?;
-    match theirs.error {
-        Some(error) => Err(Failure::new(Exit::Failure, format!("the server says: {error}"))),
-        None => Ok((ours, theirs)),
-    }
+    // A server that will not measure says so before anything else.
+    let theirs = async {
+        let theirs: Outcome = read(&mut receive).await?;
+        match theirs.error {
+            Some(error) => Err(Failure::new(Exit::Failure, format!("the server says: {error}"))),
+            None => Ok(theirs),
+        }
+    };
+    tokio::try_join!(ours, theirs)
 }
 
 /// Reports while the measurement runs.
@@ -101,13 +109,13 @@ impl Watcher {
         let started = Instant::now();
         let mut intervals = Vec::new();
         let mut before = (0.0, self.counters.read());
-        let mut next = tokio::time::Instant::now() + self.interval;
+        let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + self.interval, self.interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             tokio::select! {
-                () = tokio::time::sleep_until(next) => {}
+                _ = ticks.tick() => {}
                 _ = &mut stopped => return (self.table, intervals),
             }
-            next += self.interval;
             let now = (started.elapsed().as_secs_f64(), self.counters.read());
             self.table.sample();
             let moved = |index: usize| now.1[index].saturating_sub(before.1[index]);

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, Output, TransportOptions, seconds, workers};
+use crate::options::{ClientOptions, Output, TransportOptions, listen_address, seconds, workers};
 use crate::units::{parse_bit_rate, parse_bytes};
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ pub(crate) enum Perf {
 #[derive(Args, Debug)]
 pub(crate) struct Server {
     /// UDP address to listen on. Default: [::]:5201, or 0.0.0.0:5201 on a machine without IPv6
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
     /// Certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -72,11 +72,11 @@ pub(crate) struct Client {
     /// Its UDP port
     #[arg(short, long, default_value = "5201")]
     port: NonZeroU16,
-    /// Seconds to send for
+    /// Seconds to send for; what is on its way then has one more second to arrive
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     time: Duration,
     /// Bytes to send over all streams, instead of a time (suffixes k, M, G)
-    #[arg(short = 'n', long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "time")]
+    #[arg(short = 'n', long, value_name = "BYTES", value_parser = some_bytes, conflicts_with = "time")]
     bytes: Option<u64>,
     /// Streams at the same time
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -87,7 +87,7 @@ pub(crate) struct Client {
     /// Send datagrams, which may be lost, instead of streams
     #[arg(long, conflicts_with = "parallel")]
     datagram: bool,
-    /// Send at most this many bits per second, in total (suffixes k, M, G). Default for datagrams: 1M
+    /// Send at most this many bits per second, in total (suffixes k, M, G; 0: no limit). Default for datagrams: 1M
     #[arg(short, long, value_name = "RATE", value_parser = parse_bit_rate)]
     bitrate: Option<u64>,
     /// Seconds between reports
@@ -96,6 +96,13 @@ pub(crate) struct Client {
     /// How to reach the server
     #[command(flatten)]
     client: ClientOptions,
+}
+
+fn some_bytes(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        0 => Err("nothing would be sent".into()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Runs a server or a client.

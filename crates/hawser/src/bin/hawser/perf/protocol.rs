@@ -3,8 +3,9 @@
 //! The client opens a bidirectional stream and writes the [`Request`], one line of JSON. The sender - the client, or with
 //! `reverse` the server - then opens the unidirectional streams it announced and fills them, or sends datagrams. When the
 //! sender has finished, the server writes its [`Outcome`] as one line of JSON and ends the stream. Each unidirectional
-//! stream and each datagram begins with nothing in particular but for datagrams, which carry a number (8 bytes) and the
-//! sender's clock in nanoseconds (8 bytes), both big-endian.
+//! stream begins with nothing in particular; datagrams carry a number (8 bytes) and the sender's clock in nanoseconds
+//! (8 bytes), both big-endian. After the last datagram the sender opens one empty unidirectional stream. A stream that is
+//! reset has run out of time; what came of it counts.
 
 use hawser::{RecvStream, SendStream};
 use serde::de::DeserializeOwned;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::protocol::{DatagramCounts, Outcome, Request};
 use crate::paths::PathReport;
+use crate::report::print;
 use crate::units;
 
 /// All of it.
@@ -82,20 +83,20 @@ impl End {
     }
 
     pub(super) fn print(&self) {
-        println!("{}", line("sent", &self.sum_sent));
-        println!("{}", line("received", &self.sum_received));
+        print(line("sent", &self.sum_sent));
+        print(line("received", &self.sum_received));
         if let Some(datagrams) = &self.datagrams {
-            println!(
+            print(format_args!(
                 "datagrams  {} sent, {} lost ({:.2} %), {} out of order, jitter {:.3} ms",
                 datagrams.packets,
                 datagrams.lost_packets,
                 datagrams.lost_percent,
                 datagrams.out_of_order,
                 datagrams.jitter_ms
-            );
+            ));
         }
         for path in &self.paths {
-            println!(
+            print(format_args!(
                 "{:<12} share {:>3.0} %, rtt {:.1} ms (least {:.1}), loss {:.2} %, {}",
                 path.interface,
                 path.share * 100.0,
@@ -103,7 +104,7 @@ impl End {
                 path.min_rtt_ms,
                 path.loss * 100.0,
                 path.state
-            );
+            ));
         }
     }
 }
@@ -114,7 +115,7 @@ impl Interval {
         for path in self.paths.iter().filter(|path| path.state != "closed") {
             text.push_str(&format!("  {} {}", path.interface, units::bit_rate(path.rate_bps)));
         }
-        println!("{text}");
+        print(text);
     }
 }
 

@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hawser::{Connection, Endpoint, ServerConfig};
+use hawser::{Connection, Endpoint, SendStream, ServerConfig};
 
 use super::Server;
-use super::protocol::{ALPN, Outcome, Request, broken, read, write};
+use super::protocol::{ALPN, Outcome, Request, read, write};
 use super::traffic::{self, Counters};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::options::Output;
+use crate::report::Channel;
 use crate::serve::{identity, listen};
 use crate::units;
 
@@ -23,12 +24,12 @@ const MAX_STREAMS: u32 = 64;
 pub(super) async fn run(arguments: Server, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let pin = identity.pin()?;
-    let config = ServerConfig::builder(identity).alpn([ALPN]).workers(arguments.workers);
+    let config = ServerConfig::builder(identity.clone()).alpn([ALPN]).workers(arguments.workers);
     let config = arguments.transport.server(config)?.build()?;
-    let endpoint = listen(&config, arguments.listen, 5201)?;
+    let endpoint = listen(&config, &identity, arguments.listen, 5201)?;
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {
-        println!("{}", serde_json::json!({ "port": port, "pin": pin.to_string() }));
+        Channel::Stdout.print(&serde_json::json!({ "port": port, "pin": pin.to_string() }));
     }
     output.remark(format_args!(
         "waiting on UDP port {port}\n  hawser perf client HOST -p {port} --pin '{pin}'"
@@ -101,7 +102,8 @@ async fn measure(connection: &Connection) -> Result<Option<(Request, Outcome)>, 
         (1..=MAX_STREAMS).contains(&request.streams) && (0.0..=MAX_SECONDS).contains(&request.seconds);
     if !possible {
         let error = format!("at most {MAX_STREAMS} streams and {MAX_SECONDS} seconds are possible");
-        write(&mut send, &Outcome { error: Some(error.clone()), ..Outcome::default() }).await?;
+        answer(&mut send, &Outcome { error: Some(error.clone()), ..Outcome::default() }).await?;
+        let _ = tokio::time::timeout(Duration::from_secs(1), connection.closed()).await;
         return Err(Failure::usage(error));
     }
     let counters = Counters::new(request.streams);
@@ -110,8 +112,14 @@ async fn measure(connection: &Connection) -> Result<Option<(Request, Outcome)>, 
     } else {
         traffic::receive(connection, &request, &counters).await?
     };
-    write(&mut send, &outcome).await?;
-    // The client may close as soon as it has this; closing first would lose it.
-    send.stopped().await.map_err(|error| broken(&error))?;
+    answer(&mut send, &outcome).await?;
     Ok(Some((request, outcome)))
+}
+
+/// Tells the client what it wants to know, and waits until it does: closing first would lose it.
+async fn answer(send: &mut SendStream, outcome: &Outcome) -> Result<(), Failure> {
+    write(send, outcome).await?;
+    // A client closes as soon as it has this; the acknowledgement may not have come before.
+    let _ = send.stopped().await;
+    Ok(())
 }

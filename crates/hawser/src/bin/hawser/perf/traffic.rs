@@ -1,11 +1,14 @@
 //! Sending and receiving what is measured.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use hawser::{Connection, ConnectionError, DatagramError, RecvStream, SendDatagramError, SendStream};
+use hawser::{
+    Connection, ConnectionError, DatagramError, ReadError, RecvStream, SendDatagramError, SendStream,
+};
 use tokio::task::JoinSet;
 
 use super::protocol::{DatagramCounts, Outcome, Request, broken};
@@ -18,6 +21,12 @@ const BLOCK: usize = 128 << 10;
 const DEFAULT_DATAGRAM_RATE: u64 = 1_000_000;
 /// Silence after which datagrams are taken to have ended.
 const DATAGRAM_SILENCE: Duration = Duration::from_secs(2);
+/// The same when the sender has said that it sends no more, beyond two round trips.
+const DATAGRAM_LATE: Duration = Duration::from_millis(200);
+/// How long what was sent may take to arrive after the time is over: a full queue of a slow link, but not a dead link.
+const TAIL: Duration = Duration::from_secs(1);
+/// Code of a stream whose time is over.
+const TIME_IS_OVER: u64 = 0;
 
 /// Bytes so far, per stream and in total. Shared with whoever reports while the measurement runs.
 #[derive(Debug, Default)]
@@ -65,6 +74,14 @@ impl Budget {
         }
     }
 
+    /// Waits for the end of the time, if it has one, and `more`.
+    async fn over(&self, more: Duration) {
+        match self.until {
+            Some(until) => tokio::time::sleep_until((until + more).into()).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// How many of `wanted` bytes may still be sent.
     fn take(&self, wanted: usize) -> usize {
         if self.until.is_some_and(|until| Instant::now() >= until) {
@@ -105,8 +122,8 @@ async fn send_streams(
     let mut tasks = JoinSet::new();
     for index in 0..request.streams {
         let stream = connection.open_uni().await.map_err(|error| broken(&error))?;
-        let limit = request.bitrate.map(|rate| RateLimit::new(rate / 8 / u64::from(request.streams)));
-        tasks.spawn(fill(stream, index as usize, budget.clone(), limit, counters.clone()));
+        let bytes_per_second = rate(request, None).map(|rate| rate / 8 / u64::from(request.streams));
+        tasks.spawn(fill(stream, index as usize, budget.clone(), bytes_per_second, counters.clone()));
     }
     while let Some(ended) = tasks.join_next().await {
         ended.map_err(|error| Failure::new(Exit::Failure, error.to_string()))??;
@@ -114,29 +131,59 @@ async fn send_streams(
     Ok(())
 }
 
+/// The rate asked for, in bit/s; `None`: no limit.
+fn rate(request: &Request, default: Option<u64>) -> Option<u64> {
+    request.bitrate.or(default).filter(|rate| *rate > 0)
+}
+
 async fn fill(
     mut stream: SendStream,
     index: usize,
     budget: Budget,
-    mut limit: Option<RateLimit>,
+    bytes_per_second: Option<u64>,
     counters: Arc<Counters>,
 ) -> Result<(), Failure> {
-    let block = Bytes::from_static(&[0x68; BLOCK]);
+    let mut limit = bytes_per_second.map(RateLimit::new);
+    // Ten blocks a second are even enough.
+    let tenth = bytes_per_second.map_or(BLOCK, |rate| usize::try_from(rate / 10).unwrap_or(BLOCK));
+    let block = Bytes::from_static(&[0x68; BLOCK]).slice(..tenth.clamp(1, BLOCK));
     loop {
         let count = budget.take(block.len());
         if count == 0 {
             break;
         }
-        stream.write_chunk(block.slice(..count)).await.map_err(|error| broken(&error))?;
-        counters.add(index, count as u64);
+        let mut rest = block.slice(..count);
+        let is_over = tokio::select! {
+            written = poll_fn(|cx| stream.poll_write_chunk(cx, &mut rest)) => {
+                written.map_err(|error| broken(&error))?;
+                false
+            }
+            () = budget.over(Duration::ZERO) => true,
+        };
+        counters.add(index, (count - rest.len()) as u64);
+        if is_over {
+            break;
+        }
         if let Some(limit) = &mut limit {
-            limit.pace(count as u64).await;
+            tokio::select! {
+                () = limit.pace(count as u64) => {}
+                () = budget.over(Duration::ZERO) => break,
+            }
         }
     }
     let _ = stream.finish();
     // What counts has arrived.
-    stream.stopped().await.map_err(|error| broken(&error))?;
-    Ok(())
+    let arrived = tokio::select! {
+        arrived = stream.stopped() => Some(arrived),
+        () = budget.over(TAIL) => None,
+    };
+    match arrived {
+        Some(arrived) => arrived.map(|_| ()).map_err(|error| broken(&error)),
+        None => {
+            let _ = stream.reset(TIME_IS_OVER);
+            Ok(())
+        }
+    }
 }
 
 async fn send_datagrams(
@@ -145,7 +192,7 @@ async fn send_datagrams(
     counters: &Arc<Counters>,
 ) -> Result<DatagramCounts, Failure> {
     let budget = Budget::of(request);
-    let mut limit = RateLimit::new(request.bitrate.unwrap_or(DEFAULT_DATAGRAM_RATE) / 8);
+    let mut limit = rate(request, Some(DEFAULT_DATAGRAM_RATE)).map(|rate| RateLimit::new(rate / 8));
     let origin = Instant::now();
     let mut number = 0_u64;
     loop {
@@ -168,8 +215,12 @@ async fn send_datagrams(
         }
         number += 1;
         counters.add(0, count as u64);
-        limit.pace(count as u64).await;
+        if let Some(limit) = &mut limit {
+            limit.pace(count as u64).await;
+        }
     }
+    let mut end = connection.open_uni().await.map_err(|error| broken(&error))?;
+    let _ = end.finish();
     Ok(DatagramCounts { count: number, ..DatagramCounts::default() })
 }
 
@@ -197,10 +248,13 @@ pub(super) async fn receive(
 }
 
 async fn drain(mut stream: RecvStream, index: usize, counters: Arc<Counters>) -> Result<(), Failure> {
-    while let Some(chunk) = stream.read_chunk(usize::MAX).await.map_err(|error| broken(&error))? {
-        counters.add(index, chunk.len() as u64);
+    loop {
+        match stream.read_chunk(usize::MAX).await {
+            Ok(Some(chunk)) => counters.add(index, chunk.len() as u64),
+            Ok(None) | Err(ReadError::Reset(TIME_IS_OVER)) => return Ok(()),
+            Err(error) => return Err(broken(&error)),
+        }
     }
-    Ok(())
 }
 
 async fn receive_datagrams(
@@ -212,10 +266,23 @@ async fn receive_datagrams(
     let mut counts = DatagramCounts::default();
     let mut watch = Transit::default();
     let mut span: Option<(Instant, Instant)> = None;
+    let mut has_ended = false;
     loop {
-        // The first may take a while; afterwards silence is the end. A measurement by bytes has no known end.
-        let patience = if span.is_some() { DATAGRAM_SILENCE } else { time + DATAGRAM_SILENCE };
-        let datagram = match tokio::time::timeout(patience, connection.read_datagram()).await {
+        // The first may take a while. The word that there are no more may overtake the last ones.
+        let patience = match span {
+            _ if has_ended => DATAGRAM_LATE + 2 * longest_rtt(connection),
+            Some(_) => DATAGRAM_SILENCE,
+            None => time + DATAGRAM_SILENCE,
+        };
+        let received = tokio::select! {
+            received = tokio::time::timeout(patience, connection.read_datagram()) => received,
+            end = connection.accept_uni(), if !has_ended => {
+                end.map_err(|error| broken(&error))?;
+                has_ended = true;
+                continue;
+            }
+        };
+        let datagram = match received {
             Ok(Ok(datagram)) => datagram,
             Err(_) => break,
             Ok(Err(ConnectionError::PeerApplication { code: 0, .. })) => break,
@@ -232,6 +299,11 @@ async fn receive_datagrams(
     }
     let seconds = span.map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64());
     Ok(Outcome { bytes: counters.total(), seconds, datagrams: Some(counts), error: None })
+}
+
+fn longest_rtt(connection: &Connection) -> Duration {
+    let stats = connection.paths().into_iter().filter_map(|path| connection.path_stats(path.id));
+    stats.map(|stats| stats.smoothed_rtt).max().unwrap_or_default()
 }
 
 fn header(datagram: &[u8]) -> Option<(u64, Duration)> {

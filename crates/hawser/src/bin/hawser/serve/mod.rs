@@ -13,11 +13,12 @@ use hawser::{Connection, Endpoint, EndpointError, Identity, ServerConfig};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{Output, TransportOptions, workers};
+use crate::options::{Output, TransportOptions, listen_address, workers};
+use crate::report::Channel;
 use crate::site::{Rights, Site};
 
 const EXAMPLES: &str = "\
-On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as
+On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
 a command to paste. With --cert and --key it uses a real one, and browsers and other clients need no pin.
 
 Examples:
@@ -38,7 +39,7 @@ pub(crate) struct Serve {
     /// The folder
     folder: PathBuf,
     /// UDP address to listen on. Default: [::]:4433, or 0.0.0.0:4433 on a machine without IPv6
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
     /// Let clients store files with PUT
     #[arg(long)]
@@ -78,7 +79,7 @@ pub(crate) async fn run(arguments: Serve, output: Output, mut interrupt: Interru
     let own = arguments.cert.is_none();
     let config = ServerConfig::builder(identity.clone()).alpn([hawser::h3::ALPN]).workers(arguments.workers);
     let config = arguments.transport.server(config)?.build()?;
-    let endpoint = listen(&config, arguments.listen, 4433)?;
+    let endpoint = listen(&config, &identity, arguments.listen, 4433)?;
     let server = Arc::new(Server { site, output });
     announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
@@ -146,20 +147,30 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
 /// Binds the address, or the default ones with this port.
 pub(crate) fn listen(
     config: &ServerConfig,
+    identity: &Identity,
     address: Option<SocketAddr>,
     default_port: u16,
 ) -> Result<Endpoint, EndpointError> {
+    let bind = |address: SocketAddr| {
+        let endpoint = Endpoint::builder().server(config.clone()).listen(address);
+        // Clients of a server that was started anew learn at once that their connections are gone. A port that the
+        // system chooses is another one the next time.
+        match address.port() {
+            0 => endpoint.bind(),
+            port => endpoint.reset_key(identity.reset_key(&port.to_be_bytes())).bind(),
+        }
+    };
     if let Some(address) = address {
-        return Endpoint::server(config.clone(), address);
+        return bind(address);
     }
     let any = |family: IpAddr| SocketAddr::new(family, default_port);
-    match Endpoint::server(config.clone(), any(std::net::Ipv6Addr::UNSPECIFIED.into())) {
+    match bind(any(std::net::Ipv6Addr::UNSPECIFIED.into())) {
         // A machine without IPv6.
         Err(EndpointError::Listen { source, .. })
             if matches!(source.kind(), io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable)
                 || source.raw_os_error() == Some(nix::libc::EAFNOSUPPORT) =>
         {
-            Endpoint::server(config.clone(), any(std::net::Ipv4Addr::UNSPECIFIED.into()))
+            bind(any(std::net::Ipv4Addr::UNSPECIFIED.into()))
         }
         result => result,
     }
@@ -209,9 +220,8 @@ fn announce(
     let url = format!("https://{host}:{port}/");
     if output.json {
         let listening: Vec<String> = endpoint.listening().iter().map(SocketAddr::to_string).collect();
-        println!(
-            "{}",
-            serde_json::json!({ "listening": listening, "port": port, "pin": pin.to_string(), "url": url })
+        Channel::Stdout.print(
+            &serde_json::json!({ "listening": listening, "port": port, "pin": pin.to_string(), "url": url }),
         );
     }
     output.remark(format_args!("serving {} on UDP port {port}", arguments.folder.display()));

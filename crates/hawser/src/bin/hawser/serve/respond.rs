@@ -15,6 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 
 use super::Server;
 use crate::digest::REPR_DIGEST;
+use crate::http_client::describe_stream;
 use crate::site::{Body, Refusal, Reply, Upload};
 use crate::units;
 
@@ -36,8 +37,9 @@ pub(super) async fn respond(
         Ok(resolved) => resolved,
         Err(error) => return tracing::debug!(%remote, %error, "bad request"),
     };
+    let mut stored = 0;
     let reply = if request.method() == Method::PUT {
-        store(server, &request, &mut stream).await
+        store(server, &request, &mut stream, &mut stored).await
     } else {
         let server = server.clone();
         let (method, uri, headers) =
@@ -58,7 +60,7 @@ pub(super) async fn respond(
         request.method(),
         request.uri().path(),
         status.as_u16(),
-        units::bytes(sent),
+        units::bytes(if request.method() == Method::PUT { stored } else { sent }),
         started.elapsed().as_secs_f64()
     ));
 }
@@ -80,7 +82,7 @@ async fn send(stream: &mut Stream, reply: Reply) -> Result<u64, Broken> {
 }
 
 async fn send_parts(stream: &mut Stream, reply: Reply, sent: &mut u64) -> Result<(), String> {
-    let words = |error: StreamError| error.to_string();
+    let words = |error: StreamError| describe_stream("client", &error);
     let mut response = Response::new(());
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
@@ -126,7 +128,7 @@ async fn send_file(
         let count = block.len() as u64;
         position += count;
         next = read_block(&file, position, range.end);
-        stream.send_data(block).await.map_err(|error| error.to_string())?;
+        stream.send_data(block).await.map_err(|error| describe_stream("client", &error))?;
         *sent += count;
     }
     Ok(())
@@ -142,8 +144,8 @@ fn read_block(file: &Arc<File>, start: u64, end: u64) -> tokio::task::JoinHandle
     })
 }
 
-/// Stores the body of a PUT.
-async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream) -> Reply {
+/// Stores the body of a PUT, and counts its bytes.
+async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream, stored: &mut u64) -> Reply {
     let begin = {
         let (server, uri, headers) = (server.clone(), request.uri().clone(), request.headers().clone());
         tokio::task::spawn_blocking(move || server.site.begin_upload(&uri, &headers)).await
@@ -160,6 +162,7 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream)
             Ok(None) => break,
             Err(error) => return internal(&error),
         };
+        *stored += data.len() as u64;
         gathered.extend_from_slice(&data);
         if gathered.len() as u64 >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {

@@ -24,6 +24,8 @@ pub(super) const TEMPORARY_PREFIX: &str = ".hawser-upload-";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Location {
     names: Vec<OsString>,
+    /// Whether it can only be a folder: there is a slash at its end.
+    is_folder: bool,
 }
 
 /// A path in a request that names nothing below a folder.
@@ -48,20 +50,20 @@ impl Location {
                 _ => names.push(OsString::from_vec(name)),
             }
         }
-        Ok(Location { names })
+        Ok(Location { names, is_folder: path.ends_with('/') })
     }
 
     /// The location of a name in this one.
     pub(super) fn join(&self, name: &str) -> Self {
         let mut names = self.names.clone();
         names.push(name.into());
-        Location { names }
+        Location { names, is_folder: false }
     }
 
     /// The folder this is in, and its name there; `None` for the top.
     pub(super) fn split(&self) -> Option<(Location, &OsStr)> {
         let (name, parents) = self.names.split_last()?;
-        Some((Location { names: parents.to_vec() }, name))
+        Some((Location { names: parents.to_vec(), is_folder: true }, name))
     }
 
     /// The last name; empty at the top.
@@ -119,7 +121,7 @@ impl Tree {
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             Ok(Entry::Folder(file))
-        } else if metadata.is_file() {
+        } else if metadata.is_file() && !location.is_folder {
             Ok(Entry::File(file, metadata))
         } else {
             Err(io::ErrorKind::NotFound.into())

@@ -53,9 +53,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins to watch. `quiet` keeps it from drawing; so does a standard error that is no terminal.
-    pub(crate) fn start(table: PathTable, flow: Flow, progress: Progress, quiet: bool) -> Self {
-        let visible = !quiet && std::io::stderr().is_terminal();
+    /// Begins to watch. `hidden` keeps it from drawing; so does a standard error that is no terminal.
+    pub(crate) fn start(table: PathTable, flow: Flow, progress: Progress, hidden: bool) -> Self {
+        let visible = !hidden && std::io::stderr().is_terminal();
         let table = Arc::new(Mutex::new(table));
         let drawing = Arc::new(std::sync::Mutex::new(Drawing::new(progress)));
         let (watched, canvas) = (table.clone(), drawing.clone());
@@ -68,7 +68,7 @@ impl Meter {
                 table.sample();
                 if visible {
                     let mut canvas = canvas.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    canvas.draw(&table.report(flow));
+                    canvas.draw(&table.report(flow), flow);
                 }
             }
         });
@@ -98,7 +98,7 @@ impl Drawing {
         Drawing { progress, lines: 0, rate: 0.0, last: (Instant::now(), 0) }
     }
 
-    fn draw(&mut self, paths: &[PathReport]) {
+    fn draw(&mut self, paths: &[PathReport], flow: Flow) {
         let now = Instant::now();
         let (done, length) = self.progress.read();
         let (then, before) = self.last;
@@ -108,20 +108,22 @@ impl Drawing {
             self.rate += 0.3 * (done.saturating_sub(before) as f64 * 8.0 / elapsed - self.rate);
         }
         self.last = (now, done);
-        let mut text = self.erase();
+        // A line that is wrapped could not be erased: on narrow terminals the ends are cut off (DECAWM).
+        let mut text = self.erase() + "\x1b[?7l";
         let open = paths.iter().filter(|path| path.state != "closed");
         let mut lines = 0;
         for path in open {
-            let _ = writeln!(text, "\x1b[2K{}", path_line(path));
+            let _ = writeln!(text, "\x1b[2K{}", path_line(path, flow));
             lines += 1;
         }
-        let _ = writeln!(text, "\x1b[2K{}", total_line(done, length, self.rate));
+        let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", total_line(done, length, self.rate));
         self.lines = lines + 1;
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
     fn erase(&self) -> String {
-        if self.lines == 0 { String::new() } else { format!("\x1b[{}A\x1b[J", self.lines) }
+        // The cursor may have left the first column: terminals echo `^C`.
+        if self.lines == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", self.lines) }
     }
 
     fn wipe(&mut self) {
@@ -131,16 +133,19 @@ impl Drawing {
     }
 }
 
-fn path_line(path: &PathReport) -> String {
+fn path_line(path: &PathReport, flow: Flow) -> String {
     let mut line = format!(
-        "  {:<12} {:>13}  rtt {:>7.1} ms  cwnd {:>10}  loss {:>5.2} %  share {:>3.0} %",
+        "  {:<12} {:>13}  share {:>3.0} %  rtt {:>7.1} ms",
         path.interface,
         units::bit_rate(path.rate_bps),
+        path.share * 100.0,
         path.rtt_ms,
-        units::bytes(path.cwnd_bytes),
-        path.loss * 100.0,
-        path.share * 100.0
     );
+    // Of a download only the other end knows them.
+    if flow == Flow::Sent {
+        let _ =
+            write!(line, "  loss {:>5.2} %  cwnd {:>10}", path.loss * 100.0, units::bytes(path.cwnd_bytes));
+    }
     if path.backup {
         line.push_str("  backup");
     }
