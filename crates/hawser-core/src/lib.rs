@@ -19,7 +19,7 @@ pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig,
 pub use connection::datagrams::SendDatagramError;
 pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
 pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError};
-pub use connection::{Connection, Event, PathError, QlogConnection, QlogFactory};
+pub use connection::{Connection, Event, FirstSend, PathError, QlogConnection, QlogFactory};
 pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,

@@ -59,7 +59,6 @@ mod identity;
 mod incoming;
 mod interfaces;
 mod links;
-mod path_manager;
 mod pin;
 mod qlog;
 mod receive_buffers;
@@ -80,11 +79,11 @@ pub use hawser_core::{
     TransportConfig,
 };
 pub use hawser_policy as policy;
+pub use hawser_policy::{FullMesh, PathManagerFactory, PathManagerInit};
 pub use identity::{Identity, IdentityError};
 pub use incoming::{AcceptError, Connecting, Incoming};
 pub use interfaces::{Interface, Interfaces, watch_interfaces};
 pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
-pub use path_manager::{FullMesh, PathManagerFactory, PathManagerInit};
 pub use pin::{InvalidPin, Pin};
 pub use stream::{
     ClosedStream, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream, StoppedError, WriteError,

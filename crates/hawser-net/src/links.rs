@@ -220,7 +220,7 @@ impl LinkTable {
             .present
             .iter()
             .filter_map(|link| {
-                let source = source_for(&link.info, remote.ip())?;
+                let source = link.info.source_for(remote.ip())?;
                 Some(Candidate {
                     binding: self.bind_to(link, source, remote),
                     status: link.info.preference,
@@ -294,22 +294,6 @@ fn find<'a>(selector: &LinkSelector, interfaces: &'a [Interface]) -> Option<(&'a
             })?;
             Some((interface, vec![*address]))
         }
-    }
-}
-
-/// The link's address from which `remote` can be reached: same family, same scope.
-pub(crate) fn source_for(link: &LinkInfo, remote: IpAddr) -> Option<IpAddr> {
-    link.addresses.iter().copied().find(|address| {
-        address.is_ipv4() == remote.is_ipv4()
-            && address.is_loopback() == remote.is_loopback()
-            && is_link_local(*address) == is_link_local(remote)
-    })
-}
-
-fn is_link_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => v4.is_link_local(),
-        IpAddr::V6(v6) => v6.is_unicast_link_local(),
     }
 }
 

@@ -23,6 +23,7 @@
 mod ack;
 mod congestion;
 mod fec;
+mod full_mesh;
 mod ids;
 mod link;
 mod path_manager;
@@ -38,6 +39,7 @@ pub use congestion::{
     Sibling, Siblings, Snapshot,
 };
 pub use fec::{FecDecision, FecPolicy, Protection};
+pub use full_mesh::{FullMesh, PathManagerFactory, PathManagerInit};
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
 pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate, MobilityReport};
 pub use path_manager::{PathAction, PathEvent, PathManager};

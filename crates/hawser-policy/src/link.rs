@@ -36,6 +36,24 @@ pub struct LinkInfo {
     pub metered: bool,
 }
 
+impl LinkInfo {
+    /// The address from which `remote` can be reached over this link: of its family and scope.
+    pub fn source_for(&self, remote: IpAddr) -> Option<IpAddr> {
+        self.addresses.iter().copied().find(|address| {
+            address.is_ipv4() == remote.is_ipv4()
+                && address.is_loopback() == remote.is_loopback()
+                && is_link_local(*address) == is_link_local(remote)
+        })
+    }
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
 /// State of a link at one moment, measured or predicted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkState {

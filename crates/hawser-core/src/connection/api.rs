@@ -94,6 +94,7 @@ impl Connection {
             shrunk: false,
             key_phase_since: now,
             last_now: now,
+            send_log: None,
             rng,
             transport,
             endpoint: init.endpoint,

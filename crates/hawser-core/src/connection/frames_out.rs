@@ -154,7 +154,11 @@ impl Connection {
             Selection::Copies => self.write_copies(id, w, frames),
             Selection::Next | Selection::Skip(_) => {
                 let skip = if let Selection::Skip(skip) = selection { skip } else { 0 };
+                let before = frames.len();
                 let written = self.streams.write_data(w, frames, skip);
+                if let Some(log) = &mut self.send_log {
+                    log.note(self.last_now, id, &frames[before..], written.new_bytes);
+                }
                 self.stats.stream_bytes_sent += written.new_bytes;
                 self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
             }

@@ -11,7 +11,7 @@
 //! | `receive`, `frames_in`, `acks` | from a datagram to the parts |
 //! | `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
 //! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
-//! | `events`, `stats`, `trace` | what the outside sees |
+//! | `events`, `stats`, `send_log`, `trace` | what the outside sees |
 
 mod acks;
 mod api;
@@ -31,6 +31,7 @@ pub(crate) mod paths;
 mod plan;
 mod receive;
 pub(crate) mod recovery;
+mod send_log;
 pub(crate) mod stats;
 pub(crate) mod streams;
 #[cfg(test)]
@@ -60,6 +61,7 @@ use self::paths::set::PathSet;
 use self::paths::validation::ValidationPacer;
 use self::receive::EarlyPacket;
 use self::recovery::SentPacket;
+use self::send_log::SendLog;
 use self::stats::ConnectionStats;
 use self::streams::Streams;
 use self::trace::Tracer;
@@ -69,6 +71,7 @@ use crate::{EndpointConfig, TransportConfig};
 
 pub use self::events::Event;
 pub use self::multipath::PathError;
+pub use self::send_log::FirstSend;
 pub use self::trace::{QlogConnection, QlogFactory};
 
 /// Lists that live from call to call so that a steady connection allocates nothing.
@@ -166,4 +169,6 @@ pub struct Connection {
     /// When the present key phase began.
     key_phase_since: Time,
     last_now: Time,
+    /// First sendings of stream data, if somebody wants to know.
+    send_log: Option<SendLog>,
 }

@@ -33,7 +33,8 @@ impl Connection {
         if !self.closing.is_open() {
             return self.closing.deadline();
         }
-        let mut next = self.idle_deadline();
+        let three_pto = self.three_pto();
+        let mut next = self.idle_deadline(three_pto);
         let mut consider = |time: Option<Time>| {
             next = match (next, time) {
                 (Some(a), Some(b)) => Some(a.min(b)),
@@ -41,7 +42,7 @@ impl Connection {
             };
         };
         consider(self.keep_alive_deadline());
-        consider(self.shrink_deadline());
+        consider(self.shrink_deadline(three_pto));
         consider(self.scheduler.next_timeout());
         consider(self.scheduler_wakes);
         consider(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()));
@@ -71,7 +72,7 @@ impl Connection {
             self.silence_deadline(path),
             path.validation_timeout(MIN_ONE_RTT_ROOM as u64),
             path.mtu.timeout(),
-            if self.has_queued() { recovery.next_release(self.last_now) } else { None },
+            recovery.next_release(self.last_now).filter(|_| self.has_queued()),
         ];
         timers.into_iter().flatten().min()
     }
@@ -120,9 +121,9 @@ impl Connection {
     }
 
     /// RFC 9000 section 10.1: the lesser of both ends' timeouts, but no less than three probe timeouts.
-    fn idle_deadline(&self) -> Option<Time> {
+    fn idle_deadline(&self, three_pto: Duration) -> Option<Time> {
         let timeout = self.idle_timeout?;
-        Some(self.idle_since + timeout.max(self.three_pto()))
+        Some(self.idle_since + timeout.max(three_pto))
     }
 
     fn keep_alive_deadline(&self) -> Option<Time> {
@@ -131,12 +132,12 @@ impl Connection {
     }
 
     /// When an idle connection gives back memory.
-    fn shrink_deadline(&self) -> Option<Time> {
-        (!self.shrunk).then(|| self.idle_since + SHRINK_AFTER.max(self.three_pto()))
+    fn shrink_deadline(&self, three_pto: Duration) -> Option<Time> {
+        (!self.shrunk).then(|| self.idle_since + SHRINK_AFTER.max(three_pto))
     }
 
     fn on_idle(&mut self, now: Time) {
-        if self.shrink_deadline().is_none_or(|at| at > now) {
+        if self.shrink_deadline(self.three_pto()).is_none_or(|at| at > now) {
             return;
         }
         self.shrunk = true;
@@ -166,7 +167,7 @@ impl Connection {
             }
             return;
         }
-        if self.idle_deadline().is_some_and(|at| at <= now) {
+        if self.idle_deadline(self.three_pto()).is_some_and(|at| at <= now) {
             self.terminate(now, ConnectionError::TimedOut);
             return;
         }

@@ -193,6 +193,15 @@ impl Connection {
         self.act(|state| state.core.send_datagram(data, None))
     }
 
+    /// Sends a datagram; when the send buffer is full, the oldest datagrams in it give way. For what is worth most when
+    /// it is new.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`], but never `Blocked`.
+    pub fn send_newest_datagram(&self, data: Bytes) -> Result<(), SendDatagramError> {
+        self.act(|state| state.core.send_newest_datagram(data, None))
+    }
+
     /// Sends a datagram on this path.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! All paths of a connection, and the path ids for which only connection ids exist yet.
 
+use std::cell::Cell;
+use std::ops::Deref;
 use std::time::Duration;
 
 use hawser_policy::{PathId, PathView, Time};
@@ -26,7 +28,7 @@ pub(crate) struct PathSet {
     /// Opened paths in order of id.
     open: Vec<Path>,
     /// Path ids that are not opened, in order.
-    reserved: Vec<Control>,
+    reserved: Reserved,
     pub(crate) ids: PathIds,
     by_cid: FxHashMap<ConnectionId, PathId>,
     /// The connection id that arrived last: nearly always also the next one.
@@ -40,6 +42,38 @@ pub(crate) struct PathSet {
     pub(crate) changes: Vec<CidChange>,
 }
 
+/// Signalling of path ids that are not opened.
+///
+/// There are more of these than open paths, they hardly ever change, and whether they have a frame to send is asked
+/// several times per packet: so that is remembered until the next change.
+#[derive(Default)]
+struct Reserved {
+    controls: Vec<Control>,
+    is_quiet: Cell<bool>,
+}
+
+impl Reserved {
+    fn edit(&mut self) -> &mut Vec<Control> {
+        self.is_quiet.set(false);
+        &mut self.controls
+    }
+
+    fn has_pending(&self, form: CidFrames) -> bool {
+        if !self.is_quiet.get() {
+            self.is_quiet.set(!self.controls.iter().any(|control| control.pending(form)));
+        }
+        !self.is_quiet.get()
+    }
+}
+
+impl Deref for Reserved {
+    type Target = [Control];
+
+    fn deref(&self) -> &[Control] {
+        &self.controls
+    }
+}
+
 impl PathSet {
     /// A connection with its handshake path.
     pub(crate) fn new(path: Path, ids: PathIds) -> Self {
@@ -49,7 +83,7 @@ impl PathSet {
         }
         PathSet {
             open: vec![path],
-            reserved: Vec::new(),
+            reserved: Reserved::default(),
             ids,
             by_cid,
             recent: None,
@@ -125,7 +159,7 @@ impl PathSet {
         if let Some(path) = self.open.iter_mut().find(|path| path.id == id) {
             return Some(&mut path.control);
         }
-        self.reserved.iter_mut().find(|control| control.id == id)
+        self.reserved.edit().iter_mut().find(|control| control.id == id)
     }
 
     pub(crate) fn reserved(&self, id: PathId) -> Option<&Control> {
@@ -144,7 +178,7 @@ impl PathSet {
     /// Takes the signalling state of a path that is about to be opened.
     pub(crate) fn take_reserved(&mut self, id: PathId) -> Option<Control> {
         let at = self.reserved.iter().position(|control| control.id == id)?;
-        let mut control = self.reserved.remove(at);
+        let mut control = self.reserved.edit().remove(at);
         control.remote_cids.open(&mut self.changes);
         Some(control)
     }
@@ -161,12 +195,13 @@ impl PathSet {
     pub(crate) fn negotiate(&mut self, peer_max_path_id: u32) {
         self.ids.negotiate(peer_max_path_id);
         self.form = CidFrames::WithPath;
+        self.reserved.edit();
     }
 
     /// The peer's active_connection_id_limit.
     pub(crate) fn set_peer_cid_limit(&mut self, limit: u64) {
         self.peer_cid_limit = limit;
-        for control in self.open.iter_mut().map(|path| &mut path.control).chain(&mut self.reserved) {
+        for control in self.open.iter_mut().map(|path| &mut path.control).chain(self.reserved.edit()) {
             control.local_cids.set_peer_limit(limit);
         }
     }
@@ -186,7 +221,7 @@ impl PathSet {
         for path in &mut self.open {
             path.control.local_cids.fill(CIDS_PER_USED_PATH, issuer, &mut self.changes);
         }
-        for control in &mut self.reserved {
+        for control in self.reserved.edit() {
             control.local_cids.fill(CIDS_PER_UNUSED_PATH, issuer, &mut self.changes);
         }
         self.index_changes();
@@ -196,7 +231,7 @@ impl PathSet {
         let mut control = Control::new(id, ACTIVE_CID_LIMIT);
         control.local_cids.set_peer_limit(self.peer_cid_limit);
         let at = self.reserved.partition_point(|other| other.id < id);
-        self.reserved.insert(at, control);
+        self.reserved.edit().insert(at, control);
     }
 
     /// Whether an acknowledgement of packets of a path concerns one that is in use. For a path that is gone it is
@@ -259,13 +294,13 @@ impl PathSet {
     pub(crate) fn has_pending_control(&self) -> bool {
         self.ids.pending()
             || self.open.iter().any(|path| path.control.pending(self.form))
-            || self.reserved.iter().any(|control| control.pending(self.form))
+            || self.reserved.has_pending(self.form)
     }
 
     /// Writes as many of them as fit.
     pub(crate) fn write_control(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) {
         self.ids.write(w, frames);
-        for control in self.open.iter_mut().map(|path| &mut path.control).chain(&mut self.reserved) {
+        for control in self.open.iter_mut().map(|path| &mut path.control).chain(self.reserved.edit()) {
             control.write(self.form, w, frames);
         }
     }
@@ -325,7 +360,7 @@ impl PathSet {
             }
             self.past.push((id, path.stats()));
         } else if let Some(at) = self.reserved.iter().position(|control| control.id == id) {
-            let mut control = self.reserved.remove(at);
+            let mut control = self.reserved.edit().remove(at);
             control.local_cids.remove_all(&mut self.changes);
         }
         self.index_changes();
@@ -334,7 +369,7 @@ impl PathSet {
 
     /// Path ids whose abandonment is over at `now`.
     pub(crate) fn expired(&self, now: Time) -> Option<PathId> {
-        let controls = self.open.iter().map(|path| &path.control).chain(&self.reserved);
+        let controls = self.open.iter().map(|path| &path.control).chain(self.reserved.iter());
         controls
             .into_iter()
             .find(|control| abandonment_deadline(control).is_some_and(|at| at <= now))
@@ -346,7 +381,7 @@ impl PathSet {
         self.open
             .iter()
             .map(|path| &path.control)
-            .chain(&self.reserved)
+            .chain(self.reserved.iter())
             .filter_map(abandonment_deadline)
             .min()
     }

@@ -1,6 +1,10 @@
 //! A fast keyed checksum of 128 bits. Not cryptographic.
 
 const MULTIPLIER_A: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Unlike any seed of the lanes.
+const OFFSET: u64 = 0xd6e8_feb8_6659_fd93;
+/// Bytes of a step through long input.
+const BLOCK: usize = 64;
 const MULTIPLIER_B: u64 = 0xc2b2_ae3d_27d4_eb4f;
 
 /// The key of a checksum.
@@ -29,8 +33,8 @@ impl Secret {
     }
 }
 
-/// A running checksum: two lanes, each a chain of steps that are one-to-one in the word they take. A change within
-/// one word of eight bytes is therefore always found; any other is missed with a probability of about 2^-128.
+/// A running checksum of two lanes. In short input a change within one word is always found, since each step is
+/// one-to-one in the word it takes; any other change is missed with a probability of about 2^-64.
 #[derive(Clone, Copy)]
 pub(super) struct Checksum {
     lanes: [u64; 2],
@@ -54,7 +58,11 @@ impl Checksum {
     /// Takes `bytes` and their number, so that neighbours cannot trade bytes.
     #[inline]
     pub(super) fn absorb(&mut self, bytes: &[u8]) {
-        let (words, tail) = bytes.as_chunks::<8>();
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+        if !blocks.is_empty() {
+            self.absorb_blocks(blocks);
+        }
+        let (words, tail) = rest.as_chunks::<8>();
         for word in words {
             self.absorb_word(u64::from_le_bytes(*word));
         }
@@ -62,6 +70,25 @@ impl Checksum {
         last.iter_mut().zip(tail).for_each(|(out, byte)| *out = *byte);
         self.absorb_word(u64::from_le_bytes(last));
         self.absorb_word(bytes.len() as u64);
+    }
+
+    /// Takes long input in four chains at once, two words for each multiplication: a simulator spends more time here than
+    /// anywhere else.
+    #[inline]
+    fn absorb_blocks(&mut self, blocks: &[[u8; BLOCK]]) {
+        let [a, b] = self.lanes;
+        let mut chains = [a, b, a.rotate_left(32), b.rotate_left(32)];
+        for block in blocks {
+            for (chain, pair) in chains.iter_mut().zip(block.as_chunks::<16>().0) {
+                let (pair, _) = pair.as_chunks::<8>();
+                let [first, second] = [pair[0], pair[1]].map(u64::from_le_bytes);
+                // A factor of zero would hide the other word. The constants keep zeros, of which padding is made, from
+                // being one; what is left is chance, once in 2^64.
+                let product = u128::from(first ^ MULTIPLIER_B) * u128::from(second ^ *chain ^ OFFSET);
+                *chain = product as u64 ^ (product >> 64) as u64;
+            }
+        }
+        chains.into_iter().for_each(|chain| self.absorb_word(chain));
     }
 
     /// The two lanes, mixed so that each bit depends on all input.
@@ -82,4 +109,34 @@ impl Checksum {
 #[inline]
 fn join([a, b]: [u64; 2]) -> [u8; 16] {
     ((u128::from(a) << 64) | u128::from(b)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn of(bytes: &[u8]) -> [u8; 16] {
+        let mut checksum = Checksum::new([MULTIPLIER_B, MULTIPLIER_A]);
+        checksum.absorb(bytes);
+        checksum.finish()
+    }
+
+    #[test]
+    fn a_change_anywhere_in_a_long_packet_is_found() {
+        // Padding is zeros, and other packets are as regular.
+        let contents: [fn(usize) -> u8; 4] = [|_| 0, |_| 0xff, |at| at as u8, |at| (at / 64) as u8];
+        for content in contents {
+            let mut packet: Vec<u8> = (0..1452).map(content).collect();
+            let mut seen = BTreeSet::from([of(&packet)]);
+            for at in 0..packet.len() {
+                for change in [1, 0x80, 0xff] {
+                    packet[at] ^= change;
+                    assert!(seen.insert(of(&packet)), "byte {at} changed by {change}");
+                    packet[at] ^= change;
+                }
+            }
+        }
+    }
 }

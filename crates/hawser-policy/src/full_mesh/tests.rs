@@ -1,4 +1,4 @@
-use hawser_policy::LinkKind;
+use crate::LinkKind;
 
 use super::*;
 

@@ -5,11 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{
+use crate::{
     LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathState, PathStatus, PathView, Time,
 };
-
-use crate::links::source_for;
 
 /// What a path manager is told at birth.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +160,7 @@ impl FullMesh {
             if entry.has_path || now < entry.next_attempt {
                 continue;
             }
-            let Some(source) = source_for(&entry.info, self.remote.ip()) else { continue };
+            let Some(source) = entry.info.source_for(self.remote.ip()) else { continue };
             entry.source = Some(source);
             entry.back_off(now);
             actions.push(PathAction::Open {
@@ -218,7 +216,7 @@ impl PathManager for FullMesh {
         }
         self.links
             .values()
-            .filter(|entry| !entry.has_path && source_for(&entry.info, self.remote.ip()).is_some())
+            .filter(|entry| !entry.has_path && entry.info.source_for(self.remote.ip()).is_some())
             .map(|entry| entry.next_attempt)
             .min()
     }

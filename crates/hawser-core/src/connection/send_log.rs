@@ -1,0 +1,55 @@
+//! When each range of a stream was sent for the first time: what simulators and measurements count delays from.
+
+use std::collections::VecDeque;
+
+use hawser_policy::{PathId, StreamId, Time};
+
+use super::Connection;
+use super::frames::SentFrame;
+
+/// The first sending of a range of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstSend {
+    /// When.
+    pub at: Time,
+    /// On which path.
+    pub path: PathId,
+    /// The stream.
+    pub stream: StreamId,
+    /// The first byte's place in it.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+}
+
+/// First sendings that nobody has asked for yet.
+#[derive(Debug, Default)]
+pub(super) struct SendLog(VecDeque<FirstSend>);
+
+impl SendLog {
+    /// Notes the last `new_bytes` of stream data in `frames`: what is sent again comes before what is new.
+    pub(super) fn note(&mut self, at: Time, path: PathId, frames: &[SentFrame], mut new_bytes: u64) {
+        for frame in frames.iter().rev() {
+            let SentFrame::Stream(range) = frame else { continue };
+            if new_bytes == 0 {
+                return;
+            }
+            new_bytes = new_bytes.saturating_sub(u64::from(range.length));
+            let (stream, offset, length) = (range.id, range.offset, range.length);
+            self.0.push_back(FirstSend { at, path, stream, offset, length });
+        }
+    }
+}
+
+impl Connection {
+    /// Keeps first sendings for [`poll_first_send`](Self::poll_first_send) from now on. Poll after each transmit: they
+    /// pile up otherwise.
+    pub fn log_first_sends(&mut self) {
+        self.send_log.get_or_insert_default();
+    }
+
+    /// The next range of a stream that was sent for the first time.
+    pub fn poll_first_send(&mut self) -> Option<FirstSend> {
+        self.send_log.as_mut()?.0.pop_front()
+    }
+}
