@@ -1,10 +1,11 @@
 //! All parameters of one direction of a link.
 
-use crate::delay::{DelayModel, Jitter};
+use crate::delay::DelayModel;
+use crate::impairments::Impairments;
 use crate::loss::LossModel;
 use crate::outage::{OutagePolicy, Outages};
+use crate::queue::QueueConfig;
 use crate::rate::RateModel;
-use crate::series::Series;
 use crate::time::{Nanos, SECOND};
 
 /// One direction of a link.
@@ -16,8 +17,10 @@ pub struct DirectionConfig {
     pub delay: DelayModel,
     /// What it loses at random, after serialisation: a lost packet has used its share of the rate.
     pub loss: LossModel,
-    /// Bytes that may wait, including the packet being sent; a packet that finds no room is dropped.
-    pub queue_bytes: u64,
+    /// What waits before it.
+    pub queue: QueueConfig,
+    /// Copies, stragglers, flipped bits.
+    pub impairments: Impairments,
     /// Largest IP packet, bytes; larger ones are dropped.
     pub mtu: u32,
     /// When it is down.
@@ -36,9 +39,10 @@ impl DirectionConfig {
     pub fn with_delay(delay: Nanos) -> Self {
         Self {
             rate: RateModel::Unlimited,
-            delay: DelayModel { base: Series::constant(delay), jitter: Jitter::None },
+            delay: DelayModel::constant(delay),
             loss: LossModel::None,
-            queue_bytes: Self::DEFAULT_QUEUE_BYTES,
+            queue: QueueConfig::default(),
+            impairments: Impairments::default(),
             mtu: Self::DEFAULT_MTU,
             outages: Outages::none(),
             outage_policy: OutagePolicy::Drop,
@@ -62,6 +66,7 @@ impl DirectionConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::Series;
 
     #[test]
     fn the_mean_rate_counts_outages_as_zero() {

@@ -1,10 +1,11 @@
-//! How long a packet travels: propagation over time, plus jitter that never reorders.
+//! How long a packet travels: propagation over time, plus jitter that keeps the order or does not.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::random::{gamma, generator};
-use crate::series::Series;
+use crate::random::{exponential, gamma, generator, normal};
+use crate::series::{Series, SeriesCursor};
+use crate::steps::{RandomCursor, RandomSteps};
 use crate::time::Nanos;
 
 /// One-way propagation delay of a link, without queue and serialisation.
@@ -14,13 +15,27 @@ pub struct DelayModel {
     pub base: Series<Nanos>,
     /// What is added to it, packet by packet.
     pub jitter: Jitter,
+    /// Whether a packet may overtake those before it when its delay is shorter. Without, its arrival is moved to
+    /// that of its predecessor if need be, as on a link layer that delivers in order: back-to-back packets then
+    /// wait for the slowest of those before them, see more than the mean of the jitter, and arrive in small bursts.
+    pub reordering: bool,
+}
+
+impl DelayModel {
+    /// A delay that never changes.
+    pub fn constant(delay: Nanos) -> Self {
+        Series::constant(delay).into()
+    }
+}
+
+impl From<Series<Nanos>> for DelayModel {
+    /// Without jitter, in order.
+    fn from(base: Series<Nanos>) -> Self {
+        Self { base, jitter: Jitter::None, reordering: false }
+    }
 }
 
 /// Variation of the delay, always added, never negative.
-///
-/// A packet never overtakes the one before it: its arrival is moved to that of its predecessor if need be, as
-/// on a link layer that delivers in order. Back-to-back packets therefore see more than the mean of
-/// [`Jitter::Gamma`] (they wait for the slowest of those before them) and arrive in small bursts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Jitter {
     /// No variation.
@@ -32,6 +47,26 @@ pub enum Jitter {
         /// Standard deviation, nanoseconds, above zero.
         deviation: Nanos,
     },
+    /// An independent value `max(0, N(mean, deviation^2))` for each packet.
+    Gaussian {
+        /// Mean of the curve before it is cut at zero, nanoseconds.
+        mean: Nanos,
+        /// Standard deviation, likewise.
+        deviation: Nanos,
+    },
+    /// An independent exponentially distributed value for each packet.
+    Exponential {
+        /// Mean, nanoseconds.
+        mean: Nanos,
+    },
+    /// An independent value for each packet, uniform in `0..=maximum`.
+    Uniform {
+        /// Upper bound, nanoseconds.
+        maximum: Nanos,
+    },
+    /// The value of a random process when the packet's last bit leaves: redrawn every interval, autoregressive, or
+    /// the levels of a Markov chain, nanoseconds.
+    Steps(RandomSteps),
     /// A walk in `0..=maximum` which takes a step of up to `step` in either direction each `interval`: slow
     /// changes of load on a shared medium.
     RandomWalk {
@@ -47,56 +82,106 @@ pub enum Jitter {
 /// After this many steps a walk has forgotten where it began; idle time beyond it is not replayed.
 const LONGEST_REPLAY: u64 = 4096;
 
-/// Draws the delay of each packet and keeps packets in order.
+/// Draws the delay of each packet and keeps packets in order where they shall.
 #[derive(Debug, Clone)]
 pub(crate) struct DelayLine {
-    model: DelayModel,
-    random: ChaCha8Rng,
-    walk: Nanos,
-    walked_until: Nanos,
+    base: SeriesCursor<Nanos>,
+    /// Lower bound of all delays.
+    shortest: Nanos,
+    jitter: JitterProcess,
+    reordering: bool,
     last_arrival: Nanos,
 }
 
+#[derive(Debug, Clone)]
+enum JitterProcess {
+    None,
+    Draw(Jitter, ChaCha8Rng),
+    Steps(RandomCursor),
+    Walk { maximum: Nanos, step: Nanos, interval: Nanos, position: Nanos, until: Nanos, random: ChaCha8Rng },
+}
+
 impl DelayLine {
-    pub(crate) fn new(model: DelayModel, seed: u64) -> Self {
-        let mut random = generator(seed, "jitter");
-        let walk = match model.jitter {
-            Jitter::RandomWalk { maximum, .. } => random.random_range(0..=maximum),
-            _ => 0,
-        };
-        Self { model, random, walk, walked_until: 0, last_arrival: 0 }
+    pub(crate) fn new(model: &DelayModel, seed: u64) -> Self {
+        Self {
+            base: SeriesCursor::new(model.base.clone()),
+            shortest: model.base.points().iter().map(|point| point.1).min().unwrap_or(0),
+            jitter: JitterProcess::new(&model.jitter, generator(seed, "jitter")),
+            reordering: model.reordering,
+            last_arrival: 0,
+        }
     }
 
     /// When a packet arrives whose last bit leaves at `sent`.
     pub(crate) fn arrival(&mut self, sent: Nanos) -> Nanos {
-        let jitter = self.jitter(sent);
-        let arrival = sent.saturating_add(self.model.base.value_at(sent)).saturating_add(jitter);
+        let base = self.base.span_at(sent).value;
+        let arrival = sent.saturating_add(base).saturating_add(self.jitter.draw(sent));
+        if self.reordering {
+            return arrival;
+        }
         self.last_arrival = self.last_arrival.max(arrival);
         self.last_arrival
     }
 
-    /// A time before which a packet sent at `sent` cannot arrive; exact when there is no jitter.
+    /// A time before which no packet can arrive whose last bit leaves at `sent` or later; exact for the first of
+    /// them when order is kept and neither jitter nor delay change.
     pub(crate) fn earliest_arrival(&self, sent: Nanos) -> Nanos {
-        self.last_arrival.max(sent.saturating_add(self.model.base.value_at(sent)))
+        let span = self.base.peek(sent);
+        // The first may be lost, and the next may have a shorter way.
+        let this = sent.saturating_add(span.value).min(span.until.saturating_add(self.shortest));
+        if self.reordering { this } else { this.max(self.last_arrival) }
+    }
+}
+
+impl JitterProcess {
+    fn new(jitter: &Jitter, mut random: ChaCha8Rng) -> Self {
+        match jitter {
+            Jitter::None => Self::None,
+            Jitter::Steps(steps) => Self::Steps(RandomCursor::new(steps.clone(), random)),
+            &Jitter::RandomWalk { maximum, step, interval } => {
+                let position = random.random_range(0..=maximum);
+                Self::Walk { maximum, step, interval, position, until: 0, random }
+            }
+            other => Self::Draw(other.clone(), random),
+        }
     }
 
-    fn jitter(&mut self, sent: Nanos) -> Nanos {
-        match self.model.jitter {
-            Jitter::None => 0,
-            Jitter::Gamma { mean, deviation } => {
-                let (mean, deviation) = (mean as f64, deviation as f64);
-                gamma(&mut self.random, (mean / deviation).powi(2), deviation * deviation / mean) as Nanos
+    /// What is added to the delay of a packet whose last bit leaves at `sent`.
+    fn draw(&mut self, sent: Nanos) -> Nanos {
+        match self {
+            Self::None => 0,
+            Self::Draw(jitter, random) => independent(jitter, random),
+            Self::Steps(cursor) => {
+                cursor.forget(sent);
+                cursor.span_at(sent).value
             }
-            Jitter::RandomWalk { maximum, step, interval } => {
-                let steps = sent.saturating_sub(self.walked_until) / interval;
+            Self::Walk { maximum, step, interval, position, until, random } => {
+                let steps = sent.saturating_sub(*until) / *interval;
                 for _ in 0..steps.min(LONGEST_REPLAY) {
-                    self.walk =
-                        reflected_step(self.walk, self.random.random_range(0..=2 * step), step, maximum);
+                    *position =
+                        reflected_step(*position, random.random_range(0..=2 * *step), *step, *maximum);
                 }
-                self.walked_until += steps * interval;
-                self.walk
+                *until += steps * *interval;
+                *position
             }
         }
+    }
+}
+
+/// A value that has nothing to do with the one before it.
+fn independent(jitter: &Jitter, random: &mut ChaCha8Rng) -> Nanos {
+    // `as` saturates: what is below zero becomes zero.
+    match *jitter {
+        Jitter::Gamma { mean, deviation } => {
+            let (mean, deviation) = (mean as f64, deviation as f64);
+            gamma(random, (mean / deviation).powi(2), deviation * deviation / mean) as Nanos
+        }
+        Jitter::Gaussian { mean, deviation } => {
+            (mean as f64 + deviation as f64 * normal(random)).round() as Nanos
+        }
+        Jitter::Exponential { mean } => exponential(random, mean as f64).round() as Nanos,
+        Jitter::Uniform { maximum } => random.random_range(0..=maximum),
+        Jitter::None | Jitter::Steps(_) | Jitter::RandomWalk { .. } => 0,
     }
 }
 
@@ -112,42 +197,4 @@ fn reflected_step(position: Nanos, draw: Nanos, step: Nanos, maximum: Nanos) -> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::time::{MICROSECOND, MILLISECOND};
-
-    fn line(jitter: Jitter) -> DelayLine {
-        DelayLine::new(DelayModel { base: Series::constant(20 * MILLISECOND), jitter }, 3)
-    }
-
-    #[test]
-    fn gamma_jitter_has_its_mean_when_packets_are_far_apart() {
-        let mut line = line(Jitter::Gamma { mean: 4 * MILLISECOND, deviation: 3 * MILLISECOND });
-        let gap = 500 * MILLISECOND;
-        let sum: u64 =
-            (0..50_000).map(|index| line.arrival(index * gap) - index * gap - 20 * MILLISECOND).sum();
-        let mean = sum as f64 / 50_000.0 / MILLISECOND as f64;
-        assert!((mean - 4.0).abs() < 0.08, "{mean} ms");
-    }
-
-    #[test]
-    fn arrivals_never_go_back_even_when_the_delay_drops() {
-        let base =
-            Series::new(vec![(0, 50 * MILLISECOND), (10 * MILLISECOND, 20 * MILLISECOND)], None).unwrap();
-        let jitter = Jitter::Gamma { mean: 4 * MILLISECOND, deviation: 8 * MILLISECOND };
-        let mut line = DelayLine::new(DelayModel { base, jitter }, 3);
-        let arrivals: Vec<_> = (0..2000).map(|index| line.arrival(index * 100 * MICROSECOND)).collect();
-        assert!(arrivals.is_sorted());
-    }
-
-    #[test]
-    fn a_walk_stays_within_its_bounds_and_moves() {
-        let (maximum, step) = (10 * MILLISECOND, 2 * MILLISECOND);
-        let mut line = line(Jitter::RandomWalk { maximum, step, interval: 10 * MILLISECOND });
-        let values: Vec<_> = (0..20_000).map(|index| line.jitter(index * 10 * MILLISECOND)).collect();
-        assert!(values.iter().all(|&value| value <= maximum));
-        assert!(values.windows(2).all(|pair| pair[0].abs_diff(pair[1]) <= step));
-        let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
-        assert!((mean / maximum as f64 - 0.5).abs() < 0.1, "a reflected walk is uniform: mean {mean}");
-    }
-}
+mod tests;

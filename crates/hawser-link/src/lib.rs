@@ -3,16 +3,17 @@
 //! A [`Link`] is one direction of a network link, as a value that is told what time it is:
 //!
 //! ```text
-//!  enqueue(now) --> [ drop-tail queue, bytes ] --> [ server: rate or trace ] --> loss --> [ delay + jitter ] --> dequeue(now)
-//!        |                 |                              |
-//!    mtu, outage      queue is full            the link is down: lost or held
+//!  enqueue(now) --> [ queue discipline ] --> [ server: rate, trace, bucket ] --> loss, damage --> [ delay + jitter ] --> dequeue(now)
+//!        |             |                        |
+//!   mtu, outage   full, AQM drops or marks   the link is down: lost or held
 //! ```
 //!
 //! It never reads a clock, sleeps or draws from a global random source. The simulator drives it in virtual
 //! time and the emulator in real time, so a scenario means the same in both. All times are nanoseconds since
 //! the start of the scenario ([`Nanos`]); all rates are bit/s; all sizes are bytes of the IP packet.
 //!
-//! A link never reorders: the arrival of a packet is never earlier than that of the packet before it.
+//! Packets stay in order (of each flow, where the queue is fair to flows), unless [`DelayModel::reordering`] or
+//! [`Impairments::reordering`] asks for the opposite. What a packet is to the link says the trait [`Frame`].
 //!
 //! ```
 //! use hawser_link::{DirectionConfig, Link, MILLISECOND, RateModel};
@@ -28,32 +29,44 @@
 //! assert_eq!(link.next_departure(), Some(7 * MILLISECOND));
 //! ```
 //!
-//! [`Scenario`] is the file format that names links and their parameters; see [`scenario`] for its fields.
+//! The file format that names links and their parameters is in `hawser-scenario`.
 
+mod agenda;
 mod config;
 mod delay;
+mod fabric;
+mod flight;
+mod frame;
+mod impairments;
+mod ledger;
 mod link;
 mod loss;
 mod outage;
+mod queue;
 mod random;
 mod rate;
-pub mod scenario;
 mod series;
 mod stats;
+mod steps;
 mod time;
 mod trace;
-mod units;
 
+pub use agenda::Agenda;
 pub use config::DirectionConfig;
 pub use delay::{DelayModel, Jitter};
-pub use link::{Departure, DropCause, Link, Rejected};
+pub use fabric::{Arrival, Fabric, Failure, LinkIndex, RouteIndex};
+pub use flight::Departure;
+pub use frame::{Frame, flip_bit, mix};
+pub use impairments::Impairments;
+pub use ledger::{DropCause, Dropped};
+pub use link::{Link, Rejected};
 pub use loss::LossModel;
 pub use outage::{OutagePolicy, Outages};
+pub use queue::{CoDel, Discipline, FqCoDel, QueueConfig, QueueLimit, Red, StepMarking, StepThreshold};
 pub use random::derive_seed;
-pub use rate::{RateModel, RateServer};
-pub use scenario::{Direction, Host, Scenario, ScenarioError, ScenarioLink};
-pub use series::{Series, SeriesError};
+pub use rate::{RateModel, RateServer, TokenBucket};
+pub use series::{Series, SeriesCursor, SeriesError, Span};
 pub use stats::LinkStats;
+pub use steps::{Level, MarkovError, MarkovLevels, RandomSteps};
 pub use time::{MICROSECOND, MILLISECOND, NEVER, Nanos, SECOND, nanos, seconds};
 pub use trace::{Trace, TraceError};
-pub use units::{parse_duration, parse_probability, parse_rate, parse_size};

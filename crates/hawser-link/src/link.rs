@@ -1,11 +1,14 @@
 //! One direction of a link: queue, server, loss, delay line.
 
-use std::collections::VecDeque;
-
 use crate::config::DirectionConfig;
 use crate::delay::DelayLine;
+use crate::flight::{Departure, Flight};
+use crate::frame::Frame;
+use crate::impairments::{Damage, Fate};
+use crate::ledger::{DropCause, Dropped, Ledger};
 use crate::loss::LossProcess;
 use crate::outage::{OutagePolicy, Outages};
+use crate::queue::{Backlog, Queue, Waiting};
 use crate::rate::RateServer;
 use crate::stats::LinkStats;
 use crate::time::{NEVER, Nanos};
@@ -22,39 +25,29 @@ const MOST_ATTEMPTS: usize = 16;
 pub struct Link<P> {
     server: RateServer,
     loss: LossProcess,
+    damage: Damage,
     line: DelayLine,
     outages: Outages,
     outage_policy: OutagePolicy,
-    queue_bound: u64,
     mtu: u32,
     /// `Some(up)` overrides the schedule of outages.
     forced: Option<bool>,
 
-    queue: VecDeque<Waiting<P>>,
-    queued_bytes: u64,
-    /// When the head of the queue will have left; `None` until its sending is planned.
-    head_finish: Option<Nanos>,
-    server_free_at: Nanos,
-    flight: VecDeque<Departure<P>>,
-    stats: LinkStats,
+    queue: Queue<P>,
+    /// What the server took from the queue.
+    sending: Option<Sending<P>>,
+    flight: Flight<P>,
+    ledger: Ledger<P>,
 }
 
+/// The packet being sent.
 #[derive(Debug)]
-struct Waiting<P> {
-    arrived: Nanos,
-    length: u32,
-    payload: P,
-}
-
-/// A packet that left the link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Departure<P> {
-    /// When it was due at the other end; not after the `now` of the call that returned it.
-    pub at: Nanos,
-    /// Its length in bytes.
-    pub length: u32,
-    /// What was handed to [`Link::enqueue`].
-    pub payload: P,
+struct Sending<P> {
+    packet: Waiting<P>,
+    /// When its first bit leaves: after the last outage that cuts it.
+    began: Nanos,
+    /// When its last bit will have left.
+    finish: Nanos,
 }
 
 /// A packet that the link did not take, with its payload for reuse.
@@ -66,58 +59,60 @@ pub struct Rejected<P> {
     pub payload: P,
 }
 
-/// Why a packet did not arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DropCause {
-    /// The queue was full.
-    Queue,
-    /// Random loss.
-    Loss,
-    /// The link was down.
-    Down,
-    /// Larger than the MTU.
-    Mtu,
-}
-
-impl<P> Link<P> {
+impl<P: Frame> Link<P> {
     /// A link at time zero. The same configuration, seed and calls give the same results on any machine.
     pub fn new(config: &DirectionConfig, seed: u64) -> Self {
         Self {
-            server: RateServer::new(config.rate.clone()),
-            loss: LossProcess::new(config.loss, seed),
-            line: DelayLine::new(config.delay.clone(), seed),
+            server: RateServer::new(&config.rate, seed),
+            loss: LossProcess::new(&config.loss, seed),
+            damage: Damage::new(config.impairments, seed),
+            line: DelayLine::new(&config.delay, seed),
             outages: config.outages.clone(),
             outage_policy: config.outage_policy,
-            queue_bound: config.queue_bytes,
             mtu: config.mtu,
             forced: None,
-            queue: VecDeque::new(),
-            queued_bytes: 0,
-            head_finish: None,
-            server_free_at: 0,
-            flight: VecDeque::new(),
-            stats: LinkStats::default(),
+            queue: Queue::new(&config.queue, config.mtu, config.rate.peak(), seed),
+            sending: None,
+            flight: Flight::new(),
+            ledger: Ledger::new(),
         }
     }
 
     /// Takes a packet of `length` bytes.
     ///
     /// # Errors
-    /// Gives the payload back when the packet is dropped at the entrance: too large, link down, queue full.
-    /// (Packets can also be lost later; only [`Link::stats`] tells.)
+    /// Gives the payload back when the packet is dropped at the entrance: too large, link down, queue full, early
+    /// drop. (Packets can also be lost later: [`Link::poll_dropped`].)
     pub fn enqueue(&mut self, now: Nanos, length: u32, payload: P) -> Result<(), Rejected<P>> {
         self.advance(now);
-        self.stats.offered_packets += 1;
-        self.stats.offered_bytes += u64::from(length);
+        let stats = &mut self.ledger.stats;
+        stats.offered_packets += 1;
+        stats.offered_bytes += u64::from(length);
         if let Some(cause) = self.refusal(now, length) {
-            self.stats.dropped(cause);
+            self.ledger.stats.dropped(cause);
             return Err(Rejected { cause, payload });
         }
-        self.queued_bytes += u64::from(length);
-        self.stats.queue_peak_bytes = self.stats.queue_peak_bytes.max(self.queued_bytes);
-        self.queue.push_back(Waiting { arrived: now, length, payload });
-        // An idle link plans at once, and an unlimited one sends at once.
-        self.advance(now);
+        let packet = Waiting { arrived: now, length, payload };
+        if self.sending.is_none() && self.queue.lets_pass(length) {
+            self.ledger.stats.queue_peak_bytes = self.ledger.stats.queue_peak_bytes.max(u64::from(length));
+            self.begin(packet, now);
+            self.advance(now);
+            return Ok(());
+        }
+        let in_service = self.in_service();
+        if let Err((cause, payload)) =
+            self.queue.enqueue(packet, in_service, || self.server.rate_at(now), &mut self.ledger)
+        {
+            self.ledger.stats.dropped(cause);
+            return Err(Rejected { cause, payload });
+        }
+        let stats = &mut self.ledger.stats;
+        stats.queue_peak_bytes = stats.queue_peak_bytes.max(self.queue.backlog().bytes + in_service.bytes);
+        if self.sending.is_none() {
+            // An idle link begins at once, and an unlimited one sends at once.
+            self.begin_next(now);
+            self.advance(now);
+        }
         Ok(())
     }
 
@@ -127,33 +122,54 @@ impl<P> Link<P> {
     /// Exact for packets on the way; for a packet that is still being sent it leaves out jitter and loss, so
     /// that the call may come back empty-handed.
     pub fn next_departure(&self) -> Option<Nanos> {
-        match (self.flight.front(), self.head_finish) {
-            (Some(packet), _) => Some(packet.at),
-            (None, Some(finish)) if finish < NEVER => Some(self.line.earliest_arrival(finish)),
-            _ => None,
+        let on_the_way = self.flight.next();
+        let Some(sending) = self.sending.as_ref().filter(|sending| sending.finish < NEVER) else {
+            return on_the_way;
+        };
+        let earliest = self.line.earliest_arrival(sending.finish);
+        Some(on_the_way.map_or(earliest, |at| at.min(earliest)))
+    }
+
+    /// The next packet that has arrived by `now`, by time of arrival; call until `None`.
+    pub fn dequeue(&mut self, now: Nanos) -> Option<Departure<P>> {
+        self.advance(now);
+        let packet = self.flight.pop(now)?;
+        self.ledger.stats.delivered_packets += 1;
+        self.ledger.stats.delivered_bytes += u64::from(packet.length);
+        Some(packet)
+    }
+
+    /// From now on keeps packets that are lost inside the link for [`Self::poll_dropped`], or no longer does.
+    pub fn keep_dropped(&mut self, keep: bool) {
+        self.ledger.keep_dropped = keep;
+        if !keep {
+            self.ledger.dropped.clear();
         }
     }
 
-    /// The next packet that has arrived by `now`, in order; call until `None`.
-    pub fn dequeue(&mut self, now: Nanos) -> Option<Departure<P>> {
-        self.advance(now);
-        let packet = self.flight.pop_front_if(|packet| packet.at <= now)?;
-        self.stats.delivered_packets += 1;
-        self.stats.delivered_bytes += u64::from(packet.length);
-        Some(packet)
+    /// The next packet that was lost inside the link, in the order of their losses, as of the last call of
+    /// [`Self::enqueue`] or [`Self::dequeue`]. Packets that `enqueue` gave back are not among them.
+    ///
+    /// Always `None` without [`Self::keep_dropped`]; with it, call this often: nobody else frees them.
+    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        self.ledger.dropped.pop_front()
     }
 
     /// Takes the link down (`Some(false)`) or up (`Some(true)`) from `now` on, whatever its schedule says, or
     /// gives it back to the schedule (`None`).
     pub fn force(&mut self, now: Nanos, state: Option<bool>) {
         self.advance(now);
+        let was_up = self.is_up(now);
         self.forced = state;
-        // A packet that waited out an outage that just changed is planned anew.
-        if self.outage_policy == OutagePolicy::Hold && self.head_finish.is_some() {
-            self.head_finish = None;
-            self.server_free_at = self.server_free_at.max(now);
-            self.advance(now);
+        if self.outage_policy == OutagePolicy::Drop {
+            return;
         }
+        // A packet that waits out an outage, or that would be cut by one, is planned anew.
+        let Some(mut sending) = self.sending.take() else { return };
+        let start = if was_up && self.is_up(now) { sending.began.min(now) } else { now };
+        (sending.began, sending.finish) = self.plan(start, sending.packet.length);
+        self.sending = Some(sending);
+        self.advance(now);
     }
 
     /// Whether the link is up at `now`.
@@ -163,82 +179,123 @@ impl<P> Link<P> {
 
     /// Counters since the start.
     pub fn stats(&self) -> &LinkStats {
-        &self.stats
+        &self.ledger.stats
     }
 
     /// Bytes waiting to be sent, including the packet being sent, as of the last call.
     pub fn queued_bytes(&self) -> u64 {
-        self.queued_bytes
+        self.queue.backlog().bytes + self.in_service().bytes
     }
 
-    /// Why a packet cannot enter, if so.
+    /// Packets waiting to be sent, including the one being sent, as of the last call.
+    pub fn queued_packets(&self) -> u64 {
+        self.queue.backlog().packets + self.in_service().packets
+    }
+
+    fn in_service(&self) -> Backlog {
+        match &self.sending {
+            Some(sending) => Backlog { packets: 1, bytes: u64::from(sending.packet.length) },
+            None => Backlog::default(),
+        }
+    }
+
+    /// Why a packet cannot even come to the queue, if so.
     fn refusal(&self, now: Nanos, length: u32) -> Option<DropCause> {
         if length > self.mtu {
             Some(DropCause::Mtu)
         } else if self.outage_policy == OutagePolicy::Drop && !self.is_up(now) {
             Some(DropCause::Down)
-        } else if self.queued_bytes + u64::from(length) > self.queue_bound {
-            Some(DropCause::Queue)
         } else {
             None
         }
     }
 
-    /// Moves every packet whose last bit has left by `now` from the queue to the delay line.
+    /// Moves every packet whose last bit has left by `now` from the server to the delay line.
     fn advance(&mut self, now: Nanos) {
-        loop {
-            if self.head_finish.is_none() {
-                self.head_finish = self.plan_head();
-            }
-            let Some(finish) = self.head_finish.filter(|&finish| finish <= now && finish < NEVER) else {
-                return;
-            };
-            self.head_finish = None;
-            self.server_free_at = finish;
-            if let Some(packet) = self.queue.pop_front() {
-                self.queued_bytes -= u64::from(packet.length);
-                self.send(packet, finish);
-            }
+        while let Some(sending) = self.sending.take_if(|it| it.finish <= now && it.finish < NEVER) {
+            let finish = sending.finish;
+            self.server.commit(finish);
+            self.send(sending.packet, finish);
+            self.begin_next(finish);
         }
     }
 
-    /// When the head of the queue will have left.
-    fn plan_head(&mut self) -> Option<Nanos> {
-        let head = self.queue.front()?;
-        let length = head.length;
-        let start = head.arrived.max(self.server_free_at);
+    /// The server is free at `now` and takes the next packet, if there is one: here the queue discipline decides.
+    fn begin_next(&mut self, now: Nanos) {
+        if let Some(packet) = self.queue.dequeue(now, &mut self.ledger) {
+            self.begin(packet, now);
+        }
+    }
+
+    /// Sends a packet.
+    #[inline]
+    fn begin(&mut self, packet: Waiting<P>, now: Nanos) {
+        let (began, finish) = self.plan(now, packet.length);
+        self.sending = Some(Sending { packet, began, finish });
+    }
+
+    /// When the first and the last bit of a packet leave that the server takes at `start`.
+    fn plan(&mut self, start: Nanos, length: u32) -> (Nanos, Nanos) {
         if self.outage_policy == OutagePolicy::Drop || self.forced == Some(true) {
-            return Some(self.server.finish(start, length));
+            return (start, self.server.plan(start, length));
         }
         if self.forced == Some(false) {
-            return Some(NEVER);
+            return (start, NEVER);
         }
-        let mut start = self.outages.next_up(start);
+        let mut began = self.outages.next_up(start);
         let mut finish = NEVER;
         for _ in 0..MOST_ATTEMPTS {
-            if start == NEVER {
-                return Some(NEVER);
+            if began == NEVER {
+                return (NEVER, NEVER);
             }
-            finish = self.server.finish(start, length);
-            match self.outages.next_down(start).filter(|&down| down < finish) {
-                Some(down) => start = self.outages.next_up(down),
+            finish = self.server.plan(began, length);
+            match self.outages.next_down(began).filter(|&down| down < finish) {
+                Some(down) => began = self.outages.next_up(down),
                 None => break,
             }
         }
-        Some(finish)
+        (began, finish)
     }
 
     /// Decides what becomes of a packet whose last bit left at `finish`.
+    #[inline]
     fn send(&mut self, packet: Waiting<P>, finish: Nanos) {
-        self.stats.queue_time_total += finish - packet.arrived;
+        self.ledger.stats.queue_time_total += finish - packet.arrived;
         if self.outage_policy == OutagePolicy::Drop && !self.is_up(finish) {
-            self.stats.dropped(DropCause::Down);
-        } else if self.loss.loses() {
-            self.stats.dropped(DropCause::Loss);
+            self.ledger.drop(finish, DropCause::Down, packet);
+        } else if self.loss.loses(finish) {
+            self.ledger.drop(finish, DropCause::Loss, packet);
         } else {
-            let at = self.line.arrival(finish);
-            self.flight.push_back(Departure { at, length: packet.length, payload: packet.payload });
+            match self.damage.draw() {
+                None => self.launch(packet, finish, None),
+                Some(fate) => self.send_damaged(packet, finish, fate),
+            }
         }
+    }
+
+    /// The unusual ways of a packet.
+    fn send_damaged(&mut self, mut packet: Waiting<P>, finish: Nanos, fate: Fate) {
+        let stats = &mut self.ledger.stats;
+        let copy = fate.duplicated.then(|| packet.payload.duplicate());
+        stats.duplicated += u64::from(copy.is_some());
+        if let Some(position) = fate.corrupted {
+            stats.corrupted += 1;
+            packet.payload.corrupt(position);
+        }
+        stats.held_back += u64::from(fate.held_back.is_some());
+        let (arrived, length) = (packet.arrived, packet.length);
+        self.launch(packet, finish, fate.held_back);
+        if let Some(payload) = copy {
+            self.launch(Waiting { arrived, length, payload }, finish, None);
+        }
+    }
+
+    /// Puts a packet into the delay line, `held_back` by a time during which others overtake it.
+    #[inline]
+    fn launch(&mut self, packet: Waiting<P>, sent: Nanos, held_back: Option<Nanos>) {
+        let at = self.line.arrival(sent).saturating_add(held_back.unwrap_or(0));
+        let Waiting { arrived: entered, length, payload } = packet;
+        self.flight.push(Departure { at, entered, sent, length, payload }, held_back.is_some());
     }
 }
 

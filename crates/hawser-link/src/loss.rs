@@ -3,10 +3,12 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::random::generator;
+use crate::random::{exponential, generator};
+use crate::series::{Series, SeriesCursor};
+use crate::time::Nanos;
 
 /// Random loss of one direction. Probabilities lie in `0.0..=1.0`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LossModel {
     /// Nothing is lost.
     None,
@@ -29,6 +31,16 @@ pub enum LossModel {
         /// Loss probability in the bad state.
         loss_bad: f64,
     },
+    /// Each packet is lost with the probability of the moment at which its last bit leaves, independently: a radio
+    /// channel whose fading is known.
+    Series(Series<f64>),
+    /// Events at random times (a Poisson process); each loses the next `packets` packets.
+    Events {
+        /// Mean time between two events, nanoseconds, above zero.
+        mean_interval: Nanos,
+        /// Packets lost by each.
+        packets: u32,
+    },
 }
 
 impl LossModel {
@@ -41,93 +53,99 @@ impl LossModel {
         Self::GilbertElliott { good_to_bad, bad_to_good, loss_good: 0.0, loss_bad: 1.0 }
     }
 
-    /// Long-run share of packets that is lost.
-    pub fn mean(&self) -> f64 {
-        match *self {
+    /// Long-run share of packets that is lost, for a steady stream; `None` for [`Self::Events`], whose share
+    /// depends on the traffic.
+    pub fn mean(&self) -> Option<f64> {
+        Some(match *self {
             Self::None => 0.0,
             Self::Bernoulli { probability } => probability,
+            Self::Series(ref series) => series_mean(series),
+            Self::Events { .. } => return None,
             Self::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 let moves = good_to_bad + bad_to_good;
                 let bad = if moves > 0.0 { good_to_bad / moves } else { 0.0 };
                 bad * loss_bad + (1.0 - bad) * loss_good
             }
-        }
+        })
     }
+}
+
+/// Mean over one period, or else until the last point (of a single point, its value).
+fn series_mean(series: &Series<f64>) -> f64 {
+    let points = series.points();
+    let end = series.period().unwrap_or(points[points.len() - 1].0);
+    if end == 0 {
+        return points[0].1;
+    }
+    let starts = std::iter::once(0).chain(points[1..].iter().map(|point| point.0));
+    let ends = points[1..].iter().map(|point| point.0).chain([end]);
+    let parts = starts.zip(ends).zip(points);
+    parts.map(|((from, to), point)| point.1 * (to - from) as f64).sum::<f64>() / end as f64
 }
 
 /// Decides for one packet after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct LossProcess {
-    model: LossModel,
+    state: State,
     random: ChaCha8Rng,
-    bad: bool,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    None,
+    Bernoulli(f64),
+    GilbertElliott { bad: bool, change: [f64; 2], loss: [f64; 2] },
+    Series(SeriesCursor<f64>),
+    Events { mean_interval: f64, packets: u32, next: Nanos, left: u32 },
 }
 
 impl LossProcess {
-    pub(crate) fn new(model: LossModel, seed: u64) -> Self {
-        Self { model, random: generator(seed, "loss"), bad: false }
+    pub(crate) fn new(model: &LossModel, seed: u64) -> Self {
+        let mut random = generator(seed, "loss");
+        let state = match *model {
+            LossModel::None => State::None,
+            LossModel::Bernoulli { probability } => State::Bernoulli(probability),
+            LossModel::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                let (change, loss) = ([good_to_bad, bad_to_good], [loss_good, loss_bad]);
+                State::GilbertElliott { bad: false, change, loss }
+            }
+            LossModel::Series(ref series) => State::Series(SeriesCursor::new(series.clone())),
+            LossModel::Events { mean_interval, packets } => {
+                let mean_interval = mean_interval.max(1) as f64;
+                let next = exponential(&mut random, mean_interval) as Nanos;
+                State::Events { mean_interval, packets, next, left: 0 }
+            }
+        };
+        Self { state, random }
     }
 
-    /// Whether the next packet is lost.
-    pub(crate) fn loses(&mut self) -> bool {
-        match self.model {
-            LossModel::None => false,
-            LossModel::Bernoulli { probability } => self.random.random::<f64>() < probability,
-            LossModel::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                let change = if self.bad { bad_to_good } else { good_to_bad };
-                self.bad ^= self.random.random::<f64>() < change;
-                self.random.random::<f64>() < if self.bad { loss_bad } else { loss_good }
+    /// Whether the next packet is lost, whose last bit leaves at `time`.
+    #[inline]
+    pub(crate) fn loses(&mut self, time: Nanos) -> bool {
+        match &mut self.state {
+            State::None => false,
+            State::Bernoulli(probability) => self.random.random::<f64>() < *probability,
+            State::GilbertElliott { bad, change, loss } => {
+                *bad ^= self.random.random::<f64>() < change[usize::from(*bad)];
+                self.random.random::<f64>() < loss[usize::from(*bad)]
+            }
+            State::Series(cursor) => {
+                let probability = cursor.span_at(time).value;
+                probability > 0.0 && self.random.random::<f64>() < probability
+            }
+            State::Events { mean_interval, packets, next, left } => {
+                while *next <= time {
+                    let gap = exponential(&mut self.random, *mean_interval) as Nanos;
+                    *next = next.saturating_add(gap.max(1));
+                    *left = *packets;
+                }
+                let lost = *left > 0;
+                *left = left.saturating_sub(1);
+                lost
             }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lost(model: LossModel) -> Vec<bool> {
-        let mut process = LossProcess::new(model, 11);
-        (0..400_000).map(|_| process.loses()).collect()
-    }
-
-    fn share(lost: &[bool]) -> f64 {
-        lost.iter().filter(|&&lost| lost).count() as f64 / lost.len() as f64
-    }
-
-    /// Mean length of the runs of losses.
-    fn mean_run(lost: &[bool]) -> f64 {
-        let losses = lost.iter().filter(|&&lost| lost).count();
-        let runs = lost.windows(2).filter(|pair| pair[0] && !pair[1]).count();
-        losses as f64 / runs as f64
-    }
-
-    #[test]
-    fn bernoulli_loses_its_share_without_memory() {
-        let lost = lost(LossModel::Bernoulli { probability: 0.03 });
-        assert!((share(&lost) - 0.03).abs() < 0.001);
-        assert!((mean_run(&lost) - 1.0 / 0.97).abs() < 0.02);
-    }
-
-    #[test]
-    fn bursts_have_their_share_and_length() {
-        for (loss, burst) in [(0.01, 5.0), (0.1, 20.0), (0.2, 2.0)] {
-            let model = LossModel::bursts(loss, burst);
-            assert!((model.mean() - loss).abs() < 1e-9);
-            let lost = lost(model);
-            assert!((share(&lost) / loss - 1.0).abs() < 0.1, "share {} for {loss}", share(&lost));
-            assert!((mean_run(&lost) / burst - 1.0).abs() < 0.1, "run {} for {burst}", mean_run(&lost));
-        }
-    }
-
-    #[test]
-    fn gilbert_elliott_matches_its_stationary_loss() {
-        let model = LossModel::GilbertElliott {
-            good_to_bad: 0.02,
-            bad_to_good: 0.1,
-            loss_good: 0.001,
-            loss_bad: 0.4,
-        };
-        assert!((share(&lost(model)) / model.mean() - 1.0).abs() < 0.05);
-    }
-}
+mod tests;

@@ -70,7 +70,7 @@ impl Outages {
 
     /// Whether the link is down at `time`.
     pub fn is_down(&self, time: Nanos) -> bool {
-        self.window_end(time).is_some() || self.gap_end(time).is_some()
+        !self.is_empty() && (self.window_end(time).is_some() || self.gap_end(time).is_some())
     }
 
     /// The first time at or after `time` at which the link is up; [`NEVER`] if it stays down.
@@ -89,7 +89,8 @@ impl Outages {
         if self.is_down(time) {
             return Some(time);
         }
-        let window = self.windows.iter().map(|window| window.0).find(|&from| from >= time);
+        let index = self.windows.partition_point(|window| window.0 < time);
+        let window = self.windows.get(index).map(|window| window.0);
         let gap = self.periodic.map(|gap| {
             if time <= gap.offset {
                 gap.offset

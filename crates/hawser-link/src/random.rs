@@ -40,8 +40,13 @@ pub(crate) fn gamma(random: &mut impl Rng, shape: f64, scale: f64) -> f64 {
     }
 }
 
+/// A sample of the exponential distribution.
+pub(crate) fn exponential(random: &mut impl Rng, mean: f64) -> f64 {
+    -uniform_open(random).ln() * mean
+}
+
 /// A standard normal sample by Marsaglia's polar method.
-fn normal(random: &mut impl Rng) -> f64 {
+pub(crate) fn normal(random: &mut impl Rng) -> f64 {
     loop {
         let (u, v) = (random.random_range(-1.0..1.0_f64), random.random_range(-1.0..1.0_f64));
         let s = u * u + v * v;

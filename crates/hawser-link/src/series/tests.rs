@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -27,4 +29,38 @@ fn bad_schedules_are_refused() {
     assert_eq!(Series::<u64>::new(vec![], None), Err(SeriesError::Empty));
     assert_eq!(Series::new(vec![(0, 1), (5, 1), (5, 2)], None), Err(SeriesError::NotIncreasing { index: 3 }));
     assert_eq!(Series::new(vec![(0, 1), (5, 1)], Some(5)), Err(SeriesError::PeriodTooShort));
+}
+
+#[test]
+fn samples_come_at_their_interval() {
+    let series = Series::sampled([5, 6, 7], 10, true).unwrap();
+    assert_eq!([0, 9, 10, 29, 30, 45].map(|time| series.value_at(time)), [5, 5, 6, 7, 5, 6]);
+    assert_eq!(Series::<u64>::sampled([], 10, true), Err(SeriesError::Empty));
+}
+
+proptest! {
+    /// A cursor says what the series says, wherever it is asked, and its spans are as long as possible.
+    #[test]
+    fn a_cursor_agrees_with_its_series(
+        gaps in prop::collection::vec(1_u64..50, 1..20),
+        first in 0_u64..30,
+        repeat in prop::option::of(1_u64..40),
+        steps in prop::collection::vec(0_u64..60, 1..200),
+        jumps in prop::collection::vec(0_u64..3000, 0..20),
+    ) {
+        let mut time = first;
+        let points: Vec<_> = gaps.iter().zip(0_u64..).map(|(gap, value)| { time += gap; (time, value) }).collect();
+        let series = Series::new(points, repeat.map(|extra| time + extra)).unwrap();
+        let mut cursor = SeriesCursor::new(series.clone());
+        let mut now = 0;
+        let forward: Vec<_> = steps.iter().map(|step| { now += step; now }).collect();
+        for time in forward.into_iter().chain(jumps) {
+            let span = cursor.span_at(time);
+            prop_assert!(span.contains(time));
+            prop_assert_eq!(span, series.span_at(time));
+            prop_assert_eq!((span.value, cursor.peek(time)), (series.value_at(time), span));
+            prop_assert_eq!(SeriesCursor::new(series.clone()).peek(time), span);
+            prop_assert_eq!(series.next_change(time), (span.until != NEVER).then_some(span.until));
+        }
+    }
 }

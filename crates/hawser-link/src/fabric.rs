@@ -1,0 +1,292 @@
+//! Links joined to a network: packets travel along routes of links.
+//!
+//! ```text
+//!   route 0:  wifi0.up ----+
+//!                          +--> bottleneck.up --> arrival
+//!   route 1:  lte0.up -----+
+//! ```
+//!
+//! A route is fixed for a packet when it is sent. What leaves one link enters the next at that very nanosecond, however
+//! late [`Fabric::advance`] is called: the emulator, which is always a little late, computes the same times as the
+//! simulator.
+
+use std::collections::VecDeque;
+
+use crate::agenda::Agenda;
+use crate::config::DirectionConfig;
+use crate::frame::Frame;
+use crate::ledger::DropCause;
+use crate::link::Link;
+use crate::series::Series;
+use crate::stats::LinkStats;
+use crate::time::{NEVER, Nanos};
+
+/// Names a link of a [`Fabric`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkIndex(u32);
+
+/// Names a route of a [`Fabric`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RouteIndex(u32);
+
+impl LinkIndex {
+    /// Counts from zero in the order of [`Fabric::add_link`].
+    pub fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl RouteIndex {
+    /// Counts from zero in the order of [`Fabric::add_route`].
+    pub fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Links and the routes over them.
+#[derive(Debug)]
+pub struct Fabric<P> {
+    links: Vec<Link<Transit<P>>>,
+    routes: Vec<Route>,
+    /// When which link wants attention.
+    due: Agenda,
+    arrivals: VecDeque<Arrival<P>>,
+    failures: Option<VecDeque<Failure<P>>>,
+}
+
+#[derive(Debug)]
+struct Route {
+    alternatives: Vec<Box<[LinkIndex]>>,
+    schedule: Series<usize>,
+}
+
+/// A packet on its way.
+#[derive(Debug)]
+struct Transit<P> {
+    route: RouteIndex,
+    alternative: u32,
+    /// Links already crossed.
+    hop: u32,
+    sent: Nanos,
+    payload: P,
+}
+
+impl<P: Frame> Frame for Transit<P> {
+    fn is_ecn_capable(&self) -> bool {
+        self.payload.is_ecn_capable()
+    }
+
+    fn mark_congestion_experienced(&mut self) {
+        self.payload.mark_congestion_experienced();
+    }
+
+    fn flow(&self) -> u64 {
+        self.payload.flow()
+    }
+
+    fn corrupt(&mut self, position: u64) {
+        self.payload.corrupt(position);
+    }
+
+    fn duplicate(&self) -> Self {
+        Self { payload: self.payload.duplicate(), ..*self }
+    }
+}
+
+/// A packet at the end of its route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival<P> {
+    /// When it arrived; not after the `now` of the call that moved it.
+    pub at: Nanos,
+    /// When it was sent.
+    pub sent: Nanos,
+    /// The route it took.
+    pub route: RouteIndex,
+    /// Bytes of the IP packet.
+    pub length: u32,
+    /// What was handed to [`Fabric::send`].
+    pub payload: P,
+}
+
+/// A packet that did not arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure<P> {
+    /// When it was dropped.
+    pub at: Nanos,
+    /// When it was sent.
+    pub sent: Nanos,
+    /// The route it was on.
+    pub route: RouteIndex,
+    /// The link that dropped it.
+    pub link: LinkIndex,
+    /// Why.
+    pub cause: DropCause,
+    /// Bytes of the IP packet.
+    pub length: u32,
+    /// What was handed to [`Fabric::send`].
+    pub payload: P,
+}
+
+impl<P: Frame> Default for Fabric<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Frame> Fabric<P> {
+    /// A network without links.
+    pub fn new() -> Self {
+        Fabric {
+            links: Vec::new(),
+            routes: Vec::new(),
+            due: Agenda::default(),
+            arrivals: VecDeque::new(),
+            failures: None,
+        }
+    }
+
+    /// Adds a link at the start of its schedule.
+    pub fn add_link(&mut self, config: &DirectionConfig, seed: u64) -> LinkIndex {
+        let mut link = Link::new(config, seed);
+        link.keep_dropped(self.failures.is_some());
+        self.links.push(link);
+        LinkIndex((self.links.len() - 1) as u32)
+    }
+
+    /// Adds a route over these links, in this order; without links packets arrive at once.
+    pub fn add_route(&mut self, links: &[LinkIndex]) -> RouteIndex {
+        self.add_scheduled_route(vec![links.into()], Series::constant(0))
+    }
+
+    /// Adds a route that changes: `schedule` tells which of `alternatives` a packet sent at a time takes.
+    ///
+    /// # Panics
+    /// When the schedule names an alternative that is not there, or a link is not of this network.
+    pub fn add_scheduled_route(
+        &mut self,
+        alternatives: Vec<Box<[LinkIndex]>>,
+        schedule: Series<usize>,
+    ) -> RouteIndex {
+        assert!(schedule.points().iter().all(|point| point.1 < alternatives.len()), "no such alternative");
+        assert!(alternatives.iter().flatten().all(|link| link.as_usize() < self.links.len()), "no such link");
+        self.routes.push(Route { alternatives, schedule });
+        RouteIndex((self.routes.len() - 1) as u32)
+    }
+
+    /// Keeps packets that do not arrive for [`Fabric::poll_failure`].
+    pub fn keep_failures(&mut self) {
+        self.failures.get_or_insert_default();
+        self.links.iter_mut().for_each(|link| link.keep_dropped(true));
+    }
+
+    /// Sends a packet along a route at `now`, which is not before that of any earlier call.
+    pub fn send(&mut self, now: Nanos, route: RouteIndex, length: u32, payload: P) {
+        let Some(entry) = self.routes.get(route.as_usize()) else { return };
+        let alternative = entry.schedule.value_at(now) as u32;
+        self.forward(now, length, Transit { route, alternative, hop: 0, sent: now, payload });
+    }
+
+    /// When [`Fabric::advance`] should be called next; `None`: never, nothing is on its way.
+    pub fn next_event(&self) -> Option<Nanos> {
+        if let Some(arrival) = self.arrivals.front() {
+            return Some(arrival.at);
+        }
+        self.due.first().map(|(at, _)| at)
+    }
+
+    /// Moves everything to where it is at `now`, in the order of time.
+    pub fn advance(&mut self, now: Nanos) {
+        while let Some((at, index)) = self.due.first().filter(|(at, _)| *at <= now) {
+            // Up to this link's time only: another link may have something for it in between.
+            while let Some(departure) = self.links[index].dequeue(at) {
+                let mut transit = departure.payload;
+                transit.hop += 1;
+                self.forward(departure.at, departure.length, transit);
+            }
+            self.collect_dropped(index);
+            self.schedule(index);
+        }
+    }
+
+    /// The next packet at its destination, in the order of arrival.
+    pub fn poll_arrival(&mut self) -> Option<Arrival<P>> {
+        self.arrivals.pop_front()
+    }
+
+    /// The next packet that did not arrive, if these are kept.
+    pub fn poll_failure(&mut self) -> Option<Failure<P>> {
+        self.failures.as_mut()?.pop_front()
+    }
+
+    /// Takes a link down or up, or gives it back to its schedule; see [`Link::force`].
+    pub fn force(&mut self, now: Nanos, link: LinkIndex, state: Option<bool>) {
+        if let Some(forced) = self.links.get_mut(link.as_usize()) {
+            forced.force(now, state);
+            self.schedule(link.as_usize());
+        }
+    }
+
+    /// Counters of a link.
+    pub fn stats(&self, link: LinkIndex) -> Option<&LinkStats> {
+        self.links.get(link.as_usize()).map(Link::stats)
+    }
+
+    /// Bytes that wait in the queue of a link.
+    pub fn queued_bytes(&self, link: LinkIndex) -> u64 {
+        self.links.get(link.as_usize()).map_or(0, Link::queued_bytes)
+    }
+
+    /// Whether a link is up.
+    pub fn is_up(&self, now: Nanos, link: LinkIndex) -> bool {
+        self.links.get(link.as_usize()).is_some_and(|link| link.is_up(now))
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Hands a packet to the next link of its route, or to its destination.
+    fn forward(&mut self, now: Nanos, length: u32, transit: Transit<P>) {
+        let route = &self.routes[transit.route.as_usize()];
+        let hops = &route.alternatives[transit.alternative as usize];
+        let Some(&link) = hops.get(transit.hop as usize) else {
+            let Transit { route, sent, payload, .. } = transit;
+            self.arrivals.push_back(Arrival { at: now, sent, route, length, payload });
+            return;
+        };
+        let refused = self.links[link.as_usize()].enqueue(now, length, transit);
+        if let (Err(refused), Some(failures)) = (refused, &mut self.failures) {
+            let Transit { route, sent, payload, .. } = refused.payload;
+            failures.push_back(Failure { at: now, sent, route, link, cause: refused.cause, length, payload });
+        }
+        self.collect_dropped(link.as_usize());
+        self.schedule(link.as_usize());
+    }
+
+    /// Takes over what a link lost after it had taken it.
+    fn collect_dropped(&mut self, index: usize) {
+        let Some(failures) = &mut self.failures else { return };
+        while let Some(dropped) = self.links[index].poll_dropped() {
+            let Transit { route, sent, payload, .. } = dropped.payload;
+            let (at, cause, length) = (dropped.at, dropped.cause, dropped.length);
+            failures.push_back(Failure {
+                at,
+                sent,
+                route,
+                link: LinkIndex(index as u32),
+                cause,
+                length,
+                payload,
+            });
+        }
+    }
+
+    /// Notes when a link wants attention.
+    fn schedule(&mut self, index: usize) {
+        self.due.set(index, self.links[index].next_departure().unwrap_or(NEVER));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! What a link needs to know of the packets that it carries.
+
+/// A payload that can travel through a [`Link`](crate::Link).
+///
+/// The link looks into a packet only where a real one does: at the ECN field and at the flow, and it flips a bit
+/// or copies the whole when it is told to do damage.
+pub trait Frame: Sized {
+    /// Whether the sender said that it understands ECN: ECT(0), ECT(1), or CE set further up (RFC 3168 section 5).
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// Sets the ECN field to CE. Called only when [`is_ecn_capable`](Self::is_ecn_capable) says yes.
+    fn mark_congestion_experienced(&mut self) {}
+
+    /// A hash of what identifies the flow, for fair queueing. The same for all packets of a flow.
+    fn flow(&self) -> u64 {
+        0
+    }
+
+    /// Flips the bit `position` modulo the number of bits that may be damaged.
+    fn corrupt(&mut self, position: u64);
+
+    /// A second packet with the same content.
+    fn duplicate(&self) -> Self;
+}
+
+/// Flips one bit of some bytes; none if there are none.
+pub fn flip_bit(bytes: &mut [u8], position: u64) {
+    let bits = bytes.len() as u64 * 8;
+    if bits > 0 {
+        let position = position % bits;
+        bytes[(position / 8) as usize] ^= 1 << (position % 8);
+    }
+}
+
+/// Spreads `value` over all 64 bits (finaliser of MurmurHash3), for [`Frame::flow`] made of small numbers.
+pub fn mix(mut value: u64) -> u64 {
+    value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    value ^ (value >> 33)
+}
+
+/// A packet of which only the length matters.
+impl Frame for () {
+    fn corrupt(&mut self, _position: u64) {}
+
+    fn duplicate(&self) -> Self {}
+}
+
+/// Numbered packets, all of one flow.
+macro_rules! number {
+    ($($type:ty),*) => {$(
+        impl Frame for $type {
+            fn corrupt(&mut self, position: u64) {
+                *self ^= 1 << (position % u64::from(Self::BITS));
+            }
+
+            fn duplicate(&self) -> Self {
+                *self
+            }
+        }
+    )*};
+}
+number!(i32, u32, u64, usize);
+
+/// Named packets, which cannot be damaged.
+impl Frame for &'static str {
+    fn corrupt(&mut self, _position: u64) {}
+
+    fn duplicate(&self) -> Self {
+        self
+    }
+}
+
+/// Bare bytes.
+impl Frame for Vec<u8> {
+    fn corrupt(&mut self, position: u64) {
+        flip_bit(self, position);
+    }
+
+    fn duplicate(&self) -> Self {
+        self.clone()
+    }
+}
