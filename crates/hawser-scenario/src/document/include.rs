@@ -1,0 +1,80 @@
+//! `include = ["base.toml"]`: other files, of which this one replaces what it says anew.
+
+use super::merge::{merge, normalise};
+use super::{Content, Origin, ReadFile, Result, Table, parse};
+
+/// A file with what it includes. `open` are the files being read at the moment, this one last.
+pub(super) fn with_includes(
+    text: &str,
+    origin: &Origin,
+    open: &mut Vec<String>,
+    read_file: &mut ReadFile<'_>,
+) -> Result<Table> {
+    let mut table = parse(text, origin)?;
+    normalise(&mut table)?;
+    let Some(include) = table.remove("include") else { return Ok(table) };
+    let Content::Array(names) = &include.value.content else {
+        return Err(include.value.origin.error("include", "expected an array such as [\"base.toml\"]"));
+    };
+    let mut below = Table::default();
+    for (index, name) in names.iter().enumerate() {
+        let field = format!("include[{index}]");
+        let Content::String(file) = &name.content else {
+            return Err(name.origin.error(&field, format!("expected a file name, found {}", name.kind())));
+        };
+        let path = name.origin.resolve(file);
+        if open.contains(&path) {
+            let chain: Vec<_> = open.iter().map(String::as_str).chain([path.as_str()]).collect();
+            let message = format!("a file includes itself: {}", chain.join(" -> "));
+            return Err(name.origin.error(&field, message));
+        }
+        let text = read_file(&path).map_err(|message| name.origin.error(&field, message))?;
+        let inner = Origin::file(&name.origin.display(file), &path);
+        open.push(path);
+        let included = with_includes(&text, &inner, open, read_file)?;
+        open.pop();
+        merge(&mut below, included);
+    }
+    merge(&mut below, table);
+    Ok(below)
+}
+
+/// `name` as seen from the folder of `file`, without needless steps: `a/b.toml` and `../c.toml` give `c.toml`.
+pub(crate) fn join(file: &str, name: &str) -> String {
+    if name.starts_with('/') {
+        return name.to_owned();
+    }
+    let folder = file.rfind('/').map_or("", |end| &file[..end]);
+    let mut parts: Vec<&str> = Vec::new();
+    let root = folder.is_empty() && file.starts_with('/') || folder.starts_with('/');
+    for part in folder.split('/').chain(name.split('/')).filter(|part| !part.is_empty() && *part != ".") {
+        match (part, parts.last()) {
+            ("..", Some(&last)) if last != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    format!("{}{}", if root { "/" } else { "" }, parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_relative_to_the_file_that_names_them() {
+        for (file, name, expected) in [
+            ("drive.toml", "base.toml", "base.toml"),
+            ("dir/drive.toml", "base.toml", "dir/base.toml"),
+            ("dir/drive.toml", "../base.toml", "base.toml"),
+            ("drive.toml", "../base.toml", "../base.toml"),
+            ("../a/b.toml", "./../c.toml", "../c.toml"),
+            ("/x/a.toml", "b.toml", "/x/b.toml"),
+            ("/a.toml", "b.toml", "/b.toml"),
+            ("x/a.toml", "/b.toml", "/b.toml"),
+        ] {
+            assert_eq!(join(file, name), expected, "{name} in {file}");
+        }
+    }
+}

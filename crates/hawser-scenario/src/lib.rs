@@ -1,0 +1,341 @@
+//! The scenario file: which hosts, links and flows exist, and how they behave over time.
+//!
+//! One TOML file means the same to the simulator, which runs it in virtual time, and to the emulator, which puts any
+//! program behind its links. A client and a server joined by two links, over which the client downloads 10 MB:
+//!
+//! ```toml
+//! version = 1                 # of this format
+//! seed = 1                    # for everything random
+//! duration = "60 s"           # longest time a run may take
+//!
+//! [[link]]                    # what the first host sees as an interface
+//! name = "wifi0"
+//! rate = "40 Mbit/s"
+//! delay = "15 ms"             # one way
+//! outage = [{ from = "20 s", to = "30 s" }]
+//! [link.up]                   # client to server: what differs there
+//! rate = "10 Mbit/s"
+//!
+//! [[link]]
+//! name = "lte0"
+//! rate = "25 Mbit/s"
+//! delay = { steps = [["0 s", "35 ms"], ["20 s", "60 ms"]] }
+//! via = ["core"]
+//!
+//! [[segment]]                 # a link inside the network
+//! name = "core"
+//! rate = "30 Mbit/s"
+//!
+//! [[flow]]
+//! name = "main"
+//! kind = "bulk"
+//! size = "10 MB"
+//! ```
+//!
+//! `docs/scenarios.md` lists every section, field, form, unit and default.
+//!
+//! Reading has two steps. First the file, the files it includes and the overrides of the command line become one
+//! tree of values, each of which remembers where it was written. Then the tree is read field by field into a
+//! [`Scenario`], whose parts are plain data; its link models are those of `hawser-link`. Whatever is wrong gives one
+//! message with file, line, field and what is allowed there.
+//!
+//! A [`Plan`] names many scenarios at once: a sweep over files, fields and seeds.
+
+mod departures;
+mod document;
+mod error;
+mod flow;
+mod layout;
+mod load;
+mod plan;
+mod read;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use departures::Departures;
+pub use error::{LoadError, ScenarioError};
+pub use flow::{Flow, FlowKind, Pattern};
+pub use layout::Layout;
+pub use load::load;
+pub use plan::{Cell, Plan, load_plan};
+
+use hawser_link::{DirectionConfig, Nanos, Series, derive_seed, nanos};
+use hawser_radio::{ForecastQuality, Profile};
+
+/// What to read.
+pub struct ReadOptions<'a, 'f> {
+    /// The text of the scenario.
+    pub text: &'a str,
+    /// Its name for messages.
+    pub file: &'a str,
+    /// Each a `KEY=VALUE`: the path of a field, such as `link.wifi0.down.rate`, and a TOML value, or else the text of
+    /// a string. They replace what the file says; a field of a link as a whole also those of its directions.
+    pub overrides: &'a [String],
+    /// Returns the text of a file, whose name is relative to the folder of the scenario, or a sentence that says why
+    /// it cannot.
+    pub read_file: &'a mut (dyn FnMut(&str) -> Result<String, String> + 'f),
+}
+
+/// A scenario, read and checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Its name, or that of its file.
+    pub name: String,
+    /// What it is about; may be empty.
+    pub description: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Longest time a run may take.
+    pub duration: Option<Duration>,
+    /// Whether the kernel's MPTCP is set up over all links.
+    pub mptcp: bool,
+    /// Names of the hosts in the order of their first appearance.
+    pub hosts: Vec<String>,
+    /// The links, in the order of the file; at least one. A link ends at a host, which sees it as an interface.
+    pub links: Vec<ScenarioLink>,
+    /// Links inside the network, which no host sees; routes lead over them.
+    pub segments: Vec<Segment>,
+    /// What is sent; empty: what [`Scenario::traffic`] says.
+    pub flows: Vec<Flow>,
+    /// How connections behave unless a flow says otherwise.
+    pub transport: Transport,
+    /// When a simulation is given up.
+    pub limits: Limits,
+}
+
+/// An access link: from a host (its interface) into the network, and over `via` to another host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScenarioLink {
+    /// Name, unique among links and segments, also of the interface.
+    pub name: String,
+    /// The hosts at its ends, as indices into [`Scenario::hosts`]; `up` leads from the first to the second. The first
+    /// sees the link as an interface and opens connections, the second is reached over it.
+    pub between: [usize; 2],
+    /// What carries it.
+    pub medium: Medium,
+    /// Whether it carries data only when no other link does.
+    pub backup: bool,
+    /// From the first host into the network.
+    pub up: DirectionConfig,
+    /// From the network to the first host.
+    pub down: DirectionConfig,
+    /// Segments between this link and the second host, in the order of `up`.
+    pub via: Via,
+    /// When a NAT on the way forgets its mapping: from then on the second host sees another address. Sorted.
+    pub nat_rebinding: Vec<Nanos>,
+    /// What happens to the link and when, such as `hand-over start, cell 12`, for reports. In order of time.
+    pub marks: Vec<(Nanos, String)>,
+    /// What can be foreseen of it, or of the segment behind it that follows a scene; `None` without a scene.
+    pub outlook: Option<LinkOutlook>,
+}
+
+/// What policies at its ends may know of a link: the parts of a `hawser_radio::ProfileObserver`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkOutlook {
+    /// Means over time and positions, without what nobody can foresee.
+    pub profile: Arc<Profile>,
+    /// How well that is known.
+    pub quality: ForecastQuality,
+}
+
+/// The segments that a link leads over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Via {
+    /// Each a list of indices into [`Scenario::segments`].
+    pub alternatives: Vec<Vec<usize>>,
+    /// Which of them is in use at which time.
+    pub schedule: Series<usize>,
+}
+
+/// A link inside the network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    /// Name, unique among links and segments.
+    pub name: String,
+    /// In the direction of `up` of the links that lead over it.
+    pub up: DirectionConfig,
+    /// The other direction.
+    pub down: DirectionConfig,
+}
+
+/// What carries a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medium {
+    /// Cable or fibre.
+    Wired,
+    /// IEEE 802.11.
+    Wifi,
+    /// 4G or 5G.
+    Cellular,
+    /// A satellite terminal.
+    Satellite,
+    /// Not said.
+    #[default]
+    Unknown,
+}
+
+/// How connections behave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transport {
+    /// Name of the scheduler.
+    pub scheduler: String,
+    /// Name of the congestion controller.
+    pub controller: String,
+    /// Real TLS with a seeded provider instead of the null session.
+    pub tls: bool,
+    /// Cap of the receive windows of a connection, bytes; `None`: the transport's own.
+    pub receive_window: Option<u64>,
+    /// Cap of what is buffered for sending, bytes; `None`: the transport's own.
+    pub send_buffer: Option<u64>,
+    /// Longest time an acknowledgement is held; `None`: the transport's own.
+    pub max_ack_delay: Option<Nanos>,
+    /// Largest UDP payload; `None`: as path MTU discovery finds.
+    pub max_datagram: Option<u16>,
+    /// Whether packets are marked ECN-capable.
+    pub ecn: bool,
+}
+
+/// When a simulation is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Events; the default is a thousand million.
+    pub events: u64,
+}
+
+/// Direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Client to server.
+    Up,
+    /// Server to client.
+    Down,
+}
+
+impl Direction {
+    /// Both directions.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// `up` or `down`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario. `file` is its name for messages; `read_file` returns the text of a file named in the
+    /// scenario, or a sentence that says why it cannot.
+    ///
+    /// # Errors
+    /// Fails on the first mistake, naming line, field and what is allowed there.
+    pub fn parse(
+        text: &str,
+        file: &str,
+        read_file: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, ScenarioError> {
+        Scenario::read(ReadOptions { text, file, overrides: &[], read_file })
+    }
+
+    /// Reads a scenario with overrides.
+    ///
+    /// # Errors
+    /// Fails on the first mistake, naming file, line, field and what is allowed there.
+    pub fn read(options: ReadOptions<'_, '_>) -> Result<Self, ScenarioError> {
+        read::scenario(options)
+    }
+
+    /// What is sent: the flows of the file, or the download that takes their place when there are none.
+    pub fn traffic(&self) -> Cow<'_, [Flow]> {
+        if !self.flows.is_empty() {
+            return Cow::Borrowed(&self.flows);
+        }
+        let between = self.links.first().map_or([0, 1], |link| link.between);
+        let links = self.links.iter().enumerate().filter(|(_, link)| link.between == between);
+        Cow::Owned(vec![Flow {
+            name: "main".to_owned(),
+            client: between[0],
+            links: links.map(|(index, _)| index).collect(),
+            start: 0,
+            stop: None,
+            count: 1,
+            scheduler: None,
+            controller: None,
+            kind: FlowKind::Bulk { direction: Direction::Down, size: None },
+            awaited: false,
+            pattern: None,
+        }])
+    }
+
+    /// Capacity of all links together in one direction from the start until `until`, bit/s, outages counted
+    /// as zero; `None` if a link is unlimited.
+    pub fn mean_rate(&self, direction: Direction, until: Duration) -> Option<u64> {
+        self.links.iter().map(|link| link.direction(direction).mean_rate(nanos(until))).sum()
+    }
+
+    /// Seed of one direction of the link or segment of this name.
+    pub fn seed_of(&self, name: &str, direction: Direction) -> u64 {
+        derive_seed(self.seed, &format!("{name}/{}", direction.name()))
+    }
+
+    /// The index of a host.
+    pub fn host(&self, name: &str) -> Option<usize> {
+        self.hosts.iter().position(|host| host == name)
+    }
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Transport {
+            scheduler: "default".to_owned(),
+            controller: "cubic".to_owned(),
+            tls: false,
+            receive_window: None,
+            send_buffer: None,
+            max_ack_delay: None,
+            max_datagram: None,
+            ecn: true,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { events: 1_000_000_000 }
+    }
+}
+
+impl Via {
+    /// Straight to the other host.
+    pub fn nothing() -> Self {
+        Via { alternatives: vec![Vec::new()], schedule: Series::constant(0) }
+    }
+}
+
+impl Segment {
+    /// The parameters of one direction.
+    pub fn direction(&self, direction: Direction) -> &DirectionConfig {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+}
+
+impl ScenarioLink {
+    /// The parameters of one direction.
+    pub fn direction(&self, direction: Direction) -> &DirectionConfig {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! From a document to a checked [`Scenario`].
+
+mod channel;
+mod direction;
+pub(crate) mod fields;
+mod flow;
+mod jitter;
+mod link;
+mod loss;
+mod queue;
+mod random;
+mod rate;
+mod route;
+mod scene;
+mod series;
+mod transport;
+pub(crate) mod units;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_link::Nanos;
+use hawser_radio::Profile;
+
+use crate::document::{self, ReadFile};
+use crate::error::ScenarioError;
+use crate::{ReadOptions, Scenario};
+use fields::Fields;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The hosts of a link that names none.
+const HOSTS: [&str; 2] = ["client", "server"];
+
+/// What the parts of the reader share.
+pub(super) struct Context<'r, 'f> {
+    /// Reads the files that the scenario names.
+    read_file: &'r mut ReadFile<'f>,
+    /// Longest time a run may take.
+    duration: Option<Nanos>,
+    /// The seed of everything random.
+    seed: u64,
+    /// What each scene gives.
+    scenes: scene::Scenes,
+    /// Index of each segment.
+    segments: BTreeMap<String, usize>,
+    /// What each segment follows, by its index.
+    segment_profiles: Vec<Option<Arc<Profile>>>,
+    /// Nodes on a side of each grid.
+    grids: BTreeMap<String, u64>,
+}
+
+pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
+    let ReadOptions { text, file, overrides, read_file } = options;
+    let document = document::assemble(text, file, overrides, read_file)?;
+    let empty = document::Table::default();
+    let fields = Fields::new(&document.origin, String::new(), document.table().unwrap_or(&empty));
+    fields.required("version", "1")?.integer(1..=1)?;
+    let name = fields.read_or("name", stem(file), |value| value.string())?.to_owned();
+    let description = fields.read_or("description", "", |value| value.string())?.to_owned();
+    let seed = fields.read_or("seed", 1, |value| value.integer(0..=i64::MAX as u64))?;
+    let duration = fields.read("duration", |value| value.positive_duration())?;
+    let mptcp = fields.read_or("mptcp", false, |value| value.boolean())?;
+    let mut context = Context {
+        read_file,
+        duration,
+        seed,
+        scenes: BTreeMap::new(),
+        segments: BTreeMap::new(),
+        segment_profiles: Vec::new(),
+        grids: BTreeMap::new(),
+    };
+    context.scenes = scene::scenes(&fields, &mut context)?;
+    route::grids(&fields, &mut context)?;
+    let segments = link::segments(&fields, &mut context)?;
+    let (hosts, links) = link::links(&fields, &mut context)?;
+    let flows = flow::flows(&fields, &hosts, &links, &context)?;
+    let (transport, limits) = (transport::transport(&fields)?, transport::limits(&fields)?);
+    fields.finish()?;
+    let duration = duration.map(Duration::from_nanos);
+    Ok(Scenario {
+        name,
+        description,
+        seed,
+        duration,
+        mptcp,
+        hosts,
+        links,
+        segments,
+        flows,
+        transport,
+        limits,
+    })
+}
+
+/// `drive` from `scenarios/drive.toml`.
+pub(crate) fn stem(file: &str) -> &str {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.strip_suffix(".toml").unwrap_or(name)
+}

@@ -1,0 +1,240 @@
+//! `[[flow]]`: what is sent.
+
+use std::time::Duration;
+
+use super::fields::{Fields, Value};
+use super::link::plain_name;
+use super::transport::policy;
+use super::{Context, Result, route};
+use crate::{Direction, Flow, FlowKind, Pattern, ScenarioLink};
+
+/// Copies of one flow.
+const MOST_COPIES: u64 = 100_000;
+/// Bytes of a request unless the file says otherwise: one packet.
+const REQUEST_BYTES: u64 = 500;
+/// Bytes of a datagram unless the file says otherwise: fits the smallest packet that QUIC allows.
+const DATAGRAM_BYTES: u64 = 1100;
+/// Bytes of a UDP packet unless the file says otherwise.
+const UDP_BYTES: u64 = 1500;
+/// Bytes of an IPv6 and a UDP header: the smallest packet.
+const SMALLEST_UDP: u64 = 48;
+
+/// The kinds as the file names them.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bulk,
+    Requests,
+    Datagrams,
+    Udp { poisson: bool },
+}
+
+pub(super) fn flows(
+    fields: &Fields<'_>,
+    hosts: &[String],
+    links: &[ScenarioLink],
+    context: &Context<'_, '_>,
+) -> Result<Vec<Flow>> {
+    let Some(value) = fields.optional("flow") else { return Ok(Vec::new()) };
+    let mut flows: Vec<Flow> = Vec::new();
+    for item in value.array()? {
+        let mut fields = item.fields()?;
+        let name_field = fields.required("name", "\"main\"")?;
+        let name = plain_name(&name_field, "a flow")?;
+        if flows.iter().any(|flow| flow.name == name) {
+            return Err(name_field.error(format!("two flows are named {name:?}; names must differ")));
+        }
+        fields.rename(format!("flow.{name}"));
+        flows.push(flow(name, fields, hosts, links, context)?);
+    }
+    Ok(flows)
+}
+
+fn flow(
+    name: &str,
+    fields: Fields<'_>,
+    hosts: &[String],
+    links: &[ScenarioLink],
+    context: &Context<'_, '_>,
+) -> Result<Flow> {
+    let kind = kind(&fields, context)?;
+    let links = ends(&fields, hosts, links)?;
+    let start = fields.read_or("start", 0, |value| value.duration())?;
+    let stop = fields.read("stop", |value| match value.duration()? {
+        stop if stop <= start => Err(value.error("a flow must stop after its start")),
+        stop => Ok(stop),
+    })?;
+    let own_end = match kind {
+        FlowKind::Bulk { size, .. } => size.is_some(),
+        FlowKind::Requests { number, .. } => number.is_some(),
+        FlowKind::Datagrams { .. } | FlowKind::Udp { .. } => false,
+    };
+    let awaited = fields.read_or("awaited", own_end, |value| match value.boolean()? {
+        true if !own_end && stop.is_none() => {
+            Err(value.error("the flow has no end to wait for; give it a `size`, a `number` or a `stop`"))
+        }
+        awaited => Ok(awaited),
+    })?;
+    let flow = Flow {
+        name: name.to_owned(),
+        client: links.0,
+        links: links.1,
+        start,
+        stop,
+        count: fields.read_or("count", 1, |value| value.integer(1..=MOST_COPIES))? as u32,
+        scheduler: fields.read("scheduler", policy)?,
+        controller: fields.read("controller", policy)?,
+        kind,
+        awaited,
+        pattern: fields.read("on_off", pattern)?,
+    };
+    fields.finish()?;
+    Ok(flow)
+}
+
+fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
+    let kind = fields.required("kind", "\"bulk\"")?.choice(&[
+        ("bulk", Kind::Bulk),
+        ("requests", Kind::Requests),
+        ("datagrams", Kind::Datagrams),
+        ("cbr", Kind::Udp { poisson: false }),
+        ("poisson", Kind::Udp { poisson: true }),
+    ])?;
+    let direction = |fields: &Fields<'_>| {
+        let directions = Direction::BOTH.map(|direction| (direction.name(), direction));
+        fields.read_or("direction", Direction::Down, |value| value.choice(&directions))
+    };
+    let rate = || fields.required("rate", "\"2 Mbit/s\"").and_then(|value| value.positive_rate());
+    Ok(match kind {
+        Kind::Bulk => FlowKind::Bulk {
+            direction: direction(fields)?,
+            size: match fields.optional("size") {
+                Some(value) if value.as_string() == Some("unlimited") => None,
+                Some(value) => Some(bytes(&value)?),
+                None => None,
+            },
+        },
+        Kind::Requests => FlowKind::Requests {
+            request: fields.read_or("request", REQUEST_BYTES, bytes)?,
+            response: bytes(&fields.required("response", "\"100 kB\"")?)?,
+            think: Duration::from_nanos(fields.read_or("think", 0, |value| value.duration())?),
+            number: fields.read("number", |value| value.integer(1..=u64::from(u32::MAX)))?,
+        },
+        Kind::Datagrams => FlowKind::Datagrams {
+            direction: direction(fields)?,
+            size: fields.read_or("size", DATAGRAM_BYTES, |value| value.size_within(1..=65_000))? as u32,
+            rate: rate()?,
+        },
+        Kind::Udp { poisson } => FlowKind::Udp {
+            direction: direction(fields)?,
+            size: fields.read_or("size", UDP_BYTES, |value| value.size_within(SMALLEST_UDP..=9000))? as u32,
+            rate: rate()?,
+            poisson,
+            over: over(fields, context)?,
+        },
+    })
+}
+
+fn bytes(value: &Value<'_>) -> Result<u64> {
+    value.size_within(1..=1 << 50)
+}
+
+/// The segments that a UDP flow crosses instead of links.
+fn over(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<Vec<usize>> {
+    let Some(value) = fields.optional("over") else { return Ok(Vec::new()) };
+    let over = value.list(|item| route::segment(item, context))?;
+    if over.is_empty() {
+        return Err(value.error("expected at least one segment"));
+    }
+    Ok(over)
+}
+
+/// The host that has the links, and the links.
+fn ends(fields: &Fields<'_>, hosts: &[String], links: &[ScenarioLink]) -> Result<(usize, Vec<usize>)> {
+    let host = |value: &Value<'_>| {
+        let name = value.string()?;
+        hosts.iter().position(|host| host == name).ok_or_else(|| {
+            value.error(format!("no link leads to a host {name:?}; there are: {}", hosts.join(", ")))
+        })
+    };
+    let from = fields.read("from", host)?;
+    let to = fields.read("to", host)?;
+    let Some(value) = fields.optional("links") else {
+        return all_links(fields, hosts, links, from, to);
+    };
+    let chosen = value.list(|item| link(item, links))?;
+    let Some(&first) = chosen.first() else { return Err(value.error("expected at least one link")) };
+    let between = links[first].between;
+    for (item, &index) in value.array()?.iter().zip(&chosen) {
+        let other = &links[index];
+        if other.between != between {
+            let ends = |between: [usize; 2]| format!("{} - {}", hosts[between[0]], hosts[between[1]]);
+            let message = format!(
+                "the links of a flow must join the same hosts, but {:?} joins {} and {:?} {}",
+                links[first].name,
+                ends(between),
+                other.name,
+                ends(other.between)
+            );
+            return Err(item.error(message));
+        }
+        if chosen.iter().filter(|&&link| link == index).count() > 1 {
+            return Err(item.error("the link is named twice"));
+        }
+    }
+    for (given, end, place) in [(from, between[0], "from"), (to, between[1], "to")] {
+        if given.is_some_and(|given| given != end) {
+            let message = format!("`{place}` is not {:?}, where its `links` end", hosts[end]);
+            return Err(value.error(message));
+        }
+    }
+    Ok((between[0], chosen))
+}
+
+fn link(item: &Value<'_>, links: &[ScenarioLink]) -> Result<usize> {
+    let name = item.string()?;
+    links.iter().position(|link| link.name == name).ok_or_else(|| {
+        let names: Vec<_> = links.iter().map(|link| link.name.as_str()).take(20).collect();
+        item.error(format!("there is no link {name:?}; there are: {}", names.join(", ")))
+    })
+}
+
+/// All links of a host, by default those of the first link's host.
+fn all_links(
+    fields: &Fields<'_>,
+    hosts: &[String],
+    links: &[ScenarioLink],
+    from: Option<usize>,
+    to: Option<usize>,
+) -> Result<(usize, Vec<usize>)> {
+    let from = from.or_else(|| links.first().map(|link| link.between[0])).unwrap_or_default();
+    let of_host = |&(_, link): &(usize, &ScenarioLink)| link.between[0] == from;
+    let reached: Vec<usize> =
+        links.iter().enumerate().filter(of_host).map(|(_, link)| link.between[1]).collect();
+    let Some(&first) = reached.first() else {
+        return Err(fields.error(format!(
+            "no link begins at {:?}; the host named first in a link's `between` opens connections",
+            hosts[from]
+        )));
+    };
+    let to = to.unwrap_or(first);
+    if !reached.contains(&to) {
+        return Err(fields.error(format!("no link leads from {:?} to {:?}", hosts[from], hosts[to])));
+    }
+    let other = reached.iter().find(|&&host| host != to);
+    if let (Some(&other), None) = (other, fields.optional("to")) {
+        return Err(fields.error(format!(
+            "{:?} has links to {:?} and to {:?}; say which with `to` or `links`",
+            hosts[from], hosts[to], hosts[other]
+        )));
+    }
+    let matching = links.iter().enumerate().filter(|(_, link)| link.between == [from, to]);
+    Ok((from, matching.map(|(index, _)| index).collect()))
+}
+
+fn pattern(value: &Value<'_>) -> Result<Pattern> {
+    let fields = value.fields()?;
+    let time = |name| fields.required(name, "\"10 s\"").and_then(|value| value.positive_duration());
+    let pattern = Pattern { on: Duration::from_nanos(time("on")?), off: Duration::from_nanos(time("off")?) };
+    fields.finish()?;
+    Ok(pattern)
+}

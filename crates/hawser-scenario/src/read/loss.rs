@@ -1,0 +1,79 @@
+//! The forms of `loss`, and of `duplicate`, `reorder` and `corrupt`.
+
+use hawser_link::{LossModel, Series};
+
+use super::fields::{Fields, Value};
+use super::series::{points_of_file, step};
+use super::{Context, Result};
+
+/// The models as the file names them.
+#[derive(Clone, Copy)]
+enum Model {
+    GilbertElliott,
+    Bursts,
+}
+
+const MODELS: [(&str, Model); 2] = [("gilbert-elliott", Model::GilbertElliott), ("bursts", Model::Bursts)];
+
+pub(super) fn loss(value: &Value<'_>, context: &mut Context<'_, '_>) -> Result<LossModel> {
+    if !value.is_table() {
+        return Ok(match value.probability()? {
+            0.0 => LossModel::None,
+            probability => LossModel::Bernoulli { probability },
+        });
+    }
+    let fields = value.fields()?;
+    let model = match fields.optional("model") {
+        Some(model) => match model.choice(&MODELS)? {
+            Model::GilbertElliott => gilbert_elliott(value, &fields)?,
+            Model::Bursts => LossModel::Events {
+                mean_interval: fields.required("every", "\"10 s\"")?.positive_duration()?,
+                packets: fields.required("packets", "5")?.integer(1..=1_000_000)? as u32,
+            },
+        },
+        None => over_time(value, &fields, context)?,
+    };
+    fields.finish()?;
+    Ok(model)
+}
+
+fn gilbert_elliott(value: &Value<'_>, fields: &Fields<'_>) -> Result<LossModel> {
+    match (fields.optional("loss"), fields.optional("mean_burst")) {
+        (Some(loss), Some(burst)) => Ok(LossModel::bursts(loss.probability()?, burst.at_least_one()?)),
+        (None, None) => {
+            let probability = |name| fields.required(name, "0.01").and_then(|value| value.probability());
+            Ok(LossModel::GilbertElliott {
+                good_to_bad: probability("good_to_bad")?,
+                bad_to_good: probability("bad_to_good")?,
+                loss_good: probability("loss_good")?,
+                loss_bad: probability("loss_bad")?,
+            })
+        }
+        _ => Err(value.error("`loss` and `mean_burst` go together")),
+    }
+}
+
+/// Probabilities that change at known times.
+fn over_time(value: &Value<'_>, fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<LossModel> {
+    let period = fields.read("repeat", |value| value.positive_duration())?;
+    let interval = fields.read("interval", |value| value.positive_duration())?;
+    let (place, points) = match (fields.optional("steps"), fields.optional("series")) {
+        (Some(steps), None) if interval.is_none() => {
+            let points = steps.list(|pair| step(pair, |value| value.probability()))?;
+            (steps, points)
+        }
+        (None, Some(file)) => {
+            let points = points_of_file(&file, interval, 1.0, context)?;
+            if let Some(point) = points.iter().find(|point| point.1 > 1.0) {
+                return Err(file.error(format!("the series has a probability of {}, above 1", point.1)));
+            }
+            (file, points)
+        }
+        _ => {
+            return Err(value
+                .error("expected a `model`, `steps = [[time, probability], ...]` or `series = \"file\"`"));
+        }
+    };
+    let series = Series::new(points, period).map_err(|error| place.error(error.to_string()))?;
+    Ok(LossModel::Series(series))
+}

@@ -1,0 +1,52 @@
+//! `[transport]` and `[limits]`.
+
+use super::Result;
+use super::fields::{Fields, Value};
+use crate::{Limits, Transport};
+
+/// Characters of the name of a scheduler or controller.
+const LONGEST_NAME: usize = 64;
+/// Transport parameter max_ack_delay is below 2^14 ms (RFC 9000 section 18.2).
+const LONGEST_ACK_DELAY_MS: u64 = (1 << 14) - 1;
+
+pub(super) fn transport(fields: &Fields<'_>) -> Result<Transport> {
+    let default = Transport::default();
+    let Some(value) = fields.optional("transport") else { return Ok(default) };
+    let fields = value.fields()?;
+    let window = |value: &Value<'_>| value.size_within(1200..=1 << 40);
+    let transport = Transport {
+        scheduler: fields.read_or("scheduler", default.scheduler, policy)?,
+        controller: fields.read_or("controller", default.controller, policy)?,
+        tls: fields
+            .read_or("crypto", default.tls, |value| value.choice(&[("null", false), ("tls", true)]))?,
+        receive_window: fields.read("receive_window", window)?,
+        send_buffer: fields.read("send_buffer", window)?,
+        max_ack_delay: fields.read("max_ack_delay", |value| match value.duration()? {
+            delay if delay < (LONGEST_ACK_DELAY_MS + 1) * hawser_link::MILLISECOND => Ok(delay),
+            _ => Err(value.error(format!("expected at most \"{LONGEST_ACK_DELAY_MS} ms\""))),
+        })?,
+        max_datagram: fields.read("max_datagram", |value| Ok(value.size_within(1200..=65527)? as u16))?,
+        ecn: fields.read_or("ecn", default.ecn, |value| value.boolean())?,
+    };
+    fields.finish()?;
+    Ok(transport)
+}
+
+/// The name of a scheduler or controller. Which ones exist is known to who runs the scenario.
+pub(super) fn policy(value: &Value<'_>) -> Result<String> {
+    let name = value.string()?;
+    let letters = |c: char| c.is_ascii_alphanumeric() || "-_+.*".contains(c);
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(letters) {
+        return Err(value.error(format!("{name:?} cannot name a policy; expected a word such as \"minrtt\"")));
+    }
+    Ok(name.to_owned())
+}
+
+pub(super) fn limits(fields: &Fields<'_>) -> Result<Limits> {
+    let default = Limits::default();
+    let Some(value) = fields.optional("limits") else { return Ok(default) };
+    let fields = value.fields()?;
+    let events = fields.read_or("events", default.events, |value| value.integer(1..=i64::MAX as u64))?;
+    fields.finish()?;
+    Ok(Limits { events })
+}
