@@ -1,12 +1,36 @@
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
 
-use hawser_core::{Connection, ConnectionError, ConnectionHandle, Event, StreamEvent};
+use hawser_core::{Connection, ConnectionError, ConnectionHandle, Event, ServerConfig, StreamEvent};
 use hawser_policy::{StreamId, Time};
+
+use crate::Sockets;
+use crate::pattern::{first_mismatch, pattern_bytes};
 
 /// What runs on a [`Host`](crate::Host).
 pub trait Application {
     /// A connection has news.
     fn on_event(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection, event: &Event);
+
+    /// A connection is over and about to be forgotten: the last chance to read its counters.
+    fn on_drained(&mut self, _now: Time, _handle: ConnectionHandle, _connection: &mut Connection) {}
+
+    /// A connection has sent something.
+    fn on_transmit(&mut self, _handle: ConnectionHandle, _connection: &mut Connection) {}
+
+    /// How a connection from this address is to behave, if not as the endpoint's configuration says.
+    fn server_config(&mut self, _remote: SocketAddr) -> Option<Arc<ServerConfig>> {
+        None
+    }
+
+    /// When [`on_timeout`](Application::on_timeout) should be called.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for has come.
+    fn on_timeout(&mut self, _now: Time, _sockets: &mut Sockets) {}
 }
 
 /// Does nothing.
@@ -15,11 +39,6 @@ pub struct Idle;
 
 impl Application for Idle {
     fn on_event(&mut self, _: Time, _: ConnectionHandle, _: &mut Connection, _: &Event) {}
-}
-
-/// The byte that the bulk applications put at an offset of a stream; a receiver can so check every byte.
-pub fn pattern(offset: u64) -> u8 {
-    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
 /// Answers each bidirectional stream with `length` bytes of [`pattern`] once the request has ended.
@@ -42,13 +61,8 @@ impl Serve {
 
     fn push(&mut self, handle: ConnectionHandle, connection: &mut Connection, id: StreamId) {
         let Some(sent) = self.sending.get_mut(&(handle.0, id)) else { return };
-        let mut block = [0u8; 16 * 1024];
         while *sent < self.length {
-            let size = (self.length - *sent).min(block.len() as u64) as usize;
-            for (offset, byte) in (*sent..).zip(&mut block[..size]) {
-                *byte = pattern(offset);
-            }
-            match connection.write(id, &block[..size]) {
+            match connection.write_bytes(id, pattern_bytes(*sent, self.length - *sent)) {
                 Ok(0) | Err(_) => return,
                 Ok(written) => *sent += written as u64,
             }
@@ -106,11 +120,7 @@ impl Download {
         loop {
             match connection.read_chunk(id, 1 << 16) {
                 Ok(Some(chunk)) => {
-                    for (offset, &byte) in (self.received..).zip(chunk.iter()) {
-                        if byte != pattern(offset) && self.corrupt_at.is_none() {
-                            self.corrupt_at = Some(offset);
-                        }
-                    }
+                    self.corrupt_at = self.corrupt_at.or_else(|| first_mismatch(self.received, &chunk));
                     self.received += chunk.len() as u64;
                     self.progress.push((now, self.received));
                 }

@@ -1,44 +1,58 @@
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use bytes::BytesMut;
 use hawser_core::{
-    ClientConfig, ConnectError, Connection, ConnectionHandle, Datagram, Endpoint, FourTuple, Routed,
-    StatelessDatagram, Transmit,
+    ClientConfig, ConnectError, Connection, ConnectionHandle, Datagram, Endpoint, FourTuple, Incoming,
+    Routed, StatelessDatagram, Transmit,
 };
 use hawser_policy::Time;
 
+use crate::deadlines::Deadlines;
 use crate::{Application, Node, Packet};
 
-/// A connection of a [`Host`].
-pub struct Peer {
-    /// The connection itself: tests look into it freely.
-    pub connection: Connection,
-}
-
 /// A simulated host: a core endpoint, its connections and one application for all of them.
+///
+/// Only connections to which something happened are looked at, so that a thousand idle ones cost nothing.
 pub struct Host<A> {
     /// The application.
     pub application: A,
+    sockets: Sockets,
+}
+
+/// The transport of a host, as its application sees it.
+pub struct Sockets {
     endpoint: Endpoint,
-    peers: BTreeMap<usize, Peer>,
+    /// By handle.
+    connections: Vec<Option<Slot>>,
+    /// Handles of connections that may have something to tell or to send.
+    ready: VecDeque<usize>,
+    /// When which connection wants attention.
+    timers: Deadlines,
     stateless: Vec<StatelessDatagram>,
-    /// The batch being taken apart: what is left of it, and how.
+    /// The batch being taken apart, and how far that has got.
     batch: Option<(Transmit, usize)>,
     buffer: Vec<u8>,
+}
+
+struct Slot {
+    connection: Connection,
+    is_ready: bool,
 }
 
 impl<A: Application> Host<A> {
     /// A host with this endpoint.
     pub fn new(endpoint: Endpoint, application: A) -> Self {
-        Host {
-            application,
+        let sockets = Sockets {
             endpoint,
-            peers: BTreeMap::new(),
+            connections: Vec::new(),
+            ready: VecDeque::new(),
+            timers: Deadlines::default(),
             stateless: Vec::new(),
             batch: None,
             buffer: Vec::new(),
-        }
+        };
+        Host { application, sockets }
     }
 
     /// Starts a connection.
@@ -53,37 +67,102 @@ impl<A: Application> Host<A> {
         remote: SocketAddr,
         server_name: &str,
     ) -> Result<ConnectionHandle, ConnectError> {
-        let (handle, connection) =
-            self.endpoint.connect(now, config, FourTuple { local, remote }, server_name)?;
-        self.peers.insert(handle.0, Peer { connection });
-        Ok(handle)
+        self.sockets.connect(now, config, FourTuple { local, remote }, server_name)
     }
 
-    /// A connection.
+    /// A connection, to be looked into or changed.
     pub fn connection(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
-        self.peers.get_mut(&handle.0).map(|peer| &mut peer.connection)
+        self.sockets.connection(handle)
     }
 
-    /// The connection with the lowest handle: the only one in most scenarios.
+    /// A connection, to be looked at.
+    pub fn peek(&self, handle: ConnectionHandle) -> Option<&Connection> {
+        self.sockets.connections.get(handle.0)?.as_ref().map(|slot| &slot.connection)
+    }
+
+    /// The connection with the lowest handle: the only one in most tests.
     pub fn first_connection(&mut self) -> Option<&mut Connection> {
-        self.peers.values_mut().next().map(|peer| &mut peer.connection)
+        let handle = self.sockets.connections.iter().position(Option::is_some)?;
+        self.sockets.connection(ConnectionHandle(handle))
     }
 
     /// Connections that are not drained.
     pub fn connections(&self) -> usize {
-        self.peers.len()
+        self.sockets.connections.iter().flatten().count()
     }
 
-    fn service(&mut self, now: Time) {
-        for (&handle, peer) in &mut self.peers {
-            while let Some(event) = peer.connection.poll_event() {
-                self.application.on_event(now, ConnectionHandle(handle), &mut peer.connection, &event);
-            }
-            while let Some(event) = peer.connection.poll_endpoint_event() {
-                self.endpoint.handle_event(ConnectionHandle(handle), event);
-            }
+    /// Lets the application hear what a connection has to tell.
+    fn service(&mut self, now: Time, handle: usize) {
+        let Some(slot) = self.sockets.connections.get_mut(handle).and_then(Option::as_mut) else { return };
+        while let Some(event) = slot.connection.poll_event() {
+            self.application.on_event(now, ConnectionHandle(handle), &mut slot.connection, &event);
         }
-        self.peers.retain(|_, peer| !peer.connection.is_drained());
+        while let Some(event) = slot.connection.poll_endpoint_event() {
+            self.sockets.endpoint.handle_event(ConnectionHandle(handle), event);
+        }
+        if slot.connection.is_drained() {
+            self.application.on_drained(now, ConnectionHandle(handle), &mut slot.connection);
+            self.sockets.connections[handle] = None;
+            self.sockets.timers.set(handle, None);
+        }
+    }
+
+    fn accept(&mut self, now: Time, incoming: Incoming) {
+        let config = self.application.server_config(incoming.remote_address());
+        match self.sockets.endpoint.accept(now, incoming, config) {
+            Ok((handle, connection)) => self.sockets.insert(handle, connection),
+            Err(error) => self.sockets.stateless.extend(error.response.map(|response| *response)),
+        }
+    }
+}
+
+impl Sockets {
+    /// Starts a connection.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`].
+    pub fn connect(
+        &mut self,
+        now: Time,
+        config: ClientConfig,
+        tuple: FourTuple,
+        server_name: &str,
+    ) -> Result<ConnectionHandle, ConnectError> {
+        let (handle, connection) = self.endpoint.connect(now, config, tuple, server_name)?;
+        self.insert(handle, connection);
+        Ok(handle)
+    }
+
+    /// A connection, to be looked into or changed.
+    pub fn connection(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
+        self.wake(handle.0);
+        self.connections.get_mut(handle.0)?.as_mut().map(|slot| &mut slot.connection)
+    }
+
+    fn insert(&mut self, handle: ConnectionHandle, connection: Connection) {
+        if self.connections.len() <= handle.0 {
+            self.connections.resize_with(handle.0 + 1, || None);
+        }
+        self.connections[handle.0] = Some(Slot { connection, is_ready: false });
+        self.wake(handle.0);
+    }
+
+    /// Puts a connection into the queue of those to be looked at.
+    fn wake(&mut self, handle: usize) {
+        if let Some(Some(slot)) = self.connections.get_mut(handle)
+            && !slot.is_ready
+        {
+            slot.is_ready = true;
+            self.ready.push_back(handle);
+        }
+    }
+
+    /// Takes a connection out of the queue and notes its deadline.
+    fn rest(&mut self, handle: usize) {
+        if let Some(Some(slot)) = self.connections.get_mut(handle) {
+            slot.is_ready = false;
+            self.timers.set(handle, slot.connection.poll_timeout());
+        }
     }
 
     fn next_segment(&mut self) -> Option<Packet> {
@@ -102,51 +181,57 @@ impl<A: Application> Node for Host<A> {
     fn handle_packet(&mut self, now: Time, packet: Packet) {
         let tuple = FourTuple { local: packet.tuple.remote, remote: packet.tuple.local };
         let datagram = Datagram { tuple, ecn: packet.ecn, received_at: now, payload: packet.payload };
-        match self.endpoint.handle_datagram(now, datagram, &mut self.stateless) {
+        let sockets = &mut self.sockets;
+        match sockets.endpoint.handle_datagram(now, datagram, &mut sockets.stateless) {
             Some(Routed::Connection(handle, datagram)) => {
-                if let Some(peer) = self.peers.get_mut(&handle.0) {
-                    peer.connection.handle_datagram(now, datagram);
+                if let Some(connection) = sockets.connection(handle) {
+                    connection.handle_datagram(now, datagram);
                 }
             }
-            Some(Routed::Incoming(incoming)) => match self.endpoint.accept(now, incoming, None) {
-                Ok((handle, connection)) => {
-                    self.peers.insert(handle.0, Peer { connection });
-                }
-                Err(error) => self.stateless.extend(error.response.map(|response| *response)),
-            },
+            Some(Routed::Incoming(incoming)) => self.accept(now, incoming),
             None => {}
         }
-        self.service(now);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(packet) = self.next_segment() {
-            return Some(packet);
+        loop {
+            if let Some(packet) = self.sockets.next_segment() {
+                return Some(packet);
+            }
+            if let Some(response) = self.sockets.stateless.pop() {
+                let payload = BytesMut::from(&response.bytes[..]);
+                return Some(Packet { tuple: response.transmit.tuple, ecn: None, payload });
+            }
+            let &handle = self.sockets.ready.front()?;
+            self.service(now, handle);
+            let sockets = &mut self.sockets;
+            sockets.ready.pop_front();
+            let Some(Some(slot)) = sockets.connections.get_mut(handle) else { continue };
+            match slot.connection.poll_transmit(now, &mut sockets.buffer) {
+                // The others have their turn before this one goes on.
+                Some(transmit) => {
+                    self.application.on_transmit(ConnectionHandle(handle), &mut slot.connection);
+                    sockets.batch = Some((transmit, 0));
+                    sockets.ready.push_back(handle);
+                }
+                None => sockets.rest(handle),
+            }
         }
-        if let Some(response) = self.stateless.pop() {
-            let payload = BytesMut::from(&response.bytes[..]);
-            return Some(Packet { tuple: response.transmit.tuple, ecn: None, payload });
-        }
-        self.service(now);
-        let buffer = &mut self.buffer;
-        let transmit = self.peers.values_mut().find_map(|peer| peer.connection.poll_transmit(now, buffer));
-        if let Some(transmit) = transmit {
-            self.batch = Some((transmit, 0));
-            return self.next_segment();
-        }
-        None
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {
-        self.peers.values_mut().filter_map(|peer| peer.connection.poll_timeout()).min()
+        [self.sockets.timers.next(), self.application.next_timeout()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        for peer in self.peers.values_mut() {
-            if peer.connection.poll_timeout().is_some_and(|at| at <= now) {
-                peer.connection.handle_timeout(now);
+        while let Some(handle) = self.sockets.timers.pop_due(now) {
+            if let Some(Some(slot)) = self.sockets.connections.get_mut(handle) {
+                slot.connection.handle_timeout(now);
             }
+            self.sockets.wake(handle);
         }
-        self.service(now);
+        if self.application.next_timeout().is_some_and(|at| at <= now) {
+            self.application.on_timeout(now, &mut self.sockets);
+        }
     }
 }

@@ -9,12 +9,21 @@
 //! reads them. Foreign stacks take part by implementing [`Node`].
 
 mod application;
+mod deadlines;
+mod engine;
 mod host;
 mod network;
 mod node;
+mod observer;
+mod pattern;
+pub mod run;
 pub mod testing;
+pub mod tls;
+mod trace_hash;
 
-pub use application::{Application, Download, Idle, Serve, pattern};
-pub use host::{Host, Peer};
+pub use application::{Application, Download, Idle, Serve};
+pub use engine::Counters;
+pub use host::{Host, Sockets};
 pub use network::{LinkHandle, Network, Verdict};
 pub use node::{Node, Packet};
+pub use pattern::{first_mismatch, pattern, pattern_bytes};

@@ -1,5 +1,8 @@
+use std::net::{IpAddr, SocketAddr};
+
 use bytes::BytesMut;
 use hawser_core::{Ecn, FourTuple};
+use hawser_link::{Frame, flip_bit, mix};
 use hawser_policy::Time;
 
 /// A UDP datagram on its way.
@@ -19,6 +22,36 @@ impl Packet {
         let headers = if self.tuple.remote.is_ipv4() { 28 } else { 48 };
         u32::try_from(self.payload.len()).unwrap_or(u32::MAX).saturating_add(headers)
     }
+}
+
+impl Frame for Packet {
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn.is_some()
+    }
+
+    fn mark_congestion_experienced(&mut self) {
+        self.ecn = Some(Ecn::Ce);
+    }
+
+    fn flow(&self) -> u64 {
+        mix(address_hash(self.tuple.local)) ^ address_hash(self.tuple.remote)
+    }
+
+    fn corrupt(&mut self, position: u64) {
+        flip_bit(&mut self.payload, position);
+    }
+
+    fn duplicate(&self) -> Self {
+        self.clone()
+    }
+}
+
+fn address_hash(address: SocketAddr) -> u64 {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => u64::from(ip.to_bits()),
+        IpAddr::V6(ip) => mix(ip.to_bits() as u64) ^ (ip.to_bits() >> 64) as u64,
+    };
+    mix(ip ^ u64::from(address.port()).rotate_right(16))
 }
 
 /// Something that sends and receives datagrams and owns no clock.

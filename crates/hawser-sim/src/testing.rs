@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
-use hawser_link::{DirectionConfig, RateModel};
+use hawser_link::{DirectionConfig, QueueConfig, RateModel};
 use hawser_policy::Registry;
 
 use crate::{Application, Host};
@@ -50,7 +50,7 @@ pub fn client_config(transport: Arc<TransportConfig>) -> ClientConfig {
 pub fn link(megabits: u64, delay_ms: u64) -> DirectionConfig {
     DirectionConfig {
         rate: RateModel::constant(megabits * 1_000_000),
-        queue_bytes: (megabits * 1_000_000 / 8 / 10).max(30_000),
+        queue: QueueConfig::bytes((megabits * 1_000_000 / 8 / 10).max(30_000)),
         ..DirectionConfig::with_delay(delay_ms * hawser_link::MILLISECOND)
     }
 }

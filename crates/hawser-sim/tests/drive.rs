@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use common::{Net, config, download, finish, open};
-use hawser_link::Scenario;
 use hawser_policy::PathStatus;
+use hawser_scenario::Scenario;
 use hawser_sim::testing::client_address;
 
 const LENGTH: u64 = 96 << 20;

@@ -1,0 +1,382 @@
+//! From a scenario to nodes, links and routes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hawser_core::crypto::null::{NullClient, NullServer};
+use hawser_core::{
+    ClientConfig, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig, TransportConfig,
+};
+use hawser_link::{LinkIndex, derive_seed};
+use hawser_policy::{LinkId, LinkInfo, LinkKind, PathStatus, Registry, Time};
+use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Medium, Scenario};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::addresses::{self, FIRST_PORT, MOST_SESSIONS};
+use super::client::Clients;
+use super::client::role::Role;
+use super::delivery::Deliveries;
+use super::error::RunError;
+use super::outlook::Outlook;
+use super::participant::{Participant, Participants, ServerFactory};
+use super::server::{Servers, Setup};
+use super::session::{Plan, Session};
+use super::udp::{UdpSink, UdpSource};
+use crate::Host;
+use crate::engine::{Attachment, Engine};
+use crate::tls::{self, Sessions};
+
+/// What may be asked of a simulation beside its scenario.
+#[derive(Default)]
+pub struct Options {
+    /// Where connections leave qlog traces.
+    pub qlog: Option<QlogFactory>,
+    /// Sessions of clients and servers; `None`: what the scenario's `transport.crypto` says.
+    pub crypto: Option<Sessions>,
+    /// Makes the servers; `None`: ours. Foreign servers speak TLS, so the scenario has to say so.
+    pub server: Option<ServerFactory>,
+}
+
+/// A route by number: what leads along it.
+#[derive(Clone, Debug)]
+pub(super) struct RouteInfo {
+    pub(super) name: String,
+    pub(super) direction: Direction,
+}
+
+/// A session by number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SessionInfo {
+    /// The flow of the scenario, and which of its copies.
+    pub(super) flow: usize,
+    pub(super) copy: u32,
+    /// The nodes at its ends.
+    pub(super) client: usize,
+    pub(super) server: usize,
+}
+
+/// A UDP flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UdpInfo {
+    pub(super) flow: usize,
+    pub(super) node: usize,
+    pub(super) source: SocketAddr,
+}
+
+/// Everything that a simulation runs on.
+pub(super) struct Parts {
+    pub(super) engine: Engine,
+    pub(super) participants: Participants,
+    /// Links, then segments: up and down.
+    pub(super) links: Vec<[LinkIndex; 2]>,
+    pub(super) routes: Vec<RouteInfo>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) sessions: Vec<SessionInfo>,
+    pub(super) udp: Vec<UdpInfo>,
+    /// The node that receives UDP.
+    pub(super) sink: Option<usize>,
+}
+
+/// Builds everything; fails before anything has run.
+pub(super) fn build(scenario: &Scenario, registry: &Registry, options: Options) -> Result<Parts, RunError> {
+    let flows = scenario.traffic().into_owned();
+    if scenario.duration.is_none() && !flows.iter().any(|flow| flow.awaited) {
+        return Err(RunError::Endless);
+    }
+    let found: usize = flows.iter().filter(|flow| !is_udp(flow)).map(|flow| flow.count as usize).sum();
+    if found > MOST_SESSIONS {
+        return Err(RunError::TooManyConnections { found, most: MOST_SESSIONS });
+    }
+    let crypto = sessions(scenario, &options)?;
+    let mut builder = Builder::new(scenario, registry, options, crypto, flows);
+    builder.add_hosts()?;
+    builder.add_udp();
+    Ok(builder.finish())
+}
+
+/// How sessions start: as asked, or with the crypto of the scenario.
+fn sessions(scenario: &Scenario, options: &Options) -> Result<Sessions, RunError> {
+    if let Some(sessions) = &options.crypto {
+        return Ok(sessions.clone());
+    }
+    if scenario.transport.tls {
+        let seed = derive_seed(scenario.seed, "tls");
+        return tls::sessions(seed).map_err(|error| RunError::Tls(error.to_string()));
+    }
+    if options.server.is_some() {
+        return Err(RunError::ForeignNull);
+    }
+    Ok((Arc::new(NullClient::default()), Arc::new(NullServer::default())))
+}
+
+fn is_udp(flow: &Flow) -> bool {
+    matches!(flow.kind, FlowKind::Udp { .. })
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    registry: &'a Registry,
+    options: Options,
+    crypto: Sessions,
+    engine: Engine,
+    layout: Layout,
+    routes: Vec<RouteInfo>,
+    participants: Vec<Participant>,
+    flows: Vec<Flow>,
+    sessions: Vec<SessionInfo>,
+    udp: Vec<UdpInfo>,
+    sink: Option<usize>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        registry: &'a Registry,
+        options: Options,
+        crypto: Sessions,
+        flows: Vec<Flow>,
+    ) -> Self {
+        let mut engine = Engine::new();
+        let layout = Layout::build(scenario, &mut engine.fabric);
+        Builder {
+            scenario,
+            registry,
+            options,
+            crypto,
+            engine,
+            layout,
+            routes: Vec::new(),
+            participants: Vec::new(),
+            flows,
+            sessions: Vec::new(),
+            udp: Vec::new(),
+            sink: None,
+        }
+    }
+
+    fn finish(self) -> Parts {
+        Parts {
+            engine: self.engine,
+            participants: Participants(self.participants),
+            links: self.layout.links().to_vec(),
+            routes: self.routes,
+            flows: self.flows,
+            sessions: self.sessions,
+            udp: self.udp,
+            sink: self.sink,
+        }
+    }
+
+    fn add_node(&mut self, participant: Participant) -> usize {
+        self.participants.push(participant);
+        self.engine.add_node();
+        self.participants.len() - 1
+    }
+
+    /// Clients, servers, and what joins them.
+    fn add_hosts(&mut self) -> Result<(), RunError> {
+        let scenario = self.scenario;
+        let mut plans: BTreeMap<usize, Vec<(usize, Session)>> = BTreeMap::new();
+        let mut setups = Vec::new();
+        for (index, flow) in self.flows.clone().iter().enumerate().filter(|(_, flow)| !is_udp(flow)) {
+            let transport = Arc::new(self.transport(flow)?);
+            let server = flow.links.first().map_or(0, |link| scenario.links[*link].between[1]);
+            for copy in 0..flow.count {
+                let number = setups.len();
+                // Only our own end tells when it first sent what.
+                let ours = self.options.server.is_none();
+                let deliveries = match flow.kind {
+                    FlowKind::Bulk { direction, .. } if ours => Some((direction, Deliveries::default())),
+                    _ => None,
+                };
+                let setup = Setup { config: self.server_config(&transport), deliveries };
+                let session = self.session(number, flow, server, &transport, &setup);
+                plans.entry(flow.client).or_default().push((number, session));
+                setups.push((server, setup));
+                self.sessions.push(SessionInfo { flow: index, copy, client: flow.client, server });
+            }
+        }
+        let clients: BTreeMap<usize, usize> = plans
+            .into_iter()
+            .map(|(host, sessions)| {
+                let endpoint = Endpoint::new(endpoint_config(7), None, self.seed("client", host));
+                let node = Participant::Clients(Box::new(Host::new(endpoint, Clients::new(sessions))));
+                (host, self.add_node(node))
+            })
+            .collect();
+        let mut servers = BTreeMap::new();
+        for host in setups.iter().map(|(host, _)| *host).collect::<std::collections::BTreeSet<_>>() {
+            let node = self.server(host, &setups);
+            servers.insert(host, self.add_node(node));
+        }
+        for session in &mut self.sessions {
+            (session.client, session.server) = (clients[&session.client], servers[&session.server]);
+        }
+        for (index, link) in scenario.links.iter().enumerate() {
+            let [up, down] = self.layout.routes()[index];
+            for direction in Direction::BOTH {
+                self.routes.push(RouteInfo { name: link.name.clone(), direction });
+            }
+            let (Some(&owner), Some(&peer)) = (clients.get(&link.between[0]), servers.get(&link.between[1]))
+            else {
+                continue;
+            };
+            self.engine.attach(addresses::interface(index), Attachment { owner, peer, up, down });
+        }
+        Ok(())
+    }
+
+    fn server(&mut self, host: usize, setups: &[(usize, Setup)]) -> Participant {
+        let seed = derive_seed(self.scenario.seed, &format!("server/{host}"));
+        if let Some(make) = &mut self.options.server {
+            return Participant::Foreign(make(addresses::server(host), seed));
+        }
+        let own = |(of, setup): &(usize, Setup)| (*of == host).then(|| setup.clone());
+        let own: Vec<Option<Setup>> = setups.iter().map(own).collect();
+        let default = own.iter().flatten().next().map(|setup| setup.config.clone());
+        let endpoint = Endpoint::new(endpoint_config(8), default, self.seed("server", host));
+        Participant::Servers(Box::new(Host::new(endpoint, Servers::new(own))))
+    }
+
+    fn session(
+        &self,
+        number: usize,
+        flow: &Flow,
+        server: usize,
+        transport: &Arc<TransportConfig>,
+        setup: &Setup,
+    ) -> Session {
+        let mut links: Vec<LinkInfo> = flow.links.iter().map(|link| self.link_info(*link)).collect();
+        // The handshake starts where data is to go.
+        links.sort_by_key(|link| link.preference != PathStatus::Available);
+        let plan = Plan {
+            links,
+            port: FIRST_PORT + number as u16,
+            remote: addresses::server(server),
+            config: ClientConfig { crypto: self.crypto.0.clone(), transport: transport.clone(), token: None },
+            start: Time::from_nanos(flow.start),
+            stop: flow.stop.map(Time::from_nanos),
+            awaited: flow.awaited,
+            deliveries: setup.deliveries.clone(),
+            outlook: Outlook::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
+        };
+        let pattern =
+            flow.pattern.map(|pattern| (pattern, self.random(&format!("session/{number}/activity"))));
+        Session::new(plan, Role::new(&flow.kind, pattern))
+    }
+
+    fn link_info(&self, index: usize) -> LinkInfo {
+        let link = &self.scenario.links[index];
+        LinkInfo {
+            id: LinkId(index as u32),
+            name: link.name.clone(),
+            addresses: vec![addresses::interface(index)],
+            kind: match link.medium {
+                Medium::Wired => LinkKind::Wired,
+                Medium::Wifi => LinkKind::Wifi,
+                Medium::Cellular => LinkKind::Cellular,
+                Medium::Satellite => LinkKind::Satellite,
+                Medium::Unknown => LinkKind::Unknown,
+            },
+            preference: if link.backup { PathStatus::Backup } else { PathStatus::Available },
+            metered: false,
+        }
+    }
+
+    fn server_config(&self, transport: &Arc<TransportConfig>) -> Arc<ServerConfig> {
+        Arc::new(ServerConfig::new(self.crypto.1.clone(), transport.clone(), [9; 32]))
+    }
+
+    fn transport(&self, flow: &Flow) -> Result<TransportConfig, RunError> {
+        let mut config = transport_config(self.scenario, self.registry, flow)?;
+        config.qlog = self.options.qlog.clone();
+        Ok(config)
+    }
+
+    fn add_udp(&mut self) {
+        let flows = self.flows.clone();
+        for (index, flow) in flows.iter().enumerate() {
+            let FlowKind::Udp { direction, size, .. } = flow.kind else { continue };
+            for copy in 0..flow.count {
+                let fabric = &mut self.engine.fabric;
+                let (Some(departures), Some(route)) = (
+                    Departures::of(self.scenario, flow, copy),
+                    self.layout.add_udp_route(self.scenario, fabric, flow),
+                ) else {
+                    continue;
+                };
+                self.routes.push(RouteInfo { name: flow.name.clone(), direction });
+                let source = addresses::udp_source(self.udp.len());
+                let tuple = FourTuple { local: source, remote: addresses::udp_source(usize::from(u16::MAX)) };
+                let udp = UdpSource::new(tuple, size, departures);
+                let node = self.add_node(Participant::Source(Box::new(udp)));
+                let peer = self.sink_node();
+                self.engine.attach(source.ip(), Attachment { owner: node, peer, up: route, down: route });
+                self.udp.push(UdpInfo { flow: index, node, source });
+            }
+        }
+    }
+
+    /// The node that receives all UDP.
+    fn sink_node(&mut self) -> usize {
+        if let Some(sink) = self.sink {
+            return sink;
+        }
+        let sink = self.add_node(Participant::Sink(UdpSink::default()));
+        self.sink = Some(sink);
+        sink
+    }
+
+    fn random(&self, name: &str) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(derive_seed(self.scenario.seed, name))
+    }
+
+    fn seed(&self, role: &str, host: usize) -> [u8; 32] {
+        let mut seed = [0; 32];
+        let value = derive_seed(self.scenario.seed, &format!("{role}/{host}"));
+        seed[..8].copy_from_slice(&value.to_le_bytes());
+        seed
+    }
+}
+
+/// How the connections of a flow behave at both ends.
+///
+/// # Errors
+/// When there is no scheduler or controller of that name.
+pub fn transport_config(
+    scenario: &Scenario,
+    registry: &Registry,
+    flow: &Flow,
+) -> Result<TransportConfig, RunError> {
+    let asked = &scenario.transport;
+    let scheduler = registry.scheduler(flow.scheduler.as_ref().unwrap_or(&asked.scheduler))?;
+    let controller = registry.controller(flow.controller.as_ref().unwrap_or(&asked.controller))?;
+    let mut config = TransportConfig::new(scheduler, controller);
+    let links = u32::try_from(flow.links.len()).unwrap_or(u32::MAX);
+    config.max_concurrent_paths = config.max_concurrent_paths.max(links + 1);
+    config.max_path_id = config.max_path_id.max(Some(links));
+    config.ecn = asked.ecn;
+    if let Some(window) = asked.receive_window {
+        config.max_connection_window = window;
+        config.max_stream_window = window;
+        config.initial_connection_window = config.initial_connection_window.min(window);
+        config.initial_stream_window = config.initial_stream_window.min(window);
+    }
+    if let Some(buffer) = asked.send_buffer {
+        config.max_send_buffer = buffer;
+    }
+    if let Some(delay) = asked.max_ack_delay {
+        config.max_ack_delay = std::time::Duration::from_nanos(delay);
+    }
+    if let Some(size) = asked.max_datagram {
+        config.max_mtu = size;
+        config.initial_mtu = config.initial_mtu.min(size);
+    }
+    Ok(config)
+}
+
+fn endpoint_config(key: u8) -> Arc<EndpointConfig> {
+    Arc::new(EndpointConfig::new([key; 32]))
+}

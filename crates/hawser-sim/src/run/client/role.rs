@@ -1,0 +1,291 @@
+//! What the client of a flow does.
+
+use std::time::Duration;
+
+use hawser_core::Connection;
+use hawser_policy::{StreamId, Time};
+use hawser_scenario::{Direction, FlowKind, Pattern};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::run::meter::Meter;
+use crate::run::request::Request;
+use crate::run::sending::{DatagramPacer, Sending, sent_at};
+use crate::run::session::ask;
+
+/// The client's part of a flow.
+pub(crate) struct Role {
+    task: Task,
+    activity: Option<Activity>,
+    done: bool,
+}
+
+enum Task {
+    /// Read a long answer.
+    Download { size: Option<u64>, stream: Option<StreamId>, offset: u64 },
+    /// Send a long request.
+    Upload { size: Option<u64>, sending: Option<(StreamId, Sending)> },
+    /// Ask again and again.
+    Requests(Requests),
+    /// Receive datagrams.
+    Listen { request: Request },
+    /// Send datagrams.
+    Talk { size: u32, rate: u64, pacer: Option<DatagramPacer> },
+}
+
+struct Requests {
+    request: u64,
+    response: u64,
+    think: Duration,
+    left: Option<u64>,
+    current: Option<Current>,
+    /// When the next one begins.
+    next_at: Option<Time>,
+}
+
+struct Current {
+    stream: StreamId,
+    began: Time,
+    sending: Sending,
+    offset: u64,
+}
+
+/// Turns a flow on and off.
+struct Activity {
+    pattern: Pattern,
+    random: ChaCha8Rng,
+    active: bool,
+    until: Time,
+}
+
+impl Activity {
+    fn draw(&mut self, mean: Duration) -> Duration {
+        let uniform: f64 = 1.0 - self.random.random::<f64>();
+        mean.mul_f64(-uniform.ln())
+    }
+
+    fn turn(&mut self) {
+        self.active = !self.active;
+        let mean = if self.active { self.pattern.on } else { self.pattern.off };
+        let stretch = self.draw(mean);
+        self.until += stretch;
+    }
+}
+
+impl Role {
+    pub(crate) fn new(kind: &FlowKind, pattern: Option<(Pattern, ChaCha8Rng)>) -> Self {
+        let task = match *kind {
+            FlowKind::Bulk { direction: Direction::Down, size } => {
+                Task::Download { size, stream: None, offset: 0 }
+            }
+            FlowKind::Bulk { direction: Direction::Up, size } => Task::Upload { size, sending: None },
+            FlowKind::Requests { request, response, think, number } => {
+                let left = number;
+                Task::Requests(Requests { request, response, think, left, current: None, next_at: None })
+            }
+            FlowKind::Datagrams { direction: Direction::Down, size, rate } => {
+                Task::Listen { request: Request::Datagrams { size, rate } }
+            }
+            FlowKind::Datagrams { direction: Direction::Up, size, rate }
+            | FlowKind::Udp { size, rate, .. } => Task::Talk { size, rate, pacer: None },
+        };
+        let activity =
+            pattern.map(|(pattern, random)| Activity { pattern, random, active: false, until: Time::ZERO });
+        Role { task, activity, done: false }
+    }
+
+    /// Whether all is done that was to be done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Datagrams sent by this end.
+    pub(crate) fn datagrams_sent(&self) -> u64 {
+        match &self.task {
+            Task::Talk { pacer: Some(pacer), .. } => pacer.sent(),
+            _ => 0,
+        }
+    }
+
+    /// The connection is there.
+    pub(crate) fn start(&mut self, now: Time, connection: &mut Connection) {
+        if let Some(activity) = &mut self.activity {
+            activity.until = now;
+            activity.turn();
+        }
+        self.begin(now, connection);
+    }
+
+    fn begin(&mut self, now: Time, connection: &mut Connection) {
+        match &mut self.task {
+            Task::Download { size, stream, offset } => {
+                *offset = 0;
+                *stream = ask(connection, Request::Serve { length: size.unwrap_or(u64::MAX) });
+                if let Some(id) = stream {
+                    let _ = connection.finish(*id);
+                }
+            }
+            Task::Upload { size, sending } => {
+                *sending = ask(connection, Request::Receive)
+                    .map(|stream| (stream, Sending::new(stream, size.unwrap_or(u64::MAX))));
+                self.on_writable(now, connection);
+            }
+            Task::Requests(requests) => requests.begin(now, connection),
+            Task::Listen { request } => {
+                ask(connection, *request);
+            }
+            Task::Talk { size, rate, pacer } => {
+                pacer.get_or_insert_with(|| DatagramPacer::new(now, *size, *rate)).push_on(now, connection);
+            }
+        }
+    }
+
+    /// Ends a period of activity.
+    fn pause(&mut self, connection: &mut Connection) {
+        match &mut self.task {
+            Task::Download { stream, .. } => {
+                if let Some(id) = stream.take() {
+                    let _ = connection.stop(id, 0);
+                }
+            }
+            Task::Upload { sending, .. } => {
+                if let Some((id, _)) = sending.take() {
+                    let _ = connection.reset(id, 0);
+                }
+            }
+            Task::Requests(requests) => requests.next_at = None,
+            Task::Listen { .. } | Task::Talk { .. } => {}
+        }
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let activity = self.activity.as_ref().map(|activity| activity.until);
+        let active = self.activity.as_ref().is_none_or(|activity| activity.active);
+        let own = match &self.task {
+            Task::Requests(requests) => requests.next_at,
+            Task::Talk { pacer: Some(pacer), .. } if active => Some(pacer.next_at()),
+            _ => None,
+        };
+        [own, activity].into_iter().flatten().min()
+    }
+
+    pub(crate) fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
+        while let Some(activity) = self.activity.as_mut().filter(|activity| activity.until <= now) {
+            activity.turn();
+            if activity.active { self.begin(now, connection) } else { self.pause(connection) }
+        }
+        let active = self.activity.as_ref().is_none_or(|activity| activity.active);
+        match &mut self.task {
+            Task::Requests(requests) if active && requests.next_at.is_some_and(|at| at <= now) => {
+                requests.begin(now, connection);
+            }
+            Task::Talk { pacer: Some(pacer), .. } if active => pacer.push_on(now, connection),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn on_writable(&mut self, now: Time, connection: &mut Connection) {
+        match &mut self.task {
+            Task::Upload { sending: Some((_, sending)), .. } => {
+                sending.push(connection);
+            }
+            Task::Requests(Requests { current: Some(current), .. }) => {
+                current.sending.push(connection);
+            }
+            // It had no stream, and now there is one.
+            Task::Requests(requests) if requests.next_at.is_some_and(|at| at <= now) => {
+                requests.begin(now, connection);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything sent on a stream was acknowledged.
+    pub(crate) fn on_delivered(&mut self, id: StreamId) {
+        if let Task::Upload { size: Some(_), sending: Some((stream, _)) } = &self.task {
+            self.done |= self.activity.is_none() && *stream == id;
+        }
+    }
+
+    pub(crate) fn on_readable(
+        &mut self,
+        now: Time,
+        id: StreamId,
+        connection: &mut Connection,
+        meter: &mut Meter,
+    ) {
+        match &mut self.task {
+            Task::Download { stream, offset, .. } => {
+                let has_ended = *stream == Some(id) && read_pattern(now, id, offset, connection, meter);
+                meter.completed += u64::from(has_ended);
+                self.done |= has_ended && self.activity.is_none();
+            }
+            Task::Requests(requests) => {
+                let Some(current) = requests.current.as_mut().filter(|current| current.stream == id) else {
+                    return;
+                };
+                if read_pattern(now, id, &mut current.offset, connection, meter) {
+                    meter.completed += 1;
+                    meter.delays.record(now.since(current.began), 1);
+                    requests.current = None;
+                    if let Some(left) = &mut requests.left {
+                        *left -= 1;
+                    }
+                    self.done = requests.left == Some(0);
+                    requests.next_at = (!self.done).then(|| now + requests.think);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn on_datagrams(&mut self, now: Time, connection: &mut Connection, meter: &mut Meter) {
+        receive_datagrams(now, connection, meter);
+    }
+}
+
+impl Requests {
+    fn begin(&mut self, now: Time, connection: &mut Connection) {
+        if self.current.is_some() {
+            return;
+        }
+        // Without a stream it tries again when there is one.
+        self.next_at = Some(now);
+        let Some(stream) = ask(connection, Request::Serve { length: self.response }) else { return };
+        self.next_at = None;
+        let mut sending = Sending::new(stream, self.request);
+        sending.push(connection);
+        self.current = Some(Current { stream, began: now, sending, offset: 0 });
+    }
+}
+
+/// Reads what there is; true at the end of the stream.
+pub(crate) fn read_pattern(
+    now: Time,
+    id: StreamId,
+    offset: &mut u64,
+    connection: &mut Connection,
+    meter: &mut Meter,
+) -> bool {
+    loop {
+        match connection.read_chunk(id, 1 << 16) {
+            Ok(Some(chunk)) => {
+                meter.arrived_pattern(now, *offset, &chunk);
+                *offset += chunk.len() as u64;
+            }
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Reads all datagrams there are.
+pub(crate) fn receive_datagrams(now: Time, connection: &mut Connection, meter: &mut Meter) {
+    while let Some(datagram) = connection.read_datagram() {
+        meter.arrived(now, datagram.len() as u64);
+        meter.completed += 1;
+        if let Some(sent) = sent_at(&datagram) {
+            meter.delays.record(now.since(sent), 1);
+        }
+    }
+}

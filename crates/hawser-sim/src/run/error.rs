@@ -1,0 +1,28 @@
+use hawser_policy::UnknownPolicy;
+
+/// Why a scenario cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A scheduler or controller that does not exist.
+    #[error("{0}")]
+    UnknownPolicy(#[from] UnknownPolicy),
+    /// Nothing would end the run.
+    #[error(
+        "nothing ends this scenario: give it a `duration`, or one of its flows a `size`, a `number` or a `stop`"
+    )]
+    Endless,
+    /// More connections than addresses.
+    #[error("{found} connections are more than the {most} that one simulation holds")]
+    TooManyConnections {
+        /// Those asked for.
+        found: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// TLS was asked for and cannot be set up.
+    #[error("cannot set up TLS: {0}")]
+    Tls(String),
+    /// A server that knows real TLS only.
+    #[error("a foreign server speaks TLS, expected `crypto = \"tls\"` in [transport] of the scenario")]
+    ForeignNull,
+}

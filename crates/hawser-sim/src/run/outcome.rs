@@ -1,0 +1,164 @@
+//! What came of a simulation.
+
+use hawser_core::{Connection, PathStats};
+use hawser_link::LinkStats;
+use hawser_policy::PathId;
+use hawser_scenario::Direction;
+use serde::Serialize;
+
+use super::meter::DelaySummary;
+
+/// A simulation that was run. Rates are bit/s, times seconds or as their names say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Depends on every packet delivered: when, where, how long, and what. Sixteen hexadecimal digits.
+    pub trace_hash: String,
+    /// Virtual time that passed.
+    pub simulated_seconds: f64,
+    /// Why it ended.
+    pub end: End,
+    /// Packets that arrived at a host.
+    pub packets: u64,
+    /// Instants at which something happened.
+    pub events: u64,
+    /// Sum over all connections.
+    pub goodput_bps: f64,
+    /// What each flow got.
+    pub flows: Vec<FlowOutcome>,
+    /// What each path of each connection did, at its sending end.
+    pub paths: Vec<PathOutcome>,
+    /// What each direction of each link did.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// Why a simulation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Every flow that is waited for had done its work.
+    Finished,
+    /// The duration was over.
+    Duration,
+    /// Nothing would happen any more.
+    Quiet,
+    /// The bound on events was reached.
+    Events,
+}
+
+/// What a flow got.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowOutcome {
+    /// Its name.
+    pub flow: String,
+    /// `bulk`, `requests`, `datagrams` or `udp`.
+    pub kind: &'static str,
+    /// The way of its data.
+    pub direction: Direction,
+    /// Scheduler of the sending end; empty for UDP.
+    pub scheduler: String,
+    /// Congestion controller of the sending end; empty for UDP.
+    pub controller: String,
+    /// When it began.
+    pub start_seconds: f64,
+    /// From its beginning to the connection.
+    pub connect_seconds: Option<f64>,
+    /// From its beginning to its end; none: it did not end by itself.
+    pub completion_seconds: Option<f64>,
+    /// Bytes of application data that arrived in order.
+    pub bytes: u64,
+    /// These over the time from the flow's beginning to its end, or that of the simulation.
+    pub goodput_bps: f64,
+    /// Longest time between two arrivals.
+    pub longest_gap_ms: f64,
+    /// Requests answered, datagrams or UDP packets received.
+    pub completed: u64,
+    /// Datagrams or UDP packets sent.
+    pub sent: u64,
+    /// Bulk: of bytes from their first sending to their delivery in order. Requests: from the request to the end of the
+    /// answer. Datagrams and UDP: from end to end.
+    pub delay: DelaySummary,
+    /// Whether every byte was the one that had been sent.
+    pub intact: bool,
+    /// How its connection broke, if it did.
+    pub error: Option<String>,
+}
+
+/// What a path did, at its sending end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathOutcome {
+    /// The flow.
+    pub flow: String,
+    /// Id of the path.
+    pub path: u32,
+    /// The link.
+    pub link: String,
+    /// UDP payload bytes sent.
+    pub bytes_sent: u64,
+    /// Datagrams sent.
+    pub packets_sent: u64,
+    /// Packets declared lost.
+    pub packets_lost: u64,
+    /// Of these, acknowledged after all.
+    pub packets_spuriously_lost: u64,
+    /// Bytes acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes acknowledged, as a share of those of all paths of the connection.
+    pub share: f64,
+    /// At the end.
+    pub smoothed_rtt_ms: f64,
+    /// Smallest.
+    pub min_rtt_ms: f64,
+    /// At the end, bytes.
+    pub congestion_window: u64,
+    /// Probe timeouts.
+    pub probe_timeouts: u64,
+    /// Times it fell silent with data outstanding.
+    pub times_suspect: u64,
+}
+
+/// What a direction of a link did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkOutcome {
+    /// The link or segment.
+    pub link: String,
+    /// The direction.
+    pub direction: Direction,
+    /// Mean rate over the simulated time, outages counted as zero; none: unlimited.
+    pub capacity_bps: Option<u64>,
+    /// Bytes delivered, over the capacity.
+    pub utilisation: Option<f64>,
+    /// Mean time that a packet spent waiting and being sent.
+    pub mean_queue_ms: f64,
+    /// Of packets that arrived over it, from host to host; none for segments.
+    pub one_way_delay: Option<DelaySummary>,
+    /// Counters.
+    #[serde(flatten)]
+    pub counters: LinkStats,
+}
+
+/// Ids of paths that are looked for in a connection. A path that fails is replaced under the next id, with back-off.
+const MOST_PATH_IDS: u32 = 4096;
+
+/// What the paths of a connection did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PathTotals {
+    pub(super) paths: Vec<(PathId, PathStats)>,
+}
+
+impl PathTotals {
+    /// Reads the counters of a connection.
+    pub(super) fn add(&mut self, connection: &Connection) {
+        let stats = |id| Some((PathId(id), connection.path_stats(PathId(id))?));
+        self.paths.extend((0..MOST_PATH_IDS).map_while(stats));
+    }
+
+    pub(super) fn of(connection: &Connection) -> Self {
+        let mut totals = PathTotals::default();
+        totals.add(connection);
+        totals
+    }
+}

@@ -1,0 +1,278 @@
+//! What has come of a simulation, read from its parts.
+
+use std::time::Duration;
+
+use hawser_core::{ConnectionHandle, PathStats};
+use hawser_link::LinkIndex;
+use hawser_policy::{PathId, Time};
+use hawser_scenario::{Direction, FlowKind};
+
+use super::build::SessionInfo;
+use super::meter::{Delays, Meter};
+use super::outcome::{End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, PathTotals};
+use super::participant::Participant;
+use super::server::ServerSession;
+use super::session::Session;
+use super::simulation::Simulation;
+
+impl Simulation {
+    pub(super) fn flow_name(&self, info: SessionInfo) -> String {
+        let flow = &self.parts.flows[info.flow];
+        if flow.count == 1 { flow.name.clone() } else { format!("{}.{}", flow.name, info.copy + 1) }
+    }
+
+    fn client_session(&self, number: usize, info: SessionInfo) -> Option<&Session> {
+        match &self.parts.participants.0[info.client] {
+            Participant::Clients(host) => {
+                let sessions = &host.application.sessions;
+                let at = sessions.binary_search_by_key(&number, |(of, _)| *of).ok()?;
+                Some(&sessions[at].1)
+            }
+            _ => None,
+        }
+    }
+
+    /// What the receiving end saw, and how many datagrams the other sent.
+    pub(super) fn received(&self, number: usize, info: SessionInfo) -> (Meter, u64) {
+        let client = self.client_session(number, info);
+        match direction_of(&self.parts.flows[info.flow].kind) {
+            Direction::Down => {
+                let meter = client.map(|session| session.meter.clone()).unwrap_or_default();
+                (meter, self.datagrams_of_server(number, info))
+            }
+            Direction::Up => {
+                let sent = client.map(|session| session.role.datagrams_sent());
+                (self.meter_of_server(number, info), sent.unwrap_or(0))
+            }
+        }
+    }
+
+    fn meter_of_server(&self, number: usize, info: SessionInfo) -> Meter {
+        let meter = match &self.parts.participants.0[info.server] {
+            Participant::Servers(host) => {
+                host.application.sessions.get(&number).map(|session| &session.meter)
+            }
+            Participant::Foreign(server) => server.meter(number),
+            _ => None,
+        };
+        meter.cloned().unwrap_or_default()
+    }
+
+    fn datagrams_of_server(&self, number: usize, info: SessionInfo) -> u64 {
+        match &self.parts.participants.0[info.server] {
+            Participant::Servers(host) => {
+                host.application.sessions.get(&number).map_or(0, ServerSession::datagrams_sent)
+            }
+            Participant::Foreign(server) => server.datagrams_sent(number),
+            _ => 0,
+        }
+    }
+
+    /// Counters of the paths at the sending end, with the links they took.
+    pub(super) fn sender_paths(
+        &mut self,
+        number: usize,
+        info: SessionInfo,
+    ) -> Vec<(PathId, Option<usize>, PathStats)> {
+        let links = self
+            .client_session(number, info)
+            .and_then(|session| session.paths.as_ref())
+            .map(|paths| paths.links.clone())
+            .unwrap_or_default();
+        let totals = match direction_of(&self.parts.flows[info.flow].kind) {
+            Direction::Up => self.client_totals(number, info),
+            Direction::Down => self.server_totals(number, info),
+        };
+        let link_of = |path| links.get(&path).map(|link| link.0 as usize);
+        totals.paths.into_iter().map(|(path, stats)| (path, link_of(path), stats)).collect()
+    }
+
+    fn client_totals(&mut self, number: usize, info: SessionInfo) -> PathTotals {
+        let handle = self.client_session(number, info).and_then(Session::connection);
+        let Participant::Clients(host) = &mut self.parts.participants.0[info.client] else {
+            return PathTotals::default();
+        };
+        let gone = host.application.gone.get(&number).cloned().unwrap_or_default();
+        live(handle, |handle| host.peek(handle).map(PathTotals::of)).unwrap_or(gone)
+    }
+
+    fn server_totals(&mut self, number: usize, info: SessionInfo) -> PathTotals {
+        let host = match &mut self.parts.participants.0[info.server] {
+            Participant::Servers(host) => host,
+            Participant::Foreign(server) => return PathTotals { paths: server.paths(number) },
+            _ => return PathTotals::default(),
+        };
+        let Some(session) = host.application.sessions.get(&number) else { return PathTotals::default() };
+        let gone = session.gone.clone();
+        live(session.connection, |handle| host.peek(handle).map(PathTotals::of)).unwrap_or(gone)
+    }
+
+    pub(super) fn outcome(&mut self, end: End) -> Outcome {
+        let now = self.parts.engine.now();
+        let counters = self.parts.engine.counters();
+        let mut flows: Vec<FlowOutcome> =
+            (0..self.parts.sessions.len()).map(|n| self.flow_outcome(n, now)).collect();
+        let goodput_bps = flows.iter().map(|flow| flow.goodput_bps).sum();
+        flows.extend((0..self.parts.udp.len()).map(|index| self.udp_outcome(index, now)));
+        Outcome {
+            scenario: self.scenario.name.clone(),
+            seed: self.scenario.seed,
+            trace_hash: format!("{:016x}", self.parts.engine.trace_hash()),
+            simulated_seconds: now.as_secs_f64(),
+            end,
+            packets: counters.packets,
+            events: counters.events,
+            goodput_bps,
+            flows,
+            paths: (0..self.parts.sessions.len()).flat_map(|number| self.path_outcomes(number)).collect(),
+            links: self.link_outcomes(now),
+        }
+    }
+
+    fn flow_outcome(&self, number: usize, now: Time) -> FlowOutcome {
+        let info = self.parts.sessions[number];
+        let flow = &self.parts.flows[info.flow];
+        let (meter, sent) = self.received(number, info);
+        let session = self.client_session(number, info);
+        let start = Time::from_nanos(flow.start);
+        let since_start = |at: Time| at.since(start).as_secs_f64();
+        let finished = session.and_then(|session| session.finished_at);
+        let seconds = since_start(finished.unwrap_or(now));
+        let transport = &self.scenario.transport;
+        FlowOutcome {
+            flow: self.flow_name(info),
+            kind: kind_of(&flow.kind),
+            direction: direction_of(&flow.kind),
+            scheduler: flow.scheduler.as_ref().unwrap_or(&transport.scheduler).clone(),
+            controller: flow.controller.as_ref().unwrap_or(&transport.controller).clone(),
+            start_seconds: start.as_secs_f64(),
+            connect_seconds: session.and_then(|session| session.connected_at).map(since_start),
+            completion_seconds: finished.map(since_start),
+            bytes: meter.bytes,
+            goodput_bps: if seconds > 0.0 { meter.bytes as f64 * 8.0 / seconds } else { 0.0 },
+            longest_gap_ms: meter.longest_gap.as_secs_f64() * 1e3,
+            completed: meter.completed,
+            sent,
+            delay: meter.delays.summary(),
+            intact: meter.corrupt_at.is_none(),
+            error: session.and_then(|session| session.failure.as_ref()).map(ToString::to_string),
+        }
+    }
+
+    fn udp_outcome(&self, index: usize, now: Time) -> FlowOutcome {
+        let udp = self.parts.udp[index];
+        let flow = &self.parts.flows[udp.flow];
+        let meter = match self.parts.sink.map(|sink| &self.parts.participants.0[sink]) {
+            Some(Participant::Sink(sink)) => sink.meters.get(&udp.source).cloned().unwrap_or_default(),
+            _ => Meter::default(),
+        };
+        let sent = match &self.parts.participants.0[udp.node] {
+            Participant::Source(source) => source.sent,
+            _ => 0,
+        };
+        let start = Time::from_nanos(flow.start);
+        let until = flow.stop.map_or(now, |stop| now.min(Time::from_nanos(stop)));
+        let seconds = until.since(start).as_secs_f64();
+        FlowOutcome {
+            flow: flow.name.clone(),
+            kind: "udp",
+            direction: direction_of(&flow.kind),
+            scheduler: String::new(),
+            controller: String::new(),
+            start_seconds: start.as_secs_f64(),
+            connect_seconds: None,
+            completion_seconds: None,
+            bytes: meter.bytes,
+            goodput_bps: if seconds > 0.0 { meter.bytes as f64 * 8.0 / seconds } else { 0.0 },
+            longest_gap_ms: meter.longest_gap.as_secs_f64() * 1e3,
+            completed: meter.completed,
+            sent,
+            delay: meter.delays.summary(),
+            intact: true,
+            error: None,
+        }
+    }
+
+    fn path_outcomes(&mut self, number: usize) -> Vec<PathOutcome> {
+        let info = self.parts.sessions[number];
+        let flow = self.flow_name(info);
+        let paths = self.sender_paths(number, info);
+        let total: u64 = paths.iter().map(|(_, _, stats)| stats.bytes_acked).sum();
+        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+        let outcome = |(path, link, stats): &(PathId, Option<usize>, PathStats)| PathOutcome {
+            flow: flow.clone(),
+            path: path.0,
+            link: link.map_or(String::new(), |link| self.scenario.links[link].name.clone()),
+            bytes_sent: stats.bytes_sent,
+            packets_sent: stats.datagrams_sent,
+            packets_lost: stats.packets_lost,
+            packets_spuriously_lost: stats.packets_spuriously_lost,
+            bytes_acked: stats.bytes_acked,
+            share: if total > 0 { stats.bytes_acked as f64 / total as f64 } else { 0.0 },
+            smoothed_rtt_ms: ms(stats.smoothed_rtt),
+            min_rtt_ms: ms(stats.min_rtt),
+            congestion_window: stats.congestion_window,
+            probe_timeouts: stats.probe_timeouts,
+            times_suspect: stats.times_suspect,
+        };
+        paths.iter().map(outcome).collect()
+    }
+
+    fn link_outcomes(&self, now: Time) -> Vec<LinkOutcome> {
+        let links = self.scenario.links.iter().map(|link| [(&link.name, &link.up), (&link.name, &link.down)]);
+        let segments =
+            self.scenario.segments.iter().map(|link| [(&link.name, &link.up), (&link.name, &link.down)]);
+        let all = links.chain(segments).zip(&self.parts.links);
+        all.flat_map(|(directions, indices)| directions.into_iter().zip(*indices).zip(Direction::BOTH))
+            .filter_map(|(((name, config), index), direction)| {
+                let capacity_bps = config.mean_rate(now.as_nanos());
+                self.link_outcome(name, direction, capacity_bps, index, now)
+            })
+            .collect()
+    }
+
+    fn link_outcome(
+        &self,
+        name: &str,
+        direction: Direction,
+        capacity_bps: Option<u64>,
+        index: LinkIndex,
+        now: Time,
+    ) -> Option<LinkOutcome> {
+        let counters = *self.parts.engine.fabric.stats(index)?;
+        let rate = counters.delivered_bytes as f64 * 8.0 / now.as_secs_f64().max(1e-9);
+        let carried = counters.offered_packets - counters.dropped_queue - counters.dropped_mtu;
+        Some(LinkOutcome {
+            link: name.to_owned(),
+            direction,
+            capacity_bps,
+            utilisation: capacity_bps.filter(|rate| *rate > 0).map(|capacity| rate / capacity as f64),
+            mean_queue_ms: counters.queue_time_total as f64 / carried.max(1) as f64 / 1e6,
+            one_way_delay: self.delays(name, direction).map(Delays::summary),
+            counters,
+        })
+    }
+}
+
+fn live<T>(handle: Option<ConnectionHandle>, read: impl FnOnce(ConnectionHandle) -> Option<T>) -> Option<T> {
+    handle.and_then(read)
+}
+
+/// The way of a flow's data; for requests that of the answers.
+fn direction_of(kind: &FlowKind) -> Direction {
+    match kind {
+        FlowKind::Bulk { direction, .. }
+        | FlowKind::Datagrams { direction, .. }
+        | FlowKind::Udp { direction, .. } => *direction,
+        FlowKind::Requests { .. } => Direction::Down,
+    }
+}
+
+fn kind_of(kind: &FlowKind) -> &'static str {
+    match kind {
+        FlowKind::Bulk { .. } => "bulk",
+        FlowKind::Requests { .. } => "requests",
+        FlowKind::Datagrams { .. } => "datagrams",
+        FlowKind::Udp { .. } => "udp",
+    }
+}

@@ -1,0 +1,240 @@
+//! The application of all servers of a host.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hawser_core::{Connection, ConnectionHandle, Event, ReadError, ReadOutcome, ServerConfig, StreamEvent};
+use hawser_policy::{StreamId, Time};
+use hawser_scenario::Direction;
+use rustc_hash::FxHashMap;
+
+use super::client::role::{read_pattern, receive_datagrams};
+use super::delivery::Deliveries;
+use super::meter::Meter;
+use super::outcome::PathTotals;
+use super::participant::session_of;
+use super::request::{REQUEST_LENGTH, Request};
+use super::sending::{DatagramPacer, Sending};
+use crate::deadlines::Deadlines;
+use crate::{Application, Sockets};
+
+/// Does what the clients ask.
+pub(super) struct Servers {
+    /// By the number of the session in the simulation.
+    setups: Vec<Option<Setup>>,
+    /// By the number of the session in the simulation.
+    pub(super) sessions: BTreeMap<usize, ServerSession>,
+    by_handle: FxHashMap<usize, usize>,
+    timers: Deadlines,
+}
+
+/// What a server knows of a session beforehand.
+#[derive(Clone)]
+pub(super) struct Setup {
+    /// How its connections behave.
+    pub(super) config: Arc<ServerConfig>,
+    /// The way of its data, if delivery delays are counted of it.
+    pub(super) deliveries: Option<(Direction, Deliveries)>,
+}
+
+/// The server's end of a session.
+pub(super) struct ServerSession {
+    /// The connection on which it asks.
+    pub(super) connection: Option<ConnectionHandle>,
+    pub(super) meter: Meter,
+    /// What the paths of connections that are gone did at our end.
+    pub(super) gone: PathTotals,
+    /// What this end sends, if delivery delays are counted of it.
+    sends: Option<Deliveries>,
+    streams: BTreeMap<StreamId, Stream>,
+    pacer: Option<DatagramPacer>,
+}
+
+enum Stream {
+    /// Its request is not complete.
+    Asking { bytes: [u8; REQUEST_LENGTH], filled: usize },
+    /// Its client sends, and we answer with so much when it has ended.
+    Listening { offset: u64, answer: Option<u64> },
+    /// We send.
+    Answering(Sending),
+}
+
+impl ServerSession {
+    fn new(setup: &Setup) -> Self {
+        let of = |wanted| {
+            let is_wanted = |(direction, _): &&(Direction, Deliveries)| *direction == wanted;
+            setup.deliveries.as_ref().filter(is_wanted).map(|(_, deliveries)| deliveries.clone())
+        };
+        ServerSession {
+            connection: None,
+            meter: Meter::of_deliveries(of(Direction::Up), REQUEST_LENGTH as u64),
+            gone: PathTotals::default(),
+            sends: of(Direction::Down),
+            streams: BTreeMap::new(),
+            pacer: None,
+        }
+    }
+
+    /// Datagrams sent by this end.
+    pub(super) fn datagrams_sent(&self) -> u64 {
+        self.pacer.as_ref().map_or(0, DatagramPacer::sent)
+    }
+
+    fn on_event(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection, event: &Event) {
+        match event {
+            Event::Stream(StreamEvent::Opened { bidirectional: true }) => {
+                self.connection = Some(handle);
+                if self.sends.is_some() {
+                    connection.log_first_sends();
+                }
+                while let Some(id) = connection.accept_stream(true) {
+                    self.streams.insert(id, Stream::Asking { bytes: [0; REQUEST_LENGTH], filled: 0 });
+                    self.read(now, id, connection);
+                }
+            }
+            Event::Stream(StreamEvent::Readable(id)) => self.read(now, *id, connection),
+            Event::Stream(StreamEvent::Writable(id)) => self.write(*id, connection),
+            Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                self.streams.remove(id);
+                let _ = connection.reset(*id, 0);
+            }
+            Event::DatagramReceived => receive_datagrams(now, connection, &mut self.meter),
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, now: Time, id: StreamId, connection: &mut Connection) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if let Stream::Asking { bytes, filled } = stream {
+            match read_request(id, bytes, filled, connection) {
+                Some(Some(Request::Serve { length })) => {
+                    *stream = Stream::Listening { offset: 0, answer: Some(length) }
+                }
+                Some(Some(Request::Receive)) => *stream = Stream::Listening { offset: 0, answer: None },
+                Some(Some(Request::Datagrams { size, rate })) => {
+                    self.pacer
+                        .get_or_insert_with(|| DatagramPacer::new(now, size, rate))
+                        .push_on(now, connection);
+                    self.streams.remove(&id);
+                    return;
+                }
+                Some(None) => {
+                    self.streams.remove(&id);
+                    return;
+                }
+                None => return,
+            }
+        }
+        let Stream::Listening { offset, answer } = stream else { return };
+        if read_pattern(now, id, offset, connection, &mut self.meter) {
+            match *answer {
+                Some(length) => *stream = Stream::Answering(Sending::new(id, length)),
+                None => {
+                    self.meter.completed += 1;
+                    *stream = Stream::Answering(Sending::new(id, 0));
+                }
+            }
+            self.write(id, connection);
+        }
+    }
+
+    fn write(&mut self, id: StreamId, connection: &mut Connection) {
+        if let Some(Stream::Answering(sending)) = self.streams.get_mut(&id)
+            && sending.push(connection)
+        {
+            self.streams.remove(&id);
+        }
+    }
+}
+
+/// `None`: more is to come; `Some(None)`: it will not.
+fn read_request(
+    id: StreamId,
+    bytes: &mut [u8; REQUEST_LENGTH],
+    filled: &mut usize,
+    connection: &mut Connection,
+) -> Option<Option<Request>> {
+    while *filled < REQUEST_LENGTH {
+        match connection.read(id, &mut bytes[*filled..]) {
+            Ok(ReadOutcome::Data(read)) => *filled += read,
+            Err(ReadError::Blocked) => return None,
+            _ => return Some(None),
+        }
+    }
+    Some(Request::decode(bytes))
+}
+
+impl Servers {
+    /// A server for sessions with these configurations, by their numbers.
+    pub(super) fn new(setups: Vec<Option<Setup>>) -> Self {
+        let known = setups.iter().enumerate().filter_map(|(number, setup)| Some((number, setup.as_ref()?)));
+        let sessions = known.map(|(number, setup)| (number, ServerSession::new(setup))).collect();
+        Servers { setups, sessions, by_handle: FxHashMap::default(), timers: Deadlines::default() }
+    }
+
+    fn arm(&mut self, number: usize) {
+        let pacer = self.sessions.get(&number).and_then(|session| session.pacer.as_ref());
+        self.timers.set(number, pacer.map(DatagramPacer::next_at));
+    }
+}
+
+impl Application for Servers {
+    fn on_event(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection, event: &Event) {
+        let number = match self.by_handle.get(&handle.0) {
+            Some(number) => *number,
+            None => {
+                // The first event comes before any NAT on the way forgets.
+                let Some(path) = connection.paths().into_iter().next() else { return };
+                let number = session_of(path.tuple.remote);
+                self.by_handle.insert(handle.0, number);
+                number
+            }
+        };
+        let Some(session) = self.sessions.get_mut(&number) else { return };
+        session.on_event(now, handle, connection, event);
+        self.arm(number);
+    }
+
+    fn on_drained(&mut self, _: Time, handle: ConnectionHandle, connection: &mut Connection) {
+        if let Some(number) = self.by_handle.remove(&handle.0)
+            && let Some(session) = self.sessions.get_mut(&number)
+            && session.connection == Some(handle)
+        {
+            session.gone.add(connection);
+            session.connection = None;
+            session.pacer = None;
+            self.arm(number);
+        }
+    }
+
+    fn on_transmit(&mut self, handle: ConnectionHandle, connection: &mut Connection) {
+        let session = self.by_handle.get(&handle.0).and_then(|number| self.sessions.get(number));
+        if let Some(deliveries) = session.and_then(|session| session.sends.as_ref()) {
+            while let Some(sending) = connection.poll_first_send() {
+                deliveries.sent(&sending);
+            }
+        }
+    }
+
+    fn server_config(&mut self, remote: SocketAddr) -> Option<Arc<ServerConfig>> {
+        let setup = self.setups.get(session_of(remote))?.as_ref()?;
+        Some(setup.config.clone())
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    fn on_timeout(&mut self, now: Time, sockets: &mut Sockets) {
+        while let Some(number) = self.timers.pop_due(now) {
+            if let Some(session) = self.sessions.get_mut(&number)
+                && let Some(connection) = session.connection.and_then(|handle| sockets.connection(handle))
+                && let Some(pacer) = &mut session.pacer
+            {
+                pacer.push_on(now, connection);
+            }
+            self.arm(number);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! One connection of a flow, at the client.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hawser_core::{
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple, StreamEvent,
+};
+use hawser_policy::{LinkInfo, Time};
+use hawser_scenario::Direction;
+
+use super::client::role::Role;
+use super::delivery::Deliveries;
+use super::meter::Meter;
+use super::outlook::Outlook;
+use super::paths::Paths;
+use super::request::Request;
+use crate::{Sockets, tls};
+
+/// Between the starts of two attempts of the race, as in the driver for real sockets.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(100);
+
+/// Pause after which a client whose attempts all failed begins again.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// What a session is to do.
+pub(super) struct Plan {
+    /// The links, those meant for data first.
+    pub(super) links: Vec<LinkInfo>,
+    pub(super) port: u16,
+    pub(super) remote: SocketAddr,
+    pub(super) config: ClientConfig,
+    pub(super) start: Time,
+    pub(super) stop: Option<Time>,
+    /// Whether the run lasts until this session has done its work.
+    pub(super) awaited: bool,
+    /// Whether this end sends or receives what delivery delays are counted of.
+    pub(super) deliveries: Option<(Direction, Deliveries)>,
+    /// What is known of the future of the links, if anything is.
+    pub(super) outlook: Option<Outlook>,
+}
+
+/// A connection from its plan to its end.
+pub(super) struct Session {
+    plan: Plan,
+    state: State,
+    /// The attempts of this round that were started; none: it has failed.
+    attempts: Vec<Option<ConnectionHandle>>,
+    /// Attempts that lost the race, to be closed.
+    losers: Vec<ConnectionHandle>,
+    pub(super) role: Role,
+    pub(super) meter: Meter,
+    pub(super) paths: Option<Paths>,
+    pub(super) connected_at: Option<Time>,
+    /// When everything it had to do was done.
+    pub(super) finished_at: Option<Time>,
+    /// How the connection ended, unless we ended it.
+    pub(super) failure: Option<ConnectionError>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The next attempt starts then, if there is a link left to try.
+    Connecting {
+        next_attempt: Option<Time>,
+    },
+    Connected(ConnectionHandle),
+    Over,
+}
+
+impl Session {
+    pub(super) fn new(plan: Plan, role: Role) -> Self {
+        let received = |(direction, deliveries): &(Direction, Deliveries)| {
+            (*direction == Direction::Down).then(|| deliveries.clone())
+        };
+        let meter = Meter::of_deliveries(plan.deliveries.as_ref().and_then(received), 0);
+        Session {
+            state: State::Connecting { next_attempt: Some(plan.start) },
+            plan,
+            attempts: Vec::new(),
+            losers: Vec::new(),
+            role,
+            meter,
+            paths: None,
+            connected_at: None,
+            finished_at: None,
+            failure: None,
+        }
+    }
+
+    /// The connection that carries data.
+    pub(super) fn connection(&self) -> Option<ConnectionHandle> {
+        match self.state {
+            State::Connected(handle) => Some(handle),
+            _ => None,
+        }
+    }
+
+    /// Whether the run waits for it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.plan.awaited
+    }
+
+    /// Whether it has done its work, or never will.
+    pub(super) fn is_done(&self) -> bool {
+        self.finished_at.is_some() || self.state == State::Over
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        let own = match self.state {
+            _ if !self.losers.is_empty() => Some(Time::ZERO),
+            State::Connecting { next_attempt } => next_attempt,
+            State::Connected(_) => {
+                let paths = self.paths.as_ref().and_then(Paths::next_timeout);
+                let outlook = self.plan.outlook.as_ref().map(Outlook::next_update);
+                [paths, outlook, self.role.next_timeout()].into_iter().flatten().min()
+            }
+            State::Over => return None,
+        };
+        [own, self.plan.stop].into_iter().flatten().min()
+    }
+
+    /// Does what is due; returns a connection that was started.
+    pub(super) fn on_timeout(&mut self, now: Time, sockets: &mut Sockets) -> Option<ConnectionHandle> {
+        for handle in std::mem::take(&mut self.losers) {
+            close(now, sockets, handle);
+        }
+        if self.plan.stop.is_some_and(|stop| stop <= now) {
+            self.end(now, sockets);
+            return None;
+        }
+        match self.state {
+            State::Connecting { next_attempt: Some(at) } if at <= now => self.attempt(now, sockets),
+            State::Connected(handle) => {
+                if let Some(connection) = sockets.connection(handle) {
+                    if let Some(paths) = &mut self.paths {
+                        paths.on_timeout(now, connection);
+                    }
+                    if let Some(outlook) = &mut self.plan.outlook {
+                        outlook.update(now, connection);
+                    }
+                    self.role.on_timeout(now, connection);
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends the flow from our side.
+    fn end(&mut self, now: Time, sockets: &mut Sockets) {
+        self.state = State::Over;
+        self.finished_at.get_or_insert(now);
+        for handle in std::mem::take(&mut self.attempts).into_iter().flatten() {
+            close(now, sockets, handle);
+        }
+    }
+
+    /// Starts the handshake over the next link.
+    fn attempt(&mut self, now: Time, sockets: &mut Sockets) -> Option<ConnectionHandle> {
+        let link = self.plan.links.get(self.attempts.len())?;
+        let next_attempt = (self.attempts.len() + 1 < self.plan.links.len()).then(|| now + ATTEMPT_DELAY);
+        self.state = State::Connecting { next_attempt };
+        let local = SocketAddr::new(*link.addresses.first()?, self.plan.port);
+        let tuple = FourTuple { local, remote: self.plan.remote };
+        let handle = sockets.connect(now, self.plan.config.clone(), tuple, tls::SERVER_NAME).ok()?;
+        self.attempts.push(Some(handle));
+        Some(handle)
+    }
+
+    pub(super) fn on_event(
+        &mut self,
+        now: Time,
+        handle: ConnectionHandle,
+        connection: &mut Connection,
+        event: &Event,
+    ) {
+        if *event == Event::Connected && matches!(self.state, State::Connecting { .. }) {
+            self.connected(now, handle, connection);
+        }
+        if self.state != State::Connected(handle) {
+            if let Event::Closed(error) = event {
+                self.attempt_failed(now, handle, error);
+            }
+            return;
+        }
+        match event {
+            Event::Path(event) => {
+                if let Some(paths) = &mut self.paths {
+                    paths.on_event(now, connection, event);
+                }
+            }
+            Event::Closed(error) => {
+                self.failure = Some(error.clone());
+                self.state = State::Over;
+            }
+            Event::Stream(StreamEvent::Readable(id)) => {
+                self.role.on_readable(now, *id, connection, &mut self.meter);
+            }
+            Event::Stream(StreamEvent::Writable(_) | StreamEvent::Available { .. }) => {
+                self.role.on_writable(now, connection);
+            }
+            Event::Stream(StreamEvent::Finished(id)) => self.role.on_delivered(*id),
+            Event::DatagramReceived => self.role.on_datagrams(now, connection, &mut self.meter),
+            _ => {}
+        }
+        if self.role.is_done() && self.finished_at.is_none() {
+            self.finished_at = Some(now);
+        }
+    }
+
+    fn connected(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection) {
+        self.state = State::Connected(handle);
+        self.connected_at = Some(now);
+        self.losers = self.attempts.iter().flatten().copied().filter(|attempt| *attempt != handle).collect();
+        self.failure = None;
+        let winner = self.attempts.iter().position(|attempt| *attempt == Some(handle)).unwrap_or(0);
+        let link = &self.plan.links[winner];
+        if let Some(address) = link.addresses.first() {
+            let local = SocketAddr::new(*address, self.plan.port);
+            let tuple = FourTuple { local, remote: self.plan.remote };
+            self.paths = Some(Paths::new(now, connection, tuple, link.id, &self.plan.links));
+        }
+        if self.sends().is_some() {
+            connection.log_first_sends();
+        }
+        self.role.start(now, connection);
+    }
+
+    /// What this end sends, if delivery delays are counted of it.
+    fn sends(&self) -> Option<&Deliveries> {
+        self.plan.deliveries.as_ref().filter(|(direction, _)| *direction == Direction::Up).map(|(_, of)| of)
+    }
+
+    pub(super) fn on_transmit(&self, connection: &mut Connection) {
+        if let Some(deliveries) = self.sends() {
+            while let Some(sending) = connection.poll_first_send() {
+                deliveries.sent(&sending);
+            }
+        }
+    }
+
+    /// When no attempt is left, it begins again after a pause, as somebody in a dead zone would.
+    fn attempt_failed(&mut self, now: Time, handle: ConnectionHandle, error: &ConnectionError) {
+        let State::Connecting { next_attempt } = self.state else { return };
+        self.attempts
+            .iter_mut()
+            .filter(|attempt| **attempt == Some(handle))
+            .for_each(|attempt| *attempt = None);
+        if next_attempt.is_none() && self.attempts.iter().all(Option::is_none) {
+            self.failure = Some(error.clone());
+            self.attempts.clear();
+            self.state = State::Connecting { next_attempt: Some(now + RETRY_DELAY) };
+        }
+    }
+}
+
+fn close(now: Time, sockets: &mut Sockets, handle: ConnectionHandle) {
+    if let Some(connection) = sockets.connection(handle) {
+        connection.close(now, 0, Bytes::new());
+    }
+}
+
+/// Opens a stream and puts a request on it.
+pub(super) fn ask(connection: &mut Connection, request: Request) -> Option<hawser_policy::StreamId> {
+    let id = connection.open_stream(true)?;
+    // A fresh stream takes a request, or the connection is over.
+    connection.write(id, &request.encode()).ok()?;
+    Some(id)
+}

@@ -1,0 +1,160 @@
+//! The run itself.
+
+use std::time::Duration;
+
+use hawser_policy::{Registry, Time};
+use hawser_scenario::{Direction, Scenario};
+
+use super::addresses;
+use super::build::{Options, Parts, RouteInfo, build};
+use super::error::RunError;
+use super::meter::{Delays, Meter};
+use super::outcome::{End, Outcome};
+use super::participant::Participant;
+use super::recorder::{FlowSample, LinkSample, PathSample, Recorder};
+use super::tap::PacketTap;
+
+/// The longest a scenario without a duration may take: what has not ended by then never will.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A scenario that can be run once.
+pub struct Simulation {
+    pub(super) scenario: Scenario,
+    pub(super) parts: Parts,
+    /// Of all packets by route.
+    delays: Vec<Delays>,
+    /// When a NAT on the way of a link forgets; the last comes first.
+    rebindings: Vec<(Time, usize)>,
+    rebound: usize,
+}
+
+impl Simulation {
+    /// Puts everything into place.
+    ///
+    /// # Errors
+    /// [`RunError`]: a policy that does not exist, a scenario without an end.
+    pub fn new(scenario: &Scenario, registry: &Registry, options: Options) -> Result<Self, RunError> {
+        let parts = build(scenario, registry, options)?;
+        let delays = vec![Delays::default(); parts.routes.len()];
+        let rebindings = scenario.links.iter().enumerate().flat_map(|(index, link)| {
+            link.nat_rebinding.iter().map(move |at| (Time::from_nanos(*at), index))
+        });
+        let mut rebindings: Vec<_> = rebindings.collect();
+        rebindings.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(Simulation { scenario: scenario.clone(), parts, delays, rebindings, rebound: 0 })
+    }
+
+    /// Runs to the end.
+    pub fn run<R: Recorder>(&mut self, recorder: &mut R) -> Outcome {
+        let limit = Time::ZERO + self.scenario.duration.unwrap_or(LONGEST);
+        let interval = recorder.sample_interval();
+        let mut next_sample = interval.map(|_| Time::ZERO);
+        if recorder.wants_packets() {
+            self.parts.engine.fabric.keep_failures();
+        }
+        let names: Vec<String> = self.link_names().map(str::to_owned).collect();
+        let end = loop {
+            let Parts { engine, participants, .. } = &mut self.parts;
+            engine.transmit(participants);
+            if self.is_finished() {
+                break End::Finished;
+            }
+            let Some(next) = self.parts.engine.next_event() else { break End::Quiet };
+            while let Some(at) = next_sample.filter(|at| *at <= next.min(limit)) {
+                self.sample(at, recorder);
+                next_sample = interval.map(|interval| at + interval);
+            }
+            if next > limit {
+                self.parts.engine.skip_to(limit);
+                break End::Duration;
+            }
+            if self.parts.engine.counters().events >= self.scenario.limits.events {
+                break End::Events;
+            }
+            while let Some((_, link)) = self.rebindings.pop_if(|(at, _)| *at <= next) {
+                self.rebind(link);
+            }
+            let wanted = recorder.wants_packets();
+            let Parts { engine, participants, routes, .. } = &mut self.parts;
+            let mut tap = PacketTap { recorder, wanted, delays: &mut self.delays, routes, links: &names };
+            engine.step(next, participants, &mut tap);
+        };
+        self.sample(self.parts.engine.now(), recorder);
+        self.outcome(end)
+    }
+
+    /// Delays of the packets that arrived over a link, end to end, in one direction.
+    pub fn delays(&self, link: &str, direction: Direction) -> Option<&Delays> {
+        let is = |route: &RouteInfo| route.name == link && route.direction == direction;
+        self.delays.get(self.parts.routes.iter().position(is)?)
+    }
+
+    /// What the receiving end of a connection saw; `None` when there is no such flow. UDP flows have no connection.
+    pub fn meter(&self, flow: &str) -> Option<Meter> {
+        let number = self.parts.sessions.iter().position(|info| self.flow_name(*info) == flow)?;
+        Some(self.received(number, self.parts.sessions[number]).0)
+    }
+
+    /// Whether all flows that are waited for have done their work.
+    fn is_finished(&self) -> bool {
+        let clients = self.parts.participants.0.iter().filter_map(|node| match node {
+            Participant::Clients(host) => Some(&host.application),
+            _ => None,
+        });
+        let (mut awaited, mut left) = (0, 0);
+        for application in clients {
+            awaited += application.awaited;
+            left += application.awaited_left;
+        }
+        awaited > 0 && left == 0
+    }
+
+    /// The NAT of a link forgets all its mappings.
+    fn rebind(&mut self, link: usize) {
+        self.rebound += 1;
+        for (number, session) in self.parts.sessions.iter().enumerate() {
+            if self.parts.flows[session.flow].links.contains(&link) {
+                let port = addresses::FIRST_PORT + number as u16;
+                let inside = std::net::SocketAddr::new(addresses::interface(link), port);
+                self.parts.engine.translate(inside, addresses::rebound(inside, self.rebound));
+            }
+        }
+    }
+
+    pub(super) fn link_names(&self) -> impl Iterator<Item = &str> {
+        let links = self.scenario.links.iter().map(|link| link.name.as_str());
+        links.chain(self.scenario.segments.iter().map(|segment| segment.name.as_str()))
+    }
+
+    fn sample<R: Recorder>(&mut self, at: Time, recorder: &mut R) {
+        if recorder.sample_interval().is_none() {
+            return;
+        }
+        for number in 0..self.parts.sessions.len() {
+            let info = self.parts.sessions[number];
+            let flow = self.flow_name(info);
+            let (meter, _) = self.received(number, info);
+            recorder.flow(&FlowSample { at, flow: &flow, bytes: meter.bytes, completed: meter.completed });
+            for (path, link, stats) in self.sender_paths(number, info) {
+                let link = link.map_or("", |link| self.scenario.links[link].name.as_str());
+                recorder.path(&PathSample { at, flow: &flow, path, link, stats: &stats });
+            }
+        }
+        for (index, name) in self.link_names().enumerate() {
+            for direction in Direction::BOTH {
+                let fabric = &self.parts.engine.fabric;
+                let link = self.parts.links[index][direction as usize];
+                let Some(stats) = fabric.stats(link) else { continue };
+                recorder.link(&LinkSample {
+                    at,
+                    link: name,
+                    direction,
+                    up: fabric.is_up(at.as_nanos(), link),
+                    queued_bytes: fabric.queued_bytes(link),
+                    delivered_bytes: stats.delivered_bytes,
+                    dropped_packets: stats.dropped_packets(),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Scenario files, run as `hawser sim run` runs them.
+
+use std::sync::{Arc, Mutex};
+
+use hawser_policy::{
+    Assignment, Commands, Decision, LinkUpdate, PathId, Registry, Scheduler, SchedulerInit, SendView, Time,
+};
+use hawser_scenario::Scenario;
+use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
+
+fn registry() -> Registry {
+    let mut registry = Registry::new();
+    hawser_sched::register(&mut registry);
+    hawser_cc::register(&mut registry);
+    registry
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, "test.toml", &mut |_| Err("there is none".into())).expect("a scenario")
+}
+
+fn run(scenario: &Scenario) -> Outcome {
+    Simulation::new(scenario, &registry(), Options::default())
+        .expect("it can be simulated")
+        .run(&mut NoRecorder)
+}
+
+const TWO: &str = "version = 1\nduration = \"4 s\"\n\
+    [[link]]\nname = \"a\"\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\n\
+    [[link]]\nname = \"b\"\nrate = \"20 Mbit/s\"\ndelay = \"30 ms\"\nloss = \"0.5 %\"\n";
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_another() {
+    let mut scenario = scenario(TWO);
+    let outcomes = [run(&scenario), run(&scenario)];
+    assert_eq!(outcomes[0], outcomes[1]);
+    let first = &outcomes[0];
+    println!("{}", serde_json::to_string(first).unwrap());
+    assert_eq!(first.end, End::Duration);
+    assert!(first.goodput_bps > 50e6, "{}", first.goodput_bps);
+    assert_eq!(first.paths.len(), 2);
+    scenario.seed = 2;
+    assert_ne!(run(&scenario).trace_hash, first.trace_hash);
+}
+
+/// When a link was told of, which, and with how many forecasts.
+type News = (Time, u32, usize);
+
+/// Round robin that notes the capacity it was told of each link, and how far ahead.
+#[derive(Default)]
+struct Listener {
+    told: Arc<Mutex<Vec<News>>>,
+    last: Option<PathId>,
+}
+
+impl Scheduler for Listener {
+    fn name(&self) -> &'static str {
+        "listener"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, _: &mut Commands) -> Decision {
+        let next = view
+            .preferred()
+            .filter(|path| path.sendable() > 0)
+            .min_by_key(|path| (Some(path.id) <= self.last, path.id));
+        let Some(path) = next else { return Decision::Wait(None) };
+        self.last = Some(path.id);
+        Decision::Send(Assignment {
+            max_bytes: u64::from(path.max_datagram_size),
+            ..Assignment::next(path.id)
+        })
+    }
+
+    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
+        let news = (update.now, update.link.0, update.forecasts.len());
+        self.told.lock().expect("nobody panicked").push(news);
+    }
+}
+
+#[test]
+fn schedulers_hear_of_the_future_of_links_as_far_as_the_scenario_lets_them() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let mut registry = registry();
+    let shared = told.clone();
+    registry.add_scheduler("listener", move |_: &SchedulerInit| {
+        Box::new(Listener { told: shared.clone(), last: None }) as Box<dyn Scheduler>
+    });
+    let text = "version = 1\nduration = \"5 s\"\n[transport]\nscheduler = \"listener\"\n\
+        [scene.road]\nmodel = \"highway\"\n\
+        [[link]]\nname = \"wifi0\"\nchannel = { scene = \"road\", link = \"wifi\" }\nforecast = \"perfect\"\n\
+        [[link]]\nname = \"lte0\"\nchannel = { scene = \"road\", link = \"lte\" }\n\
+        [[flow]]\nname = \"up\"\nkind = \"bulk\"\ndirection = \"up\"\n";
+    let outcome = Simulation::new(&scenario(text), &registry, Options::default())
+        .expect("it can be simulated")
+        .run(&mut NoRecorder);
+    assert_eq!(outcome.end, End::Duration);
+    let told = told.lock().expect("nobody panicked");
+    let of_wifi = told.iter().filter(|(_, link, _)| *link == 0).count();
+    // Ten times a second from the connection on; nothing is known of the other link.
+    assert!((40..=51).contains(&of_wifi), "{of_wifi}");
+    assert!(told.iter().all(|(_, link, forecasts)| *link == 0 && *forecasts == 2), "{told:?}");
+}
+
+/// The same scenario with real TLS.
+fn with_tls(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.transport.tls = true;
+    scenario
+}
+
+#[test]
+fn with_tls_the_same_seed_gives_the_same_run_and_another_another() {
+    let mut scenario = with_tls(&scenario(TWO));
+    let outcomes = [run(&scenario), run(&scenario)];
+    assert_eq!(outcomes[0], outcomes[1]);
+    assert!(outcomes[0].goodput_bps > 50e6, "{}", outcomes[0].goodput_bps);
+    let here = outcomes[0].trace_hash.clone();
+    let there = std::thread::scope(|scope| {
+        let scenario = &scenario;
+        let busy = scope.spawn(move || run(&Scenario { seed: 9, ..scenario.clone() }).trace_hash);
+        let same = scope.spawn(move || run(scenario).trace_hash).join().unwrap();
+        assert_ne!(busy.join().unwrap(), same);
+        same
+    });
+    assert_eq!(here, there);
+    scenario.seed = 2;
+    assert_ne!(run(&scenario).trace_hash, here);
+}
+
+#[test]
+fn tls_and_the_null_session_have_the_same_packets() {
+    let null = scenario(TWO);
+    let [plain, real] = [run(&null), run(&with_tls(&null))];
+    assert_ne!(real.trace_hash, plain.trace_hash);
+    // What is inside differs and nothing else: every time, counter and delay is the same.
+    assert_eq!(Outcome { trace_hash: plain.trace_hash.clone(), ..real }, plain);
+}
+
+#[test]
+fn a_foreign_server_is_refused_where_it_could_not_be_understood() {
+    let null = scenario(TWO);
+    let options = || Options { server: Some(Box::new(|_, _| unreachable!())), ..Options::default() };
+    let error = Simulation::new(&null, &registry(), options()).err().unwrap();
+    assert!(error.to_string().contains("expected `crypto = \"tls\"`"), "{error}");
+}
