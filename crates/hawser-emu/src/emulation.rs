@@ -5,7 +5,8 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-use hawser_link::{Host, Scenario};
+use crate::host::Host;
+use hawser_scenario::Scenario;
 
 use crate::addresses::LinkAddresses;
 use crate::cleanup::{Reaper, kill_inside};
@@ -15,7 +16,9 @@ use crate::host::check_host;
 use crate::namespace::Namespace;
 use crate::network::{self, device_drops};
 use crate::process;
+use crate::recording::{PacketRecorder, Recording};
 use crate::stats::EmulationStats;
+use crate::suitability;
 
 /// Two hosts and their links, running in real time until dropped.
 #[derive(Debug)]
@@ -31,8 +34,10 @@ impl Emulation {
     /// Sets up namespaces, devices, routes and links, and starts the schedules at time zero.
     ///
     /// # Errors
-    /// Fails without root, `/dev/net/tun` or `ip` (see [`check_host`]), or when the kernel refuses a step.
+    /// Fails when the scenario has what only the simulator carries (more than two hosts, NAT rebinding), without root,
+    /// `/dev/net/tun` or `ip` (see [`check_host`]), or when the kernel refuses a step.
     pub fn start(scenario: &Scenario) -> Result<Self, EmuError> {
+        suitability::check(scenario)?;
         check_host()?;
         let create = |step| Namespace::create().map_err(EmuError::setup(step));
         let client = create("creating the client's network namespace")?;
@@ -117,6 +122,17 @@ impl Emulation {
     /// overruns, which the kernel keeps) and starts the schedules again at time zero. Programs inside go on.
     pub fn restart(&self) {
         self.forwarder.restart(&self.scenario);
+    }
+
+    /// As [`Self::restart`], and tells `recorder` of every packet from then on, until the recording is finished or
+    /// the emulation starts again. The recorder has a thread of its own: when it is too slow, records are lost and
+    /// counted, but no packet is delayed.
+    ///
+    /// # Errors
+    /// Fails when that thread cannot be started.
+    pub fn record<R: PacketRecorder + 'static>(&self, recorder: R) -> Result<Recording<R>, EmuError> {
+        let recording = self.forwarder.record(&self.scenario, recorder);
+        recording.map_err(EmuError::setup("starting the recorder's thread"))
     }
 
     /// Time since the start of the schedules.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use hawser_link::ScenarioError;
+use hawser_scenario::{LoadError, ScenarioError};
 
 /// Why an emulation could not be set up or a command not be run in it.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,16 @@ pub enum EmuError {
     /// The scenario file has a mistake.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// The scenario needs what only the simulator has.
+    #[error("{scenario:?} cannot run in real time: {what}; {remedy}, or simulate it (`hawser sim run`)")]
+    Simulated {
+        /// Name of the scenario.
+        scenario: String,
+        /// What the emulator lacks.
+        what: String,
+        /// What to change.
+        remedy: &'static str,
+    },
     /// A system call failed while the emulation was set up.
     #[error("{step} failed: {source}")]
     Setup {
@@ -85,5 +95,14 @@ impl EmuError {
     pub(crate) fn setup(step: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let step = step.into();
         move |source| Self::Setup { step, source }
+    }
+}
+
+impl From<LoadError> for EmuError {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Read { path, source } => Self::ReadScenario { path, source },
+            LoadError::Scenario(error) => Self::Scenario(error),
+        }
     }
 }

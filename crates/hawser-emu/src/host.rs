@@ -1,13 +1,33 @@
 //! What the emulator needs from this host, and reading scenario files.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hawser_link::Scenario;
+use hawser_scenario::Scenario;
 
 use crate::error::EmuError;
+
+/// A side of the emulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Host {
+    /// Has all links.
+    Client,
+    /// Is reached over all links.
+    Server,
+}
+
+impl Host {
+    /// `client` or `server`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
 
 /// Checks that an emulation can be started here, without starting one.
 ///
@@ -31,12 +51,13 @@ pub fn check_host() -> Result<(), EmuError> {
 /// # Errors
 /// Fails when a file cannot be read or has a mistake; the message names file, line and field.
 pub fn load_scenario(path: &Path) -> Result<Scenario, EmuError> {
-    let text = fs::read_to_string(path)
-        .map_err(|source| EmuError::ReadScenario { path: path.to_owned(), source })?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let mut read_file = |name: &str| {
-        let path = folder.join(name);
-        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-    };
-    Ok(Scenario::parse(&text, &path.display().to_string(), &mut read_file)?)
+    load_scenario_with(path, &[])
+}
+
+/// Reads a scenario file and replaces values in it, each by a `KEY=VALUE` such as `link.wifi0.rate=20 Mbit/s`.
+///
+/// # Errors
+/// Fails as [`load_scenario`] does, and on an override of what does not exist.
+pub fn load_scenario_with(path: &Path, overrides: &[String]) -> Result<Scenario, EmuError> {
+    Ok(hawser_scenario::load(path, overrides)?)
 }

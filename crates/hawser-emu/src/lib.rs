@@ -10,9 +10,12 @@
 //! ```
 //!
 //! Two network namespaces are joined by one pair of TUN devices per link. One thread reads IP packets from
-//! each device, passes them through a [`hawser_link::Link`] - the very object that the simulator drives in
-//! virtual time - and writes them to the other device when they are due. No kernel qdisc takes part, so no
-//! `netem` is needed and no queue of the sender's host hides losses.
+//! each device, passes them through a [`hawser_link::Fabric`] - the very links and routes that the simulator
+//! drives in virtual time, with segments that several links share - and writes them to the other device when they
+//! are due. No kernel qdisc takes part, so no `netem` is needed and no queue of the sender's host hides losses.
+//!
+//! UDP flows of the scenario load the links with packets that begin and end inside. All other traffic is what the
+//! programs send; more hosts than two and NAT rebinding exist only in the simulator ([`EmuError::Simulated`]).
 //!
 //! * The server has **one** address, [`SERVER_ADDRESS`], reachable over every link. A client socket chooses
 //!   its link by `SO_BINDTODEVICE`, or by binding to the link's address (policy routing is set up), or takes
@@ -30,6 +33,8 @@
 //! runs. How late packets were written is measured: [`EmulationStats::lateness`]. Repeat a measurement whose
 //! maximum exceeds a few milliseconds; virtual machines do stop for tens of milliseconds at times.
 //!
+//! What became of each packet tells [`Emulation::record`].
+//!
 //! # Example
 //! ```no_run
 //! use hawser_emu::{Emulation, Host, load_scenario};
@@ -42,28 +47,35 @@
 //! ```
 
 mod addresses;
+mod background;
 mod cleanup;
+mod data_plane;
 mod emulation;
 mod error;
-mod flow;
 mod forwarder;
 mod host;
 mod lateness;
 pub mod mptcp;
 mod namespace;
 mod network;
+mod packet;
 mod process;
+mod recording;
 mod relay;
 mod run;
 mod stats;
+mod suitability;
 mod tun;
 
 pub use addresses::{LinkAddresses, SERVER_ADDRESS};
 pub use emulation::Emulation;
 pub use error::EmuError;
-pub use hawser_link::{Direction, DirectionConfig, Host, Jitter, Scenario, ScenarioError, ScenarioLink};
-pub use host::{check_host, load_scenario};
+pub use hawser_link::{DirectionConfig, DropCause, Jitter};
+pub use hawser_scenario::{Direction, Scenario, ScenarioError, ScenarioLink};
+pub use host::{Host, check_host, load_scenario, load_scenario_with};
 pub use lateness::Lateness;
+pub use recording::{PacketRecord, PacketRecorder, Recording, RouteName};
 pub use relay::LoopbackRelay;
-pub use run::{RunOptions, RunReport, run};
-pub use stats::{DirectionStats, EmulationStats};
+pub use run::{RunOptions, RunReport, run, run_recorded};
+pub use stats::{BackgroundStats, DirectionStats, EmulationStats};
+pub use suitability::remarks;

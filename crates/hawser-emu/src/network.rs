@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use hawser_link::{Host, Scenario, ScenarioLink};
+use crate::host::Host;
+use hawser_scenario::{Scenario, ScenarioLink};
 
 use crate::addresses::{LinkAddresses, SERVER_ADDRESS};
 use crate::error::EmuError;

@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use hawser_link::Scenario;
+use hawser_link::{Frame, flip_bit, mix};
+use hawser_scenario::Scenario;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 
+use crate::data_plane::{Arrived, Buffer, DataPlane, Parcel, Pause, READ_BUDGET, use_realtime_priority};
 use crate::error::EmuError;
-use crate::flow::{Buffer, Flows, Pause, READ_BUDGET, use_realtime_priority};
 use crate::stats::EmulationStats;
+use crate::suitability;
 
 /// Bytes of IPv4 and UDP headers: links count IP packets.
 const HEADERS: usize = 28;
@@ -44,7 +46,7 @@ pub struct LoopbackRelay {
 
 #[derive(Debug)]
 struct Shared {
-    flows: Mutex<Flows<Datagram>>,
+    plane: Mutex<DataPlane<Datagram>>,
     wake: EventFd,
     stop: AtomicBool,
 }
@@ -55,6 +57,28 @@ struct Datagram {
     buffer: Buffer,
     length: usize,
     session: usize,
+}
+
+impl Frame for Datagram {
+    fn flow(&self) -> u64 {
+        mix(self.session as u64)
+    }
+
+    fn corrupt(&mut self, position: u64) {
+        flip_bit(&mut self.buffer[..self.length], position);
+    }
+
+    fn duplicate(&self) -> Self {
+        Self { buffer: self.buffer.clone(), ..*self }
+    }
+}
+
+impl Parcel for Datagram {}
+
+impl From<Datagram> for Buffer {
+    fn from(datagram: Datagram) -> Self {
+        datagram.buffer
+    }
 }
 
 /// One client socket.
@@ -78,14 +102,15 @@ impl LoopbackRelay {
     /// Starts a relay to `server`, an address on loopback.
     ///
     /// # Errors
-    /// Fails when a socket or the thread cannot be made.
+    /// Fails when the scenario needs the simulator, or a socket or the thread cannot be made.
     pub fn start(scenario: &Scenario, server: SocketAddr) -> Result<Self, EmuError> {
+        suitability::check(scenario)?;
         let relay = || -> io::Result<Self> {
             let listener = bind(Ipv4Addr::LOCALHOST)?;
             let address = listener.local_addr()?;
             let wake = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
-            let flows = Mutex::new(Flows::new(scenario));
-            let shared = Arc::new(Shared { flows, wake, stop: AtomicBool::new(false) });
+            let plane = Mutex::new(DataPlane::new(scenario));
+            let shared = Arc::new(Shared { plane, wake, stop: AtomicBool::new(false) });
             let sockets = Sockets { listener, server, links: scenario.links.len(), sessions: Vec::new() };
             let moved = shared.clone();
             let name = "hawser-relay".to_owned();
@@ -107,7 +132,7 @@ impl LoopbackRelay {
 
     /// Starts the schedules again at time zero, with empty links and counters at zero.
     pub fn restart(&self) {
-        *self.shared.lock() = Flows::new(&self.scenario);
+        *self.shared.lock() = DataPlane::new(&self.scenario);
         self.wake();
     }
 
@@ -132,8 +157,8 @@ impl Drop for LoopbackRelay {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Flows<Datagram>> {
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, DataPlane<Datagram>> {
+        self.plane.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn relay(&self, mut sockets: Sockets) {
@@ -159,30 +184,30 @@ impl Shared {
 }
 
 impl Sockets {
-    fn turn(&mut self, flows: &mut Flows<Datagram>, from_clients: bool, from_server: &[bool]) -> Pause {
+    fn turn(&mut self, plane: &mut DataPlane<Datagram>, from_clients: bool, from_server: &[bool]) -> Pause {
         let mut counts = Vec::with_capacity(1 + from_server.len());
         for (session, _) in from_server.iter().enumerate().filter(|(_, readable)| **readable) {
-            counts.push(self.read_server(flows, session));
+            counts.push(self.read_server(plane, session));
         }
         if from_clients {
-            counts.push(self.read_clients(flows));
+            counts.push(self.read_clients(plane));
         }
         let more = counts.contains(&READ_BUDGET);
-        let written: usize = (0..flows.len()).map(|index| self.write_due(flows, index)).sum();
-        flows.pause(written + counts.iter().sum::<usize>(), more)
+        let written = self.write_due(plane);
+        plane.pause(written + counts.iter().sum::<usize>(), more)
     }
 
-    fn read_clients(&mut self, flows: &mut Flows<Datagram>) -> usize {
+    fn read_clients(&mut self, plane: &mut DataPlane<Datagram>) -> usize {
         for count in 0..READ_BUDGET {
-            let mut buffer = flows.buffer();
+            let mut buffer = plane.buffer();
             match self.listener.recv_from(&mut buffer) {
                 Ok((length, from)) => match self.session_of(from) {
-                    Some(session) => offer(flows, 2 * self.sessions[session].link, buffer, length, session),
-                    None => flows.recycle(buffer),
+                    Some(session) => offer(plane, 2 * self.sessions[session].link, buffer, length, session),
+                    None => plane.recycle(buffer),
                 },
                 // An ICMP error of an earlier datagram is no news; anything else means there is nothing.
                 Err(error) => {
-                    flows.recycle(buffer);
+                    plane.recycle(buffer);
                     if error.kind() != ErrorKind::ConnectionRefused {
                         return count;
                     }
@@ -192,13 +217,13 @@ impl Sockets {
         READ_BUDGET
     }
 
-    fn read_server(&mut self, flows: &mut Flows<Datagram>, session: usize) -> usize {
+    fn read_server(&mut self, plane: &mut DataPlane<Datagram>, session: usize) -> usize {
         for count in 0..READ_BUDGET {
-            let mut buffer = flows.buffer();
+            let mut buffer = plane.buffer();
             match self.sessions[session].upstream.recv(&mut buffer) {
-                Ok(length) => offer(flows, 2 * self.sessions[session].link + 1, buffer, length, session),
+                Ok(length) => offer(plane, 2 * self.sessions[session].link + 1, buffer, length, session),
                 Err(_) => {
-                    flows.recycle(buffer);
+                    plane.recycle(buffer);
                     return count;
                 }
             }
@@ -222,30 +247,29 @@ impl Sockets {
         Some(self.sessions.len() - 1)
     }
 
-    fn write_due(&self, flows: &mut Flows<Datagram>, index: usize) -> usize {
+    fn write_due(&self, plane: &mut DataPlane<Datagram>) -> usize {
         let mut count = 0;
-        while let Some(packet) = flows.dequeue(index) {
-            let Datagram { buffer, length, session } = packet.payload;
-            let session = &self.sessions[session];
-            let sent = if index.is_multiple_of(2) {
-                session.upstream.send(&buffer[..length])
-            } else {
-                self.listener.send_to(&buffer[..length], session.client)
-            };
-            if sent.is_err() {
-                flows.refused(index);
-            }
-            flows.recycle(buffer);
+        while let Some(arrived) = plane.receive() {
+            let sent = self.write(&arrived);
+            plane.delivered(arrived, sent.is_ok());
             count += 1;
         }
         count
     }
+
+    fn write(&self, arrived: &Arrived<Datagram>) -> io::Result<usize> {
+        let Datagram { buffer, length, session } = &arrived.payload;
+        let session = &self.sessions[*session];
+        if arrived.way.is_multiple_of(2) {
+            session.upstream.send(&buffer[..*length])
+        } else {
+            self.listener.send_to(&buffer[..*length], session.client)
+        }
+    }
 }
 
-fn offer(flows: &mut Flows<Datagram>, flow: usize, buffer: Buffer, length: usize, session: usize) {
-    if let Err(rejected) = flows.enqueue(flow, length + HEADERS, Datagram { buffer, length, session }) {
-        flows.recycle(rejected.payload.buffer);
-    }
+fn offer(plane: &mut DataPlane<Datagram>, way: usize, buffer: Buffer, length: usize, session: usize) {
+    plane.send(way, length + HEADERS, Datagram { buffer, length, session });
 }
 
 /// The link whose clients bind to this address: `127.77.(i + 1).2`.

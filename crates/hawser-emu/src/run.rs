@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_link::{Host, Scenario};
+use crate::host::Host;
+use hawser_scenario::Scenario;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -16,7 +17,9 @@ use serde::Serialize;
 use crate::addresses::SERVER_ADDRESS;
 use crate::emulation::Emulation;
 use crate::error::EmuError;
+use crate::recording::PacketRecorder;
 use crate::stats::EmulationStats;
+use crate::suitability;
 
 /// How often processes are looked at while waiting for them.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -58,6 +61,12 @@ pub struct RunReport {
     pub wall_seconds: f64,
     /// What the links did in that time.
     pub stats: EmulationStats,
+    /// What of the scenario was left to the commands, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// Packets of which no record was kept because the recorder was too slow; none: nothing was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_lost: Option<u64>,
     /// The same as `exit_code`, for programs.
     #[serde(skip)]
     pub status: ExitStatus,
@@ -74,13 +83,39 @@ pub struct RunReport {
 /// Fails when the emulation cannot be set up, a command cannot be started, or the server command ends or
 /// does not listen in time. A client command that fails is no error: see [`RunReport::exit_code`].
 pub fn run(options: RunOptions) -> Result<RunReport, EmuError> {
+    let begin = |emulation: &Emulation| {
+        emulation.restart();
+        Ok(())
+    };
+    play(&options, begin).map(|(report, ())| report)
+}
+
+/// As [`run`], and tells `recorder` of every packet from the start of the client command to its end.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_recorded<R: PacketRecorder + 'static>(
+    options: RunOptions,
+    recorder: R,
+) -> Result<(RunReport, R), EmuError> {
+    let (mut report, recording) = play(&options, |emulation| emulation.record(recorder))?;
+    let (recorder, lost) = recording.finish();
+    report.records_lost = Some(lost);
+    Ok((report, recorder))
+}
+
+/// Runs the commands; `begin` starts the schedules.
+fn play<T>(
+    options: &RunOptions,
+    begin: impl FnOnce(&Emulation) -> Result<T, EmuError>,
+) -> Result<(RunReport, T), EmuError> {
     let emulation = Emulation::start(&options.scenario)?;
     let _interrupts = IgnoreInterrupts::install();
     let server = match &options.server {
         Some(words) => Some(start_server(&emulation, words, options.server_wait)?),
         None => None,
     };
-    emulation.restart();
+    let begun = begin(&emulation)?;
     let began = Instant::now();
     let mut client = spawn(&emulation, Host::Client, &options.command)?;
     let timed_out = !wait_until(&mut client, options.scenario.duration.map(|duration| began + duration));
@@ -93,15 +128,18 @@ pub fn run(options: RunOptions) -> Result<RunReport, EmuError> {
     if let Some(mut server) = server {
         stop(&mut server);
     }
-    Ok(RunReport {
+    let report = RunReport {
         scenario: options.scenario.name.clone(),
         seed: options.scenario.seed,
         exit_code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
         timed_out,
         wall_seconds,
         stats,
+        remarks: suitability::remarks(&options.scenario),
+        records_lost: None,
         status,
-    })
+    };
+    Ok((report, begun))
 }
 
 /// Starts the server command and waits until it listens.

@@ -1,6 +1,7 @@
 //! What an emulation reports.
 
-use hawser_link::{Direction, LinkStats};
+use hawser_link::LinkStats;
+use hawser_scenario::Direction;
 use serde::Serialize;
 
 use crate::lateness::Lateness;
@@ -12,14 +13,28 @@ pub struct EmulationStats {
     pub elapsed_seconds: f64,
     /// How late packets were written, over all links.
     pub lateness: Lateness,
-    /// Two entries per link: up, then down.
+    /// Two entries per link, up and then down; likewise for the segments after them.
     pub links: Vec<DirectionStats>,
+    /// One entry per copy of each UDP flow of the scenario, whose packets begin and end inside the emulator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<BackgroundStats>,
 }
 
-/// Counters of one direction of one link.
+/// Counters of a UDP flow of the scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BackgroundStats {
+    /// Name of the flow.
+    pub flow: String,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Packets that came to the end of their route.
+    pub delivered_packets: u64,
+}
+
+/// Counters of one direction of one link or segment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DirectionStats {
-    /// Name of the link.
+    /// Name of the link or segment.
     pub link: String,
     /// Direction.
     pub direction: Direction,

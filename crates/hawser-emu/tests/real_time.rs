@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::{scenario, uplink};
 use hawser_emu::mptcp::{FetchOptions, Server, Transport, fetch};
-use hawser_emu::{EmuError, Emulation, Host, RunOptions, SERVER_ADDRESS, load_scenario, run};
+use hawser_emu::{DropCause, EmuError, Emulation, Host, RunOptions, SERVER_ADDRESS, load_scenario, run};
 
 const TWO_LINKS: &str = r#"
 version = 1
@@ -135,6 +135,49 @@ fn a_link_taken_down_is_silent_until_it_is_up_again() {
     emulation.set_interface_up("a0", true).unwrap();
     assert!(arrives());
     assert!(matches!(emulation.set_link_up("c0", true), Err(EmuError::NoSuchLink { .. })));
+}
+
+#[test]
+fn every_packet_is_recorded_with_its_bytes_and_what_became_of_it() {
+    const ONE_SEGMENT: &str = "version = 1\n[[link]]\nname = \"a0\"\nrate = \"50 Mbit/s\"\ndelay = \"5 ms\"\nvia = [\"core\"]\n\
+                               [[segment]]\nname = \"core\"\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"3000 B\"\n";
+    let Some(emulation) = start_or_skip(ONE_SEGMENT) else { return };
+    let server = emulation.run_on(Host::Server, || UdpSocket::bind("0.0.0.0:4433").unwrap()).unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let client = emulation.run_on(Host::Client, || UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
+    let recording = emulation.record(AllBytes(Vec::new())).unwrap();
+    for _ in 0..10 {
+        client.send_to(&[7; 972], (SERVER_ADDRESS, 4433)).unwrap();
+    }
+    let arrived = std::iter::from_fn(|| server.recv(&mut [0; 2048]).ok()).count();
+    let (AllBytes(records), lost) = recording.finish();
+    assert_eq!((records.len(), lost), (10, 0));
+    let dropped = |record: &&hawser_emu::PacketRecord| record.dropped.is_some();
+    assert_eq!(records.iter().filter(|record| !dropped(record)).count(), arrived);
+    assert!((3..10).contains(&arrived), "three of 8 ms each fit into the queue: {arrived}");
+    let port = client.local_addr().unwrap().port();
+    for record in &records {
+        assert_eq!((record.length, record.port, record.route_name(emulation.scenario())), (1000, port, "a0"));
+        let packet = record.packet().expect("bytes were asked for");
+        assert_eq!((packet.len(), packet[0] >> 4, packet[28]), (1000, 4, 7));
+        let cause = record.drop_name(emulation.scenario());
+        assert!([None, Some(("core", DropCause::Queue))].contains(&cause), "{cause:?}");
+        // 5 ms, 0.16 ms, 8 ms and 5 ms.
+        assert!(cause.is_some() || record.at - record.sent >= 18_160_000);
+    }
+}
+
+/// Keeps all records, with the packets.
+struct AllBytes(Vec<hawser_emu::PacketRecord>);
+
+impl hawser_emu::PacketRecorder for AllBytes {
+    fn wants_bytes(&self) -> bool {
+        true
+    }
+
+    fn packets(&mut self, records: &[hawser_emu::PacketRecord]) {
+        self.0.extend_from_slice(records);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hawser_emu::{Emulation, Host, SERVER_ADDRESS};
-use hawser_link::Scenario;
+use hawser_scenario::Scenario;
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;
@@ -44,7 +44,6 @@ pub(crate) fn uplink(
     rate_bps: u64,
     duration: Duration,
 ) -> io::Result<Vec<FlowResult>> {
-    let epoch = Instant::now();
     let links: Vec<String> = emulation.link_names().into_iter().map(str::to_owned).collect();
     let mut flows = Vec::new();
     for link in &links {
@@ -53,7 +52,17 @@ pub(crate) fn uplink(
         let sender = emulation.run_on(Host::Client, || client_socket(link, target))??;
         flows.push((sender, receiver));
     }
-    Ok(thread::scope(|scope| {
+    Ok(measure(&flows, rate_bps, duration))
+}
+
+/// Sends `rate_bps` from the first to the second socket of each pair at the same time; one result per pair.
+pub(crate) fn measure(
+    flows: &[(UdpSocket, UdpSocket)],
+    rate_bps: u64,
+    duration: Duration,
+) -> Vec<FlowResult> {
+    let epoch = Instant::now();
+    thread::scope(|scope| {
         let threads: Vec<_> = flows
             .iter()
             .map(|(sender, receiver)| {
@@ -70,11 +79,11 @@ pub(crate) fn uplink(
                 FlowResult { rate_bps, delays_ms, sent }
             })
             .collect()
-    }))
+    })
 }
 
 /// A socket bound to the device, as a multipath client has it.
-fn client_socket(link: &str, target: SocketAddr) -> io::Result<UdpSocket> {
+pub(crate) fn client_socket(link: &str, target: SocketAddr) -> io::Result<UdpSocket> {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None)?;
     socket.bind_device(Some(link.as_bytes()))?;
     socket.set_send_buffer_size(1 << 20)?;
@@ -86,14 +95,16 @@ fn client_socket(link: &str, target: SocketAddr) -> io::Result<UdpSocket> {
 fn send_paced(socket: &UdpSocket, rate_bps: u64, duration: Duration, epoch: Instant) -> u64 {
     let interval = Duration::from_nanos((PAYLOAD + HEADERS) as u64 * 8 * 1_000_000_000 / rate_bps);
     let (began, mut sent, mut packet) = (Instant::now(), 0u32, vec![0; PAYLOAD]);
+    // A sender that cannot keep up ends in time all the same.
     while began.elapsed() < duration {
-        while interval * sent <= began.elapsed() {
-            packet[..8].copy_from_slice(&(epoch.elapsed().as_nanos() as u64).to_be_bytes());
-            if socket.send(&packet).is_ok() {
-                sent += 1;
-            }
+        let ahead = (interval * sent).saturating_sub(began.elapsed());
+        if !ahead.is_zero() {
+            thread::sleep(ahead);
         }
-        thread::sleep((interval * sent).saturating_sub(began.elapsed()));
+        packet[..8].copy_from_slice(&(epoch.elapsed().as_nanos() as u64).to_be_bytes());
+        if socket.send(&packet).is_ok() {
+            sent += 1;
+        }
     }
     u64::from(sent)
 }
