@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use hawser_link::{Direction, DirectionConfig, Nanos, RateModel, SECOND, Scenario, nanos};
+use hawser_link::{DirectionConfig, Nanos, RateModel, SECOND, nanos};
+use hawser_scenario::{Direction, Scenario};
 
 /// Resolution of fades.
 const STEP: Nanos = SECOND / 10;

@@ -18,13 +18,13 @@ const PORT: u16 = 4433;
 #[derive(Debug)]
 pub(crate) enum Stage {
     /// TUN devices and namespaces.
-    Namespaces(Emulation),
+    Namespaces(Box<Emulation>),
     /// A relay; there is none before the server listens.
     Loopback {
         /// What is played.
-        scenario: Scenario,
+        scenario: Box<Scenario>,
         /// The links.
-        relay: Option<LoopbackRelay>,
+        relay: Option<Box<LoopbackRelay>>,
     },
 }
 
@@ -33,7 +33,7 @@ impl Stage {
     pub(crate) fn build(scenario: &Scenario, loopback: bool) -> Result<(Self, String), DemoError> {
         let on_loopback = |why: String| {
             let text = format!("emulated on loopback through a relay in this process, UDP only ({why})");
-            (Self::Loopback { scenario: scenario.clone(), relay: None }, text)
+            (Self::Loopback { scenario: Box::new(scenario.clone()), relay: None }, text)
         };
         if loopback {
             return Ok(on_loopback("as asked for with --loopback".to_owned()));
@@ -44,7 +44,7 @@ impl Stage {
         match Emulation::start(scenario) {
             Ok(emulation) => {
                 let text = "emulated between two network namespaces, real sockets on either side".to_owned();
-                Ok((Self::Namespaces(emulation), text))
+                Ok((Self::Namespaces(Box::new(emulation)), text))
             }
             // Root in a container may lack what root elsewhere has.
             Err(error) => Ok(on_loopback(error.to_string())),
@@ -70,7 +70,7 @@ impl Stage {
     /// Tells where the server does listen: from now on it can be reached.
     pub(crate) fn connect(&mut self, listening: SocketAddr) -> Result<(), DemoError> {
         if let Self::Loopback { scenario, relay } = self {
-            *relay = Some(LoopbackRelay::start(scenario, listening)?);
+            *relay = Some(Box::new(LoopbackRelay::start(scenario, listening)?));
         }
         Ok(())
     }
@@ -111,9 +111,12 @@ impl Stage {
         match self {
             Self::Namespaces(emulation) => emulation.stats(),
             Self::Loopback { relay: Some(relay), .. } => relay.stats(),
-            Self::Loopback { relay: None, .. } => {
-                EmulationStats { elapsed_seconds: 0.0, lateness: Default::default(), links: Vec::new() }
-            }
+            Self::Loopback { relay: None, .. } => EmulationStats {
+                elapsed_seconds: 0.0,
+                lateness: Default::default(),
+                links: Vec::new(),
+                background: Vec::new(),
+            },
         }
     }
 

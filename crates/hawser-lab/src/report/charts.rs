@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hawser_link::{Direction, Scenario};
+use hawser_scenario::{Direction, Scenario};
 
 use super::svg::{Plot, escape, nice_step};
 use crate::arrivals::BIN;
@@ -48,12 +48,12 @@ pub(crate) fn rates(runs: &[Run], scenario: &Scenario) -> String {
             top: index as f64 * (PANEL + LABEL) + LABEL,
             width: WIDTH - LEFT - RIGHT,
             height: PANEL,
-            seconds: longest * 1.06,
-            megabits: top,
+            right: longest * 1.06,
+            upper: top,
         };
         panel(&mut svg, &plot, run, scenario);
         if index + 1 == shown.len() {
-            plot.time_axis(&mut svg);
+            plot.axis(&mut svg, "s");
         }
     }
     svg + "</svg>"
@@ -62,7 +62,7 @@ pub(crate) fn rates(runs: &[Run], scenario: &Scenario) -> String {
 fn panel(svg: &mut String, plot: &Plot, run: &Run, scenario: &Scenario) {
     let Some(transfer) = run.transfer() else { return };
     let (end, colour) = (run.seconds(), colour(&run.carrier));
-    plot.rate_grid(svg, nice_step(plot.megabits / 4.0));
+    plot.grid(svg, nice_step(plot.upper / 4.0));
     bands(svg, plot, &links_of(&run.carrier, scenario), scenario, end);
     let bin = BIN.as_secs_f64();
     let rate = |(index, bytes): (usize, &u64)| (index as f64 * bin, *bytes as f64 * 8.0 / bin / 1e6);
@@ -110,11 +110,11 @@ pub(crate) fn shares(run: &Run, scenario: &Scenario, longest: f64) -> String {
         top: LABEL,
         width: WIDTH - LEFT - RIGHT,
         height: 190.0,
-        seconds: longest * 1.03,
-        megabits: highest_rate(scenario, longest),
+        right: longest * 1.03,
+        upper: highest_rate(scenario, longest),
     };
     let mut svg = open(height, &format!("What each link carried: {}", run.label));
-    plot.rate_grid(&mut svg, nice_step(plot.megabits / 6.0));
+    plot.grid(&mut svg, nice_step(plot.upper / 6.0));
     let end = run.seconds();
     let all: Vec<usize> = (0..scenario.links.len()).collect();
     let stacked = stack(run);
@@ -139,7 +139,7 @@ pub(crate) fn shares(run: &Run, scenario: &Scenario, longest: f64) -> String {
         write!(svg, r#"<line class="end" x1="{x:.1}" x2="{x:.1}" y1="{:.1}" y2="{bottom:.1}"/>"#, plot.top);
     let _ =
         write!(svg, r#"<text class="label" x="{LEFT}" y="{:.1}">{}</text>"#, LABEL - 9.0, escape(&run.label));
-    plot.time_axis(&mut svg);
+    plot.axis(&mut svg, "s");
     svg + "</svg>"
 }
 

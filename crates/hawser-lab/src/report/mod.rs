@@ -1,7 +1,7 @@
 //! The page about a demonstration: HTML that needs nothing else, in light and dark.
 
 mod charts;
-mod svg;
+pub(crate) mod svg;
 
 use std::fmt::Write as _;
 

@@ -7,33 +7,34 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A rectangle of the drawing with a scale on either side: seconds to the right, Mbit/s upwards.
+/// A rectangle of the drawing with a scale on either side, both from zero: times as a rule to the right, values
+/// upwards.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plot {
     pub(crate) left: f64,
     pub(crate) top: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// Seconds at the right edge.
-    pub(crate) seconds: f64,
-    /// Mbit/s at the upper edge.
-    pub(crate) megabits: f64,
+    /// Value at the right edge.
+    pub(crate) right: f64,
+    /// Value at the upper edge.
+    pub(crate) upper: f64,
 }
 
 impl Plot {
-    pub(crate) fn x(&self, seconds: f64) -> f64 {
-        self.left + (seconds / self.seconds).clamp(0.0, 1.0) * self.width
+    pub(crate) fn x(&self, value: f64) -> f64 {
+        self.left + (value / self.right).clamp(0.0, 1.0) * self.width
     }
 
     /// Values beyond the scale end at the edge.
-    pub(crate) fn y(&self, megabits: f64) -> f64 {
-        self.top + self.height - (megabits / self.megabits).clamp(0.0, 1.0) * self.height
+    pub(crate) fn y(&self, value: f64) -> f64 {
+        self.top + self.height - (value / self.upper).clamp(0.0, 1.0) * self.height
     }
 
     /// Horizontal lines with numbers.
-    pub(crate) fn rate_grid(&self, svg: &mut String, step: f64) {
-        let mut value = 0.0;
-        while value <= self.megabits {
+    pub(crate) fn grid(&self, svg: &mut String, step: f64) {
+        let decimals = decimals(step);
+        for value in ticks(self.upper, step) {
             let (y, right, before) = (self.y(value), self.left + self.width, self.left - 8.0);
             let _ = write!(
                 svg,
@@ -42,21 +43,20 @@ impl Plot {
             );
             let _ = write!(
                 svg,
-                r#"<text x="{before:.1}" y="{:.1}" text-anchor="end">{value:.0}</text>"#,
+                r#"<text x="{before:.1}" y="{:.1}" text-anchor="end">{value:.decimals$}</text>"#,
                 y + 4.0
             );
-            value += step;
         }
     }
 
-    /// Numbers under the lower edge.
-    pub(crate) fn time_axis(&self, svg: &mut String) {
-        let step = nice_step(self.seconds / 9.0);
-        let mut value = 0.0;
+    /// Numbers under the lower edge, the unit beside the zero; about one per 100 units of the drawing.
+    pub(crate) fn axis(&self, svg: &mut String, unit: &str) {
+        let step = nice_step(self.right / (self.width / 104.0).max(1.0));
+        let decimals = decimals(step);
         let bottom = self.top + self.height;
-        while value <= self.seconds + 1e-9 {
+        for value in ticks(self.right, step) {
             let x = self.x(value);
-            let unit = if value == 0.0 { " s" } else { "" };
+            let unit = if value == 0.0 { format!(" {unit}") } else { String::new() };
             let _ = write!(
                 svg,
                 r#"<line class="axis" x1="{x:.1}" x2="{x:.1}" y1="{bottom:.1}" y2="{:.1}"/>"#,
@@ -64,10 +64,9 @@ impl Plot {
             );
             let _ = write!(
                 svg,
-                r#"<text x="{x:.1}" y="{:.1}" text-anchor="middle">{value}{unit}</text>"#,
+                r#"<text x="{x:.1}" y="{:.1}" text-anchor="middle">{value:.decimals$}{unit}</text>"#,
                 bottom + 18.0
             );
-            value += step;
         }
     }
 
@@ -107,6 +106,22 @@ impl Plot {
     }
 }
 
+/// Multiples of a step up to a limit.
+fn ticks(limit: f64, step: f64) -> impl Iterator<Item = f64> {
+    (0..10_000)
+        .map(move |index| f64::from(index) * step)
+        .take_while(move |value| *value <= limit * (1.0 + 1e-9))
+}
+
+/// Digits behind the point that multiples of a step need.
+fn decimals(step: f64) -> usize {
+    let is_whole = |digits: &usize| {
+        let scaled = step * 10f64.powi(*digits as i32);
+        (scaled - scaled.round()).abs() < 1e-6 * scaled
+    };
+    (0..9).find(is_whole).unwrap_or(9)
+}
+
 /// The smallest of 1, 2, 5 times a power of ten that is at least `least`.
 pub(crate) fn nice_step(least: f64) -> f64 {
     let power = 10f64.powf(least.max(1e-6).log10().floor());
@@ -121,8 +136,7 @@ pub(crate) fn nice_step(least: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const PLOT: Plot =
-        Plot { left: 10.0, top: 0.0, width: 100.0, height: 50.0, seconds: 10.0, megabits: 100.0 };
+    const PLOT: Plot = Plot { left: 10.0, top: 0.0, width: 100.0, height: 50.0, right: 10.0, upper: 100.0 };
 
     #[test]
     fn steps_hold_their_value() {
@@ -133,5 +147,6 @@ mod tests {
     #[test]
     fn nice_steps() {
         assert_eq!([0.9, 1.0, 1.2, 3.9, 7.0].map(nice_step), [1.0, 1.0, 2.0, 5.0, 10.0]);
+        assert_eq!([20.0, 0.5, 0.25, 0.002].map(decimals), [0, 1, 2, 3]);
     }
 }

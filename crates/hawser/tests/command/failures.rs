@@ -153,5 +153,13 @@ fn a_wrong_scenario_is_named_by_field() {
     fs::write(&file, "version = 1\n[[link]]\nname = \"a\"\nrate = \"fast\"\n").unwrap();
     let words = run_failing(hawser(["scenario", "check", file.to_str().unwrap()]), 78);
     assert!(words.contains("rate") && words.contains('4'), "{words}");
+    let set = [
+        "scenario",
+        "check",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/two-equal.toml"),
+        "--set",
+    ];
+    let words = run_failing(hawser(set.iter().copied().chain(["link.c0.rate=1 Mbit/s"])), 78);
+    assert!(words.contains("--set link.c0.rate=1 Mbit/s") && words.contains("there are: a0, b0"), "{words}");
     run_failing(hawser(["scenario", "check", "/does/not/exist"]), 26);
 }

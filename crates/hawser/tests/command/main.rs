@@ -7,4 +7,7 @@ mod get;
 mod http;
 mod perf;
 mod put;
+mod simulate;
 mod support;
+mod sweep;
+mod trace;

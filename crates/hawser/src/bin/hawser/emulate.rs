@@ -7,7 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario, run};
+use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario_with, remarks, run, run_recorded};
+use hawser_lab::record::emulated::EmulatedPackets;
+use hawser_lab::table::TableError;
+use hawser_scenario::LoadError;
 
 use crate::exit::{Exit, Failure};
 use crate::options::{Output, seconds};
@@ -28,8 +31,10 @@ Nothing outlives the command: no namespace, no device, no route. Needs root, or 
 
 Examples:
   hawser emu run scenarios/two-equal.toml -- ping -c3 10.99.0.1
+  hawser emu run scenarios/two-equal.toml --set link.b0.delay='40 ms' -- ping -c3 10.99.0.1
   hawser emu run scenarios/drive.toml --server 'hawser serve /srv --state /tmp/id' -- sh
-  hawser emu run --json scenarios/drive.toml --server 'iperf3 -s -1' -- iperf3 -c 10.99.0.1";
+  hawser emu run --json scenarios/drive.toml --server 'iperf3 -s -1' -- iperf3 -c 10.99.0.1
+  hawser emu run --packets p.parquet --pcap p.pcapng scenarios/drive.toml -- ping -c3 10.99.0.1";
 
 /// `hawser emu run`.
 #[derive(Args, Debug)]
@@ -46,6 +51,15 @@ pub(crate) struct Run {
     /// Random seed, instead of the scenario's
     #[arg(long)]
     seed: Option<u64>,
+    /// Replace a value of the scenario, such as link.wifi0.rate='20 Mbit/s'; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Write a row per packet to this table: sent, arrived or dropped where and why (.parquet, .jsonl or .csv)
+    #[arg(long, value_name = "FILE")]
+    packets: Option<PathBuf>,
+    /// Write a capture of all packets to this file, one interface per link and direction (pcapng)
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// The command and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -58,20 +72,44 @@ pub(crate) enum ScenarioCommand {
     Check {
         /// Scenario file (TOML)
         file: PathBuf,
+        /// Replace a value of the scenario, such as link.wifi0.rate='20 Mbit/s'; may be repeated
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        overrides: Vec<String>,
     },
 }
 
 /// Runs the command; its exit code becomes ours.
 pub(crate) fn emulate(command: Emu, output: Output) -> Result<ExitCode, Failure> {
-    let Emu::Run(arguments) = command;
-    let mut scenario = load(&arguments.scenario)?;
-    if let Some(seed) = arguments.seed {
-        scenario.seed = seed;
+    let Emu::Run(mut arguments) = command;
+    // As an override: what is drawn while the scenario is read depends on the seed as well.
+    arguments.overrides.extend(arguments.seed.map(|seed| format!("seed={seed}")));
+    let scenario = load(&arguments.scenario, &arguments.overrides)?;
+    for remark in remarks(&scenario) {
+        output.remark(format_args!("hawser: {remark}"));
     }
+    let recorder = match (&arguments.packets, &arguments.pcap) {
+        (None, None) => None,
+        (table, capture) => Some(
+            EmulatedPackets::create(&scenario, table.as_deref(), capture.as_deref())
+                .map_err(|error| table_failure(&error))?,
+        ),
+    };
     let mut options = RunOptions::new(scenario, arguments.command);
     options.server = arguments.server.map(|line| vec!["sh".into(), "-c".into(), line]);
     options.server_wait = arguments.server_wait;
-    let report = run(options).map_err(failure)?;
+    let report = match recorder {
+        None => run(options).map_err(failure)?,
+        Some(recorder) => {
+            let (report, recorder) = run_recorded(options, recorder).map_err(failure)?;
+            recorder.finish().map_err(|error| table_failure(&error))?;
+            report
+        }
+    };
+    if let Some(lost) = report.records_lost.filter(|lost| *lost > 0) {
+        output.remark(format_args!(
+            "hawser: {lost} packets are missing in the recording: the disk was too slow; the links were not affected"
+        ));
+    }
     if output.json {
         Channel::Stdout.print(&report);
     } else if !output.quiet {
@@ -100,8 +138,8 @@ fn summarise(report: &RunReport) {
 
 /// Checks a scenario file.
 pub(crate) fn scenario(command: &ScenarioCommand, output: Output) -> Result<ExitCode, Failure> {
-    let ScenarioCommand::Check { file } = command;
-    let table = ScenarioTable::new(&load(file)?);
+    let ScenarioCommand::Check { file, overrides } = command;
+    let table = ScenarioTable::new(&load(file, overrides)?);
     if output.json {
         Channel::Stdout.print(&table);
     } else if !output.quiet {
@@ -110,15 +148,30 @@ pub(crate) fn scenario(command: &ScenarioCommand, output: Output) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(file: &Path) -> Result<Scenario, Failure> {
-    load_scenario(file).map_err(failure)
+/// Reads a scenario, with some of its fields set otherwise.
+pub(crate) fn load(file: &Path, overrides: &[String]) -> Result<Scenario, Failure> {
+    load_scenario_with(file, overrides).map_err(failure)
 }
 
-fn failure(error: EmuError) -> Failure {
+fn table_failure(error: &TableError) -> Failure {
+    let exit = match error {
+        TableError::DiskFull { .. } => Exit::DiskFull,
+        TableError::UnknownKind { .. } => Exit::Usage,
+        _ => Exit::NotWritten,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// What a scenario that cannot be loaded means for the command.
+pub(crate) fn load_failure(error: LoadError) -> Failure {
+    failure(EmuError::from(error))
+}
+
+pub(crate) fn failure(error: EmuError) -> Failure {
     let exit = match &error {
         EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp => Exit::NoEmulator,
         EmuError::ReadScenario { .. } => Exit::NotRead,
-        EmuError::Scenario(_) => Exit::Scenario,
+        EmuError::Scenario(_) | EmuError::Simulated { .. } => Exit::Scenario,
         EmuError::Spawn { source, .. } if source.kind() == ErrorKind::NotFound => Exit::NoCommand,
         EmuError::Spawn { .. } => Exit::CannotRun,
         _ => Exit::Failure,

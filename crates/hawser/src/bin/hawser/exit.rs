@@ -34,6 +34,7 @@ pub(crate) enum Exit {
     ServerDiskFull = 70,
     NoEmulator = 77,
     Scenario = 78,
+    Trace = 79,
     WrongPin = 90,
     CannotListen = 91,
     CannotRun = 126,
@@ -67,6 +68,7 @@ Exit codes (curl's, where curl has one for the same thing):
   70  the server's disk is full (507)
   77  no emulator here: not root, or no /dev/net/tun
   78  the scenario file is wrong
+  79  the trace file is wrong, or of no known format
   90  the server's key is not the pinned one
   91  cannot listen: the UDP port is taken or not allowed, or no interface has the address
  126  emu run: the command cannot be executed

@@ -4,9 +4,11 @@ mod digest;
 mod emulate;
 mod exit;
 mod get;
+mod guarantee;
 mod http_client;
 mod interrupt;
 mod key_log;
+mod lab;
 mod options;
 mod path_log;
 mod paths;
@@ -17,7 +19,9 @@ mod report;
 mod scenario_table;
 mod serve;
 mod session;
+mod sim;
 mod site;
+mod trace;
 mod transfer;
 mod units;
 mod url;
@@ -64,9 +68,18 @@ enum Command {
     /// Run any program behind emulated links
     #[command(subcommand)]
     Emu(emulate::Emu),
+    /// Run scenarios in virtual time
+    #[command(subcommand)]
+    Sim(sim::Sim),
+    /// Experiments with simulator and emulator
+    #[command(subcommand)]
+    Lab(lab::Lab),
     /// Check scenario files
     #[command(subcommand)]
     Scenario(emulate::ScenarioCommand),
+    /// Read recorded links: what they amount to, drawings, scenarios
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
 }
 
 fn main() -> ExitCode {
@@ -83,7 +96,10 @@ fn main() -> ExitCode {
     let result = match cli.command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, output),
+        Command::Lab(command) => lab::experiment(&command, output),
         Command::Scenario(command) => emulate::scenario(&command, output),
+        Command::Sim(command) => sim::simulate(command, output),
+        Command::Trace(command) => trace::run(command, output),
         command => run(command, output).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|failure| {
@@ -117,7 +133,11 @@ fn run(command: Command, output: Output) -> Result<(), Failure> {
             Command::Get(arguments) => get::run(arguments, output, interrupt).await,
             Command::Put(arguments) => put::run(arguments, output, interrupt).await,
             Command::Perf(command) => perf::run(command, output, interrupt).await,
-            Command::Emu(_) | Command::Scenario(_) => Ok(()),
+            Command::Emu(_)
+            | Command::Lab(_)
+            | Command::Scenario(_)
+            | Command::Sim(_)
+            | Command::Trace(_) => Ok(()),
         }
     });
     // Threads that wait for a disk or a terminal must not keep the command from ending.

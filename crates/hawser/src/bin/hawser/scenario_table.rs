@@ -1,14 +1,20 @@
 //! A scenario as a table.
 
+mod parts;
+
 use std::fmt;
 
-use hawser_emu::{Direction, DirectionConfig, Scenario};
+use hawser_emu::DirectionConfig;
+use hawser_scenario::{Direction, Scenario};
+use parts::{FlowPart, LinkPart, TransportPart};
 use serde::Serialize;
 
 use crate::units;
 
 /// How far a scenario without an end is looked at, in seconds.
 const HORIZON: f64 = 60.0;
+/// Directions of segments that are printed; JSON has all.
+const MOST_ROWS: usize = 16;
 
 /// What a scenario file means.
 #[derive(Debug, Serialize)]
@@ -18,7 +24,13 @@ pub(crate) struct ScenarioTable {
     seed: u64,
     duration_seconds: Option<f64>,
     mptcp: bool,
+    hosts: Vec<String>,
     directions: Vec<Row>,
+    links: Vec<LinkPart>,
+    /// Directions of the links inside the network.
+    segments: Vec<Row>,
+    flows: Vec<FlowPart>,
+    transport: TransportPart,
 }
 
 /// One direction of a link.
@@ -34,8 +46,8 @@ struct Row {
     /// Least and most, one way, without jitter.
     delay_ms: (f64, f64),
     jitter: bool,
-    /// Mean, 0 to 1.
-    loss: f64,
+    /// Mean, 0 to 1; none: it depends on the traffic.
+    loss: Option<f64>,
     queue_bytes: u64,
     /// Seconds without service in the whole duration.
     down_seconds: f64,
@@ -45,17 +57,24 @@ impl ScenarioTable {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let duration_seconds = scenario.duration.map(|duration| duration.as_secs_f64());
         let until = (duration_seconds.unwrap_or(HORIZON) * 1e9) as u64;
-        let rows = scenario.links.iter().flat_map(|link| {
-            [(Direction::Up, &link.up), (Direction::Down, &link.down)]
-                .map(|(direction, config)| Row::new(&link.name, direction, config, until))
-        });
+        let rows = |name: &str, up: &DirectionConfig, down: &DirectionConfig| {
+            [(Direction::Up, up), (Direction::Down, down)]
+                .map(|(direction, config)| Row::new(name, direction, config, until))
+        };
+        let links = scenario.links.iter();
+        let segments = scenario.segments.iter();
         ScenarioTable {
             name: scenario.name.clone(),
             description: scenario.description.clone(),
             seed: scenario.seed,
             duration_seconds,
             mptcp: scenario.mptcp,
-            directions: rows.collect(),
+            hosts: scenario.hosts.clone(),
+            directions: links.clone().flat_map(|link| rows(&link.name, &link.up, &link.down)).collect(),
+            links: links.map(|link| LinkPart::new(scenario, link)).collect(),
+            segments: segments.flat_map(|link| rows(&link.name, &link.up, &link.down)).collect(),
+            flows: scenario.traffic().iter().map(|flow| FlowPart::new(scenario, flow)).collect(),
+            transport: TransportPart::new(&scenario.transport),
         }
     }
 }
@@ -71,7 +90,7 @@ impl Row {
             delay_ms: (delays.clone().fold(f64::INFINITY, f64::min), delays.fold(0.0, f64::max)),
             jitter: config.delay.jitter != hawser_emu::Jitter::None,
             loss: config.loss.mean(),
-            queue_bytes: config.queue_bytes,
+            queue_bytes: config.queue.most_bytes(config.mtu, config.rate.peak()),
             down_seconds: config.outages.total(until) as f64 / 1e9,
         }
     }
@@ -88,27 +107,46 @@ impl fmt::Display for ScenarioTable {
             "{:<15} {:<5} {:>13} {:>13} {:>14} {:>8} {:>10} {:>8}",
             "link", "", "peak rate", "mean rate", "delay", "loss", "queue", "down"
         )?;
-        let rate =
-            |rate: Option<u64>| rate.map_or("unlimited".to_owned(), |rate| units::bit_rate(rate as f64));
-        for row in &self.directions {
-            let (least, most) = row.delay_ms;
-            let mut delay = if least == most { format!("{least}") } else { format!("{least}-{most}") };
-            if row.jitter {
-                delay.push('+');
-            }
-            writeln!(
-                f,
-                "{:<15} {:<5} {:>13} {:>13} {:>11} ms {:>6.2} % {:>10} {:>6.1} s",
-                row.link,
-                row.direction,
-                rate(row.peak_rate_bps),
-                rate(row.mean_rate_bps),
-                delay,
-                row.loss * 100.0,
-                units::bytes(row.queue_bytes),
-                row.down_seconds
-            )?;
+        let shown = self.segments.len().min(MOST_ROWS);
+        for row in self.directions.iter().chain(&self.segments[..shown]) {
+            writeln!(f, "{row}")?;
+        }
+        if self.segments.len() > shown {
+            writeln!(f, "and {} more segments", (self.segments.len() - shown) / 2)?;
+        }
+        let links: Vec<_> = self.links.iter().filter_map(LinkPart::line).collect();
+        if !links.is_empty() {
+            writeln!(f, "\n{}", links.join("\n"))?;
+        }
+        writeln!(f)?;
+        for flow in &self.flows {
+            writeln!(f, "{}", flow.line())?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate =
+            |rate: Option<u64>| rate.map_or("unlimited".to_owned(), |rate| units::bit_rate(rate as f64));
+        let round = |value: f64| (value * 100.0).round() / 100.0;
+        let (least, most) = (round(self.delay_ms.0), round(self.delay_ms.1));
+        let mut delay = if least == most { format!("{least}") } else { format!("{least}-{most}") };
+        if self.jitter {
+            delay.push('+');
+        }
+        write!(
+            f,
+            "{:<15} {:<5} {:>13} {:>13} {:>11} ms {:>8} {:>10} {:>6.1} s",
+            self.link,
+            self.direction,
+            rate(self.peak_rate_bps),
+            rate(self.mean_rate_bps),
+            delay,
+            self.loss.map_or("?".to_owned(), |loss| format!("{:.2} %", loss * 100.0)),
+            units::bytes(self.queue_bytes),
+            self.down_seconds
+        )
     }
 }

@@ -1,0 +1,48 @@
+//! The run in virtual time.
+
+use hawser_emu::Lateness;
+use hawser_scenario::{FlowKind, Scenario};
+use hawser_sim::run::{Options, PacketRecord, Recorder, Simulation};
+
+use super::error::AgreeError;
+use super::observation::{Observation, Way, way_of};
+
+struct Collector<'a> {
+    scenario: &'a Scenario,
+    ways: Vec<Way>,
+}
+
+impl Recorder for Collector<'_> {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, record: &PacketRecord<'_>) {
+        // UDP flows have routes of their own names.
+        let link = self.scenario.links.iter().position(|link| link.name == record.route);
+        if let Some(way) = link.and_then(|link| self.ways.get_mut(way_of(link, record.direction))) {
+            way.add(record.sent.as_nanos(), record.at.as_nanos(), record.length, record.dropped.is_some());
+        }
+    }
+}
+
+/// Simulates the scenario.
+pub(super) fn observe(scenario: &Scenario) -> Result<Observation, AgreeError> {
+    let mut simulation = Simulation::new(scenario, &hawser_net::policies(), Options::default())?;
+    let mut collector = Collector { scenario, ways: Way::all(scenario) };
+    let outcome = simulation.run(&mut collector);
+    let is_connection = |name: &str| {
+        !scenario.flows.iter().any(|flow| flow.name == name && matches!(flow.kind, FlowKind::Udp { .. }))
+    };
+    Ok(Observation {
+        seconds: outcome.simulated_seconds,
+        goodput_bps: outcome
+            .flows
+            .iter()
+            .filter(|flow| is_connection(&flow.flow))
+            .map(|flow| flow.goodput_bps)
+            .sum(),
+        ways: collector.ways,
+        lateness: Lateness::default(),
+    })
+}

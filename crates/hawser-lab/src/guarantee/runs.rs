@@ -1,0 +1,151 @@
+//! The simulations behind a row.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use hawser_policy::Registry;
+use hawser_scenario::{Direction, Flow, FlowKind, Scenario, load};
+use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
+
+use super::{GuaranteeError, Options};
+
+/// Bytes of a request and of its answer, and the pause after it.
+const CONVERSATION: FlowKind =
+    FlowKind::Requests { request: 200, response: 64_000, think: Duration::from_millis(100), number: None };
+
+/// What came of a scenario.
+pub(super) struct Results {
+    pub(super) scenario: String,
+    /// Each link alone.
+    pub(super) single: Vec<(String, Variant)>,
+    pub(super) all: Variant,
+}
+
+/// What came of one choice of links.
+#[derive(Default)]
+pub(super) struct Variant {
+    /// Of each seed, bit/s.
+    pub(super) goodput: Vec<f64>,
+    /// Of all seeds.
+    pub(super) answers: Delays,
+}
+
+/// One simulation: which links (none: all), which seed, which traffic.
+#[derive(Clone, Copy)]
+struct Job {
+    link: Option<usize>,
+    seed: u64,
+    converses: bool,
+}
+
+enum Measured {
+    Goodput(f64),
+    Answers(Delays),
+}
+
+/// Runs a scenario with every link alone and with all.
+pub(super) fn all(file: &Path, options: &Options, registry: &Registry) -> Result<Results, GuaranteeError> {
+    let scenario = load(file, &options.overrides)?;
+    let main = main_flow(&scenario);
+    let links = scenario.traffic()[main].links.clone();
+    if links.len() < 2 {
+        return Err(GuaranteeError::SingleLink(file.to_owned()));
+    }
+    let choices: Vec<Option<usize>> = links.iter().copied().map(Some).chain([None]).collect();
+    let jobs: Vec<Job> = choices
+        .iter()
+        .flat_map(|link| (1..=options.seeds).map(move |seed| (*link, seed)))
+        .flat_map(|(link, seed)| [false, true].map(|converses| Job { link, seed, converses }))
+        .collect();
+    let measured = in_parallel(&jobs, options.threads, |job| measure(file, *job, options, registry))?;
+    let mut variants: Vec<Variant> = choices.iter().map(|_| Variant::default()).collect();
+    for (job, measured) in jobs.iter().zip(measured) {
+        let at = choices.iter().position(|link| *link == job.link).unwrap_or(0);
+        match measured {
+            Measured::Goodput(bps) => variants[at].goodput.push(bps),
+            Measured::Answers(delays) => variants[at].answers.merge(&delays),
+        }
+    }
+    let all = variants.pop().unwrap_or_default();
+    let names = links.iter().map(|link| scenario.links[*link].name.clone());
+    Ok(Results { scenario: scenario.name.clone(), single: names.zip(variants).collect(), all })
+}
+
+/// The flow that the guarantee is about: the first with a connection.
+fn main_flow(scenario: &Scenario) -> usize {
+    let has_connection = |flow: &Flow| !matches!(flow.kind, FlowKind::Udp { .. });
+    scenario.traffic().iter().position(has_connection).unwrap_or(0)
+}
+
+fn measure(
+    file: &Path,
+    job: Job,
+    options: &Options,
+    registry: &Registry,
+) -> Result<Measured, GuaranteeError> {
+    let mut overrides = options.overrides.clone();
+    overrides.push(format!("seed={}", job.seed));
+    let mut scenario = load(file, &overrides)?;
+    let duration = scenario.duration.map_or(options.duration, |own| own.min(options.duration));
+    scenario.duration = Some(duration);
+    let main = main_flow(&scenario);
+    let mut flows = scenario.traffic().into_owned();
+    let flow = &mut flows[main];
+    let name = flow.name.clone();
+    *flow = Flow {
+        kind: if job.converses { CONVERSATION } else { download_of(&flow.kind) },
+        links: job.link.map_or_else(|| flow.links.clone(), |link| vec![link]),
+        stop: None,
+        count: 1,
+        awaited: false,
+        pattern: None,
+        ..flow.clone()
+    };
+    flows.iter_mut().for_each(|flow| flow.awaited = false);
+    scenario.flows = flows;
+    let failed = |source: RunError| GuaranteeError::Run { file: file.to_owned(), source };
+    let mut simulation = Simulation::new(&scenario, registry, Default::default()).map_err(failed)?;
+    let outcome = simulation.run(&mut NoRecorder);
+    let goodput = outcome.flows.iter().find(|flow| flow.flow == name).map_or(0.0, |flow| flow.goodput_bps);
+    Ok(match job.converses {
+        false => Measured::Goodput(goodput),
+        true => Measured::Answers(simulation.meter(&name).map(|meter| meter.delays).unwrap_or_default()),
+    })
+}
+
+/// A bulk transfer without end in the flow's direction.
+fn download_of(kind: &FlowKind) -> FlowKind {
+    let direction = match kind {
+        FlowKind::Bulk { direction, .. } | FlowKind::Datagrams { direction, .. } => *direction,
+        FlowKind::Requests { .. } | FlowKind::Udp { .. } => Direction::Down,
+    };
+    FlowKind::Bulk { direction, size: None }
+}
+
+/// Does all jobs on some threads; the results are in the order of the jobs.
+fn in_parallel<J: Sync, T: Send>(
+    jobs: &[J],
+    threads: usize,
+    work: impl Fn(&J) -> Result<T, GuaranteeError> + Sync,
+) -> Result<Vec<T>, GuaranteeError> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { return };
+                    let result = work(job);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}

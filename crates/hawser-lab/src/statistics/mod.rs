@@ -1,0 +1,15 @@
+//! What repeated runs tell: means, medians, differences, and how sure they are.
+//!
+//! Runs with different seeds are taken as independent draws. A confidence interval of 95 % is given for each mean
+//! (Student's t), for each median (order statistics: exact, whatever the distribution), and for each difference of
+//! means: from pairs where both runs had the same seed, otherwise by Welch's method.
+
+mod student;
+mod summary;
+
+pub use student::{student_quantile, student_two_sided};
+pub use summary::{Difference, Pairing, Summary, quantile, summary};
+pub use summary::{paired_difference, welch_difference};
+
+/// A confidence interval: lower and upper end.
+pub type Interval = [f64; 2];

@@ -1,0 +1,90 @@
+//! The files that scenarios read, each read once.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hawser_scenario::{LoadError, ReadOptions, Scenario};
+
+use super::manifest::{InputFile, digest};
+
+/// The text of a file, or a sentence that says why it cannot be read.
+type Text = Result<Arc<str>, String>;
+
+/// Texts by path. A file is read once: what changes on the disk while a sweep runs does not change the sweep.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    files: Mutex<BTreeMap<PathBuf, Text>>,
+}
+
+impl Inputs {
+    /// Reads a scenario of a plan as [`hawser_scenario::load`] does, from the files as they were first seen. Messages
+    /// name files as the plan sees them, so that where the sweep lies makes no difference.
+    pub(super) fn load(
+        &self,
+        plan: &Path,
+        scenario: &Path,
+        overrides: &[String],
+    ) -> Result<Scenario, LoadError> {
+        let base = plan.parent().unwrap_or(Path::new(""));
+        let file = relative(scenario, base);
+        let text = self
+            .text(scenario)
+            .map_err(|message| LoadError::Read { path: (&file).into(), source: io::Error::other(message) })?;
+        let folder = scenario.parent().unwrap_or(Path::new(""));
+        let mut read_file = |name: &str| {
+            let path = folder.join(name);
+            let cannot = |error: String| format!("cannot read {}: {error}", relative(&path, base));
+            self.text(&path).map(|text| text.to_string()).map_err(cannot)
+        };
+        Ok(Scenario::read(ReadOptions { text: &text, file: &file, overrides, read_file: &mut read_file })?)
+    }
+
+    fn text(&self, path: &Path) -> Text {
+        // Nothing panics while it holds the lock.
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = files.get(path) {
+            return text.clone();
+        }
+        let text: Text = std::fs::read_to_string(path).map(Into::into).map_err(|error| error.to_string());
+        files.insert(path.to_owned(), text.clone());
+        text
+    }
+
+    /// All files read so far, named relative to the plan.
+    pub(super) fn digests(&self, plan: &Path) -> Vec<InputFile> {
+        let folder = plan.parent().unwrap_or(Path::new(""));
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let input = |(path, text): (&PathBuf, &Text)| InputFile {
+            file: relative(path, folder),
+            sha256: text.as_ref().map(|text| digest(text.as_bytes())).unwrap_or_default(),
+        };
+        let mut inputs: Vec<InputFile> = files.iter().map(input).collect();
+        inputs.sort_by(|a, b| a.file.cmp(&b.file));
+        inputs
+    }
+}
+
+/// The path of a file as seen from a folder, so that where the sweep lies does not matter.
+fn relative(path: &Path, folder: &Path) -> String {
+    let (path, folder): (Vec<_>, Vec<_>) = (path.components().collect(), folder.components().collect());
+    let common = path.iter().zip(&folder).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n("..".to_owned(), folder.len() - common);
+    let down = path[common..].iter().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_depend_on_where_the_sweep_lies() {
+        let name = |path, folder| relative(Path::new(path), Path::new(folder));
+        assert_eq!(name("scenarios/drive.toml", "scenarios/plans"), "../drive.toml");
+        assert_eq!(name("/a/b/scenarios/drive.toml", "/a/b/scenarios/plans"), "../drive.toml");
+        assert_eq!(name("plans/x.toml", "plans"), "x.toml");
+        assert_eq!(name("x.toml", ""), "x.toml");
+    }
+}

@@ -1,0 +1,135 @@
+//! Sweeps: many runs of scenarios, one for each cell of a [`Plan`].
+//!
+//! ```text
+//!   plan.toml --load--> Sweep --run--> DIR/shard-1-of-1/part-000001/{cells,flows,paths,links,timing}.parquet
+//!                               --run--> DIR/shard-2-of-3/part-...       (other machines, other processes)
+//!                                              |
+//!                                            merge
+//!                                              v
+//!                       DIR/merged/{cells,flows,paths,links}.parquet      the same bytes, whoever ran what and when
+//! ```
+//!
+//! A cell is a scenario with overrides, a replicate and a seed, and its result depends on nothing else. So cells can
+//! run on any thread of any machine in any order. Three rules make a folder of results trustworthy:
+//!
+//! * **A part is whole or is not there.** Results are collected and written as a *part*, a folder with one file per
+//!   table, which gets its name by one `rename` after everything in it has reached the disk. A process that is killed
+//!   loses what it had not written yet (some seconds' work), and nothing else. `part.json` has the length and the
+//!   digest of each file, so that a part damaged later is noticed; its cells run again.
+//! * **Results of different programs are never mixed.** `manifest.json` has the digests of the plan and of all files
+//!   that its scenarios read. Whoever adds to a folder must have the same ones, and must get the same result for a
+//!   cell that is already there.
+//! * **Parts are only added.** Nothing that is finished is written again. Merging reads the parts and writes a copy,
+//!   sorted by cell.
+//!
+//! What a cell cost in real time is kept apart (`timing.parquet`): it differs from run to run.
+
+mod error;
+mod folder;
+mod inputs;
+mod manifest;
+mod merge;
+mod part;
+mod run;
+mod shard;
+mod tables;
+
+use std::path::{Path, PathBuf};
+
+use hawser_scenario::{Cell, LoadError, Plan, Scenario, load_plan};
+use hawser_sim::run::Outcome;
+
+pub use error::SweepError;
+pub use folder::{Folder, Found};
+pub use manifest::{InputFile, Manifest};
+pub use merge::{MergeSummary, merge, merged_table, timing_table};
+pub use run::{Progress, RunSettings, RunSummary, Simulate, run};
+pub use shard::Shard;
+pub use tables::TableName;
+
+use inputs::Inputs;
+
+/// A plan with everything that its scenarios read.
+#[derive(Debug)]
+pub struct Sweep {
+    path: PathBuf,
+    text: String,
+    plan: Plan,
+    /// What each scenario is called in the tables.
+    labels: Vec<(String, String)>,
+    inputs: Inputs,
+}
+
+/// What came of a cell.
+#[derive(Debug, Clone)]
+pub(crate) struct CellResult {
+    /// Number of the cell in the plan.
+    pub(crate) cell: usize,
+    /// Its outcome, or why there is none.
+    pub(crate) outcome: Result<Outcome, String>,
+    /// Real time that it took.
+    pub(crate) wall_seconds: f64,
+}
+
+impl Sweep {
+    /// Reads a plan, and once each file that its scenarios name. What is wrong with a scenario is found when its
+    /// cells run.
+    ///
+    /// # Errors
+    /// Fails when the plan cannot be read, and on the first mistake in it.
+    pub fn load(path: &Path) -> Result<Self, SweepError> {
+        let plan = load_plan(path)?;
+        let text = std::fs::read_to_string(path).map_err(|error| SweepError::read(path, error))?;
+        let labels = labels(&plan.scenarios);
+        // The names of input files must not depend on the folder that the command is run in.
+        let path = path.canonicalize().map_err(|error| SweepError::read(path, error))?;
+        let sweep = Sweep { path, text, plan, labels, inputs: Inputs::default() };
+        sweep.read_inputs();
+        Ok(sweep)
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What must be the same for all who add to a folder.
+    pub fn manifest(&self) -> Manifest {
+        Manifest::new(&self.plan, &self.text, self.inputs.digests(&self.path))
+    }
+
+    /// The scenario of a cell.
+    pub(crate) fn scenario(&self, cell: &Cell) -> Result<Scenario, LoadError> {
+        self.inputs.load(&self.path, &Plan::scenario_path(&self.path, cell), &cell.settings())
+    }
+
+    /// What a scenario is called in the tables.
+    pub(crate) fn label<'a>(&'a self, scenario: &'a str) -> &'a str {
+        let found = self.labels.iter().find(|(file, _)| file == scenario);
+        found.map_or(scenario, |(_, label)| label.as_str())
+    }
+
+    /// Reads each combination of values once, so that all files that any cell reads are known.
+    fn read_inputs(&self) {
+        for cell in self.plan.cells.iter().filter(|cell| cell.replicate == 0) {
+            // What is wrong is told by the cell.
+            let _ = self.scenario(cell);
+        }
+    }
+}
+
+/// The names of the files without folder and ending, where these differ.
+fn labels(scenarios: &[String]) -> Vec<(String, String)> {
+    let stem = |file: &str| {
+        let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
+        stem.unwrap_or(file).to_owned()
+    };
+    let stems: Vec<String> = scenarios.iter().map(|file| stem(file)).collect();
+    let unique = |name: &String| stems.iter().filter(|other| *other == name).count() == 1;
+    let label =
+        |(file, stem): (&String, &String)| (file.clone(), if unique(stem) { stem } else { file }.clone());
+    scenarios.iter().zip(&stems).map(label).collect()
+}
+
+#[cfg(test)]
+mod tests;

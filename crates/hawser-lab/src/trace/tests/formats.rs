@@ -1,0 +1,208 @@
+//! Each format by example, and what is wrong with bad files.
+
+use hawser_link::{MILLISECOND, OutagePolicy, SECOND};
+use hawser_scenario::Direction;
+
+use super::*;
+
+const PAM: &str = "\
+TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,handover_status_y,timediff
+1683985206.4,20.5,LTE-A,,1683985206.5,3.892,LTE,,0.2
+1683985206.6,31.0,LTE-A,,1683985206.7,,,Start,0.05
+1683985206.65,31.0,LTE-A,,1683985206.75,,,End,0.025
+1683985206.65,31.0,LTE-A,,1683985206.75,,,End,0.025
+1683985206.7,31.0,LTE-A,,1683985206.8,4.392,5G-mid,newtput,0.2
+1683985206.9,31.0,LTE-A,,1683985206.79,4.5,5G-mid,,0.5
+1683985207.4,0.0,LTE-A,,,4.5,5G-mid,,0.5
+";
+
+#[test]
+fn mahimahi() {
+    let trace = parsed("drives/Verizon.down", "0\n5\n5\n\n10\n");
+    assert_eq!((trace.name.as_str(), trace.duration), ("Verizon", 10 * MILLISECOND));
+    assert_eq!(trace.links[0].down.rate, Some(RateTrace::Chances(vec![0, 5, 5, 10])));
+    assert_eq!(trace.links[0].up, DirectionTrace::default());
+    let both = parsed("walk.txt", "1\n2\n");
+    assert_eq!(both.links[0].up, both.links[0].down);
+    let gaps = parsed("a.up", "1\n400\n").links[0].up.gaps(800 * MILLISECOND, 100 * MILLISECOND);
+    assert_eq!(gaps, [(MILLISECOND, 400 * MILLISECOND), (401 * MILLISECOND, 800 * MILLISECOND)]);
+}
+
+#[test]
+fn leo_replayer_pairs_belong_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        Input::new(folder.path().join(name).to_str().unwrap())
+    };
+    let inputs = [file("bw_orbit.txt", "1\n1\n20\n"), file("delay_orbit.txt", "12\n12\n16.5\n")];
+    let trace = read(&inputs, &ReadOptions::default()).unwrap();
+    assert_eq!(trace.links.len(), 1);
+    assert_eq!((trace.links[0].name.as_str(), trace.duration), ("orbit", 30 * MILLISECOND));
+    let delay = trace.links[0].down.delay.as_ref().unwrap();
+    assert_eq!(delay.points()[2], (20 * MILLISECOND, 16_500_000));
+    let twice = read(&[inputs[0].clone(), inputs[0].clone()], &ReadOptions::default()).unwrap_err();
+    assert!(twice.to_string().contains("gives the rate of link `orbit`, and so does"), "{twice}");
+    let named = Input::new(&format!("leo={}", folder.path().join("bw_orbit.txt").display()));
+    assert_eq!(read(&[named], &ReadOptions::default()).unwrap().links[0].name, "leo");
+}
+
+#[test]
+fn victoria() {
+    let header = "ul_Mbps,dl_Mbps,ul_ms,dl_ms,ul_loss,dl_loss,t_ms\n";
+    for header in [header, ""] {
+        let trace = parsed("v.csv", &format!("{header}10,200,25.5,24,0,0.01,1000\n12,210,26,24,0,0,1100\n"));
+        let link = &trace.links[0];
+        assert_eq!(trace.duration, 200 * MILLISECOND);
+        assert_eq!(link.down.rate.as_ref().unwrap().mean(trace.duration), 205e6);
+        assert_eq!(link.up.delay.as_ref().unwrap().value_at(0), 25_500_000);
+        assert_eq!(link.down.loss.as_ref().unwrap().value_at(0), 0.01);
+    }
+    assert!(refused("v.csv", "1,2,3,4,5,6,7\n").contains("ul_loss is 5; expected a probability"));
+    assert!(refused("v.csv", "1,2,3,4,0,0,7\n1,2,3\n").starts_with("v.csv:2: expected 7 columns"));
+    assert!(refused("v.csv", "1,2,3,4,0,0,7\n1,2,3,4,0,0,7\n").contains("v.csv:2: t_ms is 7, not later"));
+}
+
+#[test]
+fn pensieve_rates_are_those_of_the_time_before() {
+    let trace = parsed("bus.com", "10 99\n11 2\n13 4\n");
+    assert_eq!(trace.duration, 3 * SECOND);
+    let Some(RateTrace::Steps(series)) = &trace.links[0].down.rate else { panic!("steps") };
+    assert_eq!(series.points(), [(0, 2_000_000), (SECOND, 4_000_000)]);
+    assert_eq!(series.value_at(3 * SECOND), 2_000_000, "it starts again");
+    assert!(refused("bus.com", "1 2\n").contains("one line makes no trace"));
+}
+
+#[test]
+fn series_files_say_what_they_are() {
+    let trace = parsed("dir/att.up.delay", "0 12.5\n2 30\n");
+    assert_eq!((trace.links[0].name.as_str(), trace.duration), ("att", 4 * SECOND));
+    assert_eq!(trace.links[0].up.delay.as_ref().unwrap().value_at(SECOND), 12_500_000);
+    assert_eq!(trace.links[0].down, DirectionTrace::default());
+    assert_eq!(parsed("x.loss", "0 0.5\n").links[0].up.loss.as_ref().unwrap().value_at(0), 0.5);
+}
+
+#[test]
+fn scenario_strings_of_the_network_simulator() {
+    let input =
+        Input::new("blackhole --delay=15ms --bandwidth=10Mbps --queue=25 --on=5s --off=2s --repeat=2");
+    let trace = read(&[input], &ReadOptions::default()).unwrap();
+    let link = &trace.links[0].down;
+    assert_eq!(link.outages, [(5 * SECOND, 7 * SECOND), (12 * SECOND, 14 * SECOND)]);
+    assert_eq!((link.queue, link.outage_policy), (Some(37_500), OutagePolicy::Drop));
+    assert_eq!(link.delay.as_ref().unwrap().value_at(0), 15 * MILLISECOND);
+    let lossy = "drop-rate --delay 15ms --bandwidth=10Mbps --queue=25 --rate_to_client=10 --rate_to_server=0 --burst_to_client=3";
+    let trace = parsed("s", lossy);
+    assert_eq!(trace.links[0].down.loss.as_ref().unwrap().value_at(0), 0.1);
+    assert_eq!(trace.links[0].up.loss, None);
+    assert_eq!(trace.notes.len(), 1);
+    for (text, expected) in [
+        ("simple-p2p --delay=15ms", "--bandwidth is missing; write --bandwidth=10Mbps"),
+        ("simple-p2p --delay=15 --bandwidth=1Mbps", "--delay is \"15\"; expected for example 15ms"),
+        ("simple-p2p --speed=3", "unknown option --speed"),
+        ("simple-p2p 15ms", "\"15ms\" is no option"),
+    ] {
+        assert!(refused("s", text).contains(expected), "{text}: {}", refused("s", text));
+    }
+}
+
+#[test]
+fn two_carriers_in_one_file() {
+    let trace = parsed("DL_run.csv", PAM);
+    let [att, verizon] = &trace.links[..] else { panic!("two links") };
+    assert_eq!((att.name.as_str(), verizon.name.as_str()), ("att", "verizon"));
+    let hand_overs: Vec<_> = verizon.hand_overs().map(|event| (event.from, event.to)).collect();
+    assert_eq!(hand_overs, [(300 * MILLISECOND, 350 * MILLISECOND)], "marks that repeat count once");
+    assert_eq!(verizon.up.outages, hand_overs, "neither direction works meanwhile");
+    assert_eq!((&att.up.rate, att.hand_overs().count()), (&None, 0));
+    let info = Info::of(&trace);
+    let att = &info.links[0].directions[0];
+    assert_eq!((att.direction, att.outages.count), ("down", 1), "the rate of 0 at the end");
+    assert_eq!(info.links[1].technologies.keys().collect::<Vec<_>>(), ["5G-mid", "LTE"]);
+    // The sample before the last goes back by 10 ms and is put where it belongs.
+    let Some(RateTrace::Steps(rates)) = &verizon.down.rate else { panic!("steps") };
+    let milliseconds: Vec<_> = rates.points().iter().map(|point| point.0 / MILLISECOND).collect();
+    assert_eq!(milliseconds, [100, 390, 400]);
+    assert!(parsed("UL_run.csv", &PAM.replace("DLtput", "ULtput")).links[0].up.rate.is_some());
+}
+
+#[test]
+fn bad_drives_are_refused() {
+    let replaced = |from: &str, to: &str| refused("d.csv", &PAM.replacen(from, to, 1));
+    assert!(replaced(",timediff", "").contains("d.csv:2: expected 8 columns as in the first line, found 9"));
+    assert!(replaced("DLtput_y", "DL_y").contains("d.csv:1: the column DLtput_y is missing"));
+    assert!(
+        replaced("20.5", "-1").contains("d.csv:2: the throughput in Mbit/s is -1; it cannot be negative")
+    );
+    assert!(replaced("20.5", "fast").contains("\"fast\"; expected a number"));
+    assert!(replaced(",Start", ",Begin").contains("d.csv:3: the hand-over status \"Begin\""));
+    assert!(replaced("1683985207.4", "1683985000.0").contains("d.csv:8: the time 1683985000.0 goes back"));
+    let header = PAM.lines().next().unwrap();
+    assert!(refused("d.csv", header).contains("d.csv is empty"));
+}
+
+#[test]
+fn ping_logs() {
+    let log = "\
+PING 192.0.2.1 (192.0.2.1) 38(66) bytes of data.
+[2024-02-28 23:59:59.900000] 46 bytes from 192.0.2.1: icmp_seq=1 ttl=50 time=100 ms
+[2024-02-29 00:00:00.060000] 46 bytes from 192.0.2.1: icmp_seq=2 ttl=50 time=60.0 ms
+[2024-02-29 00:00:00.060000] 46 bytes from 192.0.2.1: icmp_seq=2 ttl=50 time=60.0 ms (DUP!)
+[2024-02-29 00:00:00.640000] 46 bytes from 192.0.2.1: icmp_seq=5 ttl=50 time=40.0 ms
+6 packets transmitted, 3 received, +1 duplicates, 50% packet loss, time 1000ms
+";
+    let trace = parsed("atnt_ping_1.out", log);
+    assert_eq!(trace.links[0].name, "att");
+    let delay = trace.links[0].down.delay.as_ref().unwrap();
+    let expected = [(0, 50), (200, 30), (800, 20)].map(|(at, delay)| (at * MILLISECOND, delay * MILLISECOND));
+    assert_eq!(delay.points(), expected);
+    // Numbers 3 and 4 lie between 200 and 800 ms, and the last one got no answer.
+    let loss = trace.links[0].up.loss.as_ref().unwrap();
+    let lost: Vec<bool> = (0..12).map(|at| loss.value_at(at * 100 * MILLISECOND) > 0.0).collect();
+    let is_lost = |at: u64| (4..8).contains(&at) || (10..12).contains(&at);
+    assert_eq!(lost, (0..12).map(is_lost).collect::<Vec<_>>());
+    assert_eq!(
+        parsed("p", "64 bytes: icmp_seq=1 time=1 ms\n64 bytes: icmp_seq=3 time=1 ms").duration,
+        3 * SECOND
+    );
+    assert!(refused("p", "PING x\n").contains("no answer"));
+    assert!(refused("p", "[today] icmp_seq=1 time=1 ms").contains("p:1: [today] is no time stamp"));
+}
+
+#[test]
+fn bad_lists_of_chances_are_refused_with_their_line() {
+    assert!(refused("a", "").contains("a is empty"));
+    assert!(refused("a.up", "# nothing\n\n").contains("a.up is empty"));
+    assert!(refused("a.up", "1\n3\n2\n").contains("a.up:3: 2 ms comes after 3 ms"));
+    assert!(refused("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n9\n11\n").contains("a:11: 9 ms comes after 10 ms"));
+    assert!(refused("a.up", "1\nx\n").contains("a.up:2: the time in ms is \"x\""));
+    assert!(refused("a.up", "-1\n").contains("it cannot be negative"));
+    assert!(refused("a.up", "0\n0\n").contains("the trace has no length"));
+    assert!(refused("a.rate", "0 1\n1e9 2\n").contains("it covers"), "and is not counted for ages");
+    let unknown = refused("a", "<?xml version='1.0'?>");
+    assert!(unknown.contains("\"<?xml version='1.0'?>\"") && unknown.contains("ul_Mbps"), "{unknown}");
+    let forced = ReadOptions { format: Some(Format::Victoria), ..ReadOptions::default() };
+    let error = parse("a", "1\n", &forced).unwrap_err().to_string();
+    assert!(error.contains("a:1: expected 7 columns") && error.contains("(read as victoria)"), "{error}");
+}
+
+#[test]
+fn a_direction_can_be_chosen() {
+    let options = ReadOptions { direction: Some(Direction::Up), ..ReadOptions::default() };
+    let trace = parse("a", "1\n2\n", &options).unwrap();
+    assert!(trace.links[0].up.rate.is_some() && trace.links[0].down.rate.is_none());
+}
+
+#[test]
+fn pairs_of_links_are_compared() {
+    let first = parsed("a.down.rate", "0 0.5\n1 5\n2 0.5\n3 5\n");
+    let second = parsed("b.down.rate", "0 0.5\n1 5\n2 5\n3 5\n");
+    let links = vec![first.links[0].clone(), second.links[0].clone()];
+    let info = Info::of(&Trace { links, ..first });
+    let pair = &info.pairs[0];
+    assert_eq!((pair.joint_share_below_1mbps, pair.independent_share), (0.25, 0.125));
+    // Two of four against one of four: 1/4 - 1/8 over the root of 1/4 times 3/16.
+    assert!((pair.rate_correlation.unwrap() - 0.125 / (0.25f64 * 0.1875).sqrt()).abs() < 1e-12);
+    let rate = info.links[0].directions[0].rate_bps.unwrap();
+    assert_eq!((rate.mean, rate.p5, rate.median, rate.p95), (2.75e6, 0.5e6, 0.5e6, 5e6));
+}

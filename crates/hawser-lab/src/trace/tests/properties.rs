@@ -1,0 +1,188 @@
+//! Parsers do not panic, and what is written is read as the same.
+
+use std::path::Path;
+
+use hawser_link::{LossModel, MILLISECOND, Nanos, SECOND, Series};
+use hawser_scenario::Scenario;
+use proptest::prelude::*;
+
+use super::*;
+use crate::trace::export::{ScenarioOptions, to_mahimahi, to_scenario, to_table};
+
+/// Lines that look like something.
+fn texts() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "0",
+        "1",
+        "5.5",
+        "-3",
+        "1e9",
+        "1e300",
+        "nan",
+        "99999999999999999999",
+        "x",
+        " ",
+        ",",
+        "\t",
+        "#",
+        "[",
+        "]",
+        "icmp_seq=",
+        "icmp_seq=1",
+        " time=",
+        " time=5 ms",
+        "PING",
+        "4 packets transmitted,",
+        "[2024-01-31 00:00:00.5]",
+        "[2024-13-31 00:00:00.5]",
+        "simple-p2p",
+        "blackhole",
+        "--delay=15ms",
+        "--bandwidth=10Mbps",
+        "--on=1s",
+        "--off=86400s",
+        "--repeat=100000",
+        "--queue=0",
+        "TIME_STAMP_x",
+        "TIME_STAMP_y,DLtput_y",
+        "Start",
+        "End",
+        "TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,handover_status_y\n",
+        "1.5,3,LTE,Start,1.5,,LTE,End",
+        "ä",
+        "\u{feff}",
+        "\n",
+        "\n",
+        "\n",
+    ]);
+    prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// A rate that changes now and then, in whole bit/s, up to 100 Mbit/s.
+fn rates() -> impl Strategy<Value = (Series<u64>, Nanos)> {
+    let points = prop::collection::vec((1..2_000_000_000u64, 0..100_000_000u64), 1..12);
+    (points, any::<bool>()).prop_map(|(points, repeats)| {
+        let mut time = 0;
+        let mut series = vec![(0, 1_000_000)];
+        for (length, rate) in points {
+            time += length;
+            series.push((time, rate));
+        }
+        let duration = time + SECOND;
+        (Series::new(series, repeats.then_some(duration)).unwrap(), duration)
+    })
+}
+
+fn with_rate(rate: RateTrace, duration: Nanos) -> Trace {
+    let mut link = LinkTrace::new("a link");
+    link.down.rate = Some(rate);
+    link.down.outages = vec![(duration / 3, duration / 2)];
+    Trace { name: "made \"up\"".to_owned(), links: vec![link], duration, notes: vec!["a\nb".to_owned()] }
+}
+
+/// Reads a scenario with the files beside it.
+fn scenario(folder: &Path) -> Result<Scenario, String> {
+    let text = std::fs::read_to_string(folder.join("scenario.toml")).unwrap();
+    let mut beside =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    Scenario::parse(&text, "scenario.toml", &mut beside).map_err(|error| format!("{error}\n{text}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn no_text_makes_a_parser_panic(text in texts(), format in prop::sample::select(Format::ALL.to_vec())) {
+        for format in [None, Some(format)] {
+            let options = ReadOptions { format, ..ReadOptions::default() };
+            // Figures only of what is short enough to be drawn; a day of ms is no test.
+            if let Ok(trace) = parse("a.csv", &text, &options)
+                && trace.duration < 100 * SECOND
+            {
+                prop_assert!(!Info::of(&trace).to_string().is_empty());
+                prop_assert!(plot::svg(&trace).ends_with("</svg>\n"));
+            }
+        }
+    }
+
+    #[test]
+    fn nor_do_bytes(text in any::<String>(), format in prop::sample::select(Format::ALL.to_vec())) {
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let _ = parse("a", &text, &options);
+    }
+
+    #[test]
+    fn chances_carry_what_the_rate_carries((series, duration) in rates()) {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = with_rate(RateTrace::Steps(series), duration);
+        let before = trace.links[0].down.service(duration).unwrap();
+        let Ok(files) = to_mahimahi(&trace, folder.path()) else {
+            // Less than a packet in all.
+            let bits: f64 = before.iter().map(|piece| piece.value * piece.length() as f64 / 1e9).sum();
+            prop_assert!(bits < 12_000.0 + 1.0);
+            return Ok(());
+        };
+        let again = read(&[Input::new(files[0].to_str().unwrap())], &ReadOptions::default()).unwrap();
+        prop_assert_eq!(again.duration.div_ceil(MILLISECOND), duration.div_ceil(MILLISECOND));
+        let Some(RateTrace::Chances(chances)) = &again.links[0].down.rate else { panic!("chances") };
+        // At every change of the rate, and at the end.
+        let mut bits = 0.0;
+        for piece in &before {
+            bits += piece.value * piece.length() as f64 / SECOND as f64;
+            let until = |ms: u64| chances.iter().filter(|chance| u64::from(**chance) <= ms).count() as f64;
+            let expected = bits / (PACKET_BYTES * 8) as f64;
+            // A chance in a ms that is not over yet comes at its end.
+            let (over, begun) = (until(piece.to / MILLISECOND), until(piece.to.div_ceil(MILLISECOND)));
+            prop_assert!(over <= expected + 1.0 + 1e-6, "{} packets instead of {}", over, expected);
+            prop_assert!(begun >= expected - 1.0 - 1e-6, "{} packets instead of {}", begun, expected);
+        }
+    }
+
+    #[test]
+    fn scenarios_play_the_trace((series, duration) in rates()) {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = with_rate(RateTrace::Steps(series), duration);
+        let options = ScenarioOptions { rate: Some(3_000_000), delay: Some(20 * MILLISECOND) };
+        to_scenario(&trace, folder.path(), &options).unwrap();
+        let scenario = scenario(folder.path()).unwrap_or_else(|error| panic!("{error}"));
+        let link = &scenario.links[0];
+        prop_assert_eq!((scenario.name.as_str(), link.name.as_str()), ("made \"up\"", "a-link"));
+        prop_assert_eq!(link.up.rate.peak(), Some(3_000_000));
+        prop_assert_eq!(link.down.delay.base.value_at(0), 20 * MILLISECOND);
+        let played = link.down.mean_rate(duration).unwrap() as f64;
+        let pieces = trace.links[0].down.service(duration).unwrap();
+        let recorded: f64 = pieces.iter().map(|piece| piece.value * piece.length() as f64).sum::<f64>() / duration as f64;
+        prop_assert!((played - recorded).abs() <= 1.0 + recorded * 1e-6, "{} instead of {}", played, recorded);
+    }
+}
+
+#[test]
+fn everything_goes_into_scenario_and_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive =
+        "ul_Mbps,dl_Mbps,ul_ms,dl_ms,ul_loss,dl_loss,t_ms\n10,200,25.5,24,0,0.5,0\n12,210,26,24,0,0.25,100\n";
+    let mut trace = parsed("v.csv", drive);
+    trace.links[0].up.loss = Some(Series::constant(0.01));
+    trace.links.extend(parsed("w.down", "0\n5\n10\n").links);
+    let files = to_scenario(&trace, folder.path(), &ScenarioOptions::default()).unwrap();
+    let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["scenario.toml", "v.up.rate", "v.up.delay", "v.down.rate", "v.down.delay", "v.down.loss", "w.down"]
+    );
+    let played = scenario(folder.path()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(played.links[0].up.delay.base.value_at(100 * MILLISECOND), 26 * MILLISECOND);
+    assert!((played.links[0].up.loss.mean().unwrap() - 0.01).abs() < 1e-9);
+    let LossModel::Series(loss) = &played.links[0].down.loss else { panic!("a series") };
+    assert_eq!((loss.value_at(0), loss.value_at(100 * MILLISECOND)), (0.5, 0.25));
+
+    let table = folder.path().join("t.parquet");
+    to_table(&trace, &table).unwrap();
+    let table = crate::table::read_table(&table).unwrap();
+    let rates: Vec<_> = table.numbers("rate_bps").unwrap().into_iter().flatten().collect();
+    // v up, v down, then the chances of w: 3 in the first 100 ms, the same again in every 10 ms.
+    assert_eq!(rates[..4], [10e6, 12e6, 200e6, 210e6]);
+    assert_eq!(table.texts("link").unwrap().last(), Some(&Some("w")));
+    let series = std::fs::read_to_string(folder.path().join("v.up.delay")).unwrap();
+    assert_eq!(series, "0 25.5\n0.1 26\n");
+}

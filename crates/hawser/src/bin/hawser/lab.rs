@@ -1,0 +1,127 @@
+//! `hawser lab`: experiments.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use hawser_lab::agree::{self, AgreeError};
+use hawser_lab::fit::{self, FitError};
+
+use crate::emulate::{failure as emulator_failure, load};
+use crate::exit::{Exit, Failure};
+use crate::guarantee;
+use crate::options::{Output, seconds};
+use crate::report::{Channel, print};
+
+/// `hawser lab`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Lab {
+    /// Run a scenario in the simulator and on real sockets, and compare
+    Agree(Agree),
+    /// Compare all links together with the best single one, scenario by scenario
+    Guarantee(guarantee::Guarantee),
+    /// Compare the generators of links with the measured facts that they are fitted to
+    Fit(Fit),
+}
+
+const AGREE_EXAMPLES: &str = "\
+Both run the connections of the scenario over the same links, with the same scheduler and controller, for the same time. \
+Compared are the goodput and the one-way delays of all packets: KS is the greatest difference of their distributions, 0 \
+if they are the same. Runs during which the emulator was late by more than 5 ms (p99) are repeated. Needs root.
+
+Examples:
+  hawser lab agree scenarios/two-equal.toml
+  hawser lab agree scenarios/unequal.toml --seconds 60 --runs 1 --set transport.controller=newreno --json";
+
+/// `hawser lab agree`.
+#[derive(Args, Debug)]
+#[command(after_help = AGREE_EXAMPLES)]
+pub(crate) struct Agree {
+    /// Scenario file (TOML)
+    scenario: PathBuf,
+    /// Seconds that each run lasts
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    seconds: Duration,
+    /// Random seed of the first run, instead of the scenario's; further runs count on from it
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Runs in either world; all their packets are compared together
+    #[arg(long, default_value = "3", value_parser = clap::value_parser!(u64).range(1..=100))]
+    runs: u64,
+    /// Replace a value of the scenario, such as link.wifi0.rate='20 Mbit/s'; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// `hawser lab fit`.
+#[derive(Args, Debug)]
+pub(crate) struct Fit {
+    /// Hours of drive to generate
+    #[arg(long, default_value = "20", value_parser = clap::value_parser!(u64).range(1..=100))]
+    hours: u64,
+    /// Random seed
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// Folder with the recorded data, to be compared with the facts as well
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn experiment(command: &Lab, output: Output) -> Result<ExitCode, Failure> {
+    match command {
+        Lab::Agree(arguments) => agree_on(arguments, output),
+        Lab::Guarantee(arguments) => guarantee::run(arguments, output),
+        Lab::Fit(arguments) => compare_fit(arguments, output),
+    }
+}
+
+fn agree_on(arguments: &Agree, output: Output) -> Result<ExitCode, Failure> {
+    let first = match arguments.seed {
+        Some(seed) => seed,
+        None => load(&arguments.scenario, &arguments.overrides)?.seed,
+    };
+    let scenario = |run: u64| {
+        // As an override: what is drawn while the scenario is read depends on the seed as well.
+        let mut overrides = arguments.overrides.clone();
+        overrides.push(format!("seed={}", first.wrapping_add(run)));
+        let mut scenario = load(&arguments.scenario, &overrides)?;
+        scenario.duration = Some(arguments.seconds);
+        Ok(scenario)
+    };
+    let scenarios = (0..arguments.runs).map(scenario).collect::<Result<Vec<_>, Failure>>()?;
+    let mut tell = |message: &str| output.remark(format_args!("hawser: {message}"));
+    let agreement = agree::agree(&scenarios, &mut tell).map_err(failure)?;
+    if output.json {
+        Channel::Stdout.print(&agreement);
+    } else {
+        print(agreement);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: AgreeError) -> Failure {
+    let exit = match error {
+        AgreeError::Emulator(error) => return emulator_failure(error),
+        AgreeError::Simulator(_) | AgreeError::NoConnection | AgreeError::OnOff(_) => Exit::Scenario,
+        AgreeError::Connect { .. } => Exit::NotConnected,
+        _ => Exit::Failure,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+fn compare_fit(arguments: &Fit, output: Output) -> Result<ExitCode, Failure> {
+    let failed = |error: FitError| {
+        let exit = if matches!(error, FitError::Read { .. }) { Exit::NotRead } else { Exit::Failure };
+        Failure::new(exit, error.to_string())
+    };
+    let mut tables = fit::generated(arguments.hours, arguments.seed).map_err(failed)?;
+    if let Some(folder) = &arguments.data {
+        tables.extend(fit::recorded(folder).map_err(failed)?);
+    }
+    for table in &tables {
+        if output.json { Channel::Stdout.print(table) } else { print(table) }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,121 @@
+//! `hawser trace import`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use hawser_lab::trace::TraceError;
+use hawser_lab::trace::export::{ScenarioOptions, to_mahimahi, to_scenario, to_table};
+use serde::Serialize;
+
+use super::{FORMATS, Source, failure};
+use crate::exit::Failure;
+use crate::options::{Output, seconds};
+use crate::report::Channel;
+use crate::units::parse_bit_rate;
+
+const EXAMPLES: &str = "\
+Examples:
+  hawser trace import drive.csv -o drive && hawser scenario check drive/scenario.toml
+  hawser trace import drive.csv --to mahimahi -o traces
+  hawser trace import drive.csv -o drive.parquet";
+
+/// `hawser trace import`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{EXAMPLES}\n\n{FORMATS}"))]
+pub(crate) struct Import {
+    #[command(flatten)]
+    source: Source,
+    /// What to write to: a folder, made if needed, or a table FILE.parquet, FILE.csv or FILE.jsonl
+    #[arg(short, long, value_name = "DIR|FILE")]
+    output: PathBuf,
+    /// What to write; by default a table if the name has the ending of one, a scenario otherwise
+    #[arg(long, value_name = "KIND")]
+    to: Option<Target>,
+    /// Scenario: rate of directions that were not measured, such as 20M; unlimited otherwise
+    #[arg(long, value_name = "RATE", value_parser = positive_rate)]
+    rate: Option<u64>,
+    /// Scenario: one-way delay in seconds where it was not measured; 0 otherwise
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    delay: Option<Duration>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// scenario.toml and the series that it plays
+    Scenario,
+    /// LINK.up and LINK.down for mahimahi
+    Mahimahi,
+    /// Parquet, CSV or JSON lines
+    Table,
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Imported {
+    name: String,
+    links: Vec<String>,
+    duration_seconds: f64,
+    files: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Import, output: Output) -> Result<(), Failure> {
+    let target = &arguments.output;
+    let trace = arguments.source.read()?;
+    let is_table = matches!(
+        target.extension().and_then(|ending| ending.to_str()),
+        Some("parquet" | "csv" | "jsonl" | "ndjson")
+    );
+    let kind = arguments.to.unwrap_or(if is_table { Target::Table } else { Target::Scenario });
+    if kind != Target::Table {
+        make_folder(target)?;
+    }
+    let files = match kind {
+        Target::Scenario => {
+            let delay = arguments.delay.map(|delay| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
+            to_scenario(&trace, target, &ScenarioOptions { rate: arguments.rate, delay })
+        }
+        Target::Mahimahi => to_mahimahi(&trace, target),
+        Target::Table => to_table(&trace, target).map(|_| vec![target.clone()]),
+    };
+    let files = files.map_err(|error| match error {
+        // The only problem of a table that is not the file system's is its name.
+        TraceError::Write(ref problem) if kind == Target::Table && !is_table => {
+            Failure::usage(problem.to_string())
+        }
+        error => failure(error),
+    })?;
+    if output.json {
+        Channel::Stdout.print(&Imported {
+            name: trace.name,
+            links: trace.links.into_iter().map(|link| link.name).collect(),
+            duration_seconds: trace.duration as f64 / 1e9,
+            files,
+            notes: trace.notes,
+        });
+        return Ok(());
+    }
+    for note in &trace.notes {
+        output.remark(format_args!("note: {note}"));
+    }
+    let (count, seconds) = (trace.links.len(), trace.duration as f64 / 1e9);
+    let links = if count == 1 { "link" } else { "links" };
+    output.remark(format_args!("{count} {links}, {seconds:.1} s; written:"));
+    for file in files {
+        output.remark(format_args!("  {}", file.display()));
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))
+}
+
+fn positive_rate(text: &str) -> Result<u64, String> {
+    parse_bit_rate(text).and_then(|rate| match rate {
+        0 => Err("expected a rate above zero".to_owned()),
+        rate => Ok(rate),
+    })
+}
