@@ -7,6 +7,7 @@
 //! bench aggregate     a download over two emulated links (needs root)
 //! bench failover      one of two links dies during a download (needs root)
 //! bench memory        memory per connection and path, allocations and instructions per packet
+//! bench sim           the simulator: speed, where its time goes, memory, sweeps
 //! ```
 //!
 //! Absolute numbers say as much about the machine and its neighbours as about a stack. So all stacks run in
@@ -20,8 +21,10 @@ mod inprocess;
 mod launch;
 mod loopback;
 mod machine;
+mod profile;
 mod quiet;
 mod results;
+mod simulation;
 mod statistics;
 mod table;
 
@@ -100,6 +103,15 @@ enum Suite {
     },
     /// Memory per connection and path, allocations and instructions per packet.
     Memory,
+    /// The simulator: speed, where its time goes, memory, sweeps.
+    Sim {
+        /// Parts of the suite. Default: all.
+        #[arg(value_enum)]
+        parts: Vec<simulation::Part>,
+        /// Folder with the scenarios and the plan.
+        #[arg(long, default_value = "simulation/scenarios")]
+        scenarios: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -126,5 +138,6 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         }
         Suite::Failover { bytes, scenario } => downloads::failover(arguments, &launcher, scenario, *bytes),
         Suite::Memory => inprocess::report(arguments, &launcher),
+        Suite::Sim { parts, scenarios } => simulation::measure(arguments, &launcher, scenarios, parts),
     }
 }

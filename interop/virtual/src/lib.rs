@@ -4,8 +4,8 @@
 //! sans-IO, as Hawser is, so all three run in virtual time: a test names rates, delays, loss, reordering and the moments
 //! at which paths come and go, and a seed repeats it.
 //!
-//! Every scenario runs the same [`Exchange`]: one stream on which both ends send a known pattern and check what comes.
-//! Handshakes are real TLS 1.3 with certificates ([`tls`]).
+//! Every test runs the same [`Exchange`]: one stream on which both ends send a known pattern and check what comes.
+//! [`serve`] makes either stack the server of a scenario file. Handshakes are real TLS 1.3 with certificates ([`tls`]).
 
 mod exchange;
 mod foreign;
@@ -13,6 +13,7 @@ pub mod noq;
 mod ours;
 pub mod quinn;
 pub mod scenario;
+pub mod serve;
 pub mod tls;
 
 pub use exchange::{ByteStream, Exchange, Piece, wind_up};

@@ -20,7 +20,7 @@ use crate::tls::{Identity, SERVER_NAME};
 use crate::{ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 
 /// Datagrams per call: batches as a driver with GSO would take them.
-const BATCH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
+pub(crate) const BATCH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// A noq endpoint with one connection.
 pub struct Noq {
@@ -144,7 +144,7 @@ impl Stack for Noq {
     }
 }
 
-fn outgoing(transmit: Transmit) -> Outgoing {
+pub(crate) fn outgoing(transmit: Transmit) -> Outgoing {
     Outgoing {
         remote: transmit.destination,
         local: transmit.src_ip,
@@ -154,7 +154,7 @@ fn outgoing(transmit: Transmit) -> Outgoing {
     }
 }
 
-fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
+pub(crate) fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
     match ecn {
         Ecn::Ect0 => EcnCodepoint::Ect0,
         Ecn::Ect1 => EcnCodepoint::Ect1,
@@ -170,9 +170,9 @@ fn from_codepoint(ecn: EcnCodepoint) -> Ecn {
     }
 }
 
-struct NoqStream<'a> {
-    connection: &'a mut Connection,
-    id: StreamId,
+pub(crate) struct NoqStream<'a> {
+    pub(crate) connection: &'a mut Connection,
+    pub(crate) id: StreamId,
 }
 
 impl ByteStream for NoqStream<'_> {

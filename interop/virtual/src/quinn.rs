@@ -18,7 +18,7 @@ use crate::tls::{Identity, SERVER_NAME};
 use crate::{ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 
 /// Datagrams per call: batches as a driver with GSO would take them.
-const BATCH: usize = 8;
+pub(crate) const BATCH: usize = 8;
 
 /// A quinn endpoint with one connection.
 pub struct Quinn {
@@ -129,7 +129,7 @@ impl Stack for Quinn {
     }
 }
 
-fn outgoing(transmit: Transmit) -> Outgoing {
+pub(crate) fn outgoing(transmit: Transmit) -> Outgoing {
     Outgoing {
         remote: transmit.destination,
         local: transmit.src_ip,
@@ -139,7 +139,7 @@ fn outgoing(transmit: Transmit) -> Outgoing {
     }
 }
 
-fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
+pub(crate) fn to_codepoint(ecn: Ecn) -> EcnCodepoint {
     match ecn {
         Ecn::Ect0 => EcnCodepoint::Ect0,
         Ecn::Ect1 => EcnCodepoint::Ect1,
@@ -155,9 +155,9 @@ fn from_codepoint(ecn: EcnCodepoint) -> Ecn {
     }
 }
 
-struct QuinnStream<'a> {
-    connection: &'a mut Connection,
-    id: StreamId,
+pub(crate) struct QuinnStream<'a> {
+    pub(crate) connection: &'a mut Connection,
+    pub(crate) id: StreamId,
 }
 
 impl ByteStream for QuinnStream<'_> {

@@ -2,6 +2,7 @@
 
 mod noq;
 mod quinn;
+mod scenarios;
 mod seeds;
 
 use std::time::Instant;

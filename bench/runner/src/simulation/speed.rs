@@ -1,0 +1,84 @@
+//! Packets and events per second of a bulk download over two links.
+
+use bench_harness::Error;
+use serde_json::json;
+
+use super::{Findings, Run, Suite, spread, verdict};
+use crate::quiet::{Measured, Quiet};
+use crate::statistics::Spread;
+use crate::table::Table;
+
+/// Packets per second that the simulator must reach on one core with the null session.
+const TARGET: f64 = 750_000.0;
+/// What ns-3 3.44 does on this kind of machine: an earlier measurement, which is not repeated here.
+const NS3: f64 = 75_000.0;
+
+/// Name, and what is set.
+const SESSIONS: [(&str, &[&str]); 2] = [("null", &[]), ("TLS 1.3", &["transport.crypto=tls"])];
+
+/// A figure of a run.
+type Figure = fn(&Run) -> f64;
+
+const FIGURES: [(&str, usize, Figure); 6] = [
+    ("wall s", 2, |run| run.wall_seconds),
+    ("CPU s", 2, |run| run.cpu_seconds),
+    ("packets/s", 0, |run| run.packets as f64 / run.wall_seconds),
+    ("packets/CPU s", 0, |run| run.packets as f64 / run.cpu_seconds),
+    ("events/s", 0, |run| run.events as f64 / run.wall_seconds),
+    ("simulated/real", 1, |run| run.simulated_seconds / run.wall_seconds),
+];
+
+pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
+    let mut quiet = Quiet::new(std::time::Duration::from_secs(suite.arguments.patience));
+    let mut runs = SESSIONS.map(|_| Vec::new());
+    for _ in 0..suite.arguments.runs {
+        for ((_, set), runs) in SESSIONS.iter().zip(&mut runs) {
+            runs.push(quiet.measure(|| suite.run("two-links", set))?);
+        }
+    }
+    println!(
+        "\nbulk download over two links of 100 Mbit/s, 10 ms, one core, medians of {} runs",
+        runs[0].len()
+    );
+    let head = ["session", "packets"].into_iter().chain(FIGURES.iter().map(|(name, ..)| *name));
+    let mut table = Table::new(head);
+    for ((name, _), runs) in SESSIONS.iter().zip(&runs) {
+        same(runs)?;
+        let packets = runs.first().map_or(0, |run| run.value.packets);
+        let figures = FIGURES
+            .iter()
+            .map(|(_, decimals, figure)| spread(runs.iter().map(|run| figure(&run.value)), *decimals));
+        table.row([(*name).to_owned(), packets.to_string()].into_iter().chain(figures));
+    }
+    print!("{table}");
+    if runs.iter().flatten().any(|run| run.noisy) {
+        println!("some runs were disturbed by other processes: do not trust these numbers");
+    }
+    if runs[0][0].value.trace_hash == runs[1][0].value.trace_hash {
+        return Err("with TLS everything is as without: it was not used".into());
+    }
+    let reached = Spread::of(runs[0].iter().map(|run| run.value.packets as f64 / run.value.wall_seconds))
+        .ok_or("no run")?;
+    println!(
+        "{:<6}  {:.0} packets/s, null session (at least {TARGET:.0})",
+        verdict(reached.median >= TARGET),
+        reached.median
+    );
+    println!(
+        "        {:.1} times the {NS3:.0} of ns-3 3.44, which was not measured here",
+        reached.median / NS3
+    );
+    let summary = json!({ "packets_per_second": reached, "target": TARGET, "ns3_measured_elsewhere": NS3 });
+    Ok((summary, json!({ "null": runs[0], "tls": runs[1] })))
+}
+
+/// What differs from run to run may be time, nothing else.
+fn same(runs: &[Measured<Run>]) -> Result<(), Error> {
+    match runs.windows(2).find(|pair| pair[0].value.trace_hash != pair[1].value.trace_hash) {
+        None => Ok(()),
+        Some(pair) => {
+            let [one, other] = [&pair[0].value.trace_hash, &pair[1].value.trace_hash];
+            Err(format!("two runs of the same scenario differ: traces {one} and {other}").into())
+        }
+    }
+}

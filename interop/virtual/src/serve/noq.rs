@@ -1,0 +1,243 @@
+//! noq as a server.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use hawser_core::{Ecn, PathStats};
+use hawser_link::derive_seed;
+use hawser_policy::PathId;
+use hawser_sim::tls;
+use noq_proto::crypto::rustls::QuicServerConfig;
+use noq_proto::{
+    Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, Endpoint,
+    EndpointConfig, Event, FourTuple, PathEvent, ServerConfig, Side, StreamEvent, StreamId, TransportConfig,
+    ValidationTokenConfig, VarInt,
+};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ring::hmac;
+
+use super::{Happened, Received, ServingStack};
+use crate::noq::{BATCH, NoqStream, outgoing, to_codepoint};
+use crate::{ByteStream, Outgoing};
+
+/// A noq server.
+pub(super) struct Noq {
+    endpoint: Endpoint,
+    connections: BTreeMap<usize, Slot>,
+}
+
+struct Slot {
+    connection: Connection,
+    /// Paths that are no more.
+    discarded: BTreeMap<noq_proto::PathId, PathStats>,
+}
+
+impl Noq {
+    /// An endpoint without connections; everything it draws follows from the seed.
+    pub(super) fn new(seed: u64) -> Self {
+        let rustls = tls::server_config().expect("the library has TLS 1.3 and Ed25519");
+        let crypto = QuicServerConfig::try_from(rustls).expect("a TLS configuration for QUIC");
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        // The key of tokens is random, so there are none.
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.sent(0);
+        config.validation_token_config(tokens);
+        let mut transport = TransportConfig::default();
+        transport.max_concurrent_multipath_paths(8);
+        config.transport_config(Arc::new(transport));
+        let endpoint = Endpoint::new(endpoint_config(seed), Some(Arc::new(config)), true);
+        Noq { endpoint, connections: BTreeMap::new() }
+    }
+
+    fn connection(&mut self, connection: usize) -> Option<&mut Connection> {
+        self.connections.get_mut(&connection).map(|slot| &mut slot.connection)
+    }
+
+    fn accept(&mut self, now: Instant, incoming: noq_proto::Incoming, buffer: &mut Vec<u8>) -> Received {
+        match self.endpoint.accept(incoming, now, buffer, None) {
+            Ok((handle, connection)) => {
+                self.connections.insert(handle.0, Slot { connection, discarded: BTreeMap::new() });
+                Received::New(handle.0)
+            }
+            Err(error) => error.response.map_or(Received::Nothing, |sent| Received::Answer(outgoing(sent))),
+        }
+    }
+}
+
+fn endpoint_config(seed: u64) -> Arc<EndpointConfig> {
+    let mut random = ChaCha8Rng::seed_from_u64(derive_seed(seed, "noq"));
+    let mut bytes = [0; 32];
+    random.fill_bytes(&mut bytes);
+    let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &bytes)));
+    random.fill_bytes(&mut bytes);
+    config.rng_seed(Some(bytes));
+    config.cid_generator(Arc::new(move || Box::new(SeededIds(random.clone()))));
+    Arc::new(config)
+}
+
+/// Connection ids as noq makes them, but for where they are drawn from.
+struct SeededIds(ChaCha8Rng);
+
+impl ConnectionIdGenerator for SeededIds {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut bytes = [0; 8];
+        self.0.fill_bytes(&mut bytes);
+        ConnectionId::new(&bytes)
+    }
+
+    fn cid_len(&self) -> usize {
+        8
+    }
+
+    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+        None
+    }
+}
+
+impl ServingStack for Noq {
+    fn receive(
+        &mut self,
+        now: Instant,
+        local: IpAddr,
+        remote: SocketAddr,
+        ecn: Option<Ecn>,
+        payload: BytesMut,
+        buffer: &mut Vec<u8>,
+    ) -> Received {
+        let path = FourTuple::new(remote, Some(local));
+        match self.endpoint.handle(now, path, ecn.map(to_codepoint), payload, buffer) {
+            Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
+                if let Some(connection) = self.connection(handle) {
+                    connection.handle_event(event);
+                }
+                Received::Connection(handle)
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming, buffer),
+            Some(DatagramEvent::Response(transmit)) => Received::Answer(outgoing(transmit)),
+            None => Received::Nothing,
+        }
+    }
+
+    fn transmit(&mut self, connection: usize, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        self.connection(connection)?.poll_transmit(now, BATCH, buffer).map(outgoing)
+    }
+
+    fn timeout(&mut self, connection: usize) -> Option<Instant> {
+        self.connection(connection)?.poll_timeout()
+    }
+
+    fn expire(&mut self, connection: usize, now: Instant) {
+        if let Some(connection) = self.connection(connection) {
+            connection.handle_timeout(now);
+        }
+    }
+
+    fn poll(&mut self, connection: usize) -> Option<Happened> {
+        let slot = self.connections.get_mut(&connection)?;
+        let Slot { connection: inner, discarded } = slot;
+        while let Some(event) = inner.poll_endpoint_events() {
+            if let Some(answer) = self.endpoint.handle_event(ConnectionHandle(connection), event) {
+                inner.handle_event(answer);
+            }
+        }
+        if let Some(id) = inner.streams().accept(Dir::Bi) {
+            return Some(Happened::Opened(id.index()));
+        }
+        if let Some(datagram) = inner.datagrams().recv() {
+            return Some(Happened::Datagram(datagram));
+        }
+        loop {
+            match inner.poll()? {
+                Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                    if let Some(id) = inner.streams().accept(Dir::Bi) {
+                        return Some(Happened::Opened(id.index()));
+                    }
+                }
+                Event::Stream(StreamEvent::Readable { id }) => return Some(Happened::Readable(id.index())),
+                Event::Stream(StreamEvent::Writable { id }) => return Some(Happened::Writable(id.index())),
+                Event::Stream(StreamEvent::Stopped { id, .. }) => return Some(Happened::Stopped(id.index())),
+                Event::DatagramReceived => {
+                    if let Some(datagram) = inner.datagrams().recv() {
+                        return Some(Happened::Datagram(datagram));
+                    }
+                }
+                Event::Path(PathEvent::Discarded { id, path_stats, .. }) => {
+                    discarded.insert(id, counted(&path_stats));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn stream<'a>(&'a mut self, connection: usize, index: u64) -> Option<Box<dyn ByteStream + 'a>> {
+        let connection = self.connection(connection)?;
+        Some(Box::new(NoqStream { connection, id: stream_id(index) }))
+    }
+
+    fn reset(&mut self, connection: usize, index: u64) {
+        if let Some(connection) = self.connection(connection) {
+            // It may have ended meanwhile.
+            let _ = connection.send_stream(stream_id(index)).reset(VarInt::from_u32(0));
+        }
+    }
+
+    fn datagram_limit(&mut self, connection: usize) -> Option<usize> {
+        self.connection(connection)?.datagrams().max_size()
+    }
+
+    fn send_datagram(&mut self, connection: usize, datagram: Bytes) {
+        if let Some(connection) = self.connection(connection) {
+            // What is refused counts as sent and lost, as with our own server.
+            let _ = connection.datagrams().send(datagram, true);
+        }
+    }
+
+    fn paths(&mut self, connection: usize) -> Vec<(PathId, PathStats)> {
+        let Some(slot) = self.connections.get_mut(&connection) else { return Vec::new() };
+        let mut paths = slot.discarded.clone();
+        for id in slot.connection.paths() {
+            if let Some(stats) = slot.connection.path_stats(id) {
+                paths.insert(id, counted(&stats));
+            }
+        }
+        let count = paths.len();
+        // Ids cannot be read, only made: they count up, so those that exist are soon found.
+        let numbered = (0..).map(|number| (number, noq_proto::PathId::from(number)));
+        let known = numbered.filter_map(|(number, id)| Some((PathId(number), paths.remove(&id)?)));
+        known.take(count).collect()
+    }
+
+    fn is_drained(&self, connection: usize) -> bool {
+        self.connections.get(&connection).is_some_and(|slot| slot.connection.is_drained())
+    }
+
+    fn forget(&mut self, connection: usize) {
+        self.connections.remove(&connection);
+    }
+}
+
+fn stream_id(index: u64) -> StreamId {
+    StreamId::new(Side::Client, Dir::Bi, index)
+}
+
+/// noq counts no acknowledgements: what was not lost was acknowledged, or still is on its way.
+fn counted(stats: &noq_proto::PathStats) -> PathStats {
+    PathStats {
+        datagrams_sent: stats.udp_tx.datagrams,
+        bytes_sent: stats.udp_tx.bytes,
+        datagrams_received: stats.udp_rx.datagrams,
+        bytes_received: stats.udp_rx.bytes,
+        packets_acked: stats.sent_packets.saturating_sub(stats.lost_packets),
+        bytes_acked: stats.sent_bytes.saturating_sub(stats.lost_bytes),
+        packets_lost: stats.lost_packets,
+        bytes_lost: stats.lost_bytes,
+        congestion_window: stats.cwnd,
+        smoothed_rtt: stats.rtt,
+        mtu: stats.current_mtu,
+        ..PathStats::default()
+    }
+}

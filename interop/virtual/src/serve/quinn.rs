@@ -1,0 +1,220 @@
+//! quinn as a server.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use hawser_core::{Ecn, PathStats};
+use hawser_link::derive_seed;
+use hawser_policy::PathId;
+use hawser_sim::tls;
+use quinn_proto::crypto::rustls::QuicServerConfig;
+use quinn_proto::{
+    Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, Endpoint,
+    EndpointConfig, Event, ServerConfig, Side, StreamEvent, StreamId, ValidationTokenConfig, VarInt,
+};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ring::hmac;
+
+use super::{Happened, Received, ServingStack};
+use crate::quinn::{BATCH, QuinnStream, outgoing, to_codepoint};
+use crate::{ByteStream, Outgoing};
+
+/// A quinn server.
+pub(super) struct Quinn {
+    endpoint: Endpoint,
+    connections: BTreeMap<usize, Connection>,
+}
+
+impl Quinn {
+    /// An endpoint without connections; everything it draws follows from the seed.
+    pub(super) fn new(seed: u64) -> Self {
+        let rustls = tls::server_config().expect("the library has TLS 1.3 and Ed25519");
+        let crypto = QuicServerConfig::try_from(rustls).expect("a TLS configuration for QUIC");
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        // The key of tokens is random, so there are none.
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.sent(0);
+        config.validation_token_config(tokens);
+        let endpoint = Endpoint::new(endpoint_config(seed), Some(Arc::new(config)), true, None);
+        Quinn { endpoint, connections: BTreeMap::new() }
+    }
+
+    fn connection(&mut self, connection: usize) -> Option<&mut Connection> {
+        self.connections.get_mut(&connection)
+    }
+
+    fn accept(&mut self, now: Instant, incoming: quinn_proto::Incoming, buffer: &mut Vec<u8>) -> Received {
+        match self.endpoint.accept(incoming, now, buffer, None) {
+            Ok((handle, connection)) => {
+                self.connections.insert(handle.0, connection);
+                Received::New(handle.0)
+            }
+            Err(error) => error.response.map_or(Received::Nothing, |sent| Received::Answer(outgoing(sent))),
+        }
+    }
+}
+
+fn endpoint_config(seed: u64) -> Arc<EndpointConfig> {
+    let mut random = ChaCha8Rng::seed_from_u64(derive_seed(seed, "quinn"));
+    let mut bytes = [0; 32];
+    random.fill_bytes(&mut bytes);
+    let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &bytes)));
+    random.fill_bytes(&mut bytes);
+    config.rng_seed(Some(bytes));
+    config.cid_generator(move || Box::new(SeededIds(random.clone())));
+    Arc::new(config)
+}
+
+/// Connection ids as quinn makes them, but for where they are drawn from.
+struct SeededIds(ChaCha8Rng);
+
+impl ConnectionIdGenerator for SeededIds {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut bytes = [0; 8];
+        self.0.fill_bytes(&mut bytes);
+        ConnectionId::new(&bytes)
+    }
+
+    fn cid_len(&self) -> usize {
+        8
+    }
+
+    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+        None
+    }
+}
+
+impl ServingStack for Quinn {
+    fn receive(
+        &mut self,
+        now: Instant,
+        local: IpAddr,
+        remote: SocketAddr,
+        ecn: Option<Ecn>,
+        payload: BytesMut,
+        buffer: &mut Vec<u8>,
+    ) -> Received {
+        match self.endpoint.handle(now, remote, Some(local), ecn.map(to_codepoint), payload, buffer) {
+            Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
+                if let Some(connection) = self.connection(handle) {
+                    connection.handle_event(event);
+                }
+                Received::Connection(handle)
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming, buffer),
+            Some(DatagramEvent::Response(transmit)) => Received::Answer(outgoing(transmit)),
+            None => Received::Nothing,
+        }
+    }
+
+    fn transmit(&mut self, connection: usize, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        self.connection(connection)?.poll_transmit(now, BATCH, buffer).map(outgoing)
+    }
+
+    fn timeout(&mut self, connection: usize) -> Option<Instant> {
+        self.connection(connection)?.poll_timeout()
+    }
+
+    fn expire(&mut self, connection: usize, now: Instant) {
+        if let Some(connection) = self.connection(connection) {
+            connection.handle_timeout(now);
+        }
+    }
+
+    fn poll(&mut self, connection: usize) -> Option<Happened> {
+        let inner = self.connections.get_mut(&connection)?;
+        while let Some(event) = inner.poll_endpoint_events() {
+            if let Some(answer) = self.endpoint.handle_event(ConnectionHandle(connection), event) {
+                inner.handle_event(answer);
+            }
+        }
+        if let Some(id) = inner.streams().accept(Dir::Bi) {
+            return Some(Happened::Opened(id.index()));
+        }
+        if let Some(datagram) = inner.datagrams().recv() {
+            return Some(Happened::Datagram(datagram));
+        }
+        loop {
+            match inner.poll()? {
+                Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                    if let Some(id) = inner.streams().accept(Dir::Bi) {
+                        return Some(Happened::Opened(id.index()));
+                    }
+                }
+                Event::Stream(StreamEvent::Readable { id }) => return Some(Happened::Readable(id.index())),
+                Event::Stream(StreamEvent::Writable { id }) => return Some(Happened::Writable(id.index())),
+                Event::Stream(StreamEvent::Stopped { id, .. }) => return Some(Happened::Stopped(id.index())),
+                Event::DatagramReceived => {
+                    if let Some(datagram) = inner.datagrams().recv() {
+                        return Some(Happened::Datagram(datagram));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn stream<'a>(&'a mut self, connection: usize, index: u64) -> Option<Box<dyn ByteStream + 'a>> {
+        let connection = self.connection(connection)?;
+        Some(Box::new(QuinnStream { connection, id: stream_id(index) }))
+    }
+
+    fn reset(&mut self, connection: usize, index: u64) {
+        if let Some(connection) = self.connection(connection) {
+            // It may have ended meanwhile.
+            let _ = connection.send_stream(stream_id(index)).reset(VarInt::from_u32(0));
+        }
+    }
+
+    fn datagram_limit(&mut self, connection: usize) -> Option<usize> {
+        self.connection(connection)?.datagrams().max_size()
+    }
+
+    fn send_datagram(&mut self, connection: usize, datagram: Bytes) {
+        if let Some(connection) = self.connection(connection) {
+            // What is refused counts as sent and lost, as with our own server.
+            let _ = connection.datagrams().send(datagram, true);
+        }
+    }
+
+    fn paths(&mut self, connection: usize) -> Vec<(PathId, PathStats)> {
+        let stats = self.connection(connection).map(|connection| counted(&connection.stats()));
+        stats.into_iter().map(|stats| (PathId(0), stats)).collect()
+    }
+
+    fn is_drained(&self, connection: usize) -> bool {
+        self.connections.get(&connection).is_some_and(|connection| connection.is_drained())
+    }
+
+    fn forget(&mut self, connection: usize) {
+        self.connections.remove(&connection);
+    }
+}
+
+fn stream_id(index: u64) -> StreamId {
+    StreamId::new(Side::Client, Dir::Bi, index)
+}
+
+/// quinn counts no acknowledgements: what was not lost was acknowledged, or still is on its way.
+fn counted(stats: &quinn_proto::ConnectionStats) -> PathStats {
+    let path = stats.path;
+    PathStats {
+        datagrams_sent: stats.udp_tx.datagrams,
+        bytes_sent: stats.udp_tx.bytes,
+        datagrams_received: stats.udp_rx.datagrams,
+        bytes_received: stats.udp_rx.bytes,
+        packets_acked: path.sent_packets.saturating_sub(path.lost_packets),
+        bytes_acked: stats.udp_tx.bytes.saturating_sub(path.lost_bytes),
+        packets_lost: path.lost_packets,
+        bytes_lost: path.lost_bytes,
+        congestion_window: path.cwnd,
+        smoothed_rtt: path.rtt,
+        min_rtt: path.min_rtt,
+        mtu: path.current_mtu,
+        ..PathStats::default()
+    }
+}
