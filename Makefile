@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory interop interop-fast fuzz fuzz-replay clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast fuzz fuzz-replay clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -33,7 +33,7 @@ fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fu
 fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
 
-bench: bench-memory bench-bulk bench-aggregate ## next to other stacks: goodput, CPU, aggregation, memory (docs/benchmarks.md)
+bench: bench-memory bench-sim bench-bulk bench-aggregate ## next to other stacks: goodput, CPU, aggregation, memory; the simulator (docs/benchmarks.md)
 
 bench-build: setup
 	cd bench && $(CARGO) build --locked --release
@@ -49,6 +49,9 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
+
+bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
+	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim
 
 interop: setup ## foreign stacks as peers, in virtual time and over UDP (interop/); INTEROP=--allow-missing
 	scripts/setup-interop $(INTEROP)
