@@ -16,8 +16,7 @@
 //! * [`record`] keeps what a simulation tells while it runs.
 //! * [`sweep`] runs the cells of a plan on all cores, keeps what is done, and merges it.
 //! * [`statistics`] says what repeated runs tell: means, medians, differences, and how sure they are.
-//! * [`trace`] reads recorded links in the formats that people have, measures and draws them, and makes
-//!   scenarios of them.
+//! * [`trace`] measures and draws recorded links, and makes scenarios of them; `hawser-trace` reads them.
 //! * [`table`] writes and reads columns of measurements: Parquet, JSON lines, CSV.
 //! * [`sim_report`] makes pages of sweeps and of single runs in the simulator.
 //! * [`report`] makes a page of the demonstration that stands alone: HTML with inline SVG.

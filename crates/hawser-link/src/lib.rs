@@ -34,6 +34,7 @@
 mod agenda;
 mod config;
 mod delay;
+mod direction;
 mod fabric;
 mod flight;
 mod frame;
@@ -54,6 +55,7 @@ mod trace;
 pub use agenda::Agenda;
 pub use config::DirectionConfig;
 pub use delay::{DelayModel, Jitter};
+pub use direction::Direction;
 pub use fabric::{Arrival, Fabric, Failure, LinkIndex, RouteIndex};
 pub use flight::Departure;
 pub use frame::{Frame, flip_bit, mix};

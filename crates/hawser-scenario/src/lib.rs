@@ -57,6 +57,7 @@ use std::time::Duration;
 pub use departures::Departures;
 pub use error::{LoadError, ScenarioError};
 pub use flow::{Flow, FlowKind, Pattern};
+pub use hawser_link::Direction;
 pub use layout::Layout;
 pub use load::load;
 pub use plan::{Cell, Plan, load_plan};
@@ -203,29 +204,6 @@ pub struct Transport {
 pub struct Limits {
     /// Events; the default is a thousand million.
     pub events: u64,
-}
-
-/// Direction of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Client to server.
-    Up,
-    /// Server to client.
-    Down,
-}
-
-impl Direction {
-    /// Both directions.
-    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    /// `up` or `down`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
 }
 
 impl Scenario {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hawser_link::{MILLISECOND, Nanos, SECOND};
+use hawser_link::{Direction, MILLISECOND, Nanos, SECOND};
 use serde::Serialize;
 
 use super::statistics::{correlation, share_below, together};
@@ -181,7 +181,7 @@ fn pairs(trace: &Trace) -> Vec<PairInfo> {
     let mut pairs = Vec::new();
     for (index, first) in trace.links.iter().enumerate() {
         for second in &trace.links[index + 1..] {
-            for direction in hawser_scenario::Direction::BOTH {
+            for direction in Direction::BOTH {
                 let rates = [first, second].map(|link| link.direction(direction).service(trace.duration));
                 let [Some(a), Some(b)] = rates else { continue };
                 let total: f64 = together(&a, &b).map(|both| both.0).sum();

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::super::{DirectionTrace, RateTrace, Trace, TraceError, chances_of};
-use super::plain_names;
+use super::super::{DirectionTrace, RateTrace, Trace, chances_of};
+use super::{ExportError, plain_names};
 use crate::table::write_file;
 
 /// Writes `LINK.up` and `LINK.down` for every rate into a folder, which must exist. Returns the files.
@@ -14,7 +14,7 @@ use crate::table::write_file;
 ///
 /// # Errors
 /// Fails when no rate is known, when a link carries nothing, and when a file cannot be written.
-pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
+pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let mut files = Vec::new();
     for (link, name) in trace.links.iter().zip(plain_names(trace)) {
         for (ending, direction) in [("up", &link.up), ("down", &link.down)] {
@@ -27,7 +27,7 @@ pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, TraceEr
         }
     }
     if files.is_empty() {
-        return Err(TraceError::Unfitting(
+        return Err(ExportError::Unfitting(
             "the trace has no rate, and a mahimahi file has nothing else".to_owned(),
         ));
     }
@@ -35,7 +35,7 @@ pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, TraceEr
 }
 
 /// The lines of one direction.
-pub(super) fn text(direction: &DirectionTrace, trace: &Trace, link: &str) -> Result<String, TraceError> {
+pub(super) fn text(direction: &DirectionTrace, trace: &Trace, link: &str) -> Result<String, ExportError> {
     let made;
     let chances = match &direction.rate {
         Some(RateTrace::Chances(chances)) if direction.outages.is_empty() => chances,
@@ -45,7 +45,7 @@ pub(super) fn text(direction: &DirectionTrace, trace: &Trace, link: &str) -> Res
         }
     };
     if chances.is_empty() {
-        return Err(TraceError::Unfitting(format!(
+        return Err(ExportError::Unfitting(format!(
             "link `{link}` carries less than one packet of 1500 bytes: there is nothing to write"
         )));
     }

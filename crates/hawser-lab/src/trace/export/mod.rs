@@ -1,9 +1,11 @@
 //! Traces for others: a scenario with its series, mahimahi files, a table.
 
+mod error;
 mod mahimahi;
 mod scenario;
 mod table;
 
+pub use error::ExportError;
 pub use mahimahi::to_mahimahi;
 pub use scenario::{ScenarioOptions, to_scenario};
 pub use table::to_table;

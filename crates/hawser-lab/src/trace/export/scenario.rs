@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use hawser_link::{MILLISECOND, Nanos, OutagePolicy, SECOND, Series};
 
-use super::super::{DirectionTrace, LinkTrace, RateTrace, Trace, TraceError};
-use super::plain_names;
+use super::super::{DirectionTrace, LinkTrace, RateTrace, Trace};
+use super::{ExportError, plain_names};
 use crate::table::write_file;
 
 /// What a scenario needs that a trace may not know.
@@ -27,7 +27,7 @@ pub fn to_scenario(
     trace: &Trace,
     folder: &Path,
     options: &ScenarioOptions,
-) -> Result<Vec<PathBuf>, TraceError> {
+) -> Result<Vec<PathBuf>, ExportError> {
     let mut files = vec![folder.join("scenario.toml")];
     let mut toml = format!(
         "version = 1\nname = {}\ndescription = {}\nduration = \"{} s\"\n",
@@ -60,7 +60,7 @@ struct LinkWriter<'a> {
 }
 
 impl LinkWriter<'_> {
-    fn link(&mut self, link: &LinkTrace) -> Result<String, TraceError> {
+    fn link(&mut self, link: &LinkTrace) -> Result<String, ExportError> {
         let mut toml = format!("\n[[link]]\nname = {}\n", quoted(&self.name));
         if self.name != link.name {
             let _ = writeln!(toml, "# in the trace: {}", link.name.escape_debug());
@@ -84,7 +84,7 @@ impl LinkWriter<'_> {
     }
 
     /// The fields of one direction, or of both; `part` goes into the names of files.
-    fn fields(&mut self, part: &str, direction: &DirectionTrace) -> Result<String, TraceError> {
+    fn fields(&mut self, part: &str, direction: &DirectionTrace) -> Result<String, ExportError> {
         let mut toml = self.rate(part, direction)?;
         match (&direction.delay, self.options.delay) {
             (Some(series), _) => {
@@ -107,7 +107,7 @@ impl LinkWriter<'_> {
         Ok(toml + &outages(direction))
     }
 
-    fn rate(&mut self, part: &str, direction: &DirectionTrace) -> Result<String, TraceError> {
+    fn rate(&mut self, part: &str, direction: &DirectionTrace) -> Result<String, ExportError> {
         match &direction.rate {
             None => Ok(match self.options.rate {
                 Some(rate) => format!("rate = \"{} Mbit/s\" # not measured\n", rate as f64 / 1e6),
@@ -123,7 +123,7 @@ impl LinkWriter<'_> {
             }
             Some(RateTrace::Steps(series)) => {
                 if series.points().iter().all(|point| point.1 == 0) {
-                    return Err(TraceError::Unfitting(format!(
+                    return Err(ExportError::Unfitting(format!(
                         "the rate of link `{}` is never above zero; a scenario needs a link that carries something",
                         self.name
                     )));
@@ -147,7 +147,7 @@ impl LinkWriter<'_> {
         series: &Series<T>,
         value: impl Fn(T) -> f64,
         constant: impl Fn(f64) -> String,
-    ) -> Result<String, TraceError> {
+    ) -> Result<String, ExportError> {
         if let [(_, only)] = series.points() {
             return Ok(format!("{field} = {}\n", constant(value(*only))));
         }
@@ -162,7 +162,7 @@ impl LinkWriter<'_> {
         Ok(format!("{field} = {{ series = \"{file}\"{repeat} }}\n"))
     }
 
-    fn write(&mut self, file: &str, text: &str) -> Result<(), TraceError> {
+    fn write(&mut self, file: &str, text: &str) -> Result<(), ExportError> {
         let path = self.folder.join(file);
         write_file(&path, text.as_bytes())?;
         self.files.push(path);

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use hawser_link::Nanos;
+use hawser_link::{Direction, Nanos};
 
-use super::super::{EventKind, LinkTrace, Piece, Trace, TraceError};
+use super::super::{EventKind, LinkTrace, Piece, Trace};
+use super::ExportError;
 use crate::table::{self, Cell, Finished, Kind, Schema, column};
 
 /// Writes a table; the ending of the name says of which kind.
@@ -16,7 +17,7 @@ use crate::table::{self, Cell, Finished, Kind, Schema, column};
 ///
 /// # Errors
 /// Fails for an unknown ending, and when the file cannot be written.
-pub fn to_table(trace: &Trace, path: &Path) -> Result<Finished, TraceError> {
+pub fn to_table(trace: &Trace, path: &Path) -> Result<Finished, ExportError> {
     let schema = Schema::new([
         column("link", Kind::Text),
         column("direction", Kind::Text).optional(),
@@ -30,7 +31,7 @@ pub fn to_table(trace: &Trace, path: &Path) -> Result<Finished, TraceError> {
     ])?;
     let mut writer = table::create(path, schema)?;
     for link in &trace.links {
-        for direction in hawser_scenario::Direction::BOTH {
+        for direction in Direction::BOTH {
             write_direction(writer.as_mut(), link, direction, trace.duration)?;
         }
         for event in &link.events {
@@ -60,9 +61,9 @@ pub fn to_table(trace: &Trace, path: &Path) -> Result<Finished, TraceError> {
 fn write_direction(
     writer: &mut dyn table::TableWriter,
     link: &LinkTrace,
-    direction: hawser_scenario::Direction,
+    direction: Direction,
     duration: Nanos,
-) -> Result<(), TraceError> {
+) -> Result<(), ExportError> {
     let values = link.direction(direction);
     if !values.is_measured() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Parsers do not panic, and what is written is read as the same.
+//! Nothing panics over a trace, and what is written is read as the same.
 
 use std::path::Path;
 
@@ -8,55 +8,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::trace::export::{ScenarioOptions, to_mahimahi, to_scenario, to_table};
-
-/// Lines that look like something.
-fn texts() -> impl Strategy<Value = String> {
-    let pieces = prop::sample::select(vec![
-        "0",
-        "1",
-        "5.5",
-        "-3",
-        "1e9",
-        "1e300",
-        "nan",
-        "99999999999999999999",
-        "x",
-        " ",
-        ",",
-        "\t",
-        "#",
-        "[",
-        "]",
-        "icmp_seq=",
-        "icmp_seq=1",
-        " time=",
-        " time=5 ms",
-        "PING",
-        "4 packets transmitted,",
-        "[2024-01-31 00:00:00.5]",
-        "[2024-13-31 00:00:00.5]",
-        "simple-p2p",
-        "blackhole",
-        "--delay=15ms",
-        "--bandwidth=10Mbps",
-        "--on=1s",
-        "--off=86400s",
-        "--repeat=100000",
-        "--queue=0",
-        "TIME_STAMP_x",
-        "TIME_STAMP_y,DLtput_y",
-        "Start",
-        "End",
-        "TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,handover_status_y\n",
-        "1.5,3,LTE,Start,1.5,,LTE,End",
-        "ä",
-        "\u{feff}",
-        "\n",
-        "\n",
-        "\n",
-    ]);
-    prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
-}
 
 /// A rate that changes now and then, in whole bit/s, up to 100 Mbit/s.
 fn rates() -> impl Strategy<Value = (Series<u64>, Nanos)> {
@@ -71,6 +22,34 @@ fn rates() -> impl Strategy<Value = (Series<u64>, Nanos)> {
         let duration = time + SECOND;
         (Series::new(series, repeats.then_some(duration)).unwrap(), duration)
     })
+}
+
+/// A direction of which more or less is known.
+fn directions() -> impl Strategy<Value = DirectionTrace> {
+    let delay = prop::option::of((0..SECOND).prop_map(Series::constant));
+    (prop::option::of(rates()), any::<bool>(), delay, any::<bool>()).prop_map(
+        |(rate, chances, delay, lossy)| {
+            let loss = lossy.then(|| Series::new(vec![(0, 0.0), (SECOND, 1.0)], None).unwrap());
+            let Some((series, duration)) = rate else {
+                return DirectionTrace { delay, loss, ..DirectionTrace::default() };
+            };
+            let steps = DirectionTrace { rate: Some(RateTrace::Steps(series)), ..DirectionTrace::default() };
+            let chances = if chances { chances_of(&steps.service(duration).unwrap()) } else { Vec::new() };
+            let rate = if chances.is_empty() { steps.rate } else { Some(RateTrace::Chances(chances)) };
+            DirectionTrace { rate, delay, loss, ..DirectionTrace::default() }
+        },
+    )
+}
+
+/// Traces of any links, whatever these are called.
+fn traces() -> impl Strategy<Value = Trace> {
+    let event = prop::option::of((any::<String>(), 0..SECOND));
+    let link = (any::<String>(), directions(), directions(), event).prop_map(|(name, up, down, event)| {
+        let event = event.map(|(name, from)| Event { from, to: from, kind: EventKind::Technology(name) });
+        LinkTrace { name, up, down, events: event.into_iter().collect() }
+    });
+    (prop::collection::vec(link, 1..3), any::<String>(), 1..20 * SECOND)
+        .prop_map(|(links, name, duration)| Trace { name, links, duration, notes: Vec::new() })
 }
 
 fn with_rate(rate: RateTrace, duration: Nanos) -> Trace {
@@ -92,23 +71,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn no_text_makes_a_parser_panic(text in texts(), format in prop::sample::select(Format::ALL.to_vec())) {
-        for format in [None, Some(format)] {
-            let options = ReadOptions { format, ..ReadOptions::default() };
-            // Figures only of what is short enough to be drawn; a day of ms is no test.
-            if let Ok(trace) = parse("a.csv", &text, &options)
-                && trace.duration < 100 * SECOND
-            {
-                prop_assert!(!Info::of(&trace).to_string().is_empty());
-                prop_assert!(plot::svg(&trace).ends_with("</svg>\n"));
-            }
-        }
-    }
-
-    #[test]
-    fn nor_do_bytes(text in any::<String>(), format in prop::sample::select(Format::ALL.to_vec())) {
-        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
-        let _ = parse("a", &text, &options);
+    fn every_trace_has_figures_and_a_drawing(trace in traces()) {
+        prop_assert!(!Info::of(&trace).to_string().is_empty());
+        prop_assert!(plot::svg(&trace).ends_with("</svg>\n"));
     }
 
     #[test]

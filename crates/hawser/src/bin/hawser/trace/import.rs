@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hawser_lab::trace::TraceError;
-use hawser_lab::trace::export::{ScenarioOptions, to_mahimahi, to_scenario, to_table};
+use hawser_lab::trace::export::{ExportError, ScenarioOptions, to_mahimahi, to_scenario, to_table};
 use serde::Serialize;
 
-use super::{FORMATS, Source, failure};
+use super::{FORMATS, Source, not_written};
 use crate::exit::Failure;
 use crate::options::{Output, seconds};
 use crate::report::Channel;
@@ -82,10 +81,11 @@ pub(super) fn run(arguments: &Import, output: Output) -> Result<(), Failure> {
     };
     let files = files.map_err(|error| match error {
         // The only problem of a table that is not the file system's is its name.
-        TraceError::Write(ref problem) if kind == Target::Table && !is_table => {
+        ExportError::Write(problem) if kind == Target::Table && !is_table => {
             Failure::usage(problem.to_string())
         }
-        error => failure(error),
+        ExportError::Write(problem) => not_written(&problem),
+        ExportError::Unfitting(message) => Failure::usage(message),
     })?;
     if output.json {
         Channel::Stdout.print(&Imported {

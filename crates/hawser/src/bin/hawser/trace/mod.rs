@@ -111,7 +111,7 @@ fn draw(arguments: &PlotArguments, output: Output) -> Result<(), Failure> {
         }
     };
     let drawing = drawing(&arguments.source.read()?);
-    write_file(file, drawing.as_bytes()).map_err(|error| failure(error.into()))?;
+    write_file(file, drawing.as_bytes()).map_err(|error| not_written(&error))?;
     if output.json {
         Channel::Stdout.print(&Plotted { file, bytes: drawing.len() });
     } else {
@@ -142,15 +142,22 @@ fn format_of(name: &str) -> Result<Format, String> {
     })
 }
 
-/// How a failure ends the command.
+/// How a trace that is not read ends the command.
 fn failure(error: TraceError) -> Failure {
     let exit = match &error {
         TraceError::Read { .. } => Exit::NotRead,
         TraceError::Unfitting(_) | TraceError::Conflict { .. } => Exit::Usage,
-        TraceError::Write(TableError::DiskFull { .. }) => Exit::DiskFull,
-        TraceError::Write(TableError::Write { .. }) => Exit::NotWritten,
-        TraceError::Write(_) => Exit::Failure,
         _ => Exit::Trace,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// How a file that is not written ends the command.
+fn not_written(error: &TableError) -> Failure {
+    let exit = match error {
+        TableError::DiskFull { .. } => Exit::DiskFull,
+        TableError::Write { .. } => Exit::NotWritten,
+        _ => Exit::Failure,
     };
     Failure::new(exit, error.to_string())
 }

@@ -1,7 +1,6 @@
 //! Each format by example, and what is wrong with bad files.
 
-use hawser_link::{MILLISECOND, OutagePolicy, SECOND};
-use hawser_scenario::Direction;
+use hawser_link::{Direction, MILLISECOND, OutagePolicy, SECOND};
 
 use super::*;
 
@@ -115,10 +114,12 @@ fn two_carriers_in_one_file() {
     assert_eq!(hand_overs, [(300 * MILLISECOND, 350 * MILLISECOND)], "marks that repeat count once");
     assert_eq!(verizon.up.outages, hand_overs, "neither direction works meanwhile");
     assert_eq!((&att.up.rate, att.hand_overs().count()), (&None, 0));
-    let info = Info::of(&trace);
-    let att = &info.links[0].directions[0];
-    assert_eq!((att.direction, att.outages.count), ("down", 1), "the rate of 0 at the end");
-    assert_eq!(info.links[1].technologies.keys().collect::<Vec<_>>(), ["5G-mid", "LTE"]);
+    assert_eq!(att.down.gaps(trace.duration, SECOND), [(SECOND, 3 * SECOND / 2)], "the rate of 0 at the end");
+    let technologies = verizon.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Technology(name) => Some(name.as_str()),
+        EventKind::HandOver => None,
+    });
+    assert_eq!(technologies.collect::<Vec<_>>(), ["LTE", "5G-mid"]);
     // The sample before the last goes back by 10 ms and is put where it belongs.
     let Some(RateTrace::Steps(rates)) = &verizon.down.rate else { panic!("steps") };
     let milliseconds: Vec<_> = rates.points().iter().map(|point| point.0 / MILLISECOND).collect();
@@ -191,18 +192,4 @@ fn a_direction_can_be_chosen() {
     let options = ReadOptions { direction: Some(Direction::Up), ..ReadOptions::default() };
     let trace = parse("a", "1\n2\n", &options).unwrap();
     assert!(trace.links[0].up.rate.is_some() && trace.links[0].down.rate.is_none());
-}
-
-#[test]
-fn pairs_of_links_are_compared() {
-    let first = parsed("a.down.rate", "0 0.5\n1 5\n2 0.5\n3 5\n");
-    let second = parsed("b.down.rate", "0 0.5\n1 5\n2 5\n3 5\n");
-    let links = vec![first.links[0].clone(), second.links[0].clone()];
-    let info = Info::of(&Trace { links, ..first });
-    let pair = &info.pairs[0];
-    assert_eq!((pair.joint_share_below_1mbps, pair.independent_share), (0.25, 0.125));
-    // Two of four against one of four: 1/4 - 1/8 over the root of 1/4 times 3/16.
-    assert!((pair.rate_correlation.unwrap() - 0.125 / (0.25f64 * 0.1875).sqrt()).abs() < 1e-12);
-    let rate = info.links[0].directions[0].rate_bps.unwrap();
-    assert_eq!((rate.mean, rate.p5, rate.median, rate.p95), (2.75e6, 0.5e6, 0.5e6, 5e6));
 }

@@ -2,8 +2,8 @@
 
 use hawser_link::{MILLISECOND, Nanos, Series};
 
-use super::super::lines::Source;
-use super::super::{DirectionTrace, LinkTrace, RateTrace, Trace, TraceError};
+use crate::lines::Source;
+use crate::{DirectionTrace, LinkTrace, RateTrace, Trace, TraceError};
 
 /// The columns.
 const COLUMNS: [&str; 7] = ["ul_Mbps", "dl_Mbps", "ul_ms", "dl_ms", "ul_loss", "dl_loss", "t_ms"];

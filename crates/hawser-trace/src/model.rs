@@ -1,7 +1,6 @@
 //! What a trace says, whatever format it came in.
 
-use hawser_link::{MILLISECOND, Nanos, OutagePolicy, SECOND, Series};
-use hawser_scenario::Direction;
+use hawser_link::{Direction, MILLISECOND, Nanos, OutagePolicy, SECOND, Series};
 
 /// Bytes that one chance of a mahimahi trace carries.
 pub const PACKET_BYTES: u64 = 1500;

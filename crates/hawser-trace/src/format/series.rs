@@ -2,9 +2,9 @@
 
 use hawser_link::{MILLISECOND, Nanos, SECOND, Series};
 
-use super::super::lines::{Line, Source};
-use super::super::{DirectionTrace, LinkTrace, RateTrace, Trace, TraceError};
 use super::mahimahi::{direction_of, repeating};
+use crate::lines::{Line, Source};
+use crate::{DirectionTrace, LinkTrace, RateTrace, Trace, TraceError};
 
 /// What the values of a series file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

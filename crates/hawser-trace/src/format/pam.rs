@@ -4,12 +4,11 @@
 //! are empty, rows and times repeat, and a time can go back a little where rows of events were put in between.
 //! Here each carrier gets its own list again. `Start` and `End` mark a hand-over: nothing arrives between them.
 
-use hawser_link::{Nanos, OutagePolicy, SECOND, Series};
-use hawser_scenario::Direction;
+use hawser_link::{Direction, Nanos, OutagePolicy, SECOND, Series};
 
-use super::super::lines::{Line, Source};
-use super::super::model::merged;
-use super::super::{DirectionTrace, Event, EventKind, LinkTrace, RateTrace, Trace, TraceError};
+use crate::lines::{Line, Source};
+use crate::model::merged;
+use crate::{DirectionTrace, Event, EventKind, LinkTrace, RateTrace, Trace, TraceError};
 
 /// The suffixes of the columns and the names of their links.
 const CARRIERS: [(&str, &str); 2] = [("_x", "att"), ("_y", "verizon")];

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hawser_link::{MICROSECOND, MILLISECOND, Nanos, SECOND, Series};
 
-use super::super::lines::{Line, Source};
-use super::super::{DirectionTrace, LinkTrace, PACKET_BYTES, RateTrace, Trace, TraceError};
+use crate::lines::{Line, Source};
+use crate::{DirectionTrace, LinkTrace, PACKET_BYTES, RateTrace, Trace, TraceError};
 
 /// The scenarios; the last column says what of them has no counterpart in a trace.
 const SCENARIOS: [(&str, &str); 8] = [
@@ -104,7 +104,7 @@ fn blackhole(scenario: &str, options: &Options<'_>) -> Result<(Vec<(Nanos, Nanos
     }
     let period = on + off;
     let outage = |index: u32| (u64::from(index) * period + on, u64::from(index + 1) * period);
-    let outages = super::super::model::merged((0..repeats).map(outage).collect());
+    let outages = crate::model::merged((0..repeats).map(outage).collect());
     Ok((outages, u64::from(repeats) * period + on.max(SECOND)))
 }
 

@@ -12,8 +12,8 @@ pub use mahimahi::chances_of;
 use hawser_link::Nanos;
 use serde::Serialize;
 
-use super::lines::Source;
-use super::{Trace, TraceError};
+use crate::lines::Source;
+use crate::{Trace, TraceError};
 
 /// Bytes that are looked at to recognise a format.
 const LOOKED_AT: usize = 64 << 10;

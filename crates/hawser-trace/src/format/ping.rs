@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hawser_link::{Nanos, SECOND, Series};
 
-use super::super::lines::{Line, Source, decimal};
-use super::super::{DirectionTrace, LinkTrace, Trace, TraceError};
+use crate::lines::{Line, Source, decimal};
+use crate::{DirectionTrace, LinkTrace, Trace, TraceError};
 
 /// Time between two requests where the log has no time stamps.
 const INTERVAL: Nanos = SECOND;

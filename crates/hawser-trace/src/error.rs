@@ -2,9 +2,7 @@
 
 use std::io;
 
-use crate::table::TableError;
-
-/// Why a trace could not be read or written.
+/// Why a trace could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
@@ -78,7 +76,4 @@ pub enum TraceError {
     /// What was asked for does not fit the file.
     #[error("{0}")]
     Unfitting(String),
-    /// A file cannot be written.
-    #[error(transparent)]
-    Write(#[from] TableError),
 }

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use hawser_link::{MILLISECOND, Nanos, SECOND};
-use hawser_scenario::Direction;
+use hawser_link::{Direction, MILLISECOND, Nanos, SECOND};
 
-use super::format::Hints;
-use super::lines::Source;
-use super::{DirectionTrace, Format, LinkTrace, Trace, TraceError};
+use crate::format::Hints;
+use crate::lines::Source;
+use crate::{DirectionTrace, Format, LinkTrace, Trace, TraceError};
 
 /// Larger files are no traces.
 const LARGEST: u64 = 1 << 30;

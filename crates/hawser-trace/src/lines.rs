@@ -2,7 +2,7 @@
 
 use hawser_link::{MILLISECOND, Nanos, SECOND};
 
-use super::{Format, TraceError};
+use crate::{Format, TraceError};
 
 /// More than any link: 1 Pbit/s, in Mbit/s.
 const MOST_MEGABITS: f64 = 1e9;

@@ -1,11 +1,10 @@
 //! Mahimahi traces: chances to send a packet.
 
-use hawser_link::{MILLISECOND, Nanos, SECOND, Series};
-use hawser_scenario::Direction;
+use hawser_link::{Direction, MILLISECOND, Nanos, SECOND, Series};
 
-use super::super::lines::Source;
-use super::super::model::period_of;
-use super::super::{DirectionTrace, LinkTrace, PACKET_BYTES, Piece, RateTrace, Trace, TraceError};
+use crate::lines::Source;
+use crate::model::period_of;
+use crate::{DirectionTrace, LinkTrace, PACKET_BYTES, Piece, RateTrace, Trace, TraceError};
 
 /// Reads chances. The ending `.up` or `.down` says which direction; otherwise it is both.
 pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError> {
