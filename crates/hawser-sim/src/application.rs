@@ -16,8 +16,9 @@ pub trait Application {
     /// A connection is over and about to be forgotten: the last chance to read its counters.
     fn on_drained(&mut self, _now: Time, _handle: ConnectionHandle, _connection: &mut Connection) {}
 
-    /// A connection has sent something.
-    fn on_transmit(&mut self, _handle: ConnectionHandle, _connection: &mut Connection) {}
+    /// A connection has sent a batch of datagrams, the first of which has this [label](crate::Packet::label); those of
+    /// the others follow.
+    fn on_transmit(&mut self, _handle: ConnectionHandle, _connection: &mut Connection, _label: u64) {}
 
     /// How a connection from this address is to behave, if not as the endpoint's configuration says.
     fn server_config(&mut self, _remote: SocketAddr) -> Option<Arc<ServerConfig>> {

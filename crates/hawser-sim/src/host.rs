@@ -32,6 +32,8 @@ pub struct Sockets {
     stateless: Vec<StatelessDatagram>,
     /// The batch being taken apart, and how far that has got.
     batch: Option<(Transmit, usize)>,
+    /// Of the last datagram of a connection.
+    label: u64,
     buffer: Vec<u8>,
 }
 
@@ -50,9 +52,17 @@ impl<A: Application> Host<A> {
             timers: Deadlines::default(),
             stateless: Vec::new(),
             batch: None,
+            label: 0,
             buffer: Vec::new(),
         };
         Host { application, sockets }
+    }
+
+    /// Labels the datagrams of its connections from here on, so that they differ from those of other hosts.
+    #[must_use]
+    pub(crate) fn labelled_from(mut self, label: u64) -> Self {
+        self.sockets.label = label;
+        self
     }
 
     /// Starts a connection.
@@ -169,7 +179,8 @@ impl Sockets {
         let (transmit, offset) = self.batch.take()?;
         let end = transmit.segment_size.map_or(transmit.size, |size| (offset + size).min(transmit.size));
         let payload = BytesMut::from(self.buffer.get(offset..end)?);
-        let packet = Packet { tuple: transmit.tuple, ecn: transmit.ecn, payload };
+        self.label += 1;
+        let packet = Packet { tuple: transmit.tuple, ecn: transmit.ecn, payload, label: self.label };
         if end < transmit.size {
             self.batch = Some((transmit, end));
         }
@@ -200,7 +211,7 @@ impl<A: Application> Node for Host<A> {
             }
             if let Some(response) = self.sockets.stateless.pop() {
                 let payload = BytesMut::from(&response.bytes[..]);
-                return Some(Packet { tuple: response.transmit.tuple, ecn: None, payload });
+                return Some(Packet::new(response.transmit.tuple, None, payload));
             }
             let &handle = self.sockets.ready.front()?;
             self.service(now, handle);
@@ -210,7 +221,8 @@ impl<A: Application> Node for Host<A> {
             match slot.connection.poll_transmit(now, &mut sockets.buffer) {
                 // The others have their turn before this one goes on.
                 Some(transmit) => {
-                    self.application.on_transmit(ConnectionHandle(handle), &mut slot.connection);
+                    let label = sockets.label + 1;
+                    self.application.on_transmit(ConnectionHandle(handle), &mut slot.connection, label);
                     sockets.batch = Some((transmit, 0));
                     sockets.ready.push_back(handle);
                 }

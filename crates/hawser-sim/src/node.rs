@@ -14,9 +14,16 @@ pub struct Packet {
     pub ecn: Option<Ecn>,
     /// The UDP payload.
     pub payload: BytesMut,
+    /// What its sender calls it, to follow it through the network; copies share it. Zero: nobody follows it.
+    pub label: u64,
 }
 
 impl Packet {
+    /// A packet that nobody follows.
+    pub fn new(tuple: FourTuple, ecn: Option<Ecn>, payload: BytesMut) -> Self {
+        Packet { tuple, ecn, payload, label: 0 }
+    }
+
     /// Bytes on the link: the payload with UDP and IP headers.
     pub fn ip_length(&self) -> u32 {
         let headers = if self.tuple.remote.is_ipv4() { 28 } else { 48 };

@@ -18,7 +18,7 @@ pub(crate) struct TraceHash(u64);
 
 impl TraceHash {
     pub(crate) fn packet(&mut self, arrival: &Arrival<Packet>) {
-        let Packet { tuple, ecn, payload } = &arrival.payload;
+        let Packet { tuple, ecn, payload, label: _ } = &arrival.payload;
         let mark = ecn.map_or(0, |ecn| if ecn == Ecn::Ce { 3 } else { 1 });
         self.word(arrival.at);
         self.word((arrival.route.as_usize() as u64) << 32 | u64::from(arrival.length));

@@ -89,7 +89,7 @@ impl<S: Stack> Foreign<S> {
         let tuple = FourTuple { local, remote: outgoing.remote };
         let segment = outgoing.segment_size.unwrap_or(outgoing.size).max(1);
         for payload in self.buffer[..outgoing.size].chunks(segment) {
-            self.ready.push_back(Packet { tuple, ecn: outgoing.ecn, payload: BytesMut::from(payload) });
+            self.ready.push_back(Packet::new(tuple, outgoing.ecn, BytesMut::from(payload)));
         }
     }
 }

@@ -104,6 +104,9 @@ impl Connection {
     }
 
     fn execute(&mut self, now: Time, plan: Plan, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
+        if let Some(log) = &mut self.send_log {
+            log.begin_batch();
+        }
         match plan {
             Plan::Close => self.build_close(now, buffer),
             Plan::Handshake => self.build_handshake(now, buffer),
@@ -194,6 +197,9 @@ impl Connection {
             total += length;
             if length < size {
                 break;
+            }
+            if let Some(log) = &mut self.send_log {
+                log.next_segment();
             }
             // Nothing turns up while a batch is built, and looking for it would cost every packet.
             (contents.acks, contents.control) = (false, contents.control && self.has_control());

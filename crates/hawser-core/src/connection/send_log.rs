@@ -12,6 +12,8 @@ use super::frames::SentFrame;
 pub struct FirstSend {
     /// When.
     pub at: Time,
+    /// Which datagram of its batch carried it: `n` begins at byte `n * segment_size` of the transmit.
+    pub segment: u32,
     /// On which path.
     pub path: PathId,
     /// The stream.
@@ -24,9 +26,23 @@ pub struct FirstSend {
 
 /// First sendings that nobody has asked for yet.
 #[derive(Debug, Default)]
-pub(super) struct SendLog(VecDeque<FirstSend>);
+pub(super) struct SendLog {
+    sends: VecDeque<FirstSend>,
+    /// The datagram being built, by its place in the batch.
+    segment: u32,
+}
 
 impl SendLog {
+    /// A batch begins.
+    pub(super) fn begin_batch(&mut self) {
+        self.segment = 0;
+    }
+
+    /// The next datagram of the batch begins.
+    pub(super) fn next_segment(&mut self) {
+        self.segment += 1;
+    }
+
     /// Notes the last `new_bytes` of stream data in `frames`: what is sent again comes before what is new.
     pub(super) fn note(&mut self, at: Time, path: PathId, frames: &[SentFrame], mut new_bytes: u64) {
         for frame in frames.iter().rev() {
@@ -36,7 +52,8 @@ impl SendLog {
             }
             new_bytes = new_bytes.saturating_sub(u64::from(range.length));
             let (stream, offset, length) = (range.id, range.offset, range.length);
-            self.0.push_back(FirstSend { at, path, stream, offset, length });
+            let segment = self.segment;
+            self.sends.push_back(FirstSend { at, segment, path, stream, offset, length });
         }
     }
 }
@@ -50,6 +67,6 @@ impl Connection {
 
     /// The next range of a stream that was sent for the first time.
     pub fn poll_first_send(&mut self) -> Option<FirstSend> {
-        self.send_log.as_mut()?.0.pop_front()
+        self.send_log.as_mut()?.sends.pop_front()
     }
 }

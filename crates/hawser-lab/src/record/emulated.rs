@@ -61,6 +61,7 @@ impl EmulatedPackets {
             table.add(&PacketRow {
                 sent_ns: record.sent,
                 at_ns: record.at,
+                delivered_ns: None,
                 link,
                 direction: record.direction,
                 port: record.port,

@@ -6,7 +6,7 @@
 //! | `flows` | a flow at a sample: bytes in order, requests or datagrams completed |
 //! | `paths` | a path at its sending end at a sample: window, in flight, round-trip times, acknowledged, lost |
 //! | `links` | a direction of a link at a sample: queue, bytes delivered, packets dropped |
-//! | `packets` | a packet: sent, arrived or dropped where and why ([`packets`]) |
+//! | `packets` | a packet: sent, arrived or dropped where and why, its data delivered ([`packets`]) |
 //!
 //! The tables are Parquet or JSON lines. Rows are written as they come, so memory does not grow with the run.
 
@@ -15,6 +15,7 @@ pub mod emulated;
 pub mod ip;
 pub mod packets;
 pub mod pcapng;
+mod pending;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use hawser_core::{Ecn, FourTuple};
 use hawser_link::DropCause;
+use hawser_policy::Time;
 use hawser_scenario::Scenario;
 use hawser_sim::run::{FlowSample, LinkSample, PacketRecord, PathSample, Recorder};
 
@@ -69,7 +71,7 @@ pub enum RecordError {
 #[derive(Default)]
 pub struct FileRecorder {
     samples: Option<Samples>,
-    packets: Option<packets::PacketTable>,
+    packets: Option<pending::PacketRows>,
     capture: Option<capture::Capture>,
     /// An IP packet being put together for the capture.
     scratch: Vec<u8>,
@@ -110,7 +112,7 @@ impl FileRecorder {
         let packets = match &options.samples {
             Some(samples) if options.packets => {
                 let file = table_path(&samples.folder, "packets", samples.json_lines);
-                Some(packets::PacketTable::create(&file)?)
+                Some(pending::PacketRows::new(packets::PacketTable::create(&file)?))
             }
             _ => None,
         };
@@ -229,6 +231,10 @@ impl Recorder for FileRecorder {
         self.packets.is_some() || self.capture.is_some()
     }
 
+    fn wants_deliveries(&self) -> bool {
+        self.packets.is_some()
+    }
+
     fn flow(&mut self, sample: &FlowSample<'_>) {
         let Some(samples) = &mut self.samples else { return };
         let result = samples.flows.row(&[
@@ -278,16 +284,24 @@ impl Recorder for FileRecorder {
         let captured = self.capture(record);
         self.note(captured);
         let Some(packets) = &mut self.packets else { return };
-        let result = packets.add(&packets::PacketRow {
+        let row = packets::PacketRow {
             sent_ns: record.sent.as_nanos(),
             at_ns: record.at.as_nanos(),
+            delivered_ns: None,
             link: record.route,
             direction: record.direction,
             port: record.port,
             length: record.length,
             congestion_experienced: record.ecn == Some(Ecn::Ce),
             dropped: record.dropped.map(|(link, cause)| (link, cause_name(cause))),
-        });
+        };
+        let result = packets.add(&row, record.followed);
+        self.note(result);
+    }
+
+    fn settled(&mut self, label: u64, delivered: Option<Time>) {
+        let Some(packets) = &mut self.packets else { return };
+        let result = packets.settled(label, delivered.map(Time::as_nanos));
         self.note(result);
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sent_ns` | when it was sent, nanoseconds since the start |
 //! | `at_ns` | when it arrived, or was dropped |
+//! | `delivered_ns` | when all stream data that it was the first to carry had been read by the application, in order, however it got there; none: it was first with nothing, or that was not read before the end. The emulator cannot know |
 //! | `link` | the access link of its route |
 //! | `direction` | `up` or `down` |
 //! | `port` | UDP or TCP port of the client: which connection it belongs to |
@@ -25,6 +26,8 @@ pub struct PacketRow<'a> {
     pub sent_ns: u64,
     /// When it arrived or was dropped.
     pub at_ns: u64,
+    /// When the stream data that it was the first to carry had been read in order.
+    pub delivered_ns: Option<u64>,
     /// The access link of its route.
     pub link: &'a str,
     /// The direction.
@@ -36,7 +39,7 @@ pub struct PacketRow<'a> {
     /// Whether it carries a mark of congestion.
     pub congestion_experienced: bool,
     /// Where and why it was dropped.
-    pub dropped: Option<(&'a str, &'a str)>,
+    pub dropped: Option<(&'a str, &'static str)>,
 }
 
 /// The table of packets.
@@ -51,6 +54,7 @@ impl PacketTable {
         let schema = Schema::new([
             column("sent_ns", Kind::U64),
             column("at_ns", Kind::U64),
+            column("delivered_ns", Kind::U64).optional(),
             column("link", Kind::Text),
             column("direction", Kind::Text),
             column("port", Kind::U64),
@@ -70,6 +74,7 @@ impl PacketTable {
         self.0.row(&[
             Cell::U64(row.sent_ns),
             Cell::U64(row.at_ns),
+            row.delivered_ns.map_or(Cell::Null, Cell::U64),
             Cell::Text(row.link),
             Cell::Text(row.direction.name()),
             Cell::U64(u64::from(row.port)),

@@ -172,6 +172,7 @@ fn recorded(folder: &Path, json_lines: bool) {
             dropped_packets: step / 50,
         });
         recorder.packet(&PacketRecord {
+            followed: None,
             sent: at,
             at: at + std::time::Duration::from_millis(20),
             route: "x0",

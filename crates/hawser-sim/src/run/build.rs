@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use super::addresses::{self, FIRST_PORT, MOST_SESSIONS};
 use super::client::Clients;
 use super::client::role::Role;
-use super::delivery::Deliveries;
+use super::delivery::{Deliveries, Followed};
 use super::error::RunError;
 use super::outlook::Outlook;
 use super::participant::{Participant, Participants, ServerFactory};
@@ -77,6 +77,8 @@ pub(super) struct Parts {
     pub(super) udp: Vec<UdpInfo>,
     /// The node that receives UDP.
     pub(super) sink: Option<usize>,
+    /// Packets whose delivery may be wanted.
+    pub(super) followed: Followed,
 }
 
 /// Builds everything; fails before anything has run.
@@ -128,6 +130,7 @@ struct Builder<'a> {
     sessions: Vec<SessionInfo>,
     udp: Vec<UdpInfo>,
     sink: Option<usize>,
+    followed: Followed,
 }
 
 impl<'a> Builder<'a> {
@@ -153,6 +156,7 @@ impl<'a> Builder<'a> {
             sessions: Vec::new(),
             udp: Vec::new(),
             sink: None,
+            followed: Followed::default(),
         }
     }
 
@@ -166,6 +170,7 @@ impl<'a> Builder<'a> {
             sessions: self.sessions,
             udp: self.udp,
             sink: self.sink,
+            followed: self.followed,
         }
     }
 
@@ -185,12 +190,11 @@ impl<'a> Builder<'a> {
             let server = flow.links.first().map_or(0, |link| scenario.links[*link].between[1]);
             for copy in 0..flow.count {
                 let number = setups.len();
-                // Only our own end tells when it first sent what.
-                let ours = self.options.server.is_none();
-                let deliveries = match flow.kind {
-                    FlowKind::Bulk { direction, .. } if ours => Some((direction, Deliveries::default())),
+                let counted = match flow.kind {
+                    FlowKind::Bulk { direction, .. } => Some(direction),
                     _ => None,
                 };
+                let deliveries = Deliveries::both_ways(counted, &self.followed);
                 let setup = Setup { config: self.server_config(&transport), deliveries };
                 let session = self.session(number, flow, server, &transport, &setup);
                 plans.entry(flow.client).or_default().push((number, session));
@@ -202,8 +206,8 @@ impl<'a> Builder<'a> {
             .into_iter()
             .map(|(host, sessions)| {
                 let endpoint = Endpoint::new(endpoint_config(7), None, self.seed("client", host));
-                let node = Participant::Clients(Box::new(Host::new(endpoint, Clients::new(sessions))));
-                (host, self.add_node(node))
+                let node = Host::new(endpoint, Clients::new(sessions)).labelled_from(self.first_label());
+                (host, self.add_node(Participant::Clients(Box::new(node))))
             })
             .collect();
         let mut servers = BTreeMap::new();
@@ -237,7 +241,13 @@ impl<'a> Builder<'a> {
         let own: Vec<Option<Setup>> = setups.iter().map(own).collect();
         let default = own.iter().flatten().next().map(|setup| setup.config.clone());
         let endpoint = Endpoint::new(endpoint_config(8), default, self.seed("server", host));
-        Participant::Servers(Box::new(Host::new(endpoint, Servers::new(own))))
+        let node = Host::new(endpoint, Servers::new(own)).labelled_from(self.first_label());
+        Participant::Servers(Box::new(node))
+    }
+
+    /// Where the labels of the next node's packets begin, far from those of the one before.
+    fn first_label(&self) -> u64 {
+        (self.participants.len() as u64) << 40
     }
 
     fn session(
@@ -259,7 +269,8 @@ impl<'a> Builder<'a> {
             start: Time::from_nanos(flow.start),
             stop: flow.stop.map(Time::from_nanos),
             awaited: flow.awaited,
-            deliveries: setup.deliveries.clone(),
+            // Only our own ends tell what they send and read.
+            deliveries: self.options.server.is_none().then(|| setup.deliveries.clone()),
             outlook: Outlook::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
         };
         let pattern =

@@ -1,59 +1,163 @@
-//! Delivery delay: from the first sending of a byte to its delivery in order.
+//! Delivery in order: of bytes, since their first sending, and of the packets that were the first to carry them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use hawser_core::FirstSend;
+use hawser_core::{Connection, FirstSend};
 use hawser_policy::{StreamId, Time};
+use hawser_scenario::Direction;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::meter::Delays;
 
-/// First sendings of one flow, written by its sending end and read by its receiving end.
+/// First sendings of one direction of a session, written by its sending end and read by its receiving end.
+#[derive(Clone, Debug)]
+pub(super) struct Deliveries {
+    sendings: Rc<RefCell<FxHashMap<StreamId, VecDeque<Sending>>>>,
+    /// Whether the delays of the bytes count.
+    counts_delays: bool,
+    packets: Followed,
+}
+
+/// The deliveries of a session, by direction.
+pub(super) type BothWays = [Deliveries; 2];
+
+/// Bytes of a stream that were sent for the first time, and not yet read.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    start: u64,
+    end: u64,
+    at: Time,
+    /// Of the packet that carried them.
+    label: u64,
+}
+
+/// The packets of all sessions whose delivery somebody wants to hear of.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deliveries(Rc<RefCell<Sendings>>);
+pub(super) struct Followed(Rc<RefCell<Packets>>);
 
 #[derive(Debug, Default)]
-struct Sendings {
-    stream: Option<StreamId>,
-    /// By offset; what was read in order is gone.
-    ranges: VecDeque<(u64, u64, Time)>,
+struct Packets {
+    is_wanted: bool,
+    /// Ranges of packets that were not read yet.
+    ranges_left: FxHashMap<u64, u32>,
+    /// Packets on their way that were the first to carry something.
+    carriers: FxHashSet<u64>,
+    /// Packets all of whose bytes were read, or some of which nobody will read.
+    settled: VecDeque<(u64, Settled)>,
+}
+
+/// What has become of the bytes that a packet was the first to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    Delivered,
+    Abandoned,
+}
+
+impl Followed {
+    /// From now on somebody wants to hear of them.
+    pub(super) fn start(&self) {
+        self.0.borrow_mut().is_wanted = true;
+    }
+
+    /// A packet is at the end of its way; true if it was the first to carry something. Copies of it were not.
+    pub(super) fn ended(&self, label: u64) -> bool {
+        self.0.borrow_mut().carriers.remove(&label)
+    }
+
+    /// The next packet whose bytes were read, or never will be.
+    pub(super) fn poll_settled(&self) -> Option<(u64, Settled)> {
+        self.0.borrow_mut().settled.pop_front()
+    }
+
+    fn sent(&self, label: u64) {
+        let mut packets = self.0.borrow_mut();
+        if packets.is_wanted {
+            packets.carriers.insert(label);
+            *packets.ranges_left.entry(label).or_default() += 1;
+        }
+    }
+
+    fn read(&self, label: u64) {
+        let mut packets = self.0.borrow_mut();
+        let Some(left) = packets.ranges_left.get_mut(&label) else { return };
+        *left -= 1;
+        if *left == 0 {
+            packets.ranges_left.remove(&label);
+            packets.settled.push_back((label, Settled::Delivered));
+        }
+    }
+
+    fn abandoned(&self, label: u64) {
+        let mut packets = self.0.borrow_mut();
+        if packets.ranges_left.remove(&label).is_some() {
+            packets.settled.push_back((label, Settled::Abandoned));
+        }
+    }
 }
 
 impl Deliveries {
-    /// Bytes were sent for the first time.
-    pub(super) fn sent(&self, sending: &FirstSend) {
-        let mut sendings = self.0.borrow_mut();
-        if sendings.stream != Some(sending.stream) {
-            // A flow that pauses goes on with a new stream.
-            *sendings = Sendings { stream: Some(sending.stream), ranges: VecDeque::new() };
-        }
-        let (start, end) = (sending.offset, sending.offset + u64::from(sending.length));
-        let ranges = &mut sendings.ranges;
-        // Mostly at the end; schedulers that skip ahead fill gaps later.
-        let place = match ranges.back() {
-            Some(last) if last.0 > start => ranges.partition_point(|range| range.0 < start),
-            _ => ranges.len(),
-        };
-        ranges.insert(place, (start, end, sending.at));
+    /// Of a session, delays being counted of one direction at most.
+    pub(super) fn both_ways(counted: Option<Direction>, packets: &Followed) -> BothWays {
+        Direction::BOTH.map(|direction| Deliveries {
+            sendings: Rc::default(),
+            counts_delays: counted == Some(direction),
+            packets: packets.clone(),
+        })
     }
 
-    /// Bytes of the stream were delivered in order.
-    pub(super) fn delivered(&self, now: Time, offset: u64, length: u64, delays: &mut Delays) {
-        let mut sendings = self.0.borrow_mut();
-        let delivered = offset + length;
-        while let Some(range) = sendings.ranges.front_mut().filter(|range| range.0 < delivered) {
-            let end = range.1.min(delivered);
-            let start = range.0.max(offset);
-            if end > start {
-                delays.record(now.since(range.2), end - start);
+    /// Whether the sending end has to tell.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.counts_delays || self.packets.0.borrow().is_wanted
+    }
+
+    /// A connection has sent a batch of packets whose labels count up from this one.
+    pub(super) fn poll_sent(&self, connection: &mut Connection, label: u64) {
+        while let Some(sending) = connection.poll_first_send() {
+            self.sent(&sending, label);
+        }
+    }
+
+    /// Bytes were sent for the first time.
+    fn sent(&self, sending: &FirstSend, label: u64) {
+        let label = label + u64::from(sending.segment);
+        let (start, end) = (sending.offset, sending.offset + u64::from(sending.length));
+        let mut sendings = self.sendings.borrow_mut();
+        let ranges = sendings.entry(sending.stream).or_default();
+        // Mostly at the end; schedulers that skip ahead fill gaps later.
+        let place = match ranges.back() {
+            Some(last) if last.start > start => ranges.partition_point(|range| range.start < start),
+            _ => ranges.len(),
+        };
+        ranges.insert(place, Sending { start, end, at: sending.at, label });
+        self.packets.sent(label);
+    }
+
+    /// Bytes of a stream were read in order.
+    pub(super) fn read(&self, now: Time, stream: StreamId, offset: u64, length: u64, delays: &mut Delays) {
+        let mut sendings = self.sendings.borrow_mut();
+        let Some(ranges) = sendings.get_mut(&stream) else { return };
+        let read = offset + length;
+        while let Some(range) = ranges.front_mut().filter(|range| range.start < read) {
+            let end = range.end.min(read);
+            let start = range.start.max(offset);
+            if self.counts_delays && end > start {
+                delays.record(now.since(range.at), end - start);
             }
-            range.0 = end;
-            if range.0 < range.1 {
+            range.start = end;
+            if range.start < range.end {
                 return;
             }
-            sendings.ranges.pop_front();
+            self.packets.read(range.label);
+            ranges.pop_front();
         }
+    }
+
+    /// Nobody will read this stream to its end.
+    pub(super) fn abandoned(&self, stream: StreamId) {
+        let left = self.sendings.borrow_mut().remove(&stream);
+        left.iter().flatten().for_each(|range| self.packets.abandoned(range.label));
     }
 }
 
@@ -65,17 +169,19 @@ mod tests {
 
     use super::*;
 
+    fn first_send(at: u64, segment: u32, offset: u64, length: u32) -> FirstSend {
+        FirstSend { at: Time::from_millis(at), segment, path: PathId(0), stream: StreamId(0), offset, length }
+    }
+
     #[test]
     fn each_byte_counts_from_its_own_first_sending() {
-        let deliveries = Deliveries::default();
-        let stream = StreamId(0);
+        let [up, _] = Deliveries::both_ways(Some(Direction::Up), &Followed::default());
         for (offset, length, at) in [(0, 100, 1), (300, 100, 2), (100, 200, 5)] {
-            let at = Time::from_millis(at);
-            deliveries.sent(&FirstSend { at, path: PathId(0), stream, offset, length });
+            up.sent(&first_send(at, 0, offset, length), 1);
         }
         let mut delays = Delays::default();
-        deliveries.delivered(Time::from_millis(11), 0, 150, &mut delays);
-        deliveries.delivered(Time::from_millis(12), 150, 250, &mut delays);
+        up.read(Time::from_millis(11), StreamId(0), 0, 150, &mut delays);
+        up.read(Time::from_millis(12), StreamId(0), 150, 250, &mut delays);
         // 100 bytes after 10 ms, 50 after 6 ms, 150 after 7 ms, 100 after 10 ms.
         let summary = delays.summary();
         assert_eq!((summary.count, summary.max_ms, summary.min_ms), (400, 10.0, 6.0));
@@ -83,5 +189,30 @@ mod tests {
             (summary.mean_ms - (100.0 * 10.0 + 50.0 * 6.0 + 150.0 * 7.0 + 100.0 * 10.0) / 400.0).abs() < 1e-9
         );
         assert!(delays.quantile(0.2) < Duration::from_millis(8));
+    }
+
+    #[test]
+    fn a_packet_is_delivered_when_all_its_bytes_are() {
+        let followed = Followed::default();
+        let [up, down] = Deliveries::both_ways(None, &followed);
+        assert!(!up.is_wanted());
+        followed.start();
+        assert!(up.is_wanted() && down.is_wanted());
+        // A batch of two, of which the first has two ranges.
+        for (segment, offset) in [(0, 0), (0, 200), (1, 100)] {
+            up.sent(&first_send(1, segment, offset, 100), 7);
+        }
+        let mut delays = Delays::default();
+        up.read(Time::from_millis(2), StreamId(0), 0, 199, &mut delays);
+        assert_eq!(followed.poll_settled(), None);
+        up.read(Time::from_millis(3), StreamId(0), 199, 101, &mut delays);
+        let settled = [followed.poll_settled(), followed.poll_settled()];
+        assert_eq!(settled, [8, 7].map(|label| Some((label, Settled::Delivered))));
+        up.sent(&first_send(4, 0, 300, 100), 9);
+        up.abandoned(StreamId(0));
+        assert_eq!(followed.poll_settled(), Some((9, Settled::Abandoned)));
+        // Of two copies one was the first.
+        assert_eq!([followed.ended(7), followed.ended(7)], [true, false]);
+        assert_eq!(delays.count(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::Time;
+use hawser_policy::{StreamId, Time};
 use serde::Serialize;
 
 use super::delivery::Deliveries;
@@ -25,7 +25,7 @@ pub struct Meter {
     pub delays: Delays,
     /// Offset of the first byte that was not what had been sent.
     pub corrupt_at: Option<u64>,
-    /// When its bytes were first sent, and how many bytes of the stream come before those of the pattern.
+    /// When its bytes were first sent, and how many bytes of each stream come before those of the pattern.
     deliveries: Option<(Deliveries, u64)>,
 }
 
@@ -62,9 +62,9 @@ pub struct DelaySummary {
 const SHARES: u32 = 64;
 
 impl Meter {
-    /// A meter that counts delivery delays; `before` bytes of the stream come before those of the pattern.
-    pub(super) fn of_deliveries(deliveries: Option<Deliveries>, before: u64) -> Self {
-        Meter { deliveries: deliveries.map(|deliveries| (deliveries, before)), ..Meter::default() }
+    /// A meter that tells what was delivered; `before` bytes of each stream come before those of the pattern.
+    pub(super) fn of_deliveries(deliveries: Deliveries, before: u64) -> Self {
+        Meter { deliveries: Some((deliveries, before)), ..Meter::default() }
     }
 
     /// So many bytes arrived.
@@ -77,14 +77,33 @@ impl Meter {
         self.bytes += bytes;
     }
 
-    /// Bytes of the [pattern](crate::pattern) arrived, which begin at `offset` of their stream.
+    /// Bytes of the [pattern](crate::pattern) arrived, which begin at `offset` of it.
     pub fn arrived_pattern(&mut self, now: Time, offset: u64, data: &[u8]) {
         self.corrupt_at = self.corrupt_at.or_else(|| first_mismatch(offset, data));
-        let length = data.len() as u64;
+        self.arrived(now, data.len() as u64);
+    }
+
+    /// As [`arrived_pattern`](Self::arrived_pattern), on a stream whose sending end tells what it sends.
+    pub(super) fn read_pattern(&mut self, now: Time, stream: StreamId, offset: u64, data: &[u8]) {
         if let Some((deliveries, before)) = &self.deliveries {
-            deliveries.delivered(now, offset + before, length, &mut self.delays);
+            deliveries.read(now, stream, offset + before, data.len() as u64, &mut self.delays);
         }
-        self.arrived(now, length);
+        self.arrived_pattern(now, offset, data);
+    }
+
+    /// What comes before the pattern was read.
+    pub(super) fn read_request(&mut self, now: Time, stream: StreamId) {
+        if let Some((deliveries, before)) = &self.deliveries {
+            // A request is no data: nothing in it counts.
+            deliveries.read(now, stream, *before, 0, &mut self.delays);
+        }
+    }
+
+    /// The stream will not be read any further.
+    pub(super) fn abandoned(&self, stream: StreamId) {
+        if let Some((deliveries, _)) = &self.deliveries {
+            deliveries.abandoned(stream);
+        }
     }
 }
 

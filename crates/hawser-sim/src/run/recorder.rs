@@ -19,6 +19,11 @@ pub trait Recorder {
         false
     }
 
+    /// Whether it is to be told when the data of packets was delivered.
+    fn wants_deliveries(&self) -> bool {
+        false
+    }
+
     /// A flow now.
     fn flow(&mut self, _sample: &FlowSample<'_>) {}
 
@@ -30,6 +35,11 @@ pub trait Recorder {
 
     /// A packet arrived or was dropped.
     fn packet(&mut self, _record: &PacketRecord<'_>) {}
+
+    /// All stream data that a [followed](PacketRecord::followed) packet was the first to carry has been read in order,
+    /// or, without a time, some of it never will be. That can be before the packet's own end, when the data came
+    /// again on another way.
+    fn settled(&mut self, _label: u64, _delivered: Option<Time>) {}
 }
 
 /// Records nothing.
@@ -108,4 +118,7 @@ pub struct PacketRecord<'a> {
     pub payload: &'a [u8],
     /// Source address and destination address.
     pub addresses: hawser_core::FourTuple,
+    /// Its label, if it was the first to carry some stream data and somebody
+    /// [wants](Recorder::wants_deliveries) to hear when that is delivered. Only one of several copies is followed.
+    pub followed: Option<u64>,
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use hawser_core::{Connection, ConnectionHandle, Event, ReadError, ReadOutcome, ServerConfig, StreamEvent};
 use hawser_policy::{StreamId, Time};
-use hawser_scenario::Direction;
+use hawser_scenario::Direction::{Down, Up};
 use rustc_hash::FxHashMap;
 
 use super::client::role::{read_pattern, receive_datagrams};
-use super::delivery::Deliveries;
+use super::delivery::{BothWays, Deliveries};
 use super::meter::Meter;
 use super::outcome::PathTotals;
 use super::participant::session_of;
@@ -34,8 +34,8 @@ pub(super) struct Servers {
 pub(super) struct Setup {
     /// How its connections behave.
     pub(super) config: Arc<ServerConfig>,
-    /// The way of its data, if delivery delays are counted of it.
-    pub(super) deliveries: Option<(Direction, Deliveries)>,
+    /// What is sent and read either way.
+    pub(super) deliveries: BothWays,
 }
 
 /// The server's end of a session.
@@ -45,8 +45,8 @@ pub(super) struct ServerSession {
     pub(super) meter: Meter,
     /// What the paths of connections that are gone did at our end.
     pub(super) gone: PathTotals,
-    /// What this end sends, if delivery delays are counted of it.
-    sends: Option<Deliveries>,
+    /// What this end sends.
+    sends: Deliveries,
     streams: BTreeMap<StreamId, Stream>,
     pacer: Option<DatagramPacer>,
 }
@@ -62,15 +62,11 @@ enum Stream {
 
 impl ServerSession {
     fn new(setup: &Setup) -> Self {
-        let of = |wanted| {
-            let is_wanted = |(direction, _): &&(Direction, Deliveries)| *direction == wanted;
-            setup.deliveries.as_ref().filter(is_wanted).map(|(_, deliveries)| deliveries.clone())
-        };
         ServerSession {
             connection: None,
-            meter: Meter::of_deliveries(of(Direction::Up), REQUEST_LENGTH as u64),
+            meter: Meter::of_deliveries(setup.deliveries[Up as usize].clone(), REQUEST_LENGTH as u64),
             gone: PathTotals::default(),
-            sends: of(Direction::Down),
+            sends: setup.deliveries[Down as usize].clone(),
             streams: BTreeMap::new(),
             pacer: None,
         }
@@ -85,7 +81,7 @@ impl ServerSession {
         match event {
             Event::Stream(StreamEvent::Opened { bidirectional: true }) => {
                 self.connection = Some(handle);
-                if self.sends.is_some() {
+                if self.sends.is_wanted() {
                     connection.log_first_sends();
                 }
                 while let Some(id) = connection.accept_stream(true) {
@@ -98,6 +94,7 @@ impl ServerSession {
             Event::Stream(StreamEvent::Stopped { id, .. }) => {
                 self.streams.remove(id);
                 let _ = connection.reset(*id, 0);
+                self.sends.abandoned(*id);
             }
             Event::DatagramReceived => receive_datagrams(now, connection, &mut self.meter),
             _ => {}
@@ -107,7 +104,11 @@ impl ServerSession {
     fn read(&mut self, now: Time, id: StreamId, connection: &mut Connection) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Stream::Asking { bytes, filled } = stream {
-            match read_request(id, bytes, filled, connection) {
+            let request = read_request(id, bytes, filled, connection);
+            if request.is_some() {
+                self.meter.read_request(now, id);
+            }
+            match request {
                 Some(Some(Request::Serve { length })) => {
                     *stream = Stream::Listening { offset: 0, answer: Some(length) }
                 }
@@ -208,12 +209,10 @@ impl Application for Servers {
         }
     }
 
-    fn on_transmit(&mut self, handle: ConnectionHandle, connection: &mut Connection) {
+    fn on_transmit(&mut self, handle: ConnectionHandle, connection: &mut Connection, label: u64) {
         let session = self.by_handle.get(&handle.0).and_then(|number| self.sessions.get(number));
-        if let Some(deliveries) = session.and_then(|session| session.sends.as_ref()) {
-            while let Some(sending) = connection.poll_first_send() {
-                deliveries.sent(&sending);
-            }
+        if let Some(session) = session {
+            session.sends.poll_sent(connection, label);
         }
     }
 

@@ -8,10 +8,10 @@ use hawser_core::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple, StreamEvent,
 };
 use hawser_policy::{LinkInfo, Time};
-use hawser_scenario::Direction;
+use hawser_scenario::Direction::{Down, Up};
 
 use super::client::role::Role;
-use super::delivery::Deliveries;
+use super::delivery::{BothWays, Deliveries};
 use super::meter::Meter;
 use super::outlook::Outlook;
 use super::paths::Paths;
@@ -35,8 +35,8 @@ pub(super) struct Plan {
     pub(super) stop: Option<Time>,
     /// Whether the run lasts until this session has done its work.
     pub(super) awaited: bool,
-    /// Whether this end sends or receives what delivery delays are counted of.
-    pub(super) deliveries: Option<(Direction, Deliveries)>,
+    /// What was sent and read either way; none where the server is not ours.
+    pub(super) deliveries: Option<BothWays>,
     /// What is known of the future of the links, if anything is.
     pub(super) outlook: Option<Outlook>,
 }
@@ -71,10 +71,9 @@ enum State {
 
 impl Session {
     pub(super) fn new(plan: Plan, role: Role) -> Self {
-        let received = |(direction, deliveries): &(Direction, Deliveries)| {
-            (*direction == Direction::Down).then(|| deliveries.clone())
-        };
-        let meter = Meter::of_deliveries(plan.deliveries.as_ref().and_then(received), 0);
+        let received =
+            plan.deliveries.as_ref().map(|ways| Meter::of_deliveries(ways[Down as usize].clone(), 0));
+        let meter = received.unwrap_or_default();
         Session {
             state: State::Connecting { next_attempt: Some(plan.start) },
             plan,
@@ -228,16 +227,14 @@ impl Session {
         self.role.start(now, connection);
     }
 
-    /// What this end sends, if delivery delays are counted of it.
+    /// What this end sends, if somebody wants to hear of it.
     fn sends(&self) -> Option<&Deliveries> {
-        self.plan.deliveries.as_ref().filter(|(direction, _)| *direction == Direction::Up).map(|(_, of)| of)
+        self.plan.deliveries.as_ref().map(|ways| &ways[Up as usize]).filter(|sends| sends.is_wanted())
     }
 
-    pub(super) fn on_transmit(&self, connection: &mut Connection) {
+    pub(super) fn on_transmit(&self, connection: &mut Connection, label: u64) {
         if let Some(deliveries) = self.sends() {
-            while let Some(sending) = connection.poll_first_send() {
-                deliveries.sent(&sending);
-            }
+            deliveries.poll_sent(connection, label);
         }
     }
 

@@ -7,6 +7,7 @@ use hawser_scenario::{Direction, Scenario};
 
 use super::addresses;
 use super::build::{Options, Parts, RouteInfo, build};
+use super::delivery::Settled;
 use super::error::RunError;
 use super::meter::{Delays, Meter};
 use super::outcome::{End, Outcome};
@@ -52,10 +53,14 @@ impl Simulation {
         if recorder.wants_packets() {
             self.parts.engine.fabric.keep_failures();
         }
+        if recorder.wants_deliveries() {
+            self.parts.followed.start();
+        }
         let names: Vec<String> = self.link_names().map(str::to_owned).collect();
         let end = loop {
             let Parts { engine, participants, .. } = &mut self.parts;
             engine.transmit(participants);
+            self.tell_deliveries(recorder);
             if self.is_finished() {
                 break End::Finished;
             }
@@ -75,8 +80,9 @@ impl Simulation {
                 self.rebind(link);
             }
             let wanted = recorder.wants_packets();
-            let Parts { engine, participants, routes, .. } = &mut self.parts;
-            let mut tap = PacketTap { recorder, wanted, delays: &mut self.delays, routes, links: &names };
+            let Parts { engine, participants, routes, followed, .. } = &mut self.parts;
+            let delays = &mut self.delays;
+            let mut tap = PacketTap { recorder, wanted, delays, routes, links: &names, followed };
             engine.step(next, participants, &mut tap);
         };
         self.sample(self.parts.engine.now(), recorder);
@@ -93,6 +99,14 @@ impl Simulation {
     pub fn meter(&self, flow: &str) -> Option<Meter> {
         let number = self.parts.sessions.iter().position(|info| self.flow_name(*info) == flow)?;
         Some(self.received(number, self.parts.sessions[number]).0)
+    }
+
+    /// Data is read between two instants, when nodes are asked what they have to send.
+    fn tell_deliveries<R: Recorder>(&self, recorder: &mut R) {
+        while let Some((label, settled)) = self.parts.followed.poll_settled() {
+            let at = (settled == Settled::Delivered).then_some(self.parts.engine.now());
+            recorder.settled(label, at);
+        }
     }
 
     /// Whether all flows that are waited for have done their work.

@@ -7,6 +7,7 @@ use hawser_policy::Time;
 use hawser_scenario::Direction;
 
 use super::build::RouteInfo;
+use super::delivery::Followed;
 use super::meter::Delays;
 use super::recorder::{PacketRecord, Recorder};
 use crate::Packet;
@@ -19,6 +20,7 @@ pub(super) struct PacketTap<'a, R> {
     pub(super) delays: &'a mut [Delays],
     pub(super) routes: &'a [RouteInfo],
     pub(super) links: &'a [String],
+    pub(super) followed: &'a Followed,
 }
 
 impl<R: Recorder> PacketTap<'_, R> {
@@ -45,6 +47,7 @@ impl<R: Recorder> PacketTap<'_, R> {
             dropped: dropped.map(|(link, cause)| (self.links[link.as_usize() / 2].as_str(), cause)),
             payload: &packet.payload,
             addresses: tuple,
+            followed: self.followed.ended(packet.label).then_some(packet.label),
         });
     }
 }

@@ -38,7 +38,7 @@ impl Node for UdpSource {
         self.sent += 1;
         let mut payload = BytesMut::zeroed(self.payload);
         payload[..8].copy_from_slice(&now.as_nanos().to_be_bytes());
-        Some(Packet { tuple: self.tuple, ecn: None, payload })
+        Some(Packet::new(self.tuple, None, payload))
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {

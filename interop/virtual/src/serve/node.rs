@@ -90,7 +90,7 @@ impl<S: ServingStack> Server<S> {
         let tuple = FourTuple { local: self.address, remote: outgoing.remote };
         let segment = outgoing.segment_size.unwrap_or(outgoing.size).max(1);
         for payload in self.buffer[..outgoing.size].chunks(segment) {
-            self.ready.push_back(Packet { tuple, ecn: outgoing.ecn, payload: BytesMut::from(payload) });
+            self.ready.push_back(Packet::new(tuple, outgoing.ecn, BytesMut::from(payload)));
         }
     }
 

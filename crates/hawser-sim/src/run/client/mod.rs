@@ -67,9 +67,9 @@ impl Application for Clients {
         }
     }
 
-    fn on_transmit(&mut self, handle: ConnectionHandle, connection: &mut Connection) {
+    fn on_transmit(&mut self, handle: ConnectionHandle, connection: &mut Connection, label: u64) {
         if let Some(&index) = self.by_handle.get(&handle.0) {
-            self.sessions[index].1.on_transmit(connection);
+            self.sessions[index].1.on_transmit(connection, label);
         }
     }
 

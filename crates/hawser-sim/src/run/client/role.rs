@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_core::Connection;
+use hawser_core::{Connection, ReadError};
 use hawser_policy::{StreamId, Time};
 use hawser_scenario::{Direction, FlowKind, Pattern};
 use rand::Rng;
@@ -270,11 +270,15 @@ pub(crate) fn read_pattern(
     loop {
         match connection.read_chunk(id, 1 << 16) {
             Ok(Some(chunk)) => {
-                meter.arrived_pattern(now, *offset, &chunk);
+                meter.read_pattern(now, id, *offset, &chunk);
                 *offset += chunk.len() as u64;
             }
             Ok(None) => return true,
-            Err(_) => return false,
+            Err(ReadError::Blocked) => return false,
+            Err(_) => {
+                meter.abandoned(id);
+                return false;
+            }
         }
     }
 }
