@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::host::Host;
-use hawser_scenario::Scenario;
+use hawser_scenario::{Scenario, SceneSource};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -53,6 +53,9 @@ pub struct RunReport {
     pub scenario: String,
     /// Seed of the scenario.
     pub seed: u64,
+    /// What its scenes were made from: a model, or a recording.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scenes: Vec<SceneSource>,
     /// Exit code of the client command; 128 + n when signal n ended it, as shells have it.
     pub exit_code: i32,
     /// Whether the command was stopped because the scenario's `duration` was over.
@@ -131,6 +134,7 @@ fn play<T>(
     let report = RunReport {
         scenario: options.scenario.name.clone(),
         seed: options.scenario.seed,
+        scenes: options.scenario.scenes.clone(),
         exit_code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
         timed_out,
         wall_seconds,

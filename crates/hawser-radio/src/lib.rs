@@ -61,7 +61,7 @@ pub use math::{
 pub use mobility::{Area, CityDrive, RandomWalk, RecordedTrack, StraightRoad, TrackFormat, Trajectory};
 pub use model::{Model, Scene};
 pub use orbit::{Place, Walker};
-pub use profile::{Event, EventKind, Outlook, Position, Profile, Sample, sample_at, time_mean};
+pub use profile::{Event, EventKind, Outlook, Position, Profile, Sample, foreseeable, sample_at, time_mean};
 pub use propagation::{Fading, LossModel, PathLoss, Shadowing};
 pub use satellite::{Constellation, Itsn, MacoSatellites, OrbitSource, RouteKind, SpaceBudget, association};
 pub use synthetic::{Carrier, Quantiles, Redraw, StarlinkSlots, Substitute, TwoCarriers};

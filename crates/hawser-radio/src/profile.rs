@@ -1,4 +1,4 @@
-use crate::math::seconds;
+use crate::math::{exp, seconds};
 
 /// The state of one direction of a link from [`at`](Sample::at) until the next sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +116,26 @@ pub fn time_mean(samples: &[Sample], from: u64, until: u64, quantity: impl Fn(&S
         }
     }
     total / seconds(until.saturating_sub(from)).max(1e-9)
+}
+
+/// What could be foreseen of a quantity that was measured: its moving average over 3 s, in steps of 1 s.
+///
+/// `measured` is a step function by nanoseconds, in order of time.
+pub fn foreseeable(measured: impl IntoIterator<Item = (u64, f64)>) -> Vec<(u64, f64)> {
+    const TIME_CONSTANT: f64 = 3.0;
+    const STEP: u64 = 1_000_000_000;
+    let (mut mean, mut before, mut next) = (0.0, None, 0);
+    let mut steps = Vec::new();
+    for (at, value) in measured {
+        let keep = before.map_or(0.0, |last| exp(-seconds(at - last) / TIME_CONSTANT));
+        mean = keep * mean + (1.0 - keep) * value;
+        before = Some(at);
+        if at >= next {
+            steps.push((at, mean));
+            next = at + STEP;
+        }
+    }
+    steps
 }
 
 /// Collects samples in order of time, keeping only changes.

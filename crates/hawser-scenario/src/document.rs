@@ -14,12 +14,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::ScenarioError;
+use crate::files::Files;
 
 pub(crate) use grid::segment_name;
 pub(crate) use include::join;
-
-/// Reads a file named in a scenario.
-pub(crate) type ReadFile<'r> = dyn FnMut(&str) -> std::result::Result<String, String> + 'r;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -73,7 +71,7 @@ pub(crate) struct Origin {
 struct SourceName {
     /// As messages call it.
     display: String,
-    /// As the scenario's `read_file` knows it; files named in it are relative to its folder.
+    /// As the scenario's [`Files`] know it; files named in it are relative to its folder.
     path: String,
 }
 
@@ -101,7 +99,7 @@ impl Origin {
         }
     }
 
-    /// What `read_file` calls a file that is named at this place.
+    /// What the scenario's [`Files`] call a file that is named at this place.
     pub(crate) fn resolve(&self, name: &str) -> String {
         join(&self.source.path, name)
     }
@@ -109,6 +107,11 @@ impl Origin {
     /// What messages call a file that is named at this place.
     fn display(&self, name: &str) -> String {
         join(&self.source.display, name)
+    }
+
+    /// Whether both were written in the same file, or in the same override.
+    pub(crate) fn is_written_with(&self, other: &Origin) -> bool {
+        Arc::ptr_eq(&self.source, &other.source)
     }
 
     fn at_line(&self, line: usize) -> Self {
@@ -241,15 +244,10 @@ fn parse(text: &str, origin: &Origin) -> Result<Table> {
 }
 
 /// The whole document: the file with what it includes, overrides, and the segments of its grids.
-pub(crate) fn assemble(
-    text: &str,
-    file: &str,
-    overrides: &[String],
-    read_file: &mut ReadFile<'_>,
-) -> Result<Node> {
+pub(crate) fn assemble(text: &str, file: &str, overrides: &[String], files: &mut dyn Files) -> Result<Node> {
     let path = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let origin = Origin::file(file, path);
-    let mut table = include::with_includes(text, &origin, &mut vec![path.to_owned()], read_file)?;
+    let mut table = include::with_includes(text, &origin, &mut vec![path.to_owned()], files)?;
     // Segments of a grid can be overridden one by one, so grids come first, with what is said about them.
     let (of_grids, others): (Vec<_>, Vec<_>) =
         overrides.iter().partition(|text| text.trim_start().starts_with("grid."));

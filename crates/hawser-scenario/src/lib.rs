@@ -44,11 +44,13 @@
 mod departures;
 mod document;
 mod error;
+mod files;
 mod flow;
 mod layout;
 mod load;
 mod plan;
 mod read;
+mod source;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -56,11 +58,13 @@ use std::time::Duration;
 
 pub use departures::Departures;
 pub use error::{LoadError, ScenarioError};
+pub use files::{Files, files_matching};
 pub use flow::{Flow, FlowKind, Pattern};
 pub use hawser_link::Direction;
 pub use layout::Layout;
 pub use load::load;
 pub use plan::{Cell, Plan, load_plan};
+pub use source::{SceneSource, SourceKind};
 
 use hawser_link::{DirectionConfig, Nanos, Series, derive_seed, nanos};
 use hawser_radio::{ForecastQuality, Profile};
@@ -74,9 +78,8 @@ pub struct ReadOptions<'a, 'f> {
     /// Each a `KEY=VALUE`: the path of a field, such as `link.wifi0.down.rate`, and a TOML value, or else the text of
     /// a string. They replace what the file says; a field of a link as a whole also those of its directions.
     pub overrides: &'a [String],
-    /// Returns the text of a file, whose name is relative to the folder of the scenario, or a sentence that says why
-    /// it cannot.
-    pub read_file: &'a mut (dyn FnMut(&str) -> Result<String, String> + 'f),
+    /// The files that the scenario names.
+    pub files: &'a mut (dyn Files + 'f),
 }
 
 /// A scenario, read and checked.
@@ -94,6 +97,8 @@ pub struct Scenario {
     pub mptcp: bool,
     /// Names of the hosts in the order of their first appearance.
     pub hosts: Vec<String>,
+    /// What the scenes were made from, in the order of the file.
+    pub scenes: Vec<SceneSource>,
     /// The links, in the order of the file; at least one. A link ends at a host, which sees it as an interface.
     pub links: Vec<ScenarioLink>,
     /// Links inside the network, which no host sees; routes lead over them.
@@ -215,9 +220,9 @@ impl Scenario {
     pub fn parse(
         text: &str,
         file: &str,
-        read_file: &mut dyn FnMut(&str) -> Result<String, String>,
+        mut read_file: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, ScenarioError> {
-        Scenario::read(ReadOptions { text, file, overrides: &[], read_file })
+        Scenario::read(ReadOptions { text, file, overrides: &[], files: &mut read_file })
     }
 
     /// Reads a scenario with overrides.

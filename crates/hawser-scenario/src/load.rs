@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::LoadError;
+use crate::files::Folder;
 use crate::{ReadOptions, Scenario};
 
 /// Reads the scenario in a file. Files that it names are looked up relative to it.
@@ -14,10 +15,9 @@ use crate::{ReadOptions, Scenario};
 /// Fails when the file cannot be read, and on the first mistake in it, in a file that it names, or in an override.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Scenario, LoadError> {
     let text = read(path)?;
-    let folder = folder_of(path);
-    let mut read_file = |name: &str| read_in(&folder, name);
+    let mut files = Folder(folder_of(path));
     let file = path.display().to_string();
-    Ok(Scenario::read(ReadOptions { text: &text, file: &file, overrides, read_file: &mut read_file })?)
+    Ok(Scenario::read(ReadOptions { text: &text, file: &file, overrides, files: &mut files })?)
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, LoadError> {
@@ -26,9 +26,4 @@ pub(crate) fn read(path: &Path) -> Result<String, LoadError> {
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).to_owned()
-}
-
-fn read_in(folder: &Path, name: &str) -> Result<String, String> {
-    let path = folder.join(name);
-    fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }

@@ -10,6 +10,7 @@ mod loss;
 mod queue;
 mod random;
 mod rate;
+mod recordings;
 mod route;
 mod scene;
 mod series;
@@ -23,8 +24,9 @@ use std::time::Duration;
 use hawser_link::Nanos;
 use hawser_radio::Profile;
 
-use crate::document::{self, ReadFile};
+use crate::document;
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::{ReadOptions, Scenario};
 use fields::Fields;
 
@@ -35,8 +37,8 @@ const HOSTS: [&str; 2] = ["client", "server"];
 
 /// What the parts of the reader share.
 pub(super) struct Context<'r, 'f> {
-    /// Reads the files that the scenario names.
-    read_file: &'r mut ReadFile<'f>,
+    /// The files that the scenario names.
+    files: &'r mut (dyn Files + 'f),
     /// Longest time a run may take.
     duration: Option<Nanos>,
     /// The seed of everything random.
@@ -52,8 +54,8 @@ pub(super) struct Context<'r, 'f> {
 }
 
 pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
-    let ReadOptions { text, file, overrides, read_file } = options;
-    let document = document::assemble(text, file, overrides, read_file)?;
+    let ReadOptions { text, file, overrides, files } = options;
+    let document = document::assemble(text, file, overrides, files)?;
     let empty = document::Table::default();
     let fields = Fields::new(&document.origin, String::new(), document.table().unwrap_or(&empty));
     fields.required("version", "1")?.integer(1..=1)?;
@@ -63,7 +65,7 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
     let duration = fields.read("duration", |value| value.positive_duration())?;
     let mptcp = fields.read_or("mptcp", false, |value| value.boolean())?;
     let mut context = Context {
-        read_file,
+        files,
         duration,
         seed,
         scenes: BTreeMap::new(),
@@ -71,7 +73,7 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
         segment_profiles: Vec::new(),
         grids: BTreeMap::new(),
     };
-    context.scenes = scene::scenes(&fields, &mut context)?;
+    let scenes = scene::scenes(&fields, &mut context)?;
     route::grids(&fields, &mut context)?;
     let segments = link::segments(&fields, &mut context)?;
     let (hosts, links) = link::links(&fields, &mut context)?;
@@ -86,6 +88,7 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
         duration,
         mptcp,
         hosts,
+        scenes,
         links,
         segments,
         flows,

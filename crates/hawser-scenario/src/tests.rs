@@ -158,5 +158,6 @@ fn mistakes_at_the_top_level() {
 mod arbitrary;
 mod document;
 mod models;
+mod recordings;
 mod scenes;
 mod topology;

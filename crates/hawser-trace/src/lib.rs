@@ -37,6 +37,7 @@ mod model;
 pub use combine::{Input, ReadOptions, parse, read};
 pub use error::TraceError;
 pub use format::{Format, chances_of};
+pub use hawser_link::Direction;
 pub use model::{DirectionTrace, Event, EventKind, LinkTrace, PACKET_BYTES, Piece, RateTrace, Trace};
 
 #[cfg(test)]

@@ -146,13 +146,18 @@ impl DirectionTrace {
     }
 
     /// What it could carry over time, outages counted as zero: bit/s, in pieces that cover `0..duration`.
-    /// None if the rate was not measured.
+    /// None if the rate was not measured. Delivery chances are counted per 100 ms.
     pub fn service(&self, duration: Nanos) -> Option<Vec<Piece>> {
-        let pieces = match self.rate.as_ref()? {
+        Some(cut_outages(self.rates(duration, CHANCE_BIN)?, &self.outages))
+    }
+
+    /// The rate alone, whatever outages there are: bit/s, in pieces that cover `0..duration`. Delivery chances are
+    /// counted per `interval`, above zero. None if the rate was not measured.
+    pub fn rates(&self, duration: Nanos, interval: Nanos) -> Option<Vec<Piece>> {
+        Some(match self.rate.as_ref()? {
             RateTrace::Steps(series) => pieces(series, duration, |rate| rate as f64),
-            RateTrace::Chances(chances) => binned(chances, duration),
-        };
-        Some(cut_outages(pieces, &self.outages))
+            RateTrace::Chances(chances) => binned(chances, duration, interval),
+        })
     }
 
     /// Times without service that began before `duration`: outages, times with rate 0, and times of at least
@@ -254,18 +259,18 @@ fn pieces<T: Copy>(series: &Series<T>, duration: Nanos, value: impl Fn(T) -> f64
 
 /// Chances counted in intervals, as bit/s. A chance at the end of an interval belongs to it, as it is what
 /// this interval has led to: so the last one of the trace counts, too.
-fn binned(chances: &[u32], duration: Nanos) -> Vec<Piece> {
-    let bins = duration.div_ceil(CHANCE_BIN) as usize;
+fn binned(chances: &[u32], duration: Nanos, interval: Nanos) -> Vec<Piece> {
+    let bins = duration.div_ceil(interval) as usize;
     let mut counts = vec![0u64; bins];
     for time in repeated(chances, duration) {
-        let bin = (time.saturating_sub(1) / CHANCE_BIN) as usize;
+        let bin = (time.saturating_sub(1) / interval) as usize;
         if let Some(count) = counts.get_mut(bin) {
             *count += 1;
         }
     }
     let piece = |(index, count): (usize, &u64)| {
-        let from = index as u64 * CHANCE_BIN;
-        let to = (from + CHANCE_BIN).min(duration);
+        let from = index as u64 * interval;
+        let to = (from + interval).min(duration);
         let seconds = (to - from) as f64 / SECOND as f64;
         Piece { from, to, value: (count * PACKET_BYTES * 8) as f64 / seconds }
     };

@@ -76,6 +76,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
     Outcome {
         scenario: "road".to_owned(),
         seed: scenario.seed,
+        scenes: scenario.scenes.clone(),
         trace_hash: scenario.seed.to_string(),
         simulated_seconds: 5.0,
         end: End::Duration,

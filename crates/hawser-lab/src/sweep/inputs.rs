@@ -5,17 +5,44 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hawser_scenario::{LoadError, ReadOptions, Scenario};
+use hawser_scenario::{Files, LoadError, ReadOptions, Scenario, files_matching};
 
 use super::manifest::{InputFile, digest};
 
 /// The text of a file, or a sentence that says why it cannot be read.
 type Text = Result<Arc<str>, String>;
 
+/// Names of files, or why their folder cannot be listed.
+type Matches = Result<Vec<String>, String>;
+
 /// Texts by path. A file is read once: what changes on the disk while a sweep runs does not change the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     files: Mutex<BTreeMap<PathBuf, Text>>,
+    /// What matched a pattern when it was first asked for.
+    patterns: Mutex<BTreeMap<PathBuf, Matches>>,
+}
+
+/// The files around a scenario.
+struct Folder<'a> {
+    inputs: &'a Inputs,
+    folder: &'a Path,
+    /// Messages name files as seen from here.
+    base: &'a Path,
+}
+
+impl Files for Folder<'_> {
+    fn read(&mut self, name: &str) -> Result<String, String> {
+        let path = self.folder.join(name);
+        let cannot = |error: String| format!("cannot read {}: {error}", relative(&path, self.base));
+        self.inputs.text(&path).map(|text| text.to_string()).map_err(cannot)
+    }
+
+    fn matching(&mut self, pattern: &str) -> Result<Vec<String>, String> {
+        let cannot =
+            |error| format!("cannot list {}: {error}", relative(&self.folder.join(pattern), self.base));
+        self.inputs.matching(self.folder, pattern).map_err(cannot)
+    }
 }
 
 impl Inputs {
@@ -33,12 +60,22 @@ impl Inputs {
             .text(scenario)
             .map_err(|message| LoadError::Read { path: (&file).into(), source: io::Error::other(message) })?;
         let folder = scenario.parent().unwrap_or(Path::new(""));
-        let mut read_file = |name: &str| {
-            let path = folder.join(name);
-            let cannot = |error: String| format!("cannot read {}: {error}", relative(&path, base));
-            self.text(&path).map(|text| text.to_string()).map_err(cannot)
-        };
-        Ok(Scenario::read(ReadOptions { text: &text, file: &file, overrides, read_file: &mut read_file })?)
+        let mut files = Folder { inputs: self, folder, base };
+        Ok(Scenario::read(ReadOptions { text: &text, file: &file, overrides, files: &mut files })?)
+    }
+
+    /// The files that match a pattern, each read: which of them a cell needs depends on its seed, and a sweep has read
+    /// what it depends on before it begins.
+    fn matching(&self, folder: &Path, pattern: &str) -> Matches {
+        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = patterns
+            .entry(folder.join(pattern))
+            .or_insert_with(|| files_matching(folder, pattern).map_err(|error| error.to_string()));
+        for name in found.iter().flatten() {
+            // Why it cannot be read is told to whoever wants its text.
+            let _ = self.text(&folder.join(name));
+        }
+        found.clone()
     }
 
     fn text(&self, path: &Path) -> Text {

@@ -112,6 +112,7 @@ fn outcome(scenario: &Scenario, program: &str) -> Outcome {
     Outcome {
         scenario: scenario.name.clone(),
         seed: scenario.seed,
+        scenes: scenario.scenes.clone(),
         trace_hash: format!("{:016x}{program}", scenario.seed),
         simulated_seconds: 5.0,
         end: End::Duration,
@@ -258,6 +259,37 @@ fn results_of_different_things_are_not_mixed() {
     assert_eq!(stage.run("out", 1, "1/1").missing, 0, "unchanged it goes on");
     let error = Folder::open(&stage.folder.path().join("nowhere")).unwrap_err();
     assert!(matches!(error, SweepError::NotASweep { .. }));
+}
+
+#[test]
+fn recordings_are_inputs_whichever_the_seed_chooses() {
+    let stage = Stage::new();
+    let scene = "[scene.dish]\nmodel = \"starlink-slots\"\n\
+                 recordings = { files = \"drives/*.down\", otherwise = \"generate\" }\n";
+    let link = "[[link]]\nname = \"x0\"\nchannel = \"dish\"\n";
+    stage.write("a.toml", &format!("version = 1\nduration = \"5 s\"\n{scene}{link}"));
+    fs::create_dir(stage.folder.path().join("drives")).unwrap();
+    let without = stage.sweep().manifest();
+    stage.write("drives/1.down", "1\n2\n");
+    stage.write("drives/2.down", "1\n3\n");
+    let manifest = stage.sweep().manifest();
+    let names: Vec<&str> = manifest.inputs.iter().map(|input| input.file.as_str()).collect();
+    assert_eq!(names, ["a.toml", "b.toml", "drives/1.down", "drives/2.down"]);
+    assert_ne!(without, manifest);
+
+    stage.run_some("out", 15);
+    assert_eq!(stage.open("out").manifest(), &manifest, "what cells read meanwhile was known before");
+    let refused = |what: &str| {
+        let error = stage.run_with("out", 1, "1/1", &simulator()).unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+    };
+    stage.write("drives/3.down", "1\n4\n");
+    refused("it reads other files");
+    fs::remove_file(stage.folder.path().join("drives/3.down")).unwrap();
+    stage.write("drives/2.down", "1\n4\n");
+    refused("the file drives/2.down has changed");
+    stage.write("drives/2.down", "1\n3\n");
+    assert_eq!(stage.run("out", 1, "1/1").missing, 0, "unchanged it goes on");
 }
 
 #[test]

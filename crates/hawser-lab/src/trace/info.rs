@@ -172,7 +172,8 @@ fn technologies(events: &[Event], duration: Nanos) -> BTreeMap<String, f64> {
     let mut shares = BTreeMap::new();
     for (index, &(from, name)) in changes.iter().enumerate() {
         let to = changes.get(index + 1).map_or(duration, |next| next.0);
-        *shares.entry(name.to_owned()).or_default() += (to - from) as f64 / duration.max(1) as f64;
+        *shares.entry(name.to_owned()).or_default() +=
+            to.saturating_sub(from) as f64 / duration.max(1) as f64;
     }
     shares
 }

@@ -1,8 +1,10 @@
 use super::interruptions::{handovers, stalled, stalls};
 use super::quantiles::{QuantileTable, Quantiles};
 use crate::error::Check;
-use crate::math::{bivariate_normal, exp, nanos, sqrt};
-use crate::profile::{Event, EventKind, Outlook, Profile, Sample, Steps, gaps, layered};
+use crate::math::{bivariate_normal, nanos, sqrt};
+use crate::profile::{
+    Event, EventKind, Outlook, Profile, Sample, Steps, foreseeable, gaps, layered, sample_at,
+};
 use crate::random::{Gaussian, Random};
 use crate::{RadioError, Scene};
 
@@ -336,19 +338,16 @@ fn finish(carrier: &Carrier, series: Series, handovers: &[(u64, u64)], duration:
     }
 }
 
-/// What could be foreseen of a measured-like series: its moving average over 3 s, in steps of 1 s.
+/// What could be foreseen of measured-like samples.
 fn smoothed(samples: &[Sample]) -> Vec<Sample> {
+    let quantity =
+        |of: fn(&Sample) -> u64| foreseeable(samples.iter().map(|sample| (sample.at, of(sample) as f64)));
     let mut steps = Steps::new();
-    let (mut rate, mut delay, mut before) = (0.0, 0.0, None);
-    let mut next = 0;
-    for sample in samples {
-        let keep = before.map_or(0.0, |last| exp(-crate::math::seconds(sample.at - last) / 3.0));
-        rate = keep * rate + (1.0 - keep) * sample.rate as f64;
-        delay = keep * delay + (1.0 - keep) * sample.delay as f64;
-        before = Some(sample.at);
-        if sample.at >= next {
-            steps.push(Sample { rate: rate as u64, delay: delay as u64, ..*sample });
-            next = sample.at + 1_000_000_000;
+    for ((at, rate), (_, delay)) in
+        quantity(|sample| sample.rate).into_iter().zip(quantity(|sample| sample.delay))
+    {
+        if let Some(sample) = sample_at(samples, at) {
+            steps.push(Sample { at, rate: rate as u64, delay: delay as u64, ..*sample });
         }
     }
     steps.finish()

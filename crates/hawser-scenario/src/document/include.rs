@@ -1,14 +1,15 @@
 //! `include = ["base.toml"]`: other files, of which this one replaces what it says anew.
 
 use super::merge::{merge, normalise};
-use super::{Content, Origin, ReadFile, Result, Table, parse};
+use super::{Content, Origin, Result, Table, parse};
+use crate::files::Files;
 
 /// A file with what it includes. `open` are the files being read at the moment, this one last.
 pub(super) fn with_includes(
     text: &str,
     origin: &Origin,
     open: &mut Vec<String>,
-    read_file: &mut ReadFile<'_>,
+    files: &mut dyn Files,
 ) -> Result<Table> {
     let mut table = parse(text, origin)?;
     normalise(&mut table)?;
@@ -28,10 +29,10 @@ pub(super) fn with_includes(
             let message = format!("a file includes itself: {}", chain.join(" -> "));
             return Err(name.origin.error(&field, message));
         }
-        let text = read_file(&path).map_err(|message| name.origin.error(&field, message))?;
+        let text = files.read(&path).map_err(|message| name.origin.error(&field, message))?;
         let inner = Origin::file(&name.origin.display(file), &path);
         open.push(path);
-        let included = with_includes(&text, &inner, open, read_file)?;
+        let included = with_includes(&text, &inner, open, files)?;
         open.pop();
         merge(&mut below, included);
     }

@@ -114,7 +114,7 @@ impl<'a> Value<'a> {
         self.error(format!("expected {what}, found {}", self.node.kind()))
     }
 
-    /// The name under which `read_file` knows the file that this value names.
+    /// The name under which the scenario's [`Files`](crate::Files) know the file that this value names.
     pub(crate) fn file(&self) -> Result<String> {
         Ok(self.node.origin.resolve(self.string()?))
     }

@@ -39,7 +39,7 @@ pub(super) fn rate(value: &Value<'_>, context: &mut Context<'_, '_>) -> Result<R
         }
         if let Some(file) = fields.optional("trace") {
             fields.finish()?;
-            let text = (context.read_file)(&file.file()?).map_err(|message| file.error(message))?;
+            let text = context.files.read(&file.file()?).map_err(|message| file.error(message))?;
             let trace = Trace::parse(&text).map_err(|error| file.error(error.to_string()))?;
             return Ok(RateModel::Trace(Arc::new(trace)));
         }

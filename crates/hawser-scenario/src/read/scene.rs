@@ -1,4 +1,5 @@
-//! `[scene.NAME]`: what `hawser-radio` generates, with the file's parameters over those of the model's source.
+//! `[scene.NAME]`: what `hawser-radio` generates, with the file's parameters over those of the model's source, and a
+//! recording over that if there is one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,35 +11,46 @@ use toml::{Table, Value as Toml};
 
 use super::fields::{Fields, Value};
 use super::link::plain_name;
+use super::recordings::{self, Played};
 use super::{Context, Result, units};
 use crate::document::{Content, Node};
+use crate::{SceneSource, SourceKind};
 
 /// A scene is generated as a whole before the run begins.
 const LONGEST_SCENE: u64 = 24 * 3600 * SECOND;
 
+/// The fields of a scene that are none of its model.
+const OWN_FIELDS: [&str; 4] = ["name", "seed", "model", "recordings"];
+
 /// The profiles of each scene.
 pub(super) type Scenes = BTreeMap<String, Vec<Arc<Profile>>>;
 
-/// Generates all scenes.
-pub(super) fn scenes(fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<Scenes> {
-    let mut scenes = Scenes::new();
-    let Some(value) = fields.optional("scene") else { return Ok(scenes) };
+/// Makes all scenes, and says from what.
+pub(super) fn scenes(fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<Vec<SceneSource>> {
+    let mut sources = Vec::new();
+    let Some(value) = fields.optional("scene") else { return Ok(sources) };
     for item in value.array()? {
         let mut fields = item.fields()?;
         let name_field = fields.required("name", "\"road\"")?;
         let name = plain_name(&name_field, "a scene")?;
-        if scenes.contains_key(name) {
+        if context.scenes.contains_key(name) {
             return Err(name_field.error(format!("two scenes are named {name:?}; names must differ")));
         }
         fields.rename(format!("scene.{name}"));
-        let profiles = profiles(name, &fields, context)?;
-        scenes.insert(name.to_owned(), profiles);
+        let (profiles, source) = profiles(name, &fields, context)?;
+        context.scenes.insert(name.to_owned(), profiles);
+        sources.push(source);
     }
-    Ok(scenes)
+    Ok(sources)
 }
 
-fn profiles(name: &str, fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<Vec<Arc<Profile>>> {
-    let model = model(fields, context)?;
+fn profiles(
+    name: &str,
+    fields: &Fields<'_>,
+    context: &mut Context<'_, '_>,
+) -> Result<(Vec<Arc<Profile>>, SceneSource)> {
+    let model_field = fields.required("model", "\"highway\"")?;
+    let model = model(&model_field, fields, context)?;
     let seed = fields.read("seed", |value| value.integer(0..=i64::MAX as u64))?;
     let seed = seed.unwrap_or_else(|| derive_seed(context.seed, &format!("scene/{name}")));
     let duration = match context.duration {
@@ -60,12 +72,15 @@ fn profiles(name: &str, fields: &Fields<'_>, context: &mut Context<'_, '_>) -> R
         };
         place.map_or_else(|| fields.error(error.to_string()), |value| value.error(error.to_string()))
     })?;
-    Ok(profiles.into_iter().map(Arc::new).collect())
+    let Played { profiles, files, notes } = recordings::play(fields, profiles, duration, seed, context)?;
+    let model_name = model_field.string()?.to_owned();
+    let kind = if files.is_empty() { SourceKind::Model } else { SourceKind::Recording };
+    let source = SceneSource { name: name.to_owned(), kind, model: model_name, files, notes };
+    Ok((profiles.into_iter().map(Arc::new).collect(), source))
 }
 
 /// The model of the given name, with the fields of the table over its own values.
-fn model(fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<Model> {
-    let field = fields.required("model", "\"highway\"")?;
+fn model(field: &Value<'_>, fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<Model> {
     let name = field.string()?;
     let Some(preset) = Model::named(name) else {
         let names = Model::NAMES.map(|name| format!("\"{name}\""));
@@ -75,7 +90,7 @@ fn model(fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<Model> {
         return Err(field.error(format!("the model {name:?} cannot be changed in a file")));
     };
     let mut all = preset.clone();
-    for (key, value) in fields.all().filter(|(key, _)| !["name", "seed", "model"].contains(key)) {
+    for (key, value) in fields.all().filter(|(key, _)| !OWN_FIELDS.contains(key)) {
         let parameter = toml_value(&value, value.node(), context)?;
         let one = |base: &Table| -> Result<Table> {
             let mut table = base.clone();
@@ -121,7 +136,7 @@ fn toml_value(field: &Value<'_>, node: &Node, context: &mut Context<'_, '_>) -> 
                 let Content::String(name) = &entry.value.content else {
                     return Err(field.error("expected the name of a file in quotes"));
                 };
-                let text = (context.read_file)(&entry.value.origin.resolve(name));
+                let text = context.files.read(&entry.value.origin.resolve(name));
                 Toml::String(text.map_err(|message| field.error(message))?)
             }
             entries => {

@@ -56,7 +56,7 @@ pub(super) fn points_of_file(
     unit: f64,
     context: &mut Context<'_, '_>,
 ) -> Result<Vec<(Nanos, f64)>> {
-    let text = (context.read_file)(&file.file()?).map_err(|message| file.error(message))?;
+    let text = context.files.read(&file.file()?).map_err(|message| file.error(message))?;
     parse_series(&text, interval, unit).map_err(|message| file.error(message))
 }
 

@@ -135,7 +135,7 @@ proptest! {
             text: &damaged,
             file: "a.toml",
             overrides: &overrides,
-            read_file: &mut read_file,
+            files: &mut read_file,
         });
         if let Ok(scenario) = result {
             // What was accepted can be used.

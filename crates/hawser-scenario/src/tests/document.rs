@@ -31,7 +31,7 @@ fn read(text: &str, overrides: &[&str]) -> Result<Scenario, ScenarioError> {
         text,
         file: "dir/test.toml",
         overrides: &overrides,
-        read_file: &mut |name| match name {
+        files: &mut |name: &str| match name {
             "base/base.toml" => Ok(BASE.to_owned()),
             "base/lte.trace" => Ok("1\n2\n".to_owned()),
             "loop.toml" => Ok("include = [\"x/../loop2.toml\"]".to_owned()),

@@ -3,7 +3,7 @@
 use hawser_core::{Connection, PathStats};
 use hawser_link::LinkStats;
 use hawser_policy::PathId;
-use hawser_scenario::Direction;
+use hawser_scenario::{Direction, SceneSource};
 use serde::Serialize;
 
 use super::meter::DelaySummary;
@@ -15,6 +15,8 @@ pub struct Outcome {
     pub scenario: String,
     /// Seed of everything random.
     pub seed: u64,
+    /// What its scenes were made from: a model, or a recording.
+    pub scenes: Vec<SceneSource>,
     /// Depends on every packet delivered: when, where, how long, and what. Sixteen hexadecimal digits.
     pub trace_hash: String,
     /// Virtual time that passed.

@@ -117,6 +117,7 @@ impl Simulation {
         Outcome {
             scenario: self.scenario.name.clone(),
             seed: self.scenario.seed,
+            scenes: self.scenario.scenes.clone(),
             trace_hash: format!("{:016x}", self.parts.engine.trace_hash()),
             simulated_seconds: now.as_secs_f64(),
             end,

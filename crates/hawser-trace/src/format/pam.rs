@@ -10,8 +10,8 @@ use crate::lines::{Line, Source};
 use crate::model::merged;
 use crate::{DirectionTrace, Event, EventKind, LinkTrace, RateTrace, Trace, TraceError};
 
-/// The suffixes of the columns and the names of their links.
-const CARRIERS: [(&str, &str); 2] = [("_x", "att"), ("_y", "verizon")];
+/// The suffixes of the columns and the names of their links, which are those in the names of the files.
+const CARRIERS: [(&str, &str); 2] = [("_x", "atnt"), ("_y", "verizon")];
 /// How far a time may go back: more is another order of the rows than that of the data set.
 const MOST_BACK: Nanos = 2 * SECOND;
 /// Time between two samples, as a rule.

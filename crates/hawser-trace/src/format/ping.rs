@@ -110,10 +110,9 @@ impl Times {
     }
 }
 
-/// `atnt_ping_1234.out` is about the carrier `att`; other names stay.
+/// `atnt_ping_1234.out` is about the carrier `atnt`; other names stay.
 fn carrier(name: &str) -> &str {
     match name.split_once("_ping") {
-        Some(("atnt", _)) => "att",
         Some((carrier, _)) if !carrier.is_empty() => carrier,
         _ => name,
     }

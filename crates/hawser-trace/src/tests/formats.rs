@@ -109,7 +109,7 @@ fn scenario_strings_of_the_network_simulator() {
 fn two_carriers_in_one_file() {
     let trace = parsed("DL_run.csv", PAM);
     let [att, verizon] = &trace.links[..] else { panic!("two links") };
-    assert_eq!((att.name.as_str(), verizon.name.as_str()), ("att", "verizon"));
+    assert_eq!((att.name.as_str(), verizon.name.as_str()), ("atnt", "verizon"));
     let hand_overs: Vec<_> = verizon.hand_overs().map(|event| (event.from, event.to)).collect();
     assert_eq!(hand_overs, [(300 * MILLISECOND, 350 * MILLISECOND)], "marks that repeat count once");
     assert_eq!(verizon.up.outages, hand_overs, "neither direction works meanwhile");
@@ -153,7 +153,7 @@ PING 192.0.2.1 (192.0.2.1) 38(66) bytes of data.
 6 packets transmitted, 3 received, +1 duplicates, 50% packet loss, time 1000ms
 ";
     let trace = parsed("atnt_ping_1.out", log);
-    assert_eq!(trace.links[0].name, "att");
+    assert_eq!(trace.links[0].name, "atnt");
     let delay = trace.links[0].down.delay.as_ref().unwrap();
     let expected = [(0, 50), (200, 30), (800, 20)].map(|(at, delay)| (at * MILLISECOND, delay * MILLISECOND));
     assert_eq!(delay.points(), expected);

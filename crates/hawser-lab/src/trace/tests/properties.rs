@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use hawser_link::{LossModel, MILLISECOND, Nanos, SECOND, Series};
-use hawser_scenario::Scenario;
+use hawser_link::{Direction, LossModel, MILLISECOND, Nanos, RateModel, SECOND, Series};
+use hawser_scenario::{Scenario, ScenarioLink};
 use proptest::prelude::*;
 
 use super::*;
@@ -118,6 +118,42 @@ proptest! {
         let pieces = trace.links[0].down.service(duration).unwrap();
         let recorded: f64 = pieces.iter().map(|piece| piece.value * piece.length() as f64).sum::<f64>() / duration as f64;
         prop_assert!((played - recorded).abs() <= 1.0 + recorded * 1e-6, "{} instead of {}", played, recorded);
+    }
+}
+
+#[test]
+fn an_imported_drive_and_a_scene_that_plays_it_are_the_same() {
+    let drive = "\
+TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,handover_status_y
+1683985206.4,20.5,LTE-A,,1683985206.5,3.892,LTE,
+1683985206.6,31.0,LTE-A,,1683985206.7,,,Start
+1683985206.65,0,LTE-A,,1683985206.75,,,End
+1683985206.9,4.25,LTE-A,,1683985207.1,4.5,5G-mid,newtput
+";
+    let trace = parsed("drive.csv", drive);
+    let folder = tempfile::tempdir().unwrap();
+    to_scenario(&trace, folder.path(), &ScenarioOptions::default()).unwrap();
+    let imported = scenario(folder.path()).unwrap();
+    let text = "version = 1\nduration = \"1.2 s\"\n\
+                [scene.drive]\nmodel = \"two-carriers\"\nrecordings = \"drive.csv\"\n\
+                [link.atnt]\nchannel = { scene = \"drive\", link = \"atnt\" }\n\
+                [link.verizon]\nchannel = { scene = \"drive\", link = \"verizon\" }\n";
+    let played = Scenario::parse(text, "s.toml", &mut |_| Ok(drive.to_owned())).unwrap();
+    assert_eq!(imported.duration, played.duration);
+    for (imported, played) in imported.links.iter().zip(&played.links) {
+        assert_eq!(imported.name, played.name);
+        let (RateModel::Scheduled(recorded), RateModel::Scheduled(rate)) =
+            (&imported.down.rate, &played.down.rate)
+        else {
+            panic!("schedules")
+        };
+        for at in (0..trace.duration).step_by(10 * MILLISECOND as usize) {
+            assert_eq!(recorded.value_at(at), rate.value_at(at), "{} at {at}", imported.name);
+            for direction in Direction::BOTH {
+                let is_down = |link: &ScenarioLink| link.direction(direction).outages.is_down(at);
+                assert_eq!(is_down(imported), is_down(played), "{} at {at}", imported.name);
+            }
+        }
     }
 }
 

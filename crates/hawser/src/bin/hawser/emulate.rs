@@ -84,6 +84,9 @@ pub(crate) fn emulate(command: Emu, output: Output) -> Result<ExitCode, Failure>
     // As an override: what is drawn while the scenario is read depends on the seed as well.
     arguments.overrides.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let scenario = load(&arguments.scenario, &arguments.overrides)?;
+    for scene in &scenario.scenes {
+        output.remark(format_args!("hawser: {scene}"));
+    }
     for remark in remarks(&scenario) {
         output.remark(format_args!("hawser: {remark}"));
     }

@@ -5,7 +5,7 @@ mod parts;
 use std::fmt;
 
 use hawser_emu::DirectionConfig;
-use hawser_scenario::{Direction, Scenario};
+use hawser_scenario::{Direction, Scenario, SceneSource};
 use parts::{FlowPart, LinkPart, TransportPart};
 use serde::Serialize;
 
@@ -24,6 +24,8 @@ pub(crate) struct ScenarioTable {
     seed: u64,
     duration_seconds: Option<f64>,
     mptcp: bool,
+    /// What the scenes were made from.
+    scenes: Vec<SceneSource>,
     hosts: Vec<String>,
     directions: Vec<Row>,
     links: Vec<LinkPart>,
@@ -69,6 +71,7 @@ impl ScenarioTable {
             seed: scenario.seed,
             duration_seconds,
             mptcp: scenario.mptcp,
+            scenes: scenario.scenes.clone(),
             hosts: scenario.hosts.clone(),
             directions: links.clone().flat_map(|link| rows(&link.name, &link.up, &link.down)).collect(),
             links: links.map(|link| LinkPart::new(scenario, link)).collect(),
@@ -101,7 +104,9 @@ impl fmt::Display for ScenarioTable {
         writeln!(f, "{}: {}", self.name, self.description)?;
         let end = self.duration_seconds.map_or("no end".to_owned(), |seconds| format!("at most {seconds} s"));
         let mptcp = if self.mptcp { ", with the kernel's MPTCP" } else { "" };
-        writeln!(f, "seed {}, {end}{mptcp}\n", self.seed)?;
+        writeln!(f, "seed {}, {end}{mptcp}", self.seed)?;
+        self.scenes.iter().try_for_each(|scene| writeln!(f, "{scene}"))?;
+        writeln!(f)?;
         writeln!(
             f,
             "{:<15} {:<5} {:>13} {:>13} {:>14} {:>8} {:>10} {:>8}",

@@ -17,7 +17,7 @@ pub(super) fn text(report: &RunReport) -> String {
         End::Events => "given up",
     };
     let mut text = format!(
-        "{}, seed {}: {:.3} s in {:.2} s ({end}); {} packets, trace {}\n\n",
+        "{}, seed {}: {:.3} s in {:.2} s ({end}); {} packets, trace {}\n",
         outcome.scenario,
         outcome.seed,
         outcome.simulated_seconds,
@@ -25,6 +25,10 @@ pub(super) fn text(report: &RunReport) -> String {
         outcome.packets,
         outcome.trace_hash
     );
+    for scene in &outcome.scenes {
+        let _ = writeln!(text, "{scene}");
+    }
+    text.push('\n');
     let _ = writeln!(
         text,
         "{:<16} {:>13} {:>10} {:>9} {:>10} {:>9}  ",
