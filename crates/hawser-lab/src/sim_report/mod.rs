@@ -12,6 +12,7 @@
 
 mod chart;
 mod compare;
+mod delays;
 mod error;
 mod html;
 mod rows;
@@ -24,6 +25,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+pub use delays::{DelayRow, Delays};
 pub use error::SimReportError;
 pub use run_data::RunReport;
 pub use sweep_data::{Comparison, FailureCount, Group, Metric, SweepReport, Variant};

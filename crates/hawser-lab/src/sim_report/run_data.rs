@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::SimReportError;
+use super::delays::{self, DelayRow};
 use super::rows::{each, find, number, text};
 use crate::table::Cell;
 
@@ -34,30 +35,6 @@ pub struct RunReport {
     /// Whether some of them were left out.
     #[serde(skip)]
     pub(super) is_cut: bool,
-}
-
-/// Delays of the packets that arrived over a link.
-#[derive(Debug, Serialize)]
-pub struct DelayRow {
-    /// The link.
-    pub link: String,
-    /// `up` or `down`.
-    pub direction: String,
-    /// Packets that arrived.
-    pub arrived: u64,
-    /// Packets that were dropped on the way.
-    pub dropped: u64,
-    /// Median, milliseconds.
-    pub p50_ms: f64,
-    /// 95th percentile.
-    pub p95_ms: f64,
-    /// 99th percentile.
-    pub p99_ms: f64,
-    /// Largest.
-    pub max_ms: f64,
-    /// Delay and share of packets.
-    #[serde(skip)]
-    pub(super) cumulative: Vec<(f64, f64)>,
 }
 
 /// Samples over time: seconds, and values.
@@ -190,18 +167,7 @@ impl RunReport {
 
     fn read_packets(&mut self, folder: &Path) -> Result<(), SimReportError> {
         let Some(path) = find(folder, "packets") else { return Ok(()) };
-        let mut histograms: BTreeMap<(String, String), Histogram> = BTreeMap::new();
-        let columns = ["sent_ns", "at_ns", "link", "direction", "dropped_at"];
-        each(&path, columns, |[sent, at, link, direction, dropped]| {
-            let key = (text(link).to_owned(), text(direction).to_owned());
-            let histogram = histograms.entry(key).or_default();
-            match dropped {
-                Cell::Null => histogram.add(number(at).unwrap_or(0.0) - number(sent).unwrap_or(0.0)),
-                _ => histogram.dropped += 1,
-            }
-        })?;
-        self.delays =
-            histograms.iter().map(|((link, direction), histogram)| histogram.row(link, direction)).collect();
+        self.delays = delays::read(&path)?;
         Ok(())
     }
 }
@@ -246,47 +212,4 @@ fn place<'a, T>(
 
 fn seconds(nanos: Cell<'_>) -> f64 {
     number(nanos).unwrap_or(0.0) / 1e9
-}
-
-/// Delays in bins of about one per cent.
-#[derive(Debug, Default)]
-struct Histogram {
-    bins: BTreeMap<i32, u64>,
-    arrived: u64,
-    dropped: u64,
-}
-
-/// Bins in which a delay doubles.
-const BINS_PER_OCTAVE: f64 = 64.0;
-
-impl Histogram {
-    fn add(&mut self, nanos: f64) {
-        let bin = (nanos.max(1.0).log2() * BINS_PER_OCTAVE).floor() as i32;
-        *self.bins.entry(bin).or_default() += 1;
-        self.arrived += 1;
-    }
-
-    fn row(&self, link: &str, direction: &str) -> DelayRow {
-        let middle = |bin: i32| ((f64::from(bin) + 0.5) / BINS_PER_OCTAVE).exp2() / 1e6;
-        let mut seen = 0;
-        let mut cumulative = Vec::with_capacity(self.bins.len());
-        for (bin, count) in &self.bins {
-            seen += count;
-            cumulative.push((middle(*bin), seen as f64 / self.arrived as f64));
-        }
-        let quantile = |share: f64| {
-            cumulative.iter().find(|(_, below)| *below >= share - 1e-12).map_or(0.0, |(delay, _)| *delay)
-        };
-        DelayRow {
-            link: link.to_owned(),
-            direction: direction.to_owned(),
-            arrived: self.arrived,
-            dropped: self.dropped,
-            p50_ms: quantile(0.5),
-            p95_ms: quantile(0.95),
-            p99_ms: quantile(0.99),
-            max_ms: quantile(1.0),
-            cumulative,
-        }
-    }
 }

@@ -172,8 +172,10 @@ fn recorded(folder: &Path, json_lines: bool) {
             delivered_bytes: step * 100_000,
             dropped_packets: step / 50,
         });
+        // Every other packet carries data, which waits for a neighbour; the data of the lost one is sent once more.
+        let label = (step % 2 == 1).then_some(step);
         recorder.packet(&PacketRecord {
-            followed: None,
+            followed: label,
             sent: at,
             at: at + std::time::Duration::from_millis(20),
             route: "x0",
@@ -188,6 +190,10 @@ fn recorded(folder: &Path, json_lines: bool) {
                 remote: "10.0.0.2:2".parse().unwrap(),
             },
         });
+        if let Some(label) = label {
+            let after = std::time::Duration::from_millis(if step == 7 { 400 } else { 50 });
+            recorder.settled(label, (step < 99).then_some(at + after));
+        }
     }
     recorder.finish().unwrap();
     let outcome = r#"{"scenario":"a & b","seed":1,"simulated_seconds":10.0,"end":"duration","goodput_bps":8e6,"packets":100,
@@ -206,10 +212,19 @@ fn a_run_is_drawn_from_either_kind_of_table() {
         assert!((from - 4.0).abs() < 0.11 && (to - 6.0).abs() < 0.11, "{from} {to}");
         let delay = &report.delays[0];
         assert_eq!((delay.arrived, delay.dropped), (100, 1));
-        assert!((delay.p99_ms / 20.0 - 1.0).abs() < 0.02, "{}", delay.p99_ms);
+        let is_about = |delay: f64, expected: f64| assert!((delay / expected - 1.0).abs() < 0.02, "{delay}");
+        is_about(delay.one_way.p99_ms, 20.0);
+        is_about(delay.one_way.max_ms, 20.0);
+        // The lost packet counts: its data came. That of the last one did not.
+        let to_delivery = delay.to_delivery.as_ref().unwrap();
+        assert_eq!(delay.delivered, 49);
+        is_about(to_delivery.p95_ms, 50.0);
+        is_about(to_delivery.max_ms, 400.0);
         let html = SimReport::Run(report).html();
         check_page(&html);
         assert!(html.contains("a &amp; b") && html.contains("x0 is down"));
+        let row = html.split("To delivery</td>").nth(1).unwrap().split("</tr>").next().unwrap();
+        assert!(row.starts_with("<td>49</td>") && row.contains("399 ms"), "{row}");
         html
     });
     assert_eq!(pages[0], pages[1]);
