@@ -94,7 +94,7 @@ fn configurations() -> Vec<(&'static str, DirectionConfig)> {
         Level { value: RATE / 2, mean_stay: 100 * MILLISECOND },
         Level { value: RATE * 3 / 2, mean_stay: 100 * MILLISECOND },
     ];
-    let chances: String = (1..=1000).map(|ms| format!("{ms}\n").repeat(8)).collect();
+    let chances: Vec<u32> = (1..=1000).flat_map(|ms| [ms; 8]).collect();
     vec![
         ("constant rate, drop-tail", plain()),
         ("unlimited", rate(RateModel::Unlimited)),
@@ -111,7 +111,7 @@ fn configurations() -> Vec<(&'static str, DirectionConfig)> {
             "rate: Markov",
             rate(RateModel::Random(RandomSteps::Markov(MarkovLevels::new(levels, None).expect("a chain")))),
         ),
-        ("rate: mahimahi trace", rate(RateModel::Trace(Trace::parse(&chances).expect("a trace").into()))),
+        ("rate: mahimahi trace", rate(RateModel::Trace(Trace::new(chances).expect("a trace").into()))),
         (
             "rate: token bucket",
             rate(RateModel::TokenBucket(TokenBucket {

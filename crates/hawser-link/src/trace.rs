@@ -13,25 +13,17 @@ pub struct Trace {
     milliseconds: Vec<u32>,
 }
 
-/// Why a text is no mahimahi trace.
+/// Why a list of times is no mahimahi trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// The text has no line with a time.
-    #[error("the trace is empty; a mahimahi trace has one time in milliseconds per line")]
+    /// There is no time.
+    #[error("the trace is empty; a mahimahi trace has at least one time")]
     Empty,
-    /// A line is not a number.
-    #[error("line {line} of the trace is {text:?}; expected a whole number of milliseconds")]
-    NotANumber {
-        /// Line in the trace file, counted from 1.
-        line: usize,
-        /// What was found there.
-        text: String,
-    },
-    /// A line goes back in time.
-    #[error("line {line} of the trace goes back in time")]
+    /// A time is before the one before it.
+    #[error("time {index} of the trace goes back")]
     NotMonotonic {
-        /// Line in the trace file, counted from 1.
-        line: usize,
+        /// Which, counted from 0.
+        index: usize,
     },
     /// All chances lie at time zero, so the trace has no length.
     #[error("the trace has no length: its last time is 0 ms")]
@@ -39,24 +31,13 @@ pub enum TraceError {
 }
 
 impl Trace {
-    /// Reads the text of a trace file. Empty lines are skipped.
+    /// A trace of these times in ms. `hawser-trace` reads them from a text.
     ///
     /// # Errors
-    /// Fails on an empty trace, on a line that is no number, on times that go back, and when the last time is 0.
-    pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let mut milliseconds: Vec<u32> = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let (line, text) = (index + 1, line.trim());
-            if text.is_empty() {
-                continue;
-            }
-            let time = text
-                .parse()
-                .map_err(|_| TraceError::NotANumber { line, text: text.chars().take(40).collect() })?;
-            if milliseconds.last().is_some_and(|&last| time < last) {
-                return Err(TraceError::NotMonotonic { line });
-            }
-            milliseconds.push(time);
+    /// Fails without a time, on times that go back, and when the last time is 0.
+    pub fn new(milliseconds: Vec<u32>) -> Result<Self, TraceError> {
+        if let Some(index) = milliseconds.windows(2).position(|pair| pair[1] < pair[0]) {
+            return Err(TraceError::NotMonotonic { index: index + 1 });
         }
         match milliseconds.last() {
             None => Err(TraceError::Empty),
@@ -111,7 +92,7 @@ mod tests {
 
     #[test]
     fn chances_repeat_after_the_last_stamp() {
-        let trace = Trace::parse("0\n5\n5\n\n10\n").unwrap();
+        let trace = Trace::new(vec![0, 5, 5, 10]).unwrap();
         let times: Vec<_> = (0..8).map(|index| trace.time_of(index) / MILLISECOND).collect();
         assert_eq!(times, [0, 5, 5, 10, 10, 15, 15, 20]);
         assert_eq!(trace.mean_rate(), 4 * 12_000 * 100);
@@ -119,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_first_chance_is_found_in_any_repetition() {
-        let trace = Trace::parse("0\n5\n5\n10\n").unwrap();
+        let trace = Trace::new(vec![0, 5, 5, 10]).unwrap();
         for time in 0..60 * MILLISECOND / 100_000 {
             let time = time * 100_000;
             let index = trace.first_at(time);
@@ -133,9 +114,8 @@ mod tests {
 
     #[test]
     fn bad_traces_are_refused() {
-        assert_eq!(Trace::parse("\n"), Err(TraceError::Empty));
-        assert_eq!(Trace::parse("0\n0\n"), Err(TraceError::NoLength));
-        assert_eq!(Trace::parse("1\n3\n2\n"), Err(TraceError::NotMonotonic { line: 3 }));
-        assert!(matches!(Trace::parse("1\nx\n"), Err(TraceError::NotANumber { line: 2, .. })));
+        assert_eq!(Trace::new(Vec::new()), Err(TraceError::Empty));
+        assert_eq!(Trace::new(vec![0, 0]), Err(TraceError::NoLength));
+        assert_eq!(Trace::new(vec![1, 3, 2]), Err(TraceError::NotMonotonic { index: 2 }));
     }
 }

@@ -6,6 +6,8 @@
 //! rate and nothing else, a ping log has delay and loss. Several files complete each other: those about the
 //! same link are laid over each other, those about different links stand side by side.
 //!
+//! [`chances`] and [`points`] read the two formats that are also parts of scenarios, without the form around them.
+//!
 //! [`Format`] lists the formats; [`Format::recognise`] tells them apart by their content.
 //!
 //! ```
@@ -36,7 +38,7 @@ mod model;
 
 pub use combine::{Input, ReadOptions, parse, read};
 pub use error::TraceError;
-pub use format::{Format, chances_of};
+pub use format::{Format, chances, chances_of, points};
 pub use hawser_link::Direction;
 pub use model::{DirectionTrace, Event, EventKind, LinkTrace, PACKET_BYTES, Piece, RateTrace, Trace};
 

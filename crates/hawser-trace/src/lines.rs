@@ -92,7 +92,7 @@ impl<'a> Line<'a> {
     }
 
     /// A finite number from 0 to `most`.
-    fn number(&self, text: &str, what: &str, most: f64) -> Result<f64, TraceError> {
+    pub(crate) fn number(&self, text: &str, what: &str, most: f64) -> Result<f64, TraceError> {
         let shown: String = text.chars().take(40).collect();
         match text.parse::<f64>() {
             Ok(value) if value < 0.0 => Err(self.error(format!("{what} is {shown}; it cannot be negative"))),

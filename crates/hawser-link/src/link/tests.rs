@@ -279,7 +279,7 @@ fn any_rate() -> impl Strategy<Value = RateModel> {
         Just(RateModel::constant(10_000_000)),
         Just(RateModel::sinusoid(10_000_000, 12_000_000, 20 * MILLISECOND, 0.3)),
         Just(RateModel::Random(RandomSteps::Markov(chain))),
-        Just(RateModel::Trace(Trace::parse("0\n1\n1\n5\n6\n").unwrap().into())),
+        Just(RateModel::Trace(Trace::new(vec![0, 1, 1, 5, 6]).unwrap().into())),
         Just(RateModel::TokenBucket(bucket)),
         Just(RateModel::Unlimited),
     ]

@@ -39,7 +39,7 @@ fn capacity_is_the_integral_of_the_rate() {
 
 #[test]
 fn small_packets_share_a_chance_and_idle_chances_are_lost() {
-    let trace = Arc::new(Trace::parse("1\n2\n3\n4\n").unwrap());
+    let trace = Arc::new(Trace::new(vec![1, 2, 3, 4]).unwrap());
     let mut server = RateServer::new(&RateModel::Trace(trace), 1);
     // Two packets of 700 bytes fit into the chance at 1 ms; the third takes its rest and 600 bytes of the next.
     assert_eq!(server.finish(0, 700), MILLISECOND);
@@ -51,7 +51,7 @@ fn small_packets_share_a_chance_and_idle_chances_are_lost() {
 
 #[test]
 fn a_saturated_trace_gives_its_mean_rate() {
-    let trace = Arc::new(Trace::parse("1\n1\n2\n7\n10\n").unwrap());
+    let trace = Arc::new(Trace::new(vec![1, 1, 2, 7, 10]).unwrap());
     let mut server = RateServer::new(&RateModel::Trace(trace.clone()), 1);
     let mut time = 0;
     for _ in 0..50_000 {
@@ -162,7 +162,7 @@ fn a_sinusoid_has_its_mean_and_its_swing() {
 
 #[test]
 fn planning_again_changes_nothing() {
-    let trace = Arc::new(Trace::parse("1\n2\n3\n7\n9\n").unwrap());
+    let trace = Arc::new(Trace::new(vec![1, 2, 3, 7, 9]).unwrap());
     let bucket = TokenBucket { rate: 1_000_000, burst: 2000, peak_rate: Some(5_000_000) };
     for model in [RateModel::Trace(trace), RateModel::TokenBucket(bucket)] {
         let (mut once, mut twice) = (RateServer::new(&model, 1), RateServer::new(&model, 1));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hawser_link::{RateModel, TokenBucket, Trace};
+use hawser_trace::chances;
 
 use super::fields::{Fields, Value};
 use super::random::{self, Steps};
@@ -39,8 +40,10 @@ pub(super) fn rate(value: &Value<'_>, context: &mut Context<'_, '_>) -> Result<R
         }
         if let Some(file) = fields.optional("trace") {
             fields.finish()?;
-            let text = context.files.read(&file.file()?).map_err(|message| file.error(message))?;
-            let trace = Trace::parse(&text).map_err(|error| file.error(error.to_string()))?;
+            let name = file.file()?;
+            let text = context.files.read(&name).map_err(|message| file.error(message))?;
+            let chances = chances(&name, &text).map_err(|error| file.error(error.to_string()))?;
+            let trace = Trace::new(chances).map_err(|error| file.error(error.to_string()))?;
             return Ok(RateModel::Trace(Arc::new(trace)));
         }
     }

@@ -1,6 +1,7 @@
 //! Values over time: written in the scenario, or in a file of their own.
 
-use hawser_link::{MILLISECOND, Nanos, Series, seconds};
+use hawser_link::{MILLISECOND, Nanos, Series};
+use hawser_trace::points;
 
 use super::fields::Value;
 use super::{Context, Result};
@@ -56,8 +57,10 @@ pub(super) fn points_of_file(
     unit: f64,
     context: &mut Context<'_, '_>,
 ) -> Result<Vec<(Nanos, f64)>> {
-    let text = context.files.read(&file.file()?).map_err(|message| file.error(message))?;
-    parse_series(&text, interval, unit).map_err(|message| file.error(message))
+    let name = file.file()?;
+    let text = context.files.read(&name).map_err(|message| file.error(message))?;
+    let points = points(&name, &text, interval).map_err(|error| file.error(error.to_string()))?;
+    Ok(points.into_iter().map(|(time, value)| (time, value * unit)).collect())
 }
 
 /// `["20 s", "40 Mbit/s"]`.
@@ -66,56 +69,4 @@ pub(super) fn step<T>(pair: &Value<'_>, read: impl FnOnce(&Value<'_>) -> Result<
         [time, value] => Ok((time.duration()?, read(value)?)),
         other => Err(pair.error(format!("expected a pair [time, value], found {} items", other.len()))),
     }
-}
-
-/// Lines of `seconds value`, or of `value` one `interval` apart; blanks or a comma between, `#` comments.
-fn parse_series(
-    text: &str,
-    interval: Option<Nanos>,
-    unit: f64,
-) -> std::result::Result<Vec<(Nanos, f64)>, String> {
-    let mut points: Vec<(Nanos, f64)> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line_number = index + 1;
-        let line = line.split('#').next().unwrap_or_default();
-        let columns: Vec<_> =
-            line.split([' ', '\t', ',', '\r']).filter(|column| !column.is_empty()).collect();
-        let number = |text: &str| {
-            let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-            value.ok_or_else(|| {
-                format!("line {line_number} of the series: expected a number of 0 or more, found {text:?}")
-            })
-        };
-        match (&columns[..], interval) {
-            ([], _) => {}
-            ([value], Some(interval)) => {
-                let time = (points.len() as u64).saturating_mul(interval);
-                points.push((time, number(value)? * unit));
-            }
-            ([time, value], None) => {
-                let time = seconds(number(time)?);
-                if points.last().is_some_and(|last| time <= last.0) {
-                    return Err(format!(
-                        "line {line_number} of the series: its time is not later than that of the line before"
-                    ));
-                }
-                points.push((time, number(value)? * unit));
-            }
-            ([_], None) => {
-                return Err(format!("line {line_number} of the series has one column; give its `interval`"));
-            }
-            (found, _) => {
-                let wanted =
-                    if interval.is_some() { "1 column, because `interval` is given" } else { "2 columns" };
-                return Err(format!(
-                    "line {line_number} of the series: expected {wanted}, found {}",
-                    found.len()
-                ));
-            }
-        }
-    }
-    if points.is_empty() {
-        return Err("the series is empty; expected lines of numbers".to_owned());
-    }
-    Ok(points)
 }

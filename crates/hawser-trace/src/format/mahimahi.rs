@@ -6,8 +6,8 @@ use crate::lines::Source;
 use crate::model::period_of;
 use crate::{DirectionTrace, LinkTrace, PACKET_BYTES, Piece, RateTrace, Trace, TraceError};
 
-/// Reads chances. The ending `.up` or `.down` says which direction; otherwise it is both.
-pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError> {
+/// Times in ms at which [`PACKET_BYTES`] can leave: at least one, not decreasing, the last above 0.
+pub(super) fn parse_chances(source: Source<'_>) -> Result<Vec<u32>, TraceError> {
     let mut chances: Vec<u32> = Vec::new();
     for line in source.lines() {
         let time = line.whole(line.text, "the time in ms")?;
@@ -19,10 +19,15 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
         }
     }
     match chances.last() {
-        None => return Err(source.empty()),
-        Some(0) => return Err(source.error("all chances are at 0 ms: the trace has no length")),
-        Some(_) => {}
+        None => Err(source.empty()),
+        Some(0) => Err(source.error("all chances are at 0 ms: the trace has no length")),
+        Some(_) => Ok(chances),
     }
+}
+
+/// Reads chances. The ending `.up` or `.down` says which direction; otherwise it is both.
+pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError> {
+    let chances = parse_chances(source)?;
     let duration = period_of(&chances);
     let direction = DirectionTrace { rate: Some(RateTrace::Chances(chances)), ..DirectionTrace::default() };
     let mut link = LinkTrace::new(name);

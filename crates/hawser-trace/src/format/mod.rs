@@ -150,6 +150,24 @@ impl Format {
     }
 }
 
+/// The delivery chances of a mahimahi file in ms: at least one, not decreasing, the last above 0. `file` names it in
+/// messages.
+///
+/// # Errors
+/// Fails on the first line that is wrong.
+pub fn chances(file: &str, text: &str) -> Result<Vec<u32>, TraceError> {
+    mahimahi::parse_chances(Source { file, text, format: Format::Mahimahi })
+}
+
+/// Values over time, whatever their unit: lines of `seconds value` with increasing times, or of `value` alone that are
+/// one `interval` apart. At least one; none is negative. `file` names it in messages.
+///
+/// # Errors
+/// Fails on the first line that is wrong.
+pub fn points(file: &str, text: &str, interval: Option<Nanos>) -> Result<Vec<(Nanos, f64)>, TraceError> {
+    series::parse_points(Source { file, text, format: Format::Series }, interval)
+}
+
 /// One column is a list of chances or of delays: chances never go back and are whole.
 fn looks_like_delay(file: &str, source: &Source<'_>) -> bool {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file).to_ascii_lowercase();

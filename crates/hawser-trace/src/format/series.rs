@@ -25,11 +25,9 @@ impl Quantity {
 
 /// Delays in ms, one per line, `interval` apart. They start again after the last.
 pub(super) fn parse_delays(source: Source<'_>, name: &str, interval: Nanos) -> Result<Trace, TraceError> {
-    let mut points: Vec<(Nanos, Nanos)> = Vec::new();
-    for line in source.lines() {
-        let delay = line.delay(line.text, "the delay in ms")?;
-        points.push((points.len() as u64 * interval, delay));
-    }
+    let delay = |(time, line, text): Timed<'_>| Ok((time, line.delay(text, "the delay in ms")?));
+    let points =
+        timed(source, Some(interval)).map(|read| read.and_then(delay)).collect::<Result<Vec<_>, _>>()?;
     let duration = points.len() as u64 * interval;
     let delay = repeating(points, duration).ok_or_else(|| source.empty())?;
     let direction = DirectionTrace { delay: Some(delay), ..DirectionTrace::default() };
@@ -71,8 +69,8 @@ pub(super) fn parse_series(source: Source<'_>, name: &str) -> Result<Trace, Trac
     let quantity = Quantity::of(source.file).unwrap_or(Quantity::Rate);
     let mut times: Vec<Nanos> = Vec::new();
     let (mut whole, mut losses) = (Vec::new(), Vec::new());
-    for line in source.lines() {
-        let (time, value) = pair(&line, times.last().copied())?;
+    for read in timed(source, None) {
+        let (time, line, value) = read?;
         times.push(time);
         match quantity {
             Quantity::Rate => whole.push((time, line.rate(value, "the rate in Mbit/s")?)),
@@ -94,11 +92,47 @@ pub(super) fn parse_series(source: Source<'_>, name: &str) -> Result<Trace, Trac
     Ok(one_link(stem, name, direction, last + step))
 }
 
+/// Values over time in any unit, as [`Format::Series`](super::Format::Series), or one per line and `interval`.
+pub(super) fn parse_points(
+    source: Source<'_>,
+    interval: Option<Nanos>,
+) -> Result<Vec<(Nanos, f64)>, TraceError> {
+    let value = |(time, line, text): Timed<'_>| Ok((time, line.number(text, "the value", f64::MAX)?));
+    let points = timed(source, interval).map(|read| read.and_then(value)).collect::<Result<Vec<_>, _>>()?;
+    if points.is_empty() { Err(source.empty()) } else { Ok(points) }
+}
+
+/// A time, and the text of the value from then on with its line.
+type Timed<'a> = (Nanos, Line<'a>, &'a str);
+
+/// Lines of `seconds value`, or of `value` alone one `interval` after the other.
+fn timed(source: Source<'_>, interval: Option<Nanos>) -> impl Iterator<Item = Result<Timed<'_>, TraceError>> {
+    let mut next: Option<Nanos> = None;
+    source.lines().map(move |line| {
+        let Some(interval) = interval else {
+            let (time, value) = pair(&line, next)?;
+            next = Some(time);
+            return Ok((time, line, value));
+        };
+        let words = line.words();
+        let [value] = words[..] else {
+            let found = words.len();
+            return Err(line.error(format!("expected 1 column, a value per interval; found {found}")));
+        };
+        let time = next.unwrap_or(0);
+        next = Some(time.saturating_add(interval));
+        Ok((time, line, value))
+    })
+}
+
 /// The two columns of a line, the first as a time later than `before`.
 fn pair<'a>(line: &Line<'a>, before: Option<Nanos>) -> Result<(Nanos, &'a str), TraceError> {
     let words = line.words();
     let [time, value] = words[..] else {
-        return Err(line.error(format!("expected 2 columns, seconds and a value; found {}", words.len())));
+        return Err(line.error(format!(
+            "expected 2 columns, seconds and a value; found {} (values alone need their `interval`)",
+            words.len()
+        )));
     };
     let seconds = line.time(time, "the time in seconds", SECOND)?;
     match before {

@@ -193,3 +193,20 @@ fn a_direction_can_be_chosen() {
     let trace = parse("a", "1\n2\n", &options).unwrap();
     assert!(trace.links[0].up.rate.is_some() && trace.links[0].down.rate.is_none());
 }
+
+#[test]
+fn points_and_chances_without_the_form_around_them() {
+    assert_eq!(points("a", "# s\n0 10\n1.5, 2.5\n", None).unwrap(), [(0, 10.0), (1_500_000_000, 2.5)]);
+    assert_eq!(points("a", "7\n8\n", Some(20)).unwrap(), [(0, 7.0), (20, 8.0)]);
+    assert_eq!(chances("a", "0\n5\n5\n").unwrap(), [0, 5, 5]);
+    for (text, interval, expected) in [
+        ("0 1\n\n0 2\n", None, "a:3: 0 s is not later"),
+        ("0 1 2\n", None, "a:1: expected 2 columns, seconds and a value; found 3"),
+        ("0 -1\n", None, "a:1: the value is -1; it cannot be negative"),
+        ("5\n0 1\n", Some(20), "a:2: expected 1 column, a value per interval; found 2"),
+        ("#\n", Some(20), "a is empty"),
+    ] {
+        let message = points("a", text, interval).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{text:?}: {message}");
+    }
+}
