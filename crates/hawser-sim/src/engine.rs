@@ -152,9 +152,11 @@ impl Engine {
 
     /// Sends what the touched nodes have to send, and notes their deadlines.
     pub(crate) fn transmit(&mut self, nodes: &mut impl Nodes) {
+        // Nodes do not touch each other while they send, so the list can keep its memory.
+        let mut touched = std::mem::take(&mut self.touched);
         // In the order of nodes, not of events: what happens at the same instant has no order.
-        self.touched.sort_unstable();
-        for index in std::mem::take(&mut self.touched) {
+        touched.sort_unstable();
+        for index in touched.drain(..) {
             self.is_touched[index] = false;
             let node = nodes.node(index);
             while let Some(packet) = node.poll_transmit(self.now) {
@@ -162,6 +164,7 @@ impl Engine {
             }
             self.timers.set(index, node.poll_timeout());
         }
+        self.touched = touched;
     }
 
     /// Goes to the next instant, at `time`, and tells the nodes what happens there.
