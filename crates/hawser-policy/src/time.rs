@@ -49,6 +49,15 @@ impl Time {
     pub const fn since(self, earlier: Time) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+
+    /// The first of several times, each of which may be missing; [`FAR_FUTURE`](Self::FAR_FUTURE) never comes and counts
+    /// as missing.
+    #[inline]
+    pub fn first_of<const N: usize>(times: [Option<Time>; N]) -> Option<Time> {
+        let first =
+            times.iter().fold(Time::FAR_FUTURE, |first, time| first.min(time.unwrap_or(Time::FAR_FUTURE)));
+        (first != Time::FAR_FUTURE).then_some(first)
+    }
 }
 
 impl Add<Duration> for Time {

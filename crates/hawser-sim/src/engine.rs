@@ -147,7 +147,7 @@ impl Engine {
     pub(crate) fn next_event(&mut self) -> Option<Time> {
         let arrival = self.fabric.next_event().map(Time::from_nanos);
         let held = self.held.first_key_value().map(|((at, _), _)| *at);
-        [arrival, held, self.timers.next()].into_iter().flatten().min()
+        Time::first_of([arrival, held, self.timers.next()])
     }
 
     /// Sends what the touched nodes have to send, and notes their deadlines.

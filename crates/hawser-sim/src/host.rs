@@ -232,7 +232,7 @@ impl<A: Application> Node for Host<A> {
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {
-        [self.sockets.timers.next(), self.application.next_timeout()].into_iter().flatten().min()
+        Time::first_of([self.sockets.timers.next(), self.application.next_timeout()])
     }
 
     fn handle_timeout(&mut self, now: Time) {

@@ -34,27 +34,19 @@ impl Connection {
             return self.closing.deadline();
         }
         let three_pto = self.three_pto();
-        let mut next = self.idle_deadline(three_pto);
-        let mut consider = |time: Option<Time>| {
-            next = match (next, time) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            };
-        };
-        consider(self.keep_alive_deadline());
-        consider(self.shrink_deadline(three_pto));
-        consider(self.scheduler.next_timeout());
-        consider(self.scheduler_wakes);
-        consider(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()));
-        consider(self.paths.next_expiry());
-        consider(self.pathless_until);
-        for space in [SpaceId::Initial, SpaceId::Handshake] {
-            consider(self.long_deadline(space));
-        }
-        for path in self.paths.iter() {
-            consider(self.path_deadline(path));
-        }
-        next
+        let own = Time::first_of([
+            self.idle_deadline(three_pto),
+            self.keep_alive_deadline(),
+            self.shrink_deadline(three_pto),
+            self.scheduler.next_timeout(),
+            self.scheduler_wakes,
+            self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()),
+            self.paths.next_expiry(),
+            self.pathless_until,
+            self.long_deadline(SpaceId::Initial),
+            self.long_deadline(SpaceId::Handshake),
+        ]);
+        self.paths.iter().fold(own, |first, path| Time::first_of([first, self.path_deadline(path)]))
     }
 
     fn path_deadline(&self, path: &Path) -> Option<Time> {
@@ -64,7 +56,7 @@ impl Connection {
             return ack;
         }
         let recovery = &path.recovery;
-        let timers = [
+        Time::first_of([
             ack,
             recovery.loss_timer(&path.space),
             if path.suspect.is_some() { None } else { probe_deadline(path, &path.space) },
@@ -73,8 +65,7 @@ impl Connection {
             path.validation_timeout(MIN_ONE_RTT_ROOM as u64),
             path.mtu.timeout(),
             recovery.next_release(self.last_now).filter(|_| self.has_queued()),
-        ];
-        timers.into_iter().flatten().min()
+        ])
     }
 
     /// When silence makes a path suspect; only if another one could carry its data.
@@ -98,13 +89,12 @@ impl Connection {
         };
         let path = self.paths.get(PathId::ZERO)?;
         let may_send = path.amplification_room() >= handshake_room(space.level());
-        let timers = [
+        Time::first_of([
             level.space.received.deadline().filter(|_| may_send),
             path.recovery.loss_timer(&level.space),
             path.recovery.pto_timer(&level.space).filter(|_| may_send),
             self.anti_deadlock_deadline(space),
-        ];
-        timers.into_iter().flatten().min()
+        ])
     }
 
     /// RFC 9002 section 6.2.2.1: a client that has nothing outstanding keeps the server going until it knows that the

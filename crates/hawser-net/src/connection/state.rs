@@ -152,7 +152,7 @@ impl ConnectionState {
     /// When the worker must look again at the latest.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let manager = self.manager.as_ref().and_then(|manager| manager.next_timeout());
-        [self.core.poll_timeout(), manager].into_iter().flatten().min()
+        Time::first_of([self.core.poll_timeout(), manager])
     }
 
     /// Takes in what the core reports, up to an event after which the path manager wants something done: it must see the

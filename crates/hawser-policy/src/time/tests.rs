@@ -20,3 +20,11 @@ fn units_agree() {
     assert_eq!(time.since(Time::from_secs(1)), Duration::from_millis(1_500));
     assert_eq!(format!("{time} {time:?}"), "2.500000s 2.500000s");
 }
+
+#[test]
+fn the_first_of_several_times_passes_over_missing_ones() {
+    let at = |second| Some(Time::from_secs(second));
+    assert_eq!(Time::first_of([at(3), None, at(2), at(5)]), at(2));
+    assert_eq!(Time::first_of([None, Some(Time::FAR_FUTURE)]), None);
+    assert_eq!(Time::first_of([]), None);
+}

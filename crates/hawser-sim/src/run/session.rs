@@ -113,11 +113,11 @@ impl Session {
             State::Connected(_) => {
                 let paths = self.paths.as_ref().and_then(Paths::next_timeout);
                 let outlook = self.plan.outlook.as_ref().map(Outlook::next_update);
-                [paths, outlook, self.role.next_timeout()].into_iter().flatten().min()
+                Time::first_of([paths, outlook, self.role.next_timeout()])
             }
             State::Over => return None,
         };
-        [own, self.plan.stop].into_iter().flatten().min()
+        Time::first_of([own, self.plan.stop])
     }
 
     /// Does what is due; returns a connection that was started.

@@ -19,6 +19,8 @@ pub(crate) struct RttEstimator {
     min: Duration,
     min_at: Time,
     first_sample_at: Option<Time>,
+    /// By smoothed RTT and variance: asked for many times per sample.
+    round_trip_bound: Duration,
 }
 
 impl RttEstimator {
@@ -31,6 +33,7 @@ impl RttEstimator {
             min: initial,
             min_at: Time::ZERO,
             first_sample_at: None,
+            round_trip_bound: round_trip_bound(initial, initial / 2),
         }
     }
 
@@ -42,7 +45,7 @@ impl RttEstimator {
         if self.first_sample_at.is_none() {
             self.first_sample_at = Some(now);
             (self.min, self.min_at) = (sample, now);
-            (self.smoothed, self.variance) = (sample, sample / 2);
+            self.smooth(sample, sample / 2);
             return sample;
         }
         // Section 5.2: the minimum ignores the peer's word on its delay.
@@ -51,9 +54,14 @@ impl RttEstimator {
         }
         // Section 5.3: a delay that would take the sample under the minimum is not believed.
         let adjusted = if sample >= self.min + ack_delay { sample - ack_delay } else { sample };
-        self.variance = (self.variance * 3 + self.smoothed.abs_diff(adjusted)) / 4;
-        self.smoothed = (self.smoothed * 7 + adjusted) / 8;
+        let variance = (self.variance * 3 + self.smoothed.abs_diff(adjusted)) / 4;
+        self.smooth((self.smoothed * 7 + adjusted) / 8, variance);
         adjusted
+    }
+
+    fn smooth(&mut self, smoothed: Duration, variance: Duration) {
+        (self.smoothed, self.variance) = (smoothed, variance);
+        self.round_trip_bound = round_trip_bound(smoothed, variance);
     }
 
     /// Section 5.2: after persistent congestion the minimum starts from the newest sample.
@@ -98,6 +106,10 @@ impl RttEstimator {
 
     /// Time within which a packet and its acknowledgement pass, the peer's ack delay aside (section 6.2.1).
     pub(crate) fn round_trip_bound(&self) -> Duration {
-        self.smoothed + (self.variance * 4).max(GRANULARITY)
+        self.round_trip_bound
     }
+}
+
+fn round_trip_bound(smoothed: Duration, variance: Duration) -> Duration {
+    smoothed + (variance * 4).max(GRANULARITY)
 }

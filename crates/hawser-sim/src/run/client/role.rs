@@ -166,7 +166,7 @@ impl Role {
             Task::Talk { pacer: Some(pacer), .. } if active => Some(pacer.next_at()),
             _ => None,
         };
-        [own, activity].into_iter().flatten().min()
+        Time::first_of([own, activity])
     }
 
     pub(crate) fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
