@@ -26,6 +26,25 @@ pub(crate) struct Control {
     pub(crate) abandonment: Option<Abandonment>,
 }
 
+/// What the signalling state of path ids asks for, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signals {
+    /// Whether a frame is to be sent.
+    pub(crate) pending: bool,
+    /// When the first abandonment is over.
+    pub(crate) expiry: Option<Time>,
+}
+
+impl Signals {
+    /// Those of one or several path ids.
+    pub(crate) fn of(controls: &[Control], form: CidFrames) -> Self {
+        Signals {
+            pending: controls.iter().any(|control| control.pending(form)),
+            expiry: controls.iter().filter_map(Control::expiry).min(),
+        }
+    }
+}
+
 impl Control {
     /// A path id of which nothing was said. `cid_limit` is the active_connection_id_limit that we announce.
     pub(crate) fn new(id: PathId, cid_limit: usize) -> Self {
@@ -67,8 +86,13 @@ impl Control {
         }
     }
 
+    /// When the abandonment is over and the path id may be forgotten.
+    pub(crate) fn expiry(&self) -> Option<Time> {
+        self.abandonment.as_ref().and_then(Abandonment::timeout)
+    }
+
     /// Whether a frame is to be sent.
-    pub(crate) fn pending(&self, form: CidFrames) -> bool {
+    fn pending(&self, form: CidFrames) -> bool {
         self.local_cids.pending()
             || self.remote_cids.pending(form)
             || self.status.pending()

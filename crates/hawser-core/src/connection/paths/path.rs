@@ -6,7 +6,8 @@ use std::time::Duration;
 use hawser_policy::{LinkId, PathId, PathState, PathView, Sibling, Time};
 use hawser_wire::Writer;
 
-use super::control::Control;
+use super::considered::Considered;
+use super::control::{Control, Signals};
 use super::life_cycle::LifeCycle;
 use super::migration::Tuples;
 use super::mtu::MtuDiscovery;
@@ -29,7 +30,7 @@ const MAX_COPIES: usize = 4096;
 /// A path that was opened, by us or by the peer.
 pub(crate) struct Path {
     pub(crate) id: PathId,
-    pub(crate) control: Control,
+    pub(crate) control: Considered<Control, Signals>,
     pub(crate) tuples: Tuples,
     pub(crate) responses: ResponseQueue,
     pub(crate) space: PacketNumberSpace,
@@ -87,7 +88,7 @@ impl Path {
     pub(crate) fn new(control: Control, tuples: Tuples, recovery: PathRecovery, mtu: MtuDiscovery) -> Self {
         Path {
             id: control.id,
-            control,
+            control: Considered::new(control),
             tuples,
             responses: ResponseQueue::default(),
             space: PacketNumberSpace::new(SpaceKind::Application),

@@ -1,14 +1,14 @@
 //! All paths of a connection, and the path ids for which only connection ids exist yet.
 
-use std::cell::Cell;
-use std::ops::Deref;
+use std::slice;
 use std::time::Duration;
 
 use hawser_policy::{PathId, PathView, Time};
 use hawser_wire::{ConnectionId, StatelessResetToken, Writer};
 use rustc_hash::FxHashMap;
 
-use super::control::Control;
+use super::considered::Considered;
+use super::control::{Control, Signals};
 use super::local_cids::{CIDS_PER_UNUSED_PATH, CIDS_PER_USED_PATH};
 use super::path::Path;
 use super::path_ids::{IdState, PathIds};
@@ -27,8 +27,8 @@ pub(crate) const ACTIVE_CID_LIMIT: usize = 4;
 pub(crate) struct PathSet {
     /// Opened paths in order of id.
     open: Vec<Path>,
-    /// Path ids that are not opened, in order.
-    reserved: Reserved,
+    /// Signalling of path ids that are not opened, in order; there are more of these than open paths.
+    reserved: Considered<Vec<Control>, Signals>,
     pub(crate) ids: PathIds,
     by_cid: FxHashMap<ConnectionId, PathId>,
     /// The connection id that arrived last: nearly always also the next one.
@@ -42,38 +42,6 @@ pub(crate) struct PathSet {
     pub(crate) changes: Vec<CidChange>,
 }
 
-/// Signalling of path ids that are not opened.
-///
-/// There are more of these than open paths, they hardly ever change, and whether they have a frame to send is asked
-/// several times per packet: so that is remembered until the next change.
-#[derive(Default)]
-struct Reserved {
-    controls: Vec<Control>,
-    is_quiet: Cell<bool>,
-}
-
-impl Reserved {
-    fn edit(&mut self) -> &mut Vec<Control> {
-        self.is_quiet.set(false);
-        &mut self.controls
-    }
-
-    fn has_pending(&self, form: CidFrames) -> bool {
-        if !self.is_quiet.get() {
-            self.is_quiet.set(!self.controls.iter().any(|control| control.pending(form)));
-        }
-        !self.is_quiet.get()
-    }
-}
-
-impl Deref for Reserved {
-    type Target = [Control];
-
-    fn deref(&self) -> &[Control] {
-        &self.controls
-    }
-}
-
 impl PathSet {
     /// A connection with its handshake path.
     pub(crate) fn new(path: Path, ids: PathIds) -> Self {
@@ -83,7 +51,7 @@ impl PathSet {
         }
         PathSet {
             open: vec![path],
-            reserved: Reserved::default(),
+            reserved: Considered::new(Vec::new()),
             ids,
             by_cid,
             recent: None,
@@ -157,9 +125,9 @@ impl PathSet {
     /// The signalling state of a path id, opened or not.
     pub(crate) fn control_mut(&mut self, id: PathId) -> Option<&mut Control> {
         if let Some(path) = self.open.iter_mut().find(|path| path.id == id) {
-            return Some(&mut path.control);
+            return Some(&mut *path.control);
         }
-        self.reserved.edit().iter_mut().find(|control| control.id == id)
+        self.reserved.iter_mut().find(|control| control.id == id)
     }
 
     pub(crate) fn reserved(&self, id: PathId) -> Option<&Control> {
@@ -178,7 +146,7 @@ impl PathSet {
     /// Takes the signalling state of a path that is about to be opened.
     pub(crate) fn take_reserved(&mut self, id: PathId) -> Option<Control> {
         let at = self.reserved.iter().position(|control| control.id == id)?;
-        let mut control = self.reserved.edit().remove(at);
+        let mut control = self.reserved.remove(at);
         control.remote_cids.open(&mut self.changes);
         Some(control)
     }
@@ -195,13 +163,14 @@ impl PathSet {
     pub(crate) fn negotiate(&mut self, peer_max_path_id: u32) {
         self.ids.negotiate(peer_max_path_id);
         self.form = CidFrames::WithPath;
-        self.reserved.edit();
+        self.reserved.forget();
+        self.open.iter_mut().for_each(|path| path.control.forget());
     }
 
     /// The peer's active_connection_id_limit.
     pub(crate) fn set_peer_cid_limit(&mut self, limit: u64) {
         self.peer_cid_limit = limit;
-        for control in self.open.iter_mut().map(|path| &mut path.control).chain(self.reserved.edit()) {
+        for control in self.controls_mut() {
             control.local_cids.set_peer_limit(limit);
         }
     }
@@ -221,7 +190,7 @@ impl PathSet {
         for path in &mut self.open {
             path.control.local_cids.fill(CIDS_PER_USED_PATH, issuer, &mut self.changes);
         }
-        for control in self.reserved.edit() {
+        for control in self.reserved.iter_mut() {
             control.local_cids.fill(CIDS_PER_UNUSED_PATH, issuer, &mut self.changes);
         }
         self.index_changes();
@@ -231,7 +200,7 @@ impl PathSet {
         let mut control = Control::new(id, ACTIVE_CID_LIMIT);
         control.local_cids.set_peer_limit(self.peer_cid_limit);
         let at = self.reserved.partition_point(|other| other.id < id);
-        self.reserved.edit().insert(at, control);
+        self.reserved.insert(at, control);
     }
 
     /// Whether an acknowledgement of packets of a path concerns one that is in use. For a path that is gone it is
@@ -292,16 +261,32 @@ impl PathSet {
 
     /// Whether frames about paths or connection ids wait.
     pub(crate) fn has_pending_control(&self) -> bool {
-        self.ids.pending()
-            || self.open.iter().any(|path| path.control.pending(self.form))
-            || self.reserved.has_pending(self.form)
+        self.ids.pending() || self.signals().any(|signals| signals.pending)
+    }
+
+    /// What the signalling of open paths and reserved path ids asks for.
+    #[inline]
+    fn signals(&self) -> impl Iterator<Item = Signals> + '_ {
+        let of_path =
+            |path: &Path| path.control.conclusion(|control| Signals::of(slice::from_ref(control), self.form));
+        let reserved = self.reserved.conclusion(|controls| Signals::of(controls, self.form));
+        std::iter::once(reserved).chain(self.open.iter().map(of_path))
+    }
+
+    fn controls(&self) -> impl Iterator<Item = &Control> {
+        self.open.iter().map(|path| &*path.control).chain(self.reserved.iter())
+    }
+
+    fn controls_mut(&mut self) -> impl Iterator<Item = &mut Control> {
+        self.open.iter_mut().map(|path| &mut *path.control).chain(self.reserved.iter_mut())
     }
 
     /// Writes as many of them as fit.
     pub(crate) fn write_control(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) {
         self.ids.write(w, frames);
-        for control in self.open.iter_mut().map(|path| &mut path.control).chain(self.reserved.edit()) {
-            control.write(self.form, w, frames);
+        let form = self.form;
+        for control in self.controls_mut() {
+            control.write(form, w, frames);
         }
     }
 
@@ -360,7 +345,7 @@ impl PathSet {
             }
             self.past.push((id, path.stats()));
         } else if let Some(at) = self.reserved.iter().position(|control| control.id == id) {
-            let mut control = self.reserved.edit().remove(at);
+            let mut control = self.reserved.remove(at);
             control.local_cids.remove_all(&mut self.changes);
         }
         self.index_changes();
@@ -369,21 +354,13 @@ impl PathSet {
 
     /// Path ids whose abandonment is over at `now`.
     pub(crate) fn expired(&self, now: Time) -> Option<PathId> {
-        let controls = self.open.iter().map(|path| &path.control).chain(self.reserved.iter());
-        controls
-            .into_iter()
-            .find(|control| abandonment_deadline(control).is_some_and(|at| at <= now))
-            .map(|c| c.id)
+        self.controls().find(|control| control.expiry().is_some_and(|at| at <= now)).map(|control| control.id)
     }
 
     /// When the next abandonment is over.
+    #[inline]
     pub(crate) fn next_expiry(&self) -> Option<Time> {
-        self.open
-            .iter()
-            .map(|path| &path.control)
-            .chain(self.reserved.iter())
-            .filter_map(abandonment_deadline)
-            .min()
+        self.signals().filter_map(|signals| signals.expiry).min()
     }
 
     /// Statistics of a path, also of one that is gone.
@@ -391,8 +368,4 @@ impl PathSet {
         let past = || self.past.iter().rev().find(|(past, _)| *past == id).map(|(_, stats)| *stats);
         self.get(id).map(Path::stats).or_else(past)
     }
-}
-
-fn abandonment_deadline(control: &Control) -> Option<Time> {
-    control.abandonment.as_ref().and_then(|abandonment| abandonment.timeout())
 }
