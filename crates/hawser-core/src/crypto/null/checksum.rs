@@ -66,9 +66,7 @@ impl Checksum {
         for word in words {
             self.absorb_word(u64::from_le_bytes(*word));
         }
-        let mut last = [0; 8];
-        last.iter_mut().zip(tail).for_each(|(out, byte)| *out = *byte);
-        self.absorb_word(u64::from_le_bytes(last));
+        self.absorb_word(last_word(bytes, tail));
         self.absorb_word(bytes.len() as u64);
     }
 
@@ -106,6 +104,15 @@ impl Checksum {
     }
 }
 
+/// The up to seven bytes at the end of `bytes` that fill no word, and zeros.
+#[inline]
+fn last_word(bytes: &[u8], tail: &[u8]) -> u64 {
+    match bytes.last_chunk::<8>() {
+        Some(end) => u64::from_le_bytes(*end).checked_shr(64 - 8 * tail.len() as u32).unwrap_or(0),
+        None => tail.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
 #[inline]
 fn join([a, b]: [u64; 2]) -> [u8; 16] {
     ((u128::from(a) << 64) | u128::from(b)).to_be_bytes()
@@ -121,6 +128,17 @@ mod tests {
         let mut checksum = Checksum::new([MULTIPLIER_B, MULTIPLIER_A]);
         checksum.absorb(bytes);
         checksum.finish()
+    }
+
+    #[test]
+    fn the_end_is_padded_with_zeros() {
+        let bytes: Vec<u8> = (1..100).collect();
+        for length in 0..bytes.len() {
+            let (_, tail) = bytes[..length].as_chunks::<8>();
+            let mut padded = [0; 8];
+            padded[..tail.len()].copy_from_slice(tail);
+            assert_eq!(last_word(&bytes[..length], tail), u64::from_le_bytes(padded), "{length} bytes");
+        }
     }
 
     #[test]
