@@ -35,7 +35,12 @@ pub struct Sockets {
     /// Of the last datagram of a connection.
     label: u64,
     buffer: Vec<u8>,
+    /// Where payloads are put, one behind the other: a buffer of its own for each would cost more than the copy.
+    payloads: BytesMut,
 }
+
+/// Bytes of payloads that share a buffer, which is freed with the last of them.
+const SHARED_PAYLOADS: usize = 16 << 10;
 
 struct Slot {
     connection: Connection,
@@ -54,6 +59,7 @@ impl<A: Application> Host<A> {
             batch: None,
             label: 0,
             buffer: Vec::new(),
+            payloads: BytesMut::new(),
         };
         Host { application, sockets }
     }
@@ -176,15 +182,20 @@ impl Sockets {
     }
 
     fn next_segment(&mut self) -> Option<Packet> {
-        let (transmit, offset) = self.batch.take()?;
-        let end = transmit.segment_size.map_or(transmit.size, |size| (offset + size).min(transmit.size));
-        let payload = BytesMut::from(self.buffer.get(offset..end)?);
-        self.label += 1;
-        let packet = Packet { tuple: transmit.tuple, ecn: transmit.ecn, payload, label: self.label };
-        if end < transmit.size {
-            self.batch = Some((transmit, end));
+        let (transmit, offset) = self.batch.as_mut()?;
+        let segment = transmit.segment_size.unwrap_or(transmit.size);
+        let bytes = self.buffer.get(*offset..(*offset + segment).min(transmit.size))?;
+        *offset += segment;
+        let (tuple, ecn, is_last) = (transmit.tuple, transmit.ecn, *offset >= transmit.size);
+        if self.payloads.capacity() < bytes.len() {
+            self.payloads = BytesMut::with_capacity(SHARED_PAYLOADS.max(bytes.len()));
         }
-        Some(packet)
+        self.payloads.extend_from_slice(bytes);
+        if is_last {
+            self.batch = None;
+        }
+        self.label += 1;
+        Some(Packet { tuple, ecn, payload: self.payloads.split(), label: self.label })
     }
 }
 
