@@ -84,6 +84,8 @@ struct Progress {
     at: Time,
     /// The longest pause between acknowledgements, forgotten little by little.
     pause: Duration,
+    /// Whether its acknowledgements are missing.
+    silent: bool,
     /// Whether copies of what is in flight were ordered in this silence.
     rescued: bool,
 }
@@ -100,6 +102,7 @@ impl Progress {
         } else if path.bytes_in_flight == 0 {
             (self.at, self.rescued) = (now, false);
         }
+        self.silent = self.is_silent(path, now);
     }
 
     /// Acknowledgements are due, and have been missing for longer than they lately did, or for longer than round trips
@@ -130,14 +133,15 @@ impl ProgressWatch {
                     acked: path.bytes_acked,
                     at: view.now,
                     pause: Duration::ZERO,
+                    silent: false,
                     rescued: false,
                 }),
             }
         }
     }
 
-    fn is_silent(&self, path: &PathView, now: Time) -> bool {
-        self.0.iter().any(|progress| progress.path == path.id && progress.is_silent(path, now))
+    fn is_silent(&self, path: &PathView) -> bool {
+        self.0.iter().any(|progress| progress.path == path.id && progress.silent)
     }
 
     /// Orders copies of what is in flight on paths that fell silent, once for each silence.
@@ -146,7 +150,7 @@ impl ProgressWatch {
             let Some(progress) = self.0.iter_mut().find(|progress| progress.path == path.id) else {
                 continue;
             };
-            if !progress.rescued && progress.is_silent(path, view.now) {
+            if !progress.rescued && progress.silent {
                 progress.rescued = true;
                 commands.push(Command::Reinject { from: path.id, to, max_bytes: u64::MAX });
             }
@@ -202,7 +206,7 @@ impl Scheduler for EarliestArrival {
             return decision;
         }
         // When every path is silent, none is worse than the others.
-        let is_silent = |path: &PathView| self.progress.is_silent(path, view.now);
+        let is_silent = |path: &PathView| self.progress.is_silent(path);
         let all_silent = view.preferred().all(is_silent);
         let lively = Arrivals::new(view, |path| all_silent || !is_silent(path));
         let Some(fast) = lively.soonest() else { return Decision::Wait(None) };
