@@ -179,10 +179,10 @@ impl Connection {
         if queue.total() == 0 && !copies {
             return None;
         }
-        self.refresh_views(now);
-        if self.views.iter().all(|view| view.sendable() == 0) {
+        if !self.paths.iter().any(|path| path.can_send_data(now)) {
             return None;
         }
+        self.refresh_views(now);
         let view = SendView { now, paths: &self.views, queue, segments: &Segments(&self.streams) };
         let decision = self.scheduler.schedule(&view, &mut self.commands);
         self.obey_commands();

@@ -155,10 +155,10 @@ impl Tuples {
         self.current.amplification.is_validated()
     }
 
-    /// Whether a validation of the addresses in use is under way.
-    #[cfg(test)]
+    /// Whether a validation is under way, of the addresses in use or of the previous ones.
+    #[inline]
     pub(crate) fn is_validating(&self) -> bool {
-        self.current.validation.is_some()
+        self.all().any(|addresses| addresses.validation.is_some())
     }
 
     /// Bytes that may be sent to the addresses in use.

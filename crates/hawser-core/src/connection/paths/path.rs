@@ -130,6 +130,15 @@ impl Path {
         self.life() == LifeCycle::Active && self.can_transmit() && self.recovery.window_left() > 0
     }
 
+    /// Whether window, pacer and address let a whole datagram of data out: whether [`PathView::sendable`] is above zero.
+    #[inline]
+    pub(crate) fn can_send_data(&self, now: Time) -> bool {
+        let recovery = &self.recovery;
+        let budget = recovery.pacing_budget(now).min(self.amplification_room() as u64);
+        let bytes = recovery.window_left().min(budget);
+        self.life() == LifeCycle::Active && bytes > 0 && bytes >= u64::from(recovery.max_datagram_size())
+    }
+
     /// Whether there is a connection id to send to. A client may open a path before the frames have arrived that bring
     /// its connection ids for it.
     #[inline]
@@ -148,8 +157,9 @@ impl Path {
     }
 
     /// The 4-tuple on which a challenge or an answer is owed and may be sent, and how much may be sent there.
+    #[inline]
     pub(crate) fn validation_due(&self, now: Time, least: u64) -> Option<FourTuple> {
-        if !self.control.life.can_send() {
+        if !self.control.life.can_send() || (self.responses.is_empty() && !self.tuples.is_validating()) {
             return None;
         }
         let mut due = self.responses.tuples().chain(self.tuples.challenges_due(now));

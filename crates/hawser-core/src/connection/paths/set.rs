@@ -260,17 +260,18 @@ impl PathSet {
     }
 
     /// Whether frames about paths or connection ids wait.
+    #[inline]
     pub(crate) fn has_pending_control(&self) -> bool {
-        self.ids.pending() || self.signals().any(|signals| signals.pending)
+        self.ids.pending() || self.signals().pending
     }
 
     /// What the signalling of open paths and reserved path ids asks for.
     #[inline]
-    fn signals(&self) -> impl Iterator<Item = Signals> + '_ {
-        let of_path =
-            |path: &Path| path.control.conclusion(|control| Signals::of(slice::from_ref(control), self.form));
+    fn signals(&self) -> Signals {
         let reserved = self.reserved.conclusion(|controls| Signals::of(controls, self.form));
-        std::iter::once(reserved).chain(self.open.iter().map(of_path))
+        self.open.iter().fold(reserved, |signals, path| {
+            signals.and(path.control.conclusion(|control| Signals::of(slice::from_ref(control), self.form)))
+        })
     }
 
     fn controls(&self) -> impl Iterator<Item = &Control> {
@@ -360,7 +361,7 @@ impl PathSet {
     /// When the next abandonment is over.
     #[inline]
     pub(crate) fn next_expiry(&self) -> Option<Time> {
-        self.signals().filter_map(|signals| signals.expiry).min()
+        self.signals().expiry
     }
 
     /// Statistics of a path, also of one that is gone.

@@ -200,6 +200,12 @@ impl ResponseQueue {
         self.pending.push_back(PendingResponse { tuple, data, received: received as u64 });
     }
 
+    /// Whether nobody waits for an answer.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// The addresses to answer, in the order in which they asked.
     #[inline]
     pub(crate) fn tuples(&self) -> impl Iterator<Item = FourTuple> + '_ {

@@ -233,6 +233,11 @@ impl PathRecovery {
         self.pacer.next_release(now)
     }
 
+    /// The largest datagram, which window and pacer count with.
+    pub(crate) fn max_datagram_size(&self) -> u16 {
+        self.max_datagram_size
+    }
+
     /// Bytes sent and neither acknowledged nor declared lost.
     pub(crate) fn bytes_in_flight(&self) -> u64 {
         self.bytes_in_flight
