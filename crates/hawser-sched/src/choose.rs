@@ -30,12 +30,12 @@ pub(crate) fn explore(view: &SendView<'_>) -> Option<Decision> {
             ..Assignment::next(path.id)
         }));
     }
-    let known = view.preferred().filter(|path| path.has_rtt_sample).min_by_key(|path| by_rtt(path))?;
     let unknown = view
         .preferred()
         .filter(|path| !path.has_rtt_sample && exploration_left(path) > 0)
         .filter(can_send)
         .min_by_key(|path| path.id)?;
+    let known = view.preferred().filter(|path| path.has_rtt_sample).min_by_key(|path| by_rtt(path))?;
     if view.queue.total() == 0 {
         return None;
     }

@@ -126,11 +126,14 @@ impl Deliveries {
         let mut sendings = self.sendings.borrow_mut();
         let ranges = sendings.entry(sending.stream).or_default();
         // Mostly at the end; schedulers that skip ahead fill gaps later.
-        let place = match ranges.back() {
-            Some(last) if last.start > start => ranges.partition_point(|range| range.start < start),
-            _ => ranges.len(),
-        };
-        ranges.insert(place, Sending { start, end, at: sending.at, label });
+        let sending = Sending { start, end, at: sending.at, label };
+        match ranges.back() {
+            Some(last) if last.start > start => {
+                let place = ranges.partition_point(|range| range.start < start);
+                ranges.insert(place, sending);
+            }
+            _ => ranges.push_back(sending),
+        }
         self.packets.sent(label);
     }
 
