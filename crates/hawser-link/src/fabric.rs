@@ -46,7 +46,8 @@ impl RouteIndex {
 /// Links and the routes over them.
 #[derive(Debug)]
 pub struct Fabric<P> {
-    links: Vec<Link<Transit<P>>>,
+    /// Packets are boxed: on their way through a link they are moved half a dozen times.
+    links: Vec<Link<Box<Transit<P>>>>,
     routes: Vec<Route>,
     /// When which link wants attention.
     due: Agenda,
@@ -183,7 +184,8 @@ impl<P: Frame> Fabric<P> {
     pub fn send(&mut self, now: Nanos, route: RouteIndex, length: u32, payload: P) {
         let Some(entry) = self.routes.get(route.as_usize()) else { return };
         let alternative = entry.schedule.value_at(now) as u32;
-        self.forward(now, length, Transit { route, alternative, hop: 0, sent: now, payload });
+        let transit = Transit { route, alternative, hop: 0, sent: now, payload };
+        self.forward(now, length, Box::new(transit));
     }
 
     /// When [`Fabric::advance`] should be called next; `None`: never, nothing is on its way.
@@ -247,17 +249,17 @@ impl<P: Frame> Fabric<P> {
     }
 
     /// Hands a packet to the next link of its route, or to its destination.
-    fn forward(&mut self, now: Nanos, length: u32, transit: Transit<P>) {
+    fn forward(&mut self, now: Nanos, length: u32, transit: Box<Transit<P>>) {
         let route = &self.routes[transit.route.as_usize()];
         let hops = &route.alternatives[transit.alternative as usize];
         let Some(&link) = hops.get(transit.hop as usize) else {
-            let Transit { route, sent, payload, .. } = transit;
+            let Transit { route, sent, payload, .. } = *transit;
             self.arrivals.push_back(Arrival { at: now, sent, route, length, payload });
             return;
         };
         let refused = self.links[link.as_usize()].enqueue(now, length, transit);
         if let (Err(refused), Some(failures)) = (refused, &mut self.failures) {
-            let Transit { route, sent, payload, .. } = refused.payload;
+            let Transit { route, sent, payload, .. } = *refused.payload;
             failures.push_back(Failure { at: now, sent, route, link, cause: refused.cause, length, payload });
         }
         self.collect_dropped(link.as_usize());
@@ -268,7 +270,7 @@ impl<P: Frame> Fabric<P> {
     fn collect_dropped(&mut self, index: usize) {
         let Some(failures) = &mut self.failures else { return };
         while let Some(dropped) = self.links[index].poll_dropped() {
-            let Transit { route, sent, payload, .. } = dropped.payload;
+            let Transit { route, sent, payload, .. } = *dropped.payload;
             let (at, cause, length) = (dropped.at, dropped.cause, dropped.length);
             failures.push_back(Failure {
                 at,

@@ -41,6 +41,29 @@ pub fn mix(mut value: u64) -> u64 {
     value ^ (value >> 33)
 }
 
+/// A packet that is moved by its address.
+impl<F: Frame> Frame for Box<F> {
+    fn is_ecn_capable(&self) -> bool {
+        (**self).is_ecn_capable()
+    }
+
+    fn mark_congestion_experienced(&mut self) {
+        (**self).mark_congestion_experienced();
+    }
+
+    fn flow(&self) -> u64 {
+        (**self).flow()
+    }
+
+    fn corrupt(&mut self, position: u64) {
+        (**self).corrupt(position);
+    }
+
+    fn duplicate(&self) -> Self {
+        Box::new((**self).duplicate())
+    }
+}
+
 /// A packet of which only the length matters.
 impl Frame for () {
     fn corrupt(&mut self, _position: u64) {}
