@@ -439,11 +439,6 @@ impl Connection {
         let window: u64 = self.paths.iter().map(|path| path.recovery.window()).sum();
         self.streams.set_send_buffer_limit(window.saturating_mul(2));
     }
-
-    /// The largest smoothed round-trip time of the paths in use: the pace at which windows must grow.
-    pub(super) fn largest_rtt(&self) -> Duration {
-        self.paths.iter().map(|path| path.recovery.rtt.smoothed()).max().unwrap_or(self.transport.initial_rtt)
-    }
 }
 
 /// The path on which the handshake runs.

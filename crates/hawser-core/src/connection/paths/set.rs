@@ -330,6 +330,11 @@ impl PathSet {
         if to_previous { cids.previous().or(cids.current()) } else { cids.current() }
     }
 
+    /// The largest smoothed round-trip time of the paths in use: the pace at which windows must grow.
+    pub(crate) fn largest_rtt(&self) -> Option<Duration> {
+        self.open.iter().map(|path| path.recovery.rtt.smoothed()).max()
+    }
+
     /// Refreshes the pictures of the paths that policies see.
     pub(crate) fn fill_views(&self, now: Time, views: &mut Vec<PathView>) {
         views.clear();

@@ -161,9 +161,11 @@ impl PacketNumberSpace {
             return;
         }
         let from = self.lost_records.partition_point(|record| record.packet_number < *range.start());
-        let to = self.lost_records.partition_point(|record| record.packet_number <= *range.end());
-        if from < to {
-            self.lost_records.drain(from..to).for_each(visit);
+        // Nearly always none.
+        let count =
+            self.lost_records.range(from..).take_while(|record| record.packet_number <= *range.end()).count();
+        if count > 0 {
+            self.lost_records.drain(from..from + count).for_each(visit);
         }
     }
 

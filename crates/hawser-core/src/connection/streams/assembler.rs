@@ -45,6 +45,15 @@ struct Segment {
     pieces: VecDeque<Piece>,
 }
 
+/// Bytes that are missing, up to what is held or to the end of what came now.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    start: u64,
+    end: u64,
+    /// Where what is held next begins.
+    next: Option<u64>,
+}
+
 /// Reassembles one stream.
 ///
 /// Data in order goes straight to the queue the application reads from; the map is touched only when something is
@@ -131,34 +140,39 @@ impl Assembler {
                 data.advance((held_to - start) as usize);
                 start = held_to;
             }
-            let gap_end = self.ahead.range(start..).next().map_or(end, |(&next, _)| next.min(end));
-            let part = data.split_to((gap_end - start) as usize);
-            self.fill(start, part, budget)?;
-            if gap_end == end {
+            let next = self.ahead.range(start..).next().map(|(&next, _)| next);
+            let gap = Gap { start, end: next.map_or(end, |next| next.min(end)), next };
+            let part = data.split_to((gap.end - start) as usize);
+            self.fill(gap, held_to == start, part, budget)?;
+            if gap.end == end {
                 return Ok(());
             }
-            start = gap_end;
+            start = gap.end;
         }
     }
 
-    /// Adds data of which nothing is held yet, and joins what touches it.
-    fn fill(&mut self, start: u64, data: Bytes, budget: &mut Budget) -> Result<(), TooManyRanges> {
-        let end = start + data.len() as u64;
+    /// Fills a gap from its start to its end with `data`, and joins what touches it: what lies before if
+    /// `joins_previous`, and what comes next.
+    fn fill(
+        &mut self,
+        gap: Gap,
+        joins_previous: bool,
+        data: Bytes,
+        budget: &mut Budget,
+    ) -> Result<(), TooManyRanges> {
+        let Gap { start, end, next } = gap;
+        let next = if next == Some(end) { self.ahead.remove(&end) } else { None };
+        budget.ranges -= usize::from(next.is_some());
         if start == self.ready_to {
             self.push_ready(data, budget);
-            if let Some(next) = self.ahead.remove(&end) {
-                budget.ranges -= 1;
+            if let Some(next) = next {
                 self.ready_to = next.end;
                 join(&mut self.ready, next.pieces);
             }
             return Ok(());
         }
-        let next = self.ahead.remove(&end);
-        budget.ranges -= usize::from(next.is_some());
         let piece = Piece { bytes: data, loose: true };
-        if let Some((_, previous)) = self.ahead.range_mut(..start).next_back()
-            && previous.end == start
-        {
+        if joins_previous && let Some((_, previous)) = self.ahead.range_mut(..start).next_back() {
             previous.end = end;
             previous.pieces.push_back(piece);
             if let Some(next) = next {

@@ -176,12 +176,12 @@ impl Streams {
     }
 
     /// Grows receive windows that seem to limit the peer. To be called before control frames are written, once per
-    /// batch of packets; `rtt` is the largest smoothed round-trip time of the paths in use.
+    /// batch of packets; `rtt` tells the largest smoothed round-trip time of the paths in use.
     #[inline]
-    pub(crate) fn update_windows(&mut self, now: Time, rtt: Duration) {
+    pub(crate) fn update_windows(&mut self, now: Time, rtt: impl FnOnce() -> Duration) {
         self.now = now;
         if !self.to_be_tuned.is_empty() {
-            self.tune_windows(now, rtt);
+            self.tune_windows(now, rtt());
         }
     }
 
