@@ -198,18 +198,17 @@ impl Engine {
     }
 
     /// Finds the way of a packet: from an address of ours along its route, or to an address of another along its return.
-    fn send(&mut self, node: usize, packet: Packet) {
+    fn send(&mut self, node: usize, mut packet: Packet) {
         let FourTuple { local, remote } = packet.tuple;
         let own = self.by_address.get(&local.ip()).copied();
         if let Some(index) = own.filter(|&index| self.attachments[index].owner == node) {
-            let outside = self.translated.get(&local).copied().unwrap_or(local);
-            let packet = Packet { tuple: FourTuple { local: outside, remote }, ..packet };
+            packet.tuple.local = self.translated.get(&local).copied().unwrap_or(local);
             return self.filtered(index, self.attachments[index].up, packet);
         }
         let Some(inside) = self.inside(remote) else { return };
         let Some(&index) = self.by_address.get(&inside.ip()) else { return };
         if self.attachments[index].peer == node {
-            let packet = Packet { tuple: FourTuple { local, remote: inside }, ..packet };
+            packet.tuple.remote = inside;
             self.filtered(index, self.attachments[index].down, packet);
         }
     }

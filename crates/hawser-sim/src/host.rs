@@ -217,8 +217,8 @@ impl<A: Application> Node for Host<A> {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         loop {
-            if let Some(packet) = self.sockets.next_segment() {
-                return Some(packet);
+            if self.sockets.batch.is_some() {
+                return self.sockets.next_segment();
             }
             if let Some(response) = self.sockets.stateless.pop() {
                 let payload = BytesMut::from(&response.bytes[..]);

@@ -77,6 +77,9 @@ impl PathRecovery {
             SpaceKind::Application => self.probe_timeout(),
             SpaceKind::Initial | SpaceKind::Handshake => self.rtt.round_trip_bound(),
         };
+        if self.pto_count == 0 {
+            return timeout.max(GRANULARITY);
+        }
         let backed_off = timeout * (1 << self.pto_count.min(MAX_BACKOFF));
         backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout).max(GRANULARITY)
     }
