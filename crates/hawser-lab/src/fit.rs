@@ -1,23 +1,26 @@
 //! How well the fitted generators of links meet the measured facts, and how well the published part of the data does.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hawser_link::SECOND;
-use hawser_radio::fit::{CarrierFacts, StarlinkFacts, Table, table};
+use hawser_link::{Direction, Nanos, SECOND};
+use hawser_radio::fit::{CarrierFacts, CarrierRun, StarlinkFacts, Table, table};
 use hawser_radio::{RadioError, Scene, StarlinkSlots, TwoCarriers};
+use hawser_trace::{Input, RateTrace, ReadOptions, Trace, TraceError};
 
 /// Why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// A generator, or recorded data that makes no sense.
+    /// A generator.
     #[error(transparent)]
     Radio(#[from] RadioError),
-    /// Recorded data that cannot be read.
+    /// Recorded data that cannot be read, or make no sense.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A folder of recorded data that cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file or folder.
+        /// The folder.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -46,18 +49,55 @@ pub fn generated(hours: u64, seed: u64) -> Result<Vec<Table>, FitError> {
 /// # Errors
 /// [`FitError`].
 pub fn recorded(folder: &Path) -> Result<Vec<Table>, FitError> {
-    // The two carriers of the runs; the folder has pings of others, too.
-    let mut pings = texts(&folder.join("pam2025-ping"), "atnt")?;
-    pings.extend(texts(&folder.join("pam2025-ping"), "verizon")?);
     let runs = folder.join("pam2025");
-    let carriers = CarrierFacts::of_pam(&texts(&runs, "DL_")?, &texts(&runs, "UL_")?, &pings)?;
+    let (down, up) = (carrier_runs(&runs, Direction::Down)?, carrier_runs(&runs, Direction::Up)?);
+    let mut round_trips = Vec::new();
+    // The two carriers of the runs; the folder has pings of others, too.
+    for carrier in ["atnt", "verizon"] {
+        for log in files(&folder.join("pam2025-ping"), carrier)? {
+            // A log has half of each round-trip time as the delay.
+            round_trips.extend(delays(&trace(&[log])?).map(|delay| 2.0 * delay));
+        }
+    }
     let terminal = folder.join("leocc-starlink");
-    let (rate, delay) = (read(&terminal.join("bw_example.txt"))?, read(&terminal.join("delay_example.txt"))?);
-    let dish = StarlinkFacts::of_recording(&rate, &delay)?;
+    let dish = trace(&["bw_example.txt", "delay_example.txt"].map(|name| terminal.join(name)))?;
+    let pieces = dish.links.iter().find_map(|link| link.down.service(dish.duration)).unwrap_or_default();
+    let rates: Vec<f64> = pieces.iter().map(|piece| piece.value).collect();
+    let dish = StarlinkFacts::of_recording(&rates, &delays(&dish).collect::<Vec<_>>());
     Ok(vec![
-        against_carriers("published part of the data against the whole data set", &carriers),
+        against_carriers(
+            "published part of the data against the whole data set",
+            &CarrierFacts::of_runs(&down, &up, &round_trips),
+        ),
         against_dish("recorded terminal against its facts", &dish),
     ])
+}
+
+/// The drives that were measured in a direction.
+fn carrier_runs(folder: &Path, direction: Direction) -> Result<Vec<CarrierRun>, FitError> {
+    let prefix = if direction == Direction::Up { "UL_" } else { "DL_" };
+    let run = |file: PathBuf| {
+        let drive = trace(&[file])?;
+        let mut run = CarrierRun::default();
+        for (rates, link) in run.rates.iter_mut().zip(&drive.links) {
+            let Some(RateTrace::Steps(series)) = &link.direction(direction).rate else { continue };
+            rates.extend(series.points().iter().map(|&(at, rate)| (seconds(at), rate as f64)));
+            run.handovers.extend(link.hand_overs().map(|event| seconds(event.to - event.from)));
+            run.time += seconds(drive.duration);
+        }
+        Ok(run)
+    };
+    files(folder, prefix)?.into_iter().map(run).collect()
+}
+
+/// One-way delays towards the host as they were recorded, seconds.
+fn delays(trace: &Trace) -> impl Iterator<Item = f64> {
+    let series = trace.links.iter().filter_map(|link| link.down.delay.as_ref());
+    series.flat_map(|series| series.points()).map(|&(_, delay)| seconds(delay))
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time as f64 / SECOND as f64
 }
 
 fn against_carriers(title: &str, got: &CarrierFacts) -> Table {
@@ -69,18 +109,21 @@ fn against_dish(title: &str, got: &StarlinkFacts) -> Table {
 }
 
 /// The files of a folder whose names begin so, by name.
-fn texts(folder: &Path, prefix: &str) -> Result<Vec<String>, FitError> {
+fn files(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, FitError> {
     let failed = |source| FitError::Read { path: folder.to_owned(), source };
-    let entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let mut paths: Vec<PathBuf> = entries
-        .into_iter()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
-        .map(|entry| entry.path())
-        .collect();
-    paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    let names = hawser_scenario::files_matching(folder, &format!("{prefix}*")).map_err(failed)?;
+    match names.is_empty() {
+        true => Err(failed(io::Error::new(io::ErrorKind::NotFound, format!("no file {prefix}*")))),
+        false => Ok(names.into_iter().map(|name| folder.join(name)).collect()),
+    }
 }
 
-fn read(path: &Path) -> Result<String, FitError> {
-    fs::read_to_string(path).map_err(|source| FitError::Read { path: path.to_owned(), source })
+/// What files about the same links say.
+fn trace(files: &[PathBuf]) -> Result<Trace, FitError> {
+    let input = |path: &PathBuf| Input { link: None, path: path.clone(), text: None };
+    let inputs: Vec<Input> = files.iter().map(input).collect();
+    Ok(hawser_trace::read(&inputs, &ReadOptions::default())?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,8 @@ pub struct Row {
     pub scenario: String,
     /// Seeds.
     pub seeds: u64,
+    /// Its scenes that play recordings, another one for each seed; all others are generated.
+    pub recorded: Vec<String>,
     /// Mean goodput over all links, bit/s.
     pub goodput_bps: f64,
     /// The link with the highest mean goodput.
@@ -153,6 +155,7 @@ fn row(results: &Results, seeds: u64) -> Row {
     Row {
         scenario: results.scenario.clone(),
         seeds,
+        recorded: results.recorded.clone(),
         goodput_bps,
         best_goodput_link: fastest.map(|(link, _)| link.clone()).unwrap_or_default(),
         best_goodput_bps,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_policy::Registry;
-use hawser_scenario::{Direction, Flow, FlowKind, Scenario, load};
+use hawser_scenario::{Direction, Flow, FlowKind, Scenario, SourceKind, load};
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
 use super::{GuaranteeError, Options};
@@ -19,6 +19,8 @@ const CONVERSATION: FlowKind =
 /// What came of a scenario.
 pub(super) struct Results {
     pub(super) scenario: String,
+    /// Scenes that play recordings.
+    pub(super) recorded: Vec<String>,
     /// Each link alone.
     pub(super) single: Vec<(String, Variant)>,
     pub(super) all: Variant,
@@ -71,7 +73,13 @@ pub(super) fn all(file: &Path, options: &Options, registry: &Registry) -> Result
     }
     let all = variants.pop().unwrap_or_default();
     let names = links.iter().map(|link| scenario.links[*link].name.clone());
-    Ok(Results { scenario: scenario.name.clone(), single: names.zip(variants).collect(), all })
+    let recorded = scenario.scenes.iter().filter(|scene| scene.kind == SourceKind::Recording);
+    Ok(Results {
+        scenario: scenario.name.clone(),
+        recorded: recorded.map(|scene| scene.name.clone()).collect(),
+        single: names.zip(variants).collect(),
+        all,
+    })
 }
 
 /// The flow that the guarantee is about: the first with a connection.

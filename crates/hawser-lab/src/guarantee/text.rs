@@ -30,6 +30,9 @@ pub fn table(rows: &[Row]) -> String {
             row.p99_delay_ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
         );
     }
+    for row in rows.iter().filter(|row| !row.recorded.is_empty()) {
+        let _ = writeln!(text, "{} plays recordings: {}", row.scenario, row.recorded.join(", "));
+    }
     let short: Vec<&str> = rows
         .iter()
         .filter(|row| row.goodput_ratio < 1.0 || row.p99_delay_ratio.is_some_and(|ratio| ratio > 1.0))

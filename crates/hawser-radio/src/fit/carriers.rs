@@ -1,5 +1,4 @@
-use super::pam::{Direction, PamRun, parse_pings};
-use crate::RadioError;
+use super::run::CarrierRun;
 use crate::math::seconds;
 use crate::profile::{EventKind, Profile, sample_at, time_mean};
 
@@ -79,34 +78,22 @@ impl CarrierFacts {
         }
     }
 
-    /// The same statistics of measurements: the text of downlink files, uplink files and ping logs of the data set.
-    ///
-    /// # Errors
-    ///
-    /// A file lacks the columns of the data set.
-    pub fn of_pam(down: &[String], up: &[String], pings: &[String]) -> Result<Self, RadioError> {
-        let read = |texts: &[String], direction: Direction| {
-            texts.iter().map(|text| PamRun::parse(text, direction)).collect::<Result<Vec<_>, _>>()
-        };
-        let (down, up) = (read(down, Direction::Down)?, read(up, Direction::Up)?);
-        let mut durations = Vec::new();
-        let mut time = 0.0;
-        for run in down.iter().chain(&up) {
-            durations.extend(run.handovers());
-            time += run.time();
-        }
-        let round_trips: Vec<f64> = pings.iter().flat_map(|text| parse_pings(text)).collect();
-        let (down, up) = (shares(&down), shares(&up));
-        Ok(CarrierFacts {
+    /// The same statistics of measurements in the two directions, and of round-trip times in seconds.
+    pub fn of_runs(down: &[CarrierRun], up: &[CarrierRun], round_trips: &[f64]) -> Self {
+        let runs = || down.iter().chain(up);
+        let durations: Vec<f64> = runs().flat_map(|run| run.handovers.iter().copied()).collect();
+        let time: f64 = runs().map(|run| run.time).sum();
+        let (down, up) = (shares(down), shares(up));
+        CarrierFacts {
             down_below: [down[0], down[1]],
             down_joint: down[2],
             up_below: [up[0], up[1]],
             up_joint: up[2],
             handovers_per_minute: durations.len() as f64 / (time / 60.0),
             handover_duration: [0.50, 0.95, 0.99].map(|p| quantile(&durations, p)),
-            ping_p99: quantile(&round_trips, 0.99),
-            ping_worst: quantile(&round_trips, 1.0),
-        })
+            ping_p99: quantile(round_trips, 0.99),
+            ping_worst: quantile(round_trips, 1.0),
+        }
     }
 
     /// Names and values, for [`table`](super::table()).
@@ -130,13 +117,13 @@ impl CarrierFacts {
 }
 
 /// Shares below the limit: first carrier, second, both at once.
-fn shares(runs: &[PamRun]) -> [f64; 3] {
+fn shares(runs: &[CarrierRun]) -> [f64; 3] {
     let share = |hits: usize, of: usize| if of == 0 { f64::NAN } else { hits as f64 / of as f64 };
     let alone = |carrier: usize| {
-        let rates = || runs.iter().flat_map(move |run| run.rates(carrier));
+        let rates = || runs.iter().flat_map(|run| &run.rates[carrier]);
         share(rates().filter(|rate| rate.1 < OUTAGE).count(), rates().count())
     };
-    let pairs: Vec<(f64, f64)> = runs.iter().flat_map(PamRun::pairs).collect();
+    let pairs: Vec<(f64, f64)> = runs.iter().flat_map(CarrierRun::pairs).collect();
     let both = pairs.iter().filter(|pair| pair.0 < OUTAGE && pair.1 < OUTAGE).count();
     [alone(0), alone(1), share(both, pairs.len())]
 }

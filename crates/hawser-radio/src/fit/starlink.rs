@@ -1,5 +1,4 @@
 use super::carriers::quantile;
-use crate::RadioError;
 use crate::profile::{EventKind, Profile, Sample, time_mean};
 
 /// Statistics of a Starlink terminal. What was not measured is not a number.
@@ -78,42 +77,16 @@ impl StarlinkFacts {
         }
     }
 
-    /// Rate and delay of a recorded terminal: one line per delivery chance of 1500 bytes (ms), one line per 10 ms of
-    /// one-way delay (ms). Loss and slots are not in these files.
-    ///
-    /// # Errors
-    ///
-    /// A line is not a number.
-    pub fn of_recording(chances: &str, delays: &str) -> Result<Self, RadioError> {
-        let read = |text: &str, what: &'static str| {
-            text.lines()
-                .enumerate()
-                .filter(|(_, line)| !line.trim().is_empty())
-                .map(|(index, line)| {
-                    line.trim().parse::<f64>().map_err(|error| RadioError::Text {
-                        what,
-                        line: index + 1,
-                        reason: format!("\"{line}\": {error}: expected milliseconds"),
-                    })
-                })
-                .collect::<Result<Vec<f64>, RadioError>>()
-        };
-        let (chances, delays) = (read(chances, "delivery chances")?, read(delays, "one-way delays")?);
-        let end = chances.iter().copied().fold(0.0, f64::max);
-        let mut bins = vec![0.0; (end / 100.0) as usize];
-        for chance in chances {
-            if let Some(bin) = bins.get_mut((chance / 100.0) as usize) {
-                *bin += 1500.0 * 8.0 * 10.0;
-            }
-        }
-        let delays: Vec<f64> = delays.into_iter().map(|delay| delay / 1e3).collect();
-        Ok(StarlinkFacts {
+    /// Of a recorded terminal: rates over 100 ms in bit/s, one-way delays every 10 ms in seconds. Loss and slots are
+    /// not in the recording.
+    pub fn of_recording(rates: &[f64], delays: &[f64]) -> Self {
+        StarlinkFacts {
             interval: f64::NAN,
             loss_before: f64::NAN,
             loss_rest: f64::NAN,
-            rate: [0.05, 0.50, 0.95].map(|p| quantile(&bins, p)),
-            delay: [0.50, 0.95, 0.999].map(|p| quantile(&delays, p)),
-        })
+            rate: [0.05, 0.50, 0.95].map(|p| quantile(rates, p)),
+            delay: [0.50, 0.95, 0.999].map(|p| quantile(delays, p)),
+        }
     }
 
     /// Names and values, for [`table`](super::table()).

@@ -1,6 +1,3 @@
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use super::*;
 use crate::profile::{Event, EventKind, Profile, Sample};
 use crate::{Scene, StarlinkSlots, TwoCarriers};
@@ -79,26 +76,17 @@ fn facts_are_measured_as_the_data_were() {
 }
 
 #[test]
-fn the_columns_of_the_data_set_are_read() {
-    let text =
-        "TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,\
-                handover_status_y,timediff
-100.0,21.1,LTE-A,,100.1,0.5,LTE-A,,0.2
-100.2,31.1,LTE-A,,100.3,,,Start,0.05
-100.3,31.1,LTE-A,,100.38,,,End,0.02
-100.5,0.4,LTE-A,,100.6,0.9,5G-mid,newtput,0.2
-100.5,0.4,LTE-A,,100.6,0.9,5G-mid,,0.5
-";
-    let ping = "Start time: 1\n[x] PING 1.2.3.4\n[x] 46 bytes from 1.2.3.4: icmp_seq=1 ttl=50 time=83.7 ms\n";
-    let facts = CarrierFacts::of_pam(&[text.to_owned()], &[], &[ping.to_owned()]).expect("well formed");
-    // Rows repeat while the other carrier has news: 2 of 5 are low for the first, both of the second.
-    assert_eq!(facts.down_below, [0.4, 1.0]);
+fn measured_rates_are_paired_by_half_seconds() {
+    let run = CarrierRun {
+        rates: [vec![(0.0, 21e6), (0.5, 0.4e6), (1.0, 5e6), (1.5, 0.4e6)], vec![(0.1, 0.5e6), (0.6, 0.9e6)]],
+        handovers: vec![0.08],
+        time: 2.0,
+    };
+    let facts = CarrierFacts::of_runs(&[run], &[], &[0.08, 0.09]);
+    assert_eq!((facts.down_below, facts.down_joint), ([0.5, 1.0], 0.5));
     assert!(facts.up_below[0].is_nan());
-    assert!((facts.handover_duration[0] - 0.08).abs() < 1e-6);
-    assert!((facts.ping_worst - 0.0837).abs() < 1e-12);
-    let error =
-        CarrierFacts::of_pam(&["a,b\n1,2\n".to_owned()], &[], &[]).err().map(|error| error.to_string());
-    assert_eq!(error.as_deref(), Some("PAM 2025 run, line 1: no column TIME_STAMP_x"));
+    assert_eq!((facts.handovers_per_minute, facts.handover_duration[0]), (30.0, 0.08));
+    assert_eq!(facts.ping_worst, 0.09);
 }
 
 #[test]
@@ -109,36 +97,4 @@ fn tables_show_target_value_and_error() {
     assert_eq!(table.worst(), 0.25);
     let text = table.to_string();
     assert!(text.starts_with("title\n") && text.contains("2.5000") && text.contains("25.0%"), "{text}");
-}
-
-/// The folder with the measurements, beside the checkout or where the variable says.
-fn traces() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("HAWSER_TRACES").map_or(beside, PathBuf::from);
-    folder.join("pam2025").is_dir().then_some(folder)
-}
-
-#[test]
-fn the_published_part_of_the_data_agrees_with_the_facts_of_the_whole() {
-    let Some(folder) = traces() else {
-        eprintln!("skipped: no folder of traces (set HAWSER_TRACES)");
-        return;
-    };
-    let texts = |part: &str, prefix: &str| -> Vec<String> {
-        let files = fs::read_dir(folder.join(part)).expect("readable").map(|file| file.expect("readable"));
-        let wanted = files.filter(|file| file.file_name().to_string_lossy().starts_with(prefix));
-        wanted.map(|file| fs::read_to_string(file.path()).expect("text")).collect()
-    };
-    let (down, up) = (texts("pam2025", "DL_"), texts("pam2025", "UL_"));
-    let facts = CarrierFacts::of_pam(&down, &up, &texts("pam2025-ping", "verizon")).expect("well formed");
-    let whole = CarrierFacts::published();
-    // 4 of 20 hours: the order of magnitude, and that the carriers fail together more often than by chance.
-    for (part, whole) in
-        facts.down_below.iter().chain(&facts.up_below).zip(whole.down_below.iter().chain(&whole.up_below))
-    {
-        assert!((0.5..2.0).contains(&(part / whole)), "{part} {whole}");
-    }
-    assert!(facts.down_joint > 1.5 * facts.down_below[0] * facts.down_below[1]);
-    assert!((facts.handover_duration[0] / whole.handover_duration[0] - 1.0).abs() < 0.05);
-    assert!((2.5..=2.95).contains(&facts.handovers_per_minute), "{}", facts.handovers_per_minute);
 }

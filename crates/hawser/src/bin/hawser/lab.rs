@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use hawser_lab::agree::{self, AgreeError};
 use hawser_lab::fit::{self, FitError};
+use hawser_lab::trace::TraceError;
 
 use crate::emulate::{failure as emulator_failure, load};
 use crate::exit::{Exit, Failure};
@@ -113,7 +114,11 @@ fn failure(error: AgreeError) -> Failure {
 
 fn compare_fit(arguments: &Fit, output: Output) -> Result<ExitCode, Failure> {
     let failed = |error: FitError| {
-        let exit = if matches!(error, FitError::Read { .. }) { Exit::NotRead } else { Exit::Failure };
+        let exit = match &error {
+            FitError::Read { .. } | FitError::Trace(TraceError::Read { .. }) => Exit::NotRead,
+            FitError::Trace(_) => Exit::Trace,
+            FitError::Radio(_) => Exit::Failure,
+        };
         Failure::new(exit, error.to_string())
     };
     let mut tables = fit::generated(arguments.hours, arguments.seed).map_err(failed)?;
