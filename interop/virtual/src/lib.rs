@@ -17,6 +17,6 @@ pub mod serve;
 pub mod tls;
 
 pub use exchange::{ByteStream, Exchange, Piece, wind_up};
-pub use foreign::{Foreign, Outgoing, Stack};
-pub use ours::{Ours, client, close, server};
+pub use foreign::{Arrival, Foreign, Outgoing, Stack};
+pub use ours::{Ours, client, close, policies, server};
 pub use scenario::{End, Multipath, Plan};

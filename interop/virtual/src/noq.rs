@@ -1,11 +1,10 @@
 //! noq: QUIC v1 with draft-ietf-quic-multipath-21.
 
-use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hawser_core::Ecn;
 use hawser_policy::Time;
 use hawser_sim::testing::{SERVER, client_address};
@@ -17,7 +16,7 @@ use noq_proto::{
 };
 
 use crate::tls::{Identity, SERVER_NAME};
-use crate::{ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
+use crate::{Arrival, ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 
 /// Datagrams per call: batches as a driver with GSO would take them.
 pub(crate) const BATCH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
@@ -68,15 +67,8 @@ fn endpoint_config(seed: u64, part: u8) -> Arc<EndpointConfig> {
 }
 
 impl Stack for Noq {
-    fn receive(
-        &mut self,
-        now: Instant,
-        local: IpAddr,
-        remote: SocketAddr,
-        ecn: Option<Ecn>,
-        payload: BytesMut,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Outgoing> {
+    fn receive(&mut self, now: Instant, arrival: Arrival, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        let Arrival { local, remote, ecn, payload } = arrival;
         let path = FourTuple::new(remote, Some(local));
         match self.endpoint.handle(now, path, ecn.map(to_codepoint), payload, buffer)? {
             DatagramEvent::ConnectionEvent(_, event) => {

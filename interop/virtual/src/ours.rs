@@ -44,10 +44,16 @@ pub fn server(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
     Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None })
 }
 
-fn transport(seed: u64) -> TransportConfig {
+/// Every scheduler and congestion controller that comes with Hawser, by name.
+pub fn policies() -> Registry {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
+    registry
+}
+
+fn transport(seed: u64) -> TransportConfig {
+    let registry = policies();
     let scheduler = registry.scheduler("default").expect("the default scheduler is registered");
     let controller = registry.controller("cubic").expect("cubic is registered");
     TransportConfig { qlog: qlog(seed), ..TransportConfig::new(scheduler, controller) }

@@ -1,10 +1,9 @@
 //! quinn: QUIC v1 and nothing more.
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hawser_core::Ecn;
 use hawser_policy::Time;
 use hawser_sim::testing::{SERVER, client_address};
@@ -15,7 +14,7 @@ use quinn_proto::{
 };
 
 use crate::tls::{Identity, SERVER_NAME};
-use crate::{ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
+use crate::{Arrival, ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 
 /// Datagrams per call: batches as a driver with GSO would take them.
 pub(crate) const BATCH: usize = 8;
@@ -57,15 +56,8 @@ fn seed_bytes(seed: u64, part: u8) -> Option<[u8; 32]> {
 }
 
 impl Stack for Quinn {
-    fn receive(
-        &mut self,
-        now: Instant,
-        local: IpAddr,
-        remote: SocketAddr,
-        ecn: Option<Ecn>,
-        payload: BytesMut,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Outgoing> {
+    fn receive(&mut self, now: Instant, arrival: Arrival, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        let Arrival { local, remote, ecn, payload } = arrival;
         match self.endpoint.handle(now, remote, Some(local), ecn.map(to_codepoint), payload, buffer)? {
             DatagramEvent::ConnectionEvent(_, event) => {
                 if let Some(connection) = &mut self.connection {

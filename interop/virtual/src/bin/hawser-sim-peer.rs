@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
+use hawser_interop_virtual::policies;
 use hawser_interop_virtual::serve::Peer;
-use hawser_policy::Registry;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 use serde::Serialize;
 
@@ -74,10 +74,7 @@ fn run(arguments: &Arguments) -> Result<Report, String> {
         Server::Quinn => Peer::Quinn,
     };
     let options = Options { server: Some(peer.servers()), ..Options::default() };
-    let mut policies = Registry::new();
-    hawser_sched::register(&mut policies);
-    hawser_cc::register(&mut policies);
-    let mut simulation = Simulation::new(&scenario, &policies, options)
+    let mut simulation = Simulation::new(&scenario, &policies(), options)
         .map_err(|error| format!("{}: {error}", arguments.scenario.display()))?;
     #[expect(clippy::disallowed_methods, reason = "how long it takes is measured outside of the simulation")]
     let began = Instant::now();

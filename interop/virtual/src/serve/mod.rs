@@ -15,16 +15,16 @@ mod conversation;
 mod node;
 mod noq;
 mod quinn;
+mod seeds;
 
-use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
-use hawser_core::{Ecn, PathStats};
+use bytes::Bytes;
+use hawser_core::PathStats;
 use hawser_policy::PathId;
 use hawser_sim::run::ServerFactory;
 
-use crate::{ByteStream, Outgoing};
+use crate::{Arrival, ByteStream, Outgoing};
 use node::Server;
 
 /// Stacks that can serve.
@@ -81,15 +81,7 @@ enum Happened {
 
 /// A server's endpoint with its connections, each with a number that may come again when it is gone.
 trait ServingStack {
-    fn receive(
-        &mut self,
-        now: Instant,
-        local: IpAddr,
-        remote: SocketAddr,
-        ecn: Option<Ecn>,
-        payload: BytesMut,
-        buffer: &mut Vec<u8>,
-    ) -> Received;
+    fn receive(&mut self, now: Instant, arrival: Arrival, buffer: &mut Vec<u8>) -> Received;
 
     /// The next datagrams, appended to `buffer`.
     fn transmit(&mut self, connection: usize, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing>;

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::BytesMut;
-use hawser_core::{FourTuple, PathStats};
+use hawser_core::PathStats;
 use hawser_policy::{PathId, Time};
 use hawser_sim::run::{DatagramPacer, ForeignServer, Meter, session_of};
 use hawser_sim::tls::Randomness;
@@ -13,15 +12,15 @@ use hawser_sim::{Node, Packet};
 
 use super::conversation::Conversation;
 use super::{Received, ServingStack};
-use crate::Outgoing;
+use crate::foreign::Clock;
+use crate::{Arrival, Outgoing};
 
 /// The server of a scenario: an endpoint and what it talks about with every client.
 pub(super) struct Server<S> {
     stack: S,
     /// Lent to every call of the stack, whose handshakes draw from it.
     randomness: Randomness,
-    /// The stack's instant at the time zero of the simulation.
-    origin: Instant,
+    clock: Clock,
     address: SocketAddr,
     /// By connection, with the session.
     conversations: BTreeMap<usize, (usize, Conversation)>,
@@ -49,7 +48,7 @@ impl<S: ServingStack> Server<S> {
         Server {
             stack,
             randomness: Randomness::new(seed),
-            origin,
+            clock: Clock { origin },
             address,
             conversations: BTreeMap::new(),
             seen: BTreeMap::new(),
@@ -57,10 +56,6 @@ impl<S: ServingStack> Server<S> {
             ready: VecDeque::new(),
             buffer: Vec::new(),
         }
-    }
-
-    fn instant(&self, now: Time) -> Instant {
-        self.origin + Duration::from_nanos(now.as_nanos())
     }
 
     /// Lets a conversation hear what happened on its connection.
@@ -85,18 +80,13 @@ impl<S: ServingStack> Server<S> {
         self.conversations.remove(&connection);
     }
 
-    /// Cuts the buffer into datagrams.
     fn queue(&mut self, outgoing: Outgoing) {
-        let tuple = FourTuple { local: self.address, remote: outgoing.remote };
-        let segment = outgoing.segment_size.unwrap_or(outgoing.size).max(1);
-        for payload in self.buffer[..outgoing.size].chunks(segment) {
-            self.ready.push_back(Packet::new(tuple, outgoing.ecn, BytesMut::from(payload)));
-        }
+        self.ready.extend(outgoing.packets(self.address, &self.buffer));
     }
 
     /// The connection whose turn it is, or the first after it that has something to send.
     fn fill(&mut self, now: Time) -> Option<()> {
-        let instant = self.instant(now);
+        let instant = self.clock.instant(now);
         let later = self.conversations.range(self.turn..).map(|(connection, _)| *connection);
         let earlier = self.conversations.range(..self.turn).map(|(connection, _)| *connection);
         let order: Vec<usize> = later.chain(earlier).collect();
@@ -119,14 +109,12 @@ impl<S: ServingStack> Server<S> {
 
 impl<S: ServingStack> Node for Server<S> {
     fn handle_packet(&mut self, now: Time, packet: Packet) {
-        let (local, remote) = (packet.tuple.remote, packet.tuple.local);
-        let instant = self.instant(now);
+        let instant = self.clock.instant(now);
         self.buffer.clear();
         let (stack, buffer) = (&mut self.stack, &mut self.buffer);
-        let received = self
-            .randomness
-            .lend(|| stack.receive(instant, local.ip(), remote, packet.ecn, packet.payload, buffer));
-        match received {
+        let arrival = Arrival::from(packet);
+        let remote = arrival.remote;
+        match self.randomness.lend(|| stack.receive(instant, arrival, buffer)) {
             Received::Nothing => {}
             Received::Answer(outgoing) => self.queue(outgoing),
             Received::New(connection) => {
@@ -148,9 +136,7 @@ impl<S: ServingStack> Node for Server<S> {
     fn poll_timeout(&mut self) -> Option<Time> {
         let mut next: Option<Time> = None;
         for (connection, (_, conversation)) in &self.conversations {
-            let own = self.stack.timeout(*connection);
-            let own =
-                own.map(|at| Time::from_nanos(at.saturating_duration_since(self.origin).as_nanos() as u64));
+            let own = self.stack.timeout(*connection).map(|at| self.clock.time(at));
             let datagram = conversation.pacer.as_ref().map(DatagramPacer::next_at);
             next = [next, own, datagram].into_iter().flatten().min();
         }
@@ -158,7 +144,7 @@ impl<S: ServingStack> Node for Server<S> {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        let instant = self.instant(now);
+        let instant = self.clock.instant(now);
         let connections: Vec<usize> = self.conversations.keys().copied().collect();
         for connection in connections {
             let stack = &mut self.stack;

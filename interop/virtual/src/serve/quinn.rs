@@ -1,13 +1,11 @@
 //! quinn as a server.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use hawser_core::{Ecn, PathStats};
-use hawser_link::derive_seed;
+use bytes::Bytes;
+use hawser_core::PathStats;
 use hawser_policy::PathId;
 use hawser_sim::tls;
 use quinn_proto::crypto::rustls::QuicServerConfig;
@@ -15,13 +13,11 @@ use quinn_proto::{
     Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, Endpoint,
     EndpointConfig, Event, ServerConfig, Side, StreamEvent, StreamId, ValidationTokenConfig, VarInt,
 };
-use rand::{RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use ring::hmac;
 
+use super::seeds::{SeededIds, Seeds};
 use super::{Happened, Received, ServingStack};
 use crate::quinn::{BATCH, QuinnStream, outgoing, to_codepoint};
-use crate::{ByteStream, Outgoing};
+use crate::{Arrival, ByteStream, Outgoing};
 
 /// A quinn server.
 pub(super) struct Quinn {
@@ -59,45 +55,30 @@ impl Quinn {
 }
 
 fn endpoint_config(seed: u64) -> Arc<EndpointConfig> {
-    let mut random = ChaCha8Rng::seed_from_u64(derive_seed(seed, "quinn"));
-    let mut bytes = [0; 32];
-    random.fill_bytes(&mut bytes);
-    let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &bytes)));
-    random.fill_bytes(&mut bytes);
-    config.rng_seed(Some(bytes));
-    config.cid_generator(move || Box::new(SeededIds(random.clone())));
+    let seeds = Seeds::new(seed, "quinn");
+    let mut config = EndpointConfig::new(Arc::new(seeds.reset_key));
+    config.rng_seed(Some(seeds.generator));
+    config.cid_generator(move || Box::new(seeds.ids.clone()));
     Arc::new(config)
 }
 
-/// Connection ids as quinn makes them, but for where they are drawn from.
-struct SeededIds(ChaCha8Rng);
-
 impl ConnectionIdGenerator for SeededIds {
     fn generate_cid(&mut self) -> ConnectionId {
-        let mut bytes = [0; 8];
-        self.0.fill_bytes(&mut bytes);
-        ConnectionId::new(&bytes)
+        ConnectionId::new(&self.draw())
     }
 
     fn cid_len(&self) -> usize {
-        8
+        SeededIds::LENGTH
     }
 
-    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+    fn cid_lifetime(&self) -> Option<Duration> {
         None
     }
 }
 
 impl ServingStack for Quinn {
-    fn receive(
-        &mut self,
-        now: Instant,
-        local: IpAddr,
-        remote: SocketAddr,
-        ecn: Option<Ecn>,
-        payload: BytesMut,
-        buffer: &mut Vec<u8>,
-    ) -> Received {
+    fn receive(&mut self, now: Instant, arrival: Arrival, buffer: &mut Vec<u8>) -> Received {
+        let Arrival { local, remote, ecn, payload } = arrival;
         match self.endpoint.handle(now, remote, Some(local), ecn.map(to_codepoint), payload, buffer) {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
                 if let Some(connection) = self.connection(handle) {
@@ -132,27 +113,18 @@ impl ServingStack for Quinn {
                 inner.handle_event(answer);
             }
         }
-        if let Some(id) = inner.streams().accept(Dir::Bi) {
-            return Some(Happened::Opened(id.index()));
-        }
-        if let Some(datagram) = inner.datagrams().recv() {
-            return Some(Happened::Datagram(datagram));
-        }
         loop {
+            // Events only hint at new streams and datagrams.
+            if let Some(id) = inner.streams().accept(Dir::Bi) {
+                return Some(Happened::Opened(id.index()));
+            }
+            if let Some(datagram) = inner.datagrams().recv() {
+                return Some(Happened::Datagram(datagram));
+            }
             match inner.poll()? {
-                Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
-                    if let Some(id) = inner.streams().accept(Dir::Bi) {
-                        return Some(Happened::Opened(id.index()));
-                    }
-                }
                 Event::Stream(StreamEvent::Readable { id }) => return Some(Happened::Readable(id.index())),
                 Event::Stream(StreamEvent::Writable { id }) => return Some(Happened::Writable(id.index())),
                 Event::Stream(StreamEvent::Stopped { id, .. }) => return Some(Happened::Stopped(id.index())),
-                Event::DatagramReceived => {
-                    if let Some(datagram) = inner.datagrams().recv() {
-                        return Some(Happened::Datagram(datagram));
-                    }
-                }
                 _ => {}
             }
         }

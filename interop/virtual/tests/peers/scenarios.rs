@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use hawser_interop_virtual::policies;
 use hawser_interop_virtual::serve::Peer;
-use hawser_policy::Registry;
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
@@ -14,11 +14,8 @@ fn scenario(name: &str, set: &[&str]) -> Scenario {
 }
 
 fn run(scenario: &Scenario, peer: Peer) -> Outcome {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
     let options = Options { server: Some(peer.servers()), ..Options::default() };
-    Simulation::new(scenario, &registry, options).expect("a scenario that can run").run(&mut NoRecorder)
+    Simulation::new(scenario, &policies(), options).expect("a scenario that can run").run(&mut NoRecorder)
 }
 
 /// Runs twice, and once more in a thread beside another that is busy with another seed.
