@@ -1,4 +1,4 @@
-use crate::math::{exp, seconds};
+use crate::math::{exp, nanos, seconds};
 
 /// The state of one direction of a link from [`at`](Sample::at) until the next sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,13 @@ pub struct Sample {
     pub loss: f64,
     /// Whether anything is carried at all.
     pub up: bool,
+}
+
+impl Sample {
+    /// A direction that is up, with a rate in bit/s and a delay in seconds.
+    pub(crate) fn carrying(at: u64, rate: f64, delay: f64, loss: f64) -> Self {
+        Sample { at, rate: rate as u64, delay: nanos(delay), loss, up: true }
+    }
 }
 
 /// What happened to a link.

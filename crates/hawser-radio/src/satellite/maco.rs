@@ -150,13 +150,7 @@ impl MacoSatellites {
             let clear = scale * share * self.budget.capacity(distance);
             let loaded = clear * self.load_of(seed, satellite, tick);
             let delay = 2.0 * flight_time(distance) + self.terrestrial_delay;
-            let sample = |rate: f64, delay: f64| Sample {
-                at,
-                rate: rate as u64,
-                delay: nanos(delay),
-                loss: self.loss,
-                up: true,
-            };
+            let sample = |rate: f64, delay: f64| Sample::carrying(at, rate, delay, self.loss);
             real.push(sample(loaded, delay + 0.5 * step));
             mean.push(sample(if self.load_known { loaded } else { clear }, delay));
             positions.push(Position { at, metres: [0.0, along, self.altitude] });

@@ -149,13 +149,7 @@ impl Scene for StarlinkSlots {
             let dip = (slot.dip_until - slot.from).max(1) as f64;
             let left = (1.0 - 2.0 * (at - slot.from) as f64 / dip).max(0.0);
             let sway = self.delay_jitter * delay_jitter.advance(elapsed, &mut random);
-            let sample = |rate: f64, delay: f64| Sample {
-                at,
-                rate: rate as u64,
-                delay: nanos(delay),
-                loss: self.loss,
-                up: true,
-            };
+            let sample = |rate: f64, delay: f64| Sample::carrying(at, rate, delay, self.loss);
             real.push(sample(
                 slot.rate * share * wobble,
                 (slot.delay + sway).max(0.3 * slot.delay) + slot.spike * left,

@@ -212,13 +212,7 @@ impl Scene for Substitute {
             let sway = jitter[0].advance(elapsed, &mut random) * self.rtt_jitter;
             let wobble = jitter[1].advance(elapsed, &mut random) * self.rate_jitter;
             let share = if dipping { self.dip_share } else { 1.0 };
-            let sample = |rtt: f64, rate: f64| Sample {
-                at,
-                rate: (rate * share) as u64,
-                delay: nanos(0.5 * rtt),
-                loss: self.loss,
-                up: true,
-            };
+            let sample = |rtt: f64, rate: f64| Sample::carrying(at, rate * share, 0.5 * rtt, self.loss);
             real.push(sample(level.0 * (1.0 + sway).max(0.5), level.1 * (1.0 + wobble).max(0.05)));
             mean.push(sample(level.0, level.1));
         }
