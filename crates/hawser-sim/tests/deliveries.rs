@@ -1,9 +1,11 @@
 //! What becomes of the data of each packet.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hawser_policy::{Registry, Time};
+use hawser_policy::Time;
 use hawser_scenario::Scenario;
 use hawser_sim::run::{Options, Outcome, PacketRecord, Recorder, Simulation};
 
@@ -51,14 +53,12 @@ impl Recorder for Follower {
 }
 
 fn follow(text: &str) -> (Outcome, Follower) {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
     let scenario =
         Scenario::parse(text, "test.toml", &mut |_| Err("there is none".into())).expect("a scenario");
     let mut follower = Follower::default();
-    let outcome =
-        Simulation::new(&scenario, &registry, Options::default()).expect("it runs").run(&mut follower);
+    let outcome = Simulation::new(&scenario, &common::registry(), Options::default())
+        .expect("it runs")
+        .run(&mut follower);
     println!("{text}: {:?}", outcome.flows);
     (outcome, follower)
 }

@@ -1,9 +1,10 @@
 //! Every file in `scenarios/` runs for a few simulated seconds.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hawser_policy::Registry;
 use hawser_scenario::load;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
@@ -17,11 +18,8 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn run(file: &Path, overrides: &[String]) -> Outcome {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
     let scenario = load(file, overrides).unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(&scenario, &registry, Options::default())
+    let mut simulation = Simulation::new(&scenario, &common::registry(), Options::default())
         .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     simulation.run(&mut NoRecorder)
 }

@@ -1,13 +1,15 @@
 //! Traces of both ends of a download over two links, read back record by record.
 #![allow(clippy::unwrap_used)] // Helpers of a test: what is missing fails it.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_core::{Code, FourTuple, QlogFactory};
-use hawser_policy::{PathId, PathStatus, Registry, Side, Time};
+use hawser_policy::{PathId, PathStatus, Side, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server, transport};
 use hawser_sim::{Download, Host, Network, Serve};
 use serde_json::Value;
@@ -55,10 +57,7 @@ fn traced(traces: &[(Side, Memory); 2]) -> QlogFactory {
 
 /// Two links, of which the second loses packets; ends while the download still runs.
 fn download(qlog: Option<QlogFactory>) -> Scenario {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
-    let mut transport = transport(&registry, "minrtt", "cubic");
+    let mut transport = transport(&common::registry(), "minrtt", "cubic");
     transport.qlog = qlog;
     let transport = Arc::new(transport);
     let mut host = client(Download::default(), 5);

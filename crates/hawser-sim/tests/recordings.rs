@@ -1,16 +1,14 @@
 //! Drives that were recorded, played in virtual time.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
-use hawser_policy::Registry;
 use hawser_scenario::{Direction, Scenario, SourceKind, load};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
 fn run(scenario: &Scenario) -> Outcome {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
-    let simulation = Simulation::new(scenario, &registry, Options::default());
+    let simulation = Simulation::new(scenario, &common::registry(), Options::default());
     simulation.expect("it can be simulated").run(&mut NoRecorder)
 }
 

@@ -1,19 +1,16 @@
 //! Scenario files, run as `hawser sim run` runs them.
 
+mod common;
+
 use std::sync::{Arc, Mutex};
 
 use hawser_policy::{
-    Assignment, Commands, Decision, LinkUpdate, PathId, Registry, Scheduler, SchedulerInit, SendView, Time,
+    Assignment, Commands, Decision, LinkUpdate, PathId, Scheduler, SchedulerInit, SendView, Time,
 };
 use hawser_scenario::Scenario;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 
-fn registry() -> Registry {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
-    registry
-}
+use common::registry;
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml", &mut |_| Err("there is none".into())).expect("a scenario")

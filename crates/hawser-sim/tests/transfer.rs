@@ -1,19 +1,16 @@
 //! A download over one path and over several, in virtual time.
 
+mod common;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_core::FourTuple;
-use hawser_policy::{PathStatus, Registry, Time};
+use hawser_policy::{PathStatus, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server, transport};
 use hawser_sim::{Download, Host, Network, Serve};
 
-fn registry() -> Registry {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
-    registry
-}
+use common::registry;
 
 fn network(seed: u64, scheduler: &str, length: u64) -> Network<Host<Download>, Host<Serve>> {
     let transport = Arc::new(transport(&registry(), scheduler, "cubic"));

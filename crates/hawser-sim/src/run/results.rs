@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_core::{ConnectionHandle, PathStats};
 use hawser_link::LinkIndex;
 use hawser_policy::{PathId, Time};
-use hawser_scenario::{Direction, FlowKind};
+use hawser_scenario::{Direction, Flow, FlowKind};
 
 use super::build::SessionInfo;
 use super::meter::{Delays, Meter};
@@ -138,25 +138,16 @@ impl Simulation {
         let start = Time::from_nanos(flow.start);
         let since_start = |at: Time| at.since(start).as_secs_f64();
         let finished = session.and_then(|session| session.finished_at);
-        let seconds = since_start(finished.unwrap_or(now));
         let transport = &self.scenario.transport;
         FlowOutcome {
             flow: self.flow_name(info),
-            kind: kind_of(&flow.kind),
-            direction: direction_of(&flow.kind),
             scheduler: flow.scheduler.as_ref().unwrap_or(&transport.scheduler).clone(),
             controller: flow.controller.as_ref().unwrap_or(&transport.controller).clone(),
-            start_seconds: start.as_secs_f64(),
             connect_seconds: session.and_then(|session| session.connected_at).map(since_start),
             completion_seconds: finished.map(since_start),
-            bytes: meter.bytes,
-            goodput_bps: if seconds > 0.0 { meter.bytes as f64 * 8.0 / seconds } else { 0.0 },
-            longest_gap_ms: meter.longest_gap.as_secs_f64() * 1e3,
-            completed: meter.completed,
             sent,
-            delay: meter.delays.summary(),
-            intact: meter.corrupt_at.is_none(),
             error: session.and_then(|session| session.failure.as_ref()).map(ToString::to_string),
+            ..measured(flow, &meter, finished.unwrap_or(now))
         }
     }
 
@@ -171,27 +162,8 @@ impl Simulation {
             Participant::Source(source) => source.sent,
             _ => 0,
         };
-        let start = Time::from_nanos(flow.start);
         let until = flow.stop.map_or(now, |stop| now.min(Time::from_nanos(stop)));
-        let seconds = until.since(start).as_secs_f64();
-        FlowOutcome {
-            flow: flow.name.clone(),
-            kind: "udp",
-            direction: direction_of(&flow.kind),
-            scheduler: String::new(),
-            controller: String::new(),
-            start_seconds: start.as_secs_f64(),
-            connect_seconds: None,
-            completion_seconds: None,
-            bytes: meter.bytes,
-            goodput_bps: if seconds > 0.0 { meter.bytes as f64 * 8.0 / seconds } else { 0.0 },
-            longest_gap_ms: meter.longest_gap.as_secs_f64() * 1e3,
-            completed: meter.completed,
-            sent,
-            delay: meter.delays.summary(),
-            intact: true,
-            error: None,
-        }
+        FlowOutcome { sent, ..measured(flow, &meter, until) }
     }
 
     fn path_outcomes(&mut self, number: usize) -> Vec<PathOutcome> {
@@ -252,6 +224,30 @@ impl Simulation {
             one_way_delay: self.delays(name, direction).map(Delays::summary),
             counters,
         })
+    }
+}
+
+/// What a receiver measured of a flow that lasted until then; nothing of a connection.
+fn measured(flow: &Flow, meter: &Meter, until: Time) -> FlowOutcome {
+    let start = Time::from_nanos(flow.start);
+    let seconds = until.since(start).as_secs_f64();
+    FlowOutcome {
+        flow: flow.name.clone(),
+        kind: kind_of(&flow.kind),
+        direction: direction_of(&flow.kind),
+        scheduler: String::new(),
+        controller: String::new(),
+        start_seconds: start.as_secs_f64(),
+        connect_seconds: None,
+        completion_seconds: None,
+        bytes: meter.bytes,
+        goodput_bps: if seconds > 0.0 { meter.bytes as f64 * 8.0 / seconds } else { 0.0 },
+        longest_gap_ms: meter.longest_gap.as_secs_f64() * 1e3,
+        completed: meter.completed,
+        sent: 0,
+        delay: meter.delays.summary(),
+        intact: meter.corrupt_at.is_none(),
+        error: None,
     }
 }
 
