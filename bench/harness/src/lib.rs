@@ -36,11 +36,15 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// The `main` of a stack's binary.
 pub fn run<S: Stack>() -> ExitCode {
-    let options = Options::parse();
-    match run_role::<S>(options) {
+    exit(&format!("bench-{}", S::NAME), run_role::<S>(Options::parse()))
+}
+
+/// The end of a `main`: says why it failed, if it did.
+pub fn exit(program: &str, result: Result<(), Error>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("bench-{}: {error}", S::NAME);
+            eprintln!("{program}: {error}");
             ExitCode::FAILURE
         }
     }

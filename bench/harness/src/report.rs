@@ -1,4 +1,4 @@
-//! What a stack's binary prints: one line of JSON.
+//! What the binaries print: one line of JSON each.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,46 @@ pub struct ClientReport {
     pub max_rss_kib: u64,
     /// Of `bulk`: when bytes came.
     pub arrivals: Option<ArrivalReport>,
+}
+
+/// What a simulation took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SimulationReport {
+    /// Length in virtual time.
+    pub simulated_seconds: f64,
+    /// Length in real time, with building it.
+    pub wall_seconds: f64,
+    /// CPU time in these seconds.
+    pub cpu_seconds: f64,
+    /// Packets that arrived at a host.
+    pub packets: u64,
+    /// Instants at which something happened.
+    pub events: u64,
+    /// Of all connections together.
+    pub goodput_bps: f64,
+    /// The same for the same scenario, seed and version.
+    pub trace_hash: String,
+    /// Connections that received something.
+    pub connections: usize,
+    /// Resident memory before the simulation was built.
+    pub rss_before_kib: u64,
+    /// The most resident memory until its end.
+    pub rss_peak_kib: u64,
+    /// Bytes of the files recorded.
+    pub recorded_bytes: u64,
+}
+
+/// What a sweep took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SweepReport {
+    /// Threads.
+    pub threads: usize,
+    /// Cells that ran.
+    pub cells: usize,
+    /// From the first cell to the last.
+    pub wall_seconds: f64,
+    /// Packets of all cells.
+    pub packets: u64,
 }
 
 /// A sender's view of one path at one time.

@@ -56,13 +56,7 @@ enum Part {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench-inprocess: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    bench_harness::exit("bench-inprocess", run(Arguments::parse()))
 }
 
 fn run(arguments: Arguments) -> Result<(), Error> {

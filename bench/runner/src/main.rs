@@ -116,13 +116,7 @@ enum Suite {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    bench_harness::exit("bench", run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<(), Error> {

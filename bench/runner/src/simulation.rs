@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bench_harness::Error;
+use bench_harness::report::SimulationReport;
 use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -43,22 +44,6 @@ pub(crate) struct Suite<'a> {
     arguments: &'a Arguments,
     program: PathBuf,
     scenarios: PathBuf,
-}
-
-/// What `bench-sim run` says.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Run {
-    simulated_seconds: f64,
-    wall_seconds: f64,
-    cpu_seconds: f64,
-    packets: u64,
-    events: u64,
-    goodput_bps: f64,
-    trace_hash: String,
-    connections: usize,
-    rss_before_kib: u64,
-    rss_peak_kib: u64,
-    recorded_bytes: u64,
 }
 
 /// Runs the parts asked for, all by default.
@@ -101,7 +86,7 @@ impl Suite<'_> {
         command
     }
 
-    fn run(&self, scenario: &str, set: &[&str]) -> Result<Run, Error> {
+    fn run(&self, scenario: &str, set: &[&str]) -> Result<SimulationReport, Error> {
         ask(&mut self.command(scenario, set))
     }
 }
@@ -151,7 +136,7 @@ fn profile(suite: &Suite<'_>) -> Result<Findings, Error> {
     let simulation = suite.command("two-links", &[&format!("duration={PROFILED}")]);
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
-    let run: Run = ask(command.arg(simulation.get_program()).args(simulation.get_args()))?;
+    let run: SimulationReport = ask(command.arg(simulation.get_program()).args(simulation.get_args()))?;
     let shares = profile::of(&std::fs::read_to_string(&file)?)?;
     let total: f64 = shares.iter().sum();
     println!("\ninstructions of the first {PROFILED} of `two-links`, null session");

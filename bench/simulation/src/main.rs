@@ -16,7 +16,6 @@ use std::process::ExitCode;
 
 use bench_harness::Error;
 use clap::{Parser, Subcommand};
-use hawser_policy::Registry;
 
 /// Simulations to be measured.
 #[derive(Debug, Parser)]
@@ -36,13 +35,7 @@ enum Part {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench-sim: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    bench_harness::exit("bench-sim", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), Error> {
@@ -53,12 +46,4 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     };
     println!("{report}");
     Ok(())
-}
-
-/// All policies, as the command has them.
-fn policies() -> Registry {
-    let mut registry = Registry::new();
-    hawser_sched::register(&mut registry);
-    hawser_cc::register(&mut registry);
-    registry
 }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use bench_harness::Error;
 use bench_harness::process::CpuTime;
+use bench_harness::report::SimulationReport;
 use clap::Args;
 use hawser_lab::record::{FileRecorder, RecordOptions, SampleOptions};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
-use serde::Serialize;
 
 /// Between two samples of what is recorded, as the command has it.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -25,30 +25,9 @@ pub(crate) struct Run {
     record: Option<PathBuf>,
 }
 
-/// What it took.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    simulated_seconds: f64,
-    wall_seconds: f64,
-    cpu_seconds: f64,
-    /// Packets that arrived at a host.
-    packets: u64,
-    /// Instants at which something happened.
-    events: u64,
-    goodput_bps: f64,
-    trace_hash: String,
-    /// Connections that received something.
-    connections: usize,
-    /// Resident memory before the simulation was built, and the most until its end, KiB.
-    rss_before_kib: u64,
-    rss_peak_kib: u64,
-    /// Bytes of the files recorded.
-    recorded_bytes: u64,
-}
-
-pub(crate) fn run(arguments: &Run) -> Result<Report, Error> {
+pub(crate) fn run(arguments: &Run) -> Result<SimulationReport, Error> {
     let scenario = hawser_scenario::load(&arguments.scenario, &arguments.set)?;
-    let policies = crate::policies();
+    let policies = hawser_net::policies();
     let rss_before_kib = memory("VmRSS:")?;
     let (began, cpu) = (Instant::now(), CpuTime::now());
     let mut simulation = Simulation::new(&scenario, &policies, Options::default())?;
@@ -64,7 +43,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Report, Error> {
             outcome
         }
     };
-    Ok(Report {
+    Ok(SimulationReport {
         simulated_seconds: outcome.simulated_seconds,
         wall_seconds: began.elapsed().as_secs_f64(),
         cpu_seconds: (CpuTime::now() - cpu).total_s(),

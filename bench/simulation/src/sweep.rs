@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bench_harness::Error;
+use bench_harness::report::SweepReport;
 use clap::Args;
 use hawser_lab::sweep::{self, RunSettings, Simulate, Sweep};
 use hawser_scenario::Scenario;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
-use serde::Serialize;
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArguments {
@@ -23,20 +23,11 @@ pub(crate) struct SweepArguments {
     jobs: usize,
 }
 
-/// What it took.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    threads: usize,
-    cells: usize,
-    wall_seconds: f64,
-    packets: u64,
-}
-
-pub(crate) fn run(arguments: &SweepArguments) -> Result<Report, Error> {
+pub(crate) fn run(arguments: &SweepArguments) -> Result<SweepReport, Error> {
     let sweep = Arc::new(Sweep::load(&arguments.plan)?);
     let settings =
         RunSettings { folder: arguments.out.clone(), threads: arguments.jobs, shard: "1/1".parse()? };
-    let policies = crate::policies();
+    let policies = hawser_net::policies();
     let simulate: Arc<Simulate> = Arc::new(move |scenario: &Scenario| {
         let simulation = Simulation::new(scenario, &policies, Options::default());
         simulation.map(|mut simulation| simulation.run(&mut NoRecorder)).map_err(|error| error.to_string())
@@ -47,7 +38,7 @@ pub(crate) fn run(arguments: &SweepArguments) -> Result<Report, Error> {
         let (ran, cells) = (progress.ran, progress.cells);
         return Err(format!("{ran} of {cells} cells ran, {} of them failed", summary.failed).into());
     }
-    Ok(Report {
+    Ok(SweepReport {
         threads: settings.threads,
         cells: progress.cells,
         wall_seconds: progress.elapsed.as_secs_f64(),

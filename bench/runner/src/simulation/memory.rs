@@ -1,9 +1,10 @@
 //! Memory of many connections, and of long records.
 
 use bench_harness::Error;
+use bench_harness::report::SimulationReport;
 use serde_json::json;
 
-use super::{Findings, Run, Suite, ask, verdict};
+use super::{Findings, Suite, ask, verdict};
 
 const MIB: f64 = 1024.0;
 /// Resident memory of a process with a thousand connections, MiB.
@@ -35,7 +36,8 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
         runs.push(run);
     }
     let folder = tempfile::tempdir_in(&suite.arguments.out)?;
-    let recorded: Run = ask(suite.command("two-links", &[LONG]).arg("--record").arg(folder.path()))?;
+    let recorded: SimulationReport =
+        ask(suite.command("two-links", &[LONG]).arg("--record").arg(folder.path()))?;
     let growth = recorded.rss_peak_kib.saturating_sub(recorded.rss_before_kib) as f64 / MIB;
     println!(
         "{:<6}  10 minutes with {:.1} million packets recorded, {:.1} s, {:.0} MB of files: grows by {growth:.0} MiB \

@@ -1,9 +1,10 @@
 //! Packets and events per second of a bulk download over two links.
 
 use bench_harness::Error;
+use bench_harness::report::SimulationReport;
 use serde_json::json;
 
-use super::{Findings, Run, Suite, spread, verdict};
+use super::{Findings, Suite, spread, verdict};
 use crate::quiet::{Measured, Quiet};
 use crate::statistics::Spread;
 use crate::table::Table;
@@ -17,7 +18,7 @@ const NS3: f64 = 75_000.0;
 const SESSIONS: [(&str, &[&str]); 2] = [("null", &[]), ("TLS 1.3", &["transport.crypto=tls"])];
 
 /// A figure of a run.
-type Figure = fn(&Run) -> f64;
+type Figure = fn(&SimulationReport) -> f64;
 
 const FIGURES: [(&str, usize, Figure); 6] = [
     ("wall s", 2, |run| run.wall_seconds),
@@ -73,7 +74,7 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
 }
 
 /// What differs from run to run may be time, nothing else.
-fn same(runs: &[Measured<Run>]) -> Result<(), Error> {
+fn same(runs: &[Measured<SimulationReport>]) -> Result<(), Error> {
     match runs.windows(2).find(|pair| pair[0].value.trace_hash != pair[1].value.trace_hash) {
         None => Ok(()),
         Some(pair) => {

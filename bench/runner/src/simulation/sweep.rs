@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use bench_harness::Error;
-use serde::{Deserialize, Serialize};
+use bench_harness::report::SweepReport;
 use serde_json::json;
 
 use super::{Findings, Suite, ask, spread, verdict};
@@ -15,15 +15,6 @@ const TARGET: f64 = 1.8;
 /// Each with one thread and with two.
 const ROUNDS: usize = 3;
 
-/// What `bench-sim sweep` says.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Run {
-    threads: usize,
-    cells: usize,
-    wall_seconds: f64,
-    packets: u64,
-}
-
 pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
     let mut quiet = Quiet::new(std::time::Duration::from_secs(suite.arguments.patience));
     let mut run = |threads: usize| {
@@ -31,7 +22,7 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
             let folder = tempfile::tempdir_in(&suite.arguments.out)?;
             let mut command = Command::new(&suite.program);
             command.arg("sweep").arg(suite.scenario("sweep")).arg("-j").arg(threads.to_string());
-            ask::<Run>(command.arg("--out").arg(folder.path()))
+            ask::<SweepReport>(command.arg("--out").arg(folder.path()))
         })
     };
     let rounds = (0..suite.arguments.runs.min(ROUNDS))

@@ -17,13 +17,7 @@ use crate::channel::{BATCH_PAYLOAD, BATCHES_IN_FLIGHT, Channel};
 const NAME: &str = "raw";
 
 fn main() -> ExitCode {
-    match run(Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench-raw: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    bench_harness::exit("bench-raw", run(Options::parse()))
 }
 
 fn run(options: Options) -> Result<(), Error> {
