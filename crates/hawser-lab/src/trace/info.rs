@@ -171,7 +171,8 @@ fn technologies(events: &[Event], duration: Nanos) -> BTreeMap<String, f64> {
         .collect();
     let mut shares = BTreeMap::new();
     for (index, &(from, name)) in changes.iter().enumerate() {
-        let to = changes.get(index + 1).map_or(duration, |next| next.0);
+        // An event may lie behind the last sample.
+        let to = changes.get(index + 1).map_or(duration, |next| next.0.min(duration));
         *shares.entry(name.to_owned()).or_default() +=
             to.saturating_sub(from) as f64 / duration.max(1) as f64;
     }

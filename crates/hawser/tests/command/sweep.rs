@@ -131,7 +131,7 @@ fn a_report_of_a_sweep_and_of_a_run_is_a_page() {
     run_json(hawser(["sim", "run", scenario, "--out", single, "--packets", "--jsonl"]));
     let output = run(hawser(["sim", "report", single, "-o", "-"]));
     let page = String::from_utf8(output.stdout).unwrap();
-    assert!(page.contains("Congestion window") && page.contains("One-way delay of packets"));
+    assert!(page.contains("Congestion window") && page.contains("Delay of packets"));
     run_failing(hawser(["sim", "report", stage.path().to_str().unwrap()]), 26);
 }
 
