@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast fuzz fuzz-replay clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast fuzz fuzz-replay clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,6 +37,9 @@ bench: bench-memory bench-sim bench-bulk bench-aggregate ## next to other stacks
 
 bench-build: setup
 	cd bench && $(CARGO) build --locked --release
+
+bench-ns3: ## ns-3, next to which `make bench-sim` sets the simulator if it is there (as root)
+	@scripts/setup-ns3
 
 bench-bulk: bench-build ## one long stream, small requests and handshakes over loopback
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench bulk

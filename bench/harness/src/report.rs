@@ -80,6 +80,23 @@ pub struct SimulationReport {
     pub recorded_bytes: u64,
 }
 
+/// What a simulation by another simulator took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PeerSimulationReport {
+    /// Length in virtual time.
+    pub simulated_seconds: f64,
+    /// Length in real time.
+    pub wall_seconds: f64,
+    /// CPU time in these seconds.
+    pub cpu_seconds: f64,
+    /// Packets that arrived at a host.
+    pub packets: u64,
+    /// Events as the simulator counts them.
+    pub events: u64,
+    /// Of all connections together.
+    pub goodput_bps: f64,
+}
+
 /// What a sweep took.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SweepReport {

@@ -43,6 +43,8 @@ const PROFILED: &str = "5 s";
 pub(crate) struct Suite<'a> {
     arguments: &'a Arguments,
     program: PathBuf,
+    /// The program of bench/ns3, which need not be there.
+    ns3: PathBuf,
     scenarios: PathBuf,
 }
 
@@ -53,7 +55,8 @@ pub(crate) fn measure(
     scenarios: &Path,
     parts: &[Part],
 ) -> Result<(), Error> {
-    let suite = Suite { arguments, program: launcher.binary("sim"), scenarios: scenarios.to_owned() };
+    let (program, ns3) = (launcher.binary("sim"), launcher.binary("ns3"));
+    let suite = Suite { arguments, program, ns3, scenarios: scenarios.to_owned() };
     for part in Part::value_variants() {
         if parts.is_empty() || parts.contains(part) {
             let name = part.to_possible_value().ok_or("a part without a name")?;

@@ -1,18 +1,20 @@
-//! Packets and events per second of a bulk download over two links.
+//! Packets and events per second of a bulk download over two links, next to ns-3 if that is there.
+
+use std::process::Command;
 
 use bench_harness::Error;
-use bench_harness::report::SimulationReport;
+use bench_harness::report::{PeerSimulationReport, SimulationReport};
 use serde_json::json;
 
-use super::{Findings, Suite, spread, verdict};
+use super::{Findings, Suite, ask, spread, verdict};
 use crate::quiet::{Measured, Quiet};
 use crate::statistics::Spread;
 use crate::table::Table;
 
 /// Packets per second that the simulator must reach on one core with the null session.
 const TARGET: f64 = 750_000.0;
-/// What ns-3 3.44 does on this kind of machine: an earlier measurement, which is not repeated here.
-const NS3: f64 = 75_000.0;
+/// Simulated seconds of ns-3, which takes a tenth of the packets in a second.
+const NS3_SECONDS: &str = "10";
 
 /// Name, and what is set.
 const SESSIONS: [(&str, &[&str]); 2] = [("null", &[]), ("TLS 1.3", &["transport.crypto=tls"])];
@@ -32,9 +34,13 @@ const FIGURES: [(&str, usize, Figure); 6] = [
 pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
     let mut quiet = Quiet::new(std::time::Duration::from_secs(suite.arguments.patience));
     let mut runs = SESSIONS.map(|_| Vec::new());
+    let mut peer: Vec<Measured<PeerSimulationReport>> = Vec::new();
     for _ in 0..suite.arguments.runs {
         for ((_, set), runs) in SESSIONS.iter().zip(&mut runs) {
             runs.push(quiet.measure(|| suite.run("two-links", set))?);
+        }
+        if suite.ns3.exists() {
+            peer.push(quiet.measure(|| ask(Command::new(&suite.ns3).arg(NS3_SECONDS)))?);
         }
     }
     println!(
@@ -52,7 +58,7 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
         table.row([(*name).to_owned(), packets.to_string()].into_iter().chain(figures));
     }
     print!("{table}");
-    if runs.iter().flatten().any(|run| run.noisy) {
+    if runs.iter().flatten().any(|run| run.noisy) || peer.iter().any(|run| run.noisy) {
         println!("some runs were disturbed by other processes: do not trust these numbers");
     }
     if runs[0][0].value.trace_hash == runs[1][0].value.trace_hash {
@@ -65,12 +71,29 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
         verdict(reached.median >= TARGET),
         reached.median
     );
+    let ns3 = next_to(&runs[0], &peer);
+    let summary = json!({ "packets_per_second": reached, "target": TARGET, "ns3": ns3 });
+    Ok((summary, json!({ "null": runs[0], "tls": runs[1], "ns3": peer })))
+}
+
+/// Compares with ns-3, round by round.
+fn next_to(
+    ours: &[Measured<SimulationReport>],
+    peer: &[Measured<PeerSimulationReport>],
+) -> Option<serde_json::Value> {
+    let speeds: Vec<f64> = peer.iter().map(|run| run.value.packets as f64 / run.value.wall_seconds).collect();
+    let Some(speed) = Spread::of(speeds.iter().copied()) else {
+        println!("        ns-3 is not there: `make bench-ns3`");
+        return None;
+    };
+    let ours = ours.iter().map(|run| run.value.packets as f64 / run.value.wall_seconds);
+    let ratios: Vec<f64> = ours.zip(&speeds).map(|(ours, peer)| ours / peer).collect();
     println!(
-        "        {:.1} times the {NS3:.0} of ns-3 3.44, which was not measured here",
-        reached.median / NS3
+        "        {} times ns-3, which does {} packets/s with two TCP connections over the same links",
+        spread(ratios.iter().copied(), 1),
+        spread(speeds, 0)
     );
-    let summary = json!({ "packets_per_second": reached, "target": TARGET, "ns3_measured_elsewhere": NS3 });
-    Ok((summary, json!({ "null": runs[0], "tls": runs[1] })))
+    Some(json!({ "packets_per_second": speed, "ratio": Spread::of(ratios) }))
 }
 
 /// What differs from run to run may be time, nothing else.
