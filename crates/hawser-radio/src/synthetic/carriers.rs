@@ -68,87 +68,65 @@ pub struct TwoCarriers {
     pub update_interval: f64,
 }
 
-impl Default for TwoCarriers {
-    fn default() -> Self {
+/// What was measured of one carrier, as (probability, value).
+struct Measured {
+    name: &'static str,
+    /// Mbit/s.
+    down: &'static [(f64, f64)],
+    /// Mbit/s.
+    up: &'static [(f64, f64)],
+    /// Seconds.
+    rtt: &'static [(f64, f64)],
+    handovers_per_minute: f64,
+}
+
+// The quantiles at 1 Mbit/s are those of the whole data set, the others of its published part.
+#[rustfmt::skip]
+const ATNT: Measured = Measured {
+    name: "atnt",
+    down: &[
+        (0.02, 0.10), (0.059, 1.0), (0.10, 2.0), (0.25, 6.0), (0.50, 27.4), (0.75, 84.5), (0.90, 147.0), (0.99, 327.0),
+    ],
+    up: &[(0.02, 0.15), (0.088, 1.0), (0.25, 3.72), (0.50, 9.74), (0.75, 22.7), (0.90, 43.0), (0.99, 80.7)],
+    rtt: &[(0.01, 0.026), (0.10, 0.036), (0.50, 0.054), (0.75, 0.065), (0.90, 0.075), (0.98, 0.100)],
+    handovers_per_minute: 2.9,
+};
+
+#[rustfmt::skip]
+const VERIZON: Measured = Measured {
+    name: "verizon",
+    down: &[
+        (0.02, 0.12), (0.075, 1.0), (0.10, 2.0), (0.25, 18.8), (0.50, 53.0), (0.75, 121.0), (0.90, 220.0), (0.99, 590.0),
+    ],
+    up: &[(0.02, 0.10), (0.104, 1.0), (0.25, 2.97), (0.50, 8.7), (0.75, 21.0), (0.90, 31.1), (0.99, 72.7)],
+    rtt: &[(0.01, 0.023), (0.10, 0.030), (0.50, 0.043), (0.75, 0.051), (0.90, 0.063), (0.98, 0.090)],
+    handovers_per_minute: 2.5,
+};
+
+/// Seconds, of both carriers.
+const HANDOVER: [(f64, f64); 4] = [(0.05, 0.025), (0.50, 0.059), (0.95, 0.250), (0.99, 0.562)];
+
+impl Measured {
+    fn carrier(&self) -> Carrier {
         let mbit = |knots: &[(f64, f64)]| Quantiles(knots.iter().map(|&(p, rate)| (p, rate * 1e6)).collect());
-        let seconds = |knots: &[(f64, f64)]| Quantiles(knots.to_vec());
-        let handover = || seconds(&[(0.05, 0.025), (0.50, 0.059), (0.95, 0.250), (0.99, 0.562)]);
-        let carrier = |name: &str, down, up, rtt, handovers_per_minute| Carrier {
-            name: name.to_owned(),
-            down,
-            up,
-            rtt,
-            handovers_per_minute,
-            handover_duration: handover(),
+        Carrier {
+            name: self.name.to_owned(),
+            down: mbit(self.down),
+            up: mbit(self.up),
+            rtt: Quantiles(self.rtt.to_vec()),
+            handovers_per_minute: self.handovers_per_minute,
+            handover_duration: Quantiles(HANDOVER.to_vec()),
             stalls_per_second: 0.050,
             shortest_stall: 0.35,
             stall_exponent: 2.8,
-        };
-        // The quantiles at 1 Mbit/s are those of the whole data set, the others of its published part.
-        let atnt = carrier(
-            "atnt",
-            mbit(&[
-                (0.02, 0.10),
-                (0.059, 1.0),
-                (0.10, 2.0),
-                (0.25, 6.0),
-                (0.50, 27.4),
-                (0.75, 84.5),
-                (0.90, 147.0),
-                (0.99, 327.0),
-            ]),
-            mbit(&[
-                (0.02, 0.15),
-                (0.088, 1.0),
-                (0.25, 3.72),
-                (0.50, 9.74),
-                (0.75, 22.7),
-                (0.90, 43.0),
-                (0.99, 80.7),
-            ]),
-            seconds(&[
-                (0.01, 0.026),
-                (0.10, 0.036),
-                (0.50, 0.054),
-                (0.75, 0.065),
-                (0.90, 0.075),
-                (0.98, 0.100),
-            ]),
-            2.9,
-        );
-        let verizon = carrier(
-            "verizon",
-            mbit(&[
-                (0.02, 0.12),
-                (0.075, 1.0),
-                (0.10, 2.0),
-                (0.25, 18.8),
-                (0.50, 53.0),
-                (0.75, 121.0),
-                (0.90, 220.0),
-                (0.99, 590.0),
-            ]),
-            mbit(&[
-                (0.02, 0.10),
-                (0.104, 1.0),
-                (0.25, 2.97),
-                (0.50, 8.7),
-                (0.75, 21.0),
-                (0.90, 31.1),
-                (0.99, 72.7),
-            ]),
-            seconds(&[
-                (0.01, 0.023),
-                (0.10, 0.030),
-                (0.50, 0.043),
-                (0.75, 0.051),
-                (0.90, 0.063),
-                (0.98, 0.090),
-            ]),
-            2.5,
-        );
+        }
+    }
+}
+
+impl Default for TwoCarriers {
+    fn default() -> Self {
         TwoCarriers {
-            carriers: [atnt, verizon],
+            carriers: [ATNT.carrier(), VERIZON.carrier()],
             joint_outage_down: 0.010,
             joint_outage_up: 0.023,
             outage_rate: 1e6,
