@@ -54,17 +54,19 @@ over = ["core"]
 fn every_kind_of_flow_runs_alike_in_both_worlds() {
     let mut scenario = Scenario::parse(EVERY_KIND, "every-kind.toml", &mut |_| Err(String::new())).unwrap();
     scenario.duration = Some(Duration::from_secs(3));
+    // A single run of three seconds is decided by when slow start ends; three together are not.
+    let scenarios = [1, 2, 3].map(|seed| Scenario { seed, ..scenario.clone() });
     // Three seconds are short, and a loaded machine is not the subject: figures far apart would mean a flow that does
     // nothing, a link that is not used, or bytes that are counted otherwise.
     for _ in 0..3 {
-        let agreement = match agree(std::slice::from_ref(&scenario), &mut |message| eprintln!("{message}")) {
+        let agreement = match agree(&scenarios, &mut |message| eprintln!("{message}")) {
             Err(AgreeError::Emulator(error @ (EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp))) => {
                 return eprintln!("skipped: {error}");
             }
             result => result.unwrap_or_else(|error| panic!("{error}")),
         };
         eprintln!("{agreement}");
-        if agreement.emulator_lateness_ms < 2.0 {
+        if agreement.emulator_lateness_ms < 1.0 {
             assert!(agreement.goodput_difference < 0.2, "{agreement}");
             assert!(agreement.ks_distance.is_some_and(|distance| distance < 0.5), "{agreement}");
             assert!(agreement.links.iter().all(|link| link.simulated_delay.packets > 100), "{agreement}");
