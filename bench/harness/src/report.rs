@@ -53,21 +53,36 @@ pub struct ClientReport {
     pub arrivals: Option<ArrivalReport>,
 }
 
-/// What a simulation took.
+/// How fast a simulation went, in whichever simulator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SimulationReport {
+pub struct SimulationSpeed {
     /// Length in virtual time.
     pub simulated_seconds: f64,
-    /// Length in real time, with building it.
+    /// Length in real time, ours with building it.
     pub wall_seconds: f64,
     /// CPU time in these seconds.
     pub cpu_seconds: f64,
     /// Packets that arrived at a host.
     pub packets: u64,
-    /// Instants at which something happened.
+    /// Events as the simulator counts them; ours are instants at which something happened.
     pub events: u64,
     /// Of all connections together.
     pub goodput_bps: f64,
+}
+
+impl SimulationSpeed {
+    /// Packets per second of real time.
+    pub fn packets_per_second(&self) -> f64 {
+        self.packets as f64 / self.wall_seconds
+    }
+}
+
+/// What a simulation took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SimulationReport {
+    /// How fast it went.
+    #[serde(flatten)]
+    pub speed: SimulationSpeed,
     /// The same for the same scenario, seed and version.
     pub trace_hash: String,
     /// Connections that received something.
@@ -78,23 +93,6 @@ pub struct SimulationReport {
     pub rss_peak_kib: u64,
     /// Bytes of the files recorded.
     pub recorded_bytes: u64,
-}
-
-/// What a simulation by another simulator took.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PeerSimulationReport {
-    /// Length in virtual time.
-    pub simulated_seconds: f64,
-    /// Length in real time.
-    pub wall_seconds: f64,
-    /// CPU time in these seconds.
-    pub cpu_seconds: f64,
-    /// Packets that arrived at a host.
-    pub packets: u64,
-    /// Events as the simulator counts them.
-    pub events: u64,
-    /// Of all connections together.
-    pub goodput_bps: f64,
 }
 
 /// What a sweep took.

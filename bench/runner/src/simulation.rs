@@ -146,7 +146,7 @@ fn profile(suite: &Suite<'_>) -> Result<Findings, Error> {
     let mut table = Table::new(["component", "per packet", "share"]);
     let mut row = |title: &str, count: f64| {
         let share = format!("{:.1} %", 100.0 * count / total);
-        table.row([title.to_owned(), format!("{:.0}", count / run.packets as f64), share]);
+        table.row([title.to_owned(), format!("{:.0}", count / run.speed.packets as f64), share]);
     };
     for (component, count) in COMPONENTS.into_iter().zip(shares) {
         row(component.title(), count);
@@ -154,5 +154,5 @@ fn profile(suite: &Suite<'_>) -> Result<Findings, Error> {
     row("all", total);
     print!("{table}");
     let rows: Vec<_> = COMPONENTS.into_iter().zip(shares).collect();
-    Ok((json!({ "instructions": rows, "packets": run.packets }), json!([run])))
+    Ok((json!({ "instructions": rows, "packets": run.speed.packets }), json!([run])))
 }

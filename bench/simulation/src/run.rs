@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bench_harness::Error;
 use bench_harness::process::CpuTime;
-use bench_harness::report::SimulationReport;
+use bench_harness::report::{SimulationReport, SimulationSpeed};
 use clap::Args;
 use hawser_lab::record::{FileRecorder, RecordOptions, SampleOptions};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
@@ -44,12 +44,14 @@ pub(crate) fn run(arguments: &Run) -> Result<SimulationReport, Error> {
         }
     };
     Ok(SimulationReport {
-        simulated_seconds: outcome.simulated_seconds,
-        wall_seconds: began.elapsed().as_secs_f64(),
-        cpu_seconds: (CpuTime::now() - cpu).total_s(),
-        packets: outcome.packets,
-        events: outcome.events,
-        goodput_bps: outcome.goodput_bps,
+        speed: SimulationSpeed {
+            simulated_seconds: outcome.simulated_seconds,
+            wall_seconds: began.elapsed().as_secs_f64(),
+            cpu_seconds: (CpuTime::now() - cpu).total_s(),
+            packets: outcome.packets,
+            events: outcome.events,
+            goodput_bps: outcome.goodput_bps,
+        },
         connections: working(&outcome)?,
         trace_hash: outcome.trace_hash,
         rss_before_kib,

@@ -30,8 +30,8 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
         println!(
             "{:<6}  {title}, {:.0} s in {:.1} s: {peak:.0} MiB at most (at most {CROWD_LIMIT:.0})",
             verdict(peak <= CROWD_LIMIT),
-            run.simulated_seconds,
-            run.wall_seconds
+            run.speed.simulated_seconds,
+            run.speed.wall_seconds
         );
         runs.push(run);
     }
@@ -43,8 +43,8 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
         "{:<6}  10 minutes with {:.1} million packets recorded, {:.1} s, {:.0} MB of files: grows by {growth:.0} MiB \
          (at most {RECORD_LIMIT:.0})",
         verdict(growth <= RECORD_LIMIT),
-        recorded.packets as f64 / 1e6,
-        recorded.wall_seconds,
+        recorded.speed.packets as f64 / 1e6,
+        recorded.speed.wall_seconds,
         recorded.recorded_bytes as f64 / 1e6
     );
     let summary = json!({

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use bench_harness::Error;
-use bench_harness::report::{PeerSimulationReport, SimulationReport};
+use bench_harness::report::{SimulationReport, SimulationSpeed};
 use serde_json::json;
 
 use super::{Findings, Suite, ask, spread, verdict};
@@ -20,12 +20,12 @@ const NS3_SECONDS: &str = "10";
 const SESSIONS: [(&str, &[&str]); 2] = [("null", &[]), ("TLS 1.3", &["transport.crypto=tls"])];
 
 /// A figure of a run.
-type Figure = fn(&SimulationReport) -> f64;
+type Figure = fn(&SimulationSpeed) -> f64;
 
 const FIGURES: [(&str, usize, Figure); 6] = [
     ("wall s", 2, |run| run.wall_seconds),
     ("CPU s", 2, |run| run.cpu_seconds),
-    ("packets/s", 0, |run| run.packets as f64 / run.wall_seconds),
+    ("packets/s", 0, SimulationSpeed::packets_per_second),
     ("packets/CPU s", 0, |run| run.packets as f64 / run.cpu_seconds),
     ("events/s", 0, |run| run.events as f64 / run.wall_seconds),
     ("simulated/real", 1, |run| run.simulated_seconds / run.wall_seconds),
@@ -34,7 +34,7 @@ const FIGURES: [(&str, usize, Figure); 6] = [
 pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
     let mut quiet = Quiet::new(std::time::Duration::from_secs(suite.arguments.patience));
     let mut runs = SESSIONS.map(|_| Vec::new());
-    let mut peer: Vec<Measured<PeerSimulationReport>> = Vec::new();
+    let mut peer: Vec<Measured<SimulationSpeed>> = Vec::new();
     for _ in 0..suite.arguments.runs {
         for ((_, set), runs) in SESSIONS.iter().zip(&mut runs) {
             runs.push(quiet.measure(|| suite.run("two-links", set))?);
@@ -51,10 +51,10 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
     let mut table = Table::new(head);
     for ((name, _), runs) in SESSIONS.iter().zip(&runs) {
         same(runs)?;
-        let packets = runs.first().map_or(0, |run| run.value.packets);
+        let packets = runs.first().map_or(0, |run| run.value.speed.packets);
         let figures = FIGURES
             .iter()
-            .map(|(_, decimals, figure)| spread(runs.iter().map(|run| figure(&run.value)), *decimals));
+            .map(|(_, decimals, figure)| spread(runs.iter().map(|run| figure(&run.value.speed)), *decimals));
         table.row([(*name).to_owned(), packets.to_string()].into_iter().chain(figures));
     }
     print!("{table}");
@@ -64,8 +64,8 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
     if runs[0][0].value.trace_hash == runs[1][0].value.trace_hash {
         return Err("with TLS everything is as without: it was not used".into());
     }
-    let reached = Spread::of(runs[0].iter().map(|run| run.value.packets as f64 / run.value.wall_seconds))
-        .ok_or("no run")?;
+    let reached =
+        Spread::of(runs[0].iter().map(|run| run.value.speed.packets_per_second())).ok_or("no run")?;
     println!(
         "{:<6}  {:.0} packets/s, null session (at least {TARGET:.0})",
         verdict(reached.median >= TARGET),
@@ -79,14 +79,14 @@ pub(super) fn measure(suite: &Suite<'_>) -> Result<Findings, Error> {
 /// Compares with ns-3, round by round.
 fn next_to(
     ours: &[Measured<SimulationReport>],
-    peer: &[Measured<PeerSimulationReport>],
+    peer: &[Measured<SimulationSpeed>],
 ) -> Option<serde_json::Value> {
-    let speeds: Vec<f64> = peer.iter().map(|run| run.value.packets as f64 / run.value.wall_seconds).collect();
+    let speeds: Vec<f64> = peer.iter().map(|run| run.value.packets_per_second()).collect();
     let Some(speed) = Spread::of(speeds.iter().copied()) else {
         println!("        ns-3 is not there: `make bench-ns3`");
         return None;
     };
-    let ours = ours.iter().map(|run| run.value.packets as f64 / run.value.wall_seconds);
+    let ours = ours.iter().map(|run| run.value.speed.packets_per_second());
     let ratios: Vec<f64> = ours.zip(&speeds).map(|(ours, peer)| ours / peer).collect();
     println!(
         "        {} times ns-3, which does {} packets/s with two TCP connections over the same links",
