@@ -16,8 +16,11 @@ mod tests;
 /// 13.2.4). Oldest go first: all that is lost with them is a chance to trim our own ACK ranges.
 pub(crate) const MAX_ACK_ONLY: usize = 1024;
 
-/// Slots allocated with the first packet: small, because most connections are idle most of the time.
-const FIRST_CAPACITY: usize = 16;
+/// Slots that are allocated together: few, because most connections are idle most of the time.
+const PAGE: usize = 16;
+
+/// Pages kept for reuse.
+const MAX_SPARE_PAGES: usize = 2;
 
 /// What a packet was sent for, as far as its loss matters to congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +64,15 @@ pub(crate) struct SentPacket {
 /// Packets in flight live in a ring. A slot is addressed by its *position* (a count of insertions), so numbers that
 /// are skipped or belong to ACK-only packets cost no memory. A bitmap beside the ring tells which positions are still
 /// occupied: an ACK frame repeats ranges acknowledged long ago, and the bitmap steps over 64 of them at a time.
+///
+/// The slots are in pages, and the next packets go into the page that was emptied last, which is still in the
+/// processor's cache. A ring of slots would lead every packet through memory that nobody has touched for a round trip.
 #[derive(Debug, Default)]
 pub(crate) struct SentPackets {
-    slots: Vec<Option<SentPacket>>,
+    /// The page of a slot, for slots between `head` and `tail`.
+    pages: Vec<Option<Box<Page>>>,
+    #[expect(clippy::vec_box, reason = "pages go between the ring and here without being copied")]
+    spare: Vec<Box<Page>>,
     numbers: Vec<u64>,
     occupied: Vec<u64>,
     /// Position of the oldest occupied slot; equals `tail` when nothing is in flight.
@@ -75,6 +84,8 @@ pub(crate) struct SentPackets {
     ack_only: VecDeque<SentPacket>,
 }
 
+type Page = [Option<SentPacket>; PAGE];
+
 impl SentPackets {
     /// Adds a packet; its number is larger than all before.
     pub(crate) fn insert(&mut self, packet: SentPacket) {
@@ -85,24 +96,30 @@ impl SentPackets {
             self.ack_only.push_back(packet);
             return;
         }
-        if self.tail - self.head == self.slots.len() as u64 {
-            self.resize((self.slots.len() * 2).max(FIRST_CAPACITY));
+        // Head and tail never share a page from different rounds of the ring.
+        if self.tail - page_start(self.head) >= self.capacity() as u64 {
+            self.resize((self.capacity() * 2).max(PAGE));
         }
         let index = self.index(self.tail);
         self.numbers[index] = packet.packet_number;
         self.occupied[index / 64] |= 1 << (index % 64);
         self.ack_eliciting += usize::from(packet.ack_eliciting);
         self.in_flight += 1;
-        self.slots[index] = Some(packet);
+        let spare = &mut self.spare;
+        let page = self.pages[index / PAGE]
+            .get_or_insert_with(|| spare.pop().unwrap_or_else(|| Box::new([const { None }; PAGE])));
+        page[index % PAGE] = Some(packet);
         self.tail += 1;
     }
 
     /// Removes the packets with numbers in `range` and hands each to `visit`, in order of their numbers.
     #[inline]
     pub(crate) fn take_range(&mut self, range: &RangeInclusive<u64>, mut visit: impl FnMut(SentPacket)) {
-        if !self.ack_only.is_empty() {
+        // Of those that were lost some stay for long, below everything that is still acknowledged.
+        if self.ack_only.back().is_some_and(|newest| *range.start() <= newest.packet_number) {
             self.take_ack_only(range, &mut visit);
         }
+        let before = self.in_flight;
         let mut position = self.lower_bound(*range.start());
         while let Some(found) = self.next_occupied(position) {
             if self.numbers[self.index(found)] > *range.end() {
@@ -113,16 +130,15 @@ impl SentPackets {
             }
             position = found + 1;
         }
-        self.advance_head();
+        if self.in_flight < before {
+            self.advance_head();
+        }
     }
 
     /// The oldest packet in flight.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<&SentPacket> {
-        if self.head == self.tail {
-            return None;
-        }
-        self.slots.get(self.index(self.head)).and_then(Option::as_ref)
+        if self.head == self.tail { None } else { self.slot(self.head) }
     }
 
     /// Removes the oldest packet in flight.
@@ -141,7 +157,7 @@ impl SentPackets {
         std::iter::from_fn(move || {
             let found = self.next_occupied(position)?;
             position = found + 1;
-            self.slots[self.index(found)].as_ref()
+            self.slot(found)
         })
     }
 
@@ -149,8 +165,7 @@ impl SentPackets {
     pub(crate) fn for_each_mut(&mut self, mut visit: impl FnMut(&mut SentPacket)) {
         let mut position = self.head;
         while let Some(found) = self.next_occupied(position) {
-            let index = self.index(found);
-            if let Some(packet) = self.slots[index].as_mut() {
+            if let Some(Some(packet)) = self.slot_mut(found) {
                 visit(packet);
             }
             position = found + 1;
@@ -178,21 +193,39 @@ impl SentPackets {
 
     /// Gives back the memory of a burst that is over. Call when the connection falls idle, not per packet.
     pub(crate) fn shrink(&mut self) {
-        let span = usize::try_from(self.tail - self.head).unwrap_or(usize::MAX);
-        let wanted = if span == 0 { 0 } else { span.next_power_of_two().max(FIRST_CAPACITY) };
-        if wanted < self.slots.len() {
+        let span = usize::try_from(self.tail - page_start(self.head)).unwrap_or(usize::MAX);
+        let wanted = if self.head == self.tail { 0 } else { span.next_power_of_two().max(PAGE) };
+        if wanted < self.capacity() {
             self.resize(wanted);
         }
-        if self.ack_only.len() > FIRST_CAPACITY {
-            self.ack_only.drain(..self.ack_only.len() - FIRST_CAPACITY);
+        self.spare = Vec::new();
+        if self.ack_only.len() > PAGE {
+            self.ack_only.drain(..self.ack_only.len() - PAGE);
         }
         self.ack_only.shrink_to_fit();
     }
 
+    /// Slots, a power of two.
+    #[inline]
+    fn capacity(&self) -> usize {
+        self.numbers.len()
+    }
+
     #[inline]
     fn index(&self, position: u64) -> usize {
-        // The number of slots is a power of two.
-        position as usize & (self.slots.len().wrapping_sub(1))
+        position as usize & (self.capacity().wrapping_sub(1))
+    }
+
+    #[inline]
+    fn slot(&self, position: u64) -> Option<&SentPacket> {
+        let index = self.index(position);
+        self.pages[index / PAGE].as_ref()?[index % PAGE].as_ref()
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, position: u64) -> Option<&mut Option<SentPacket>> {
+        let index = self.index(position);
+        self.pages[index / PAGE].as_mut().map(|page| &mut page[index % PAGE])
     }
 
     /// First position whose packet number is at least `number`, vacated positions included.
@@ -233,15 +266,15 @@ impl SentPackets {
                 let found = position + u64::from(word.trailing_zeros());
                 return (found < self.tail).then_some(found);
             }
-            position += (64 - index % 64).min(self.slots.len() - index) as u64;
+            position += (64 - index % 64).min(self.capacity() - index) as u64;
         }
         None
     }
 
     #[inline]
     fn vacate(&mut self, position: u64) -> Option<SentPacket> {
+        let packet = self.slot_mut(position)?.take()?;
         let index = self.index(position);
-        let packet = self.slots[index].take()?;
         self.occupied[index / 64] &= !(1 << (index % 64));
         self.in_flight -= 1;
         self.ack_eliciting -= usize::from(packet.ack_eliciting);
@@ -250,7 +283,18 @@ impl SentPackets {
 
     #[inline]
     fn advance_head(&mut self) {
-        self.head = self.next_occupied(self.head).unwrap_or(self.tail);
+        let head = self.next_occupied(self.head).unwrap_or(self.tail);
+        let mut start = page_start(self.head);
+        self.head = head;
+        while start != page_start(head) {
+            let page = self.index(start) / PAGE;
+            if let Some(empty) = self.pages[page].take()
+                && self.spare.len() < MAX_SPARE_PAGES
+            {
+                self.spare.push(empty);
+            }
+            start += PAGE as u64;
+        }
     }
 
     fn take_ack_only(&mut self, range: &RangeInclusive<u64>, visit: &mut impl FnMut(SentPacket)) {
@@ -261,20 +305,27 @@ impl SentPackets {
         }
     }
 
-    /// Moves the packets into `capacity` slots, a power of two that holds them all.
+    /// Makes the ring one of `capacity` slots, a power of two that holds all packets with their pages; zero when there are
+    /// none.
     fn resize(&mut self, capacity: usize) {
-        let mut slots: Vec<Option<SentPacket>> = Vec::new();
-        slots.resize_with(capacity, || None);
+        let mut pages: Vec<Option<Box<Page>>> = Vec::new();
+        pages.resize_with(capacity / PAGE, || None);
         let mut numbers = vec![0; capacity];
         let mut occupied = vec![0; capacity.div_ceil(64)];
         for position in self.head..self.tail {
             let (from, to) = (self.index(position), position as usize & (capacity - 1));
             numbers[to] = self.numbers[from];
-            slots[to] = self.slots[from].take();
-            if slots[to].is_some() {
-                occupied[to / 64] |= 1 << (to % 64);
+            occupied[to / 64] |= (self.occupied[from / 64] >> (from % 64) & 1) << (to % 64);
+            if let Some(page) = self.pages[from / PAGE].take() {
+                pages[to / PAGE] = Some(page);
             }
         }
-        (self.slots, self.numbers, self.occupied) = (slots, numbers, occupied);
+        (self.pages, self.numbers, self.occupied) = (pages, numbers, occupied);
     }
+}
+
+/// The first position of the page of a position.
+#[inline]
+fn page_start(position: u64) -> u64 {
+    position - position % PAGE as u64
 }

@@ -20,7 +20,7 @@ fn ack_only_packets_are_forgotten_beyond_the_cap() {
     let mut found = 0;
     sent.take_range(&(0..=u64::MAX), |_| found += 1);
     assert_eq!(found, MAX_ACK_ONLY);
-    assert!(sent.slots.is_empty(), "packets that are not in flight use no slot");
+    assert!(sent.pages.is_empty(), "packets that are not in flight use no slot");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn an_old_packet_in_flight_does_not_make_ack_only_packets_cost_memory() {
         sent.insert(SentPacket { in_flight: false, ack_eliciting: false, ..packet(number, ms(0)) });
     }
     sent.insert(packet(1_000_000, ms(0)));
-    assert_eq!(sent.slots.len(), FIRST_CAPACITY);
+    assert_eq!(sent.capacity(), PAGE);
     assert_eq!(sent.oldest().map(|packet| packet.packet_number), Some(0));
 }
 
@@ -87,7 +87,7 @@ proptest! {
                     prop_assert_eq!(popped, model.pop_first().map(|(number, _)| number));
                 }
                 Step::Shrink => {
-                    while unimportant.len() > FIRST_CAPACITY { unimportant.pop_first(); }
+                    while unimportant.len() > PAGE { unimportant.pop_first(); }
                     sent.shrink();
                 }
             }
