@@ -48,6 +48,8 @@ impl RouteIndex {
 pub struct Fabric<P> {
     /// Packets are boxed: on their way through a link they are moved half a dozen times.
     links: Vec<Link<Box<Transit<P>>>>,
+    /// Boxes of packets that have arrived. The next packets take those that are still in the processor's cache.
+    spare: Vec<Box<Transit<P>>>,
     routes: Vec<Route>,
     /// When which link wants attention.
     due: Agenda,
@@ -61,6 +63,9 @@ struct Route {
     schedule: Series<usize>,
 }
 
+/// Boxes kept for reuse.
+const MAX_SPARE: usize = 64;
+
 /// A packet on its way.
 #[derive(Debug)]
 struct Transit<P> {
@@ -69,28 +74,31 @@ struct Transit<P> {
     /// Links already crossed.
     hop: u32,
     sent: Nanos,
-    payload: P,
+    /// `None` in spare boxes only.
+    payload: Option<P>,
 }
 
 impl<P: Frame> Frame for Transit<P> {
     fn is_ecn_capable(&self) -> bool {
-        self.payload.is_ecn_capable()
+        self.payload.as_ref().is_some_and(P::is_ecn_capable)
     }
 
     fn mark_congestion_experienced(&mut self) {
-        self.payload.mark_congestion_experienced();
+        self.payload.as_mut().map(P::mark_congestion_experienced);
     }
 
     fn flow(&self) -> u64 {
-        self.payload.flow()
+        self.payload.as_ref().map_or(0, P::flow)
     }
 
     fn corrupt(&mut self, position: u64) {
-        self.payload.corrupt(position);
+        if let Some(payload) = &mut self.payload {
+            payload.corrupt(position);
+        }
     }
 
     fn duplicate(&self) -> Self {
-        Self { payload: self.payload.duplicate(), ..*self }
+        Self { payload: self.payload.as_ref().map(P::duplicate), ..*self }
     }
 }
 
@@ -139,6 +147,7 @@ impl<P: Frame> Fabric<P> {
     pub fn new() -> Self {
         Fabric {
             links: Vec::new(),
+            spare: Vec::new(),
             routes: Vec::new(),
             due: Agenda::default(),
             arrivals: VecDeque::new(),
@@ -184,8 +193,15 @@ impl<P: Frame> Fabric<P> {
     pub fn send(&mut self, now: Nanos, route: RouteIndex, length: u32, payload: P) {
         let Some(entry) = self.routes.get(route.as_usize()) else { return };
         let alternative = entry.schedule.value_at(now) as u32;
-        let transit = Transit { route, alternative, hop: 0, sent: now, payload };
-        self.forward(now, length, Box::new(transit));
+        let transit = Transit { route, alternative, hop: 0, sent: now, payload: Some(payload) };
+        let boxed = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = transit;
+                spare
+            }
+            None => Box::new(transit),
+        };
+        self.forward(now, length, boxed);
     }
 
     /// When [`Fabric::advance`] should be called next; `None`: never, nothing is on its way.
@@ -249,17 +265,23 @@ impl<P: Frame> Fabric<P> {
     }
 
     /// Hands a packet to the next link of its route, or to its destination.
-    fn forward(&mut self, now: Nanos, length: u32, transit: Box<Transit<P>>) {
+    fn forward(&mut self, now: Nanos, length: u32, mut transit: Box<Transit<P>>) {
         let route = &self.routes[transit.route.as_usize()];
         let hops = &route.alternatives[transit.alternative as usize];
         let Some(&link) = hops.get(transit.hop as usize) else {
-            let Transit { route, sent, payload, .. } = *transit;
-            self.arrivals.push_back(Arrival { at: now, sent, route, length, payload });
+            let Transit { route, sent, .. } = *transit;
+            if let Some(payload) = transit.payload.take() {
+                self.arrivals.push_back(Arrival { at: now, sent, route, length, payload });
+            }
+            if self.spare.len() < MAX_SPARE {
+                self.spare.push(transit);
+            }
             return;
         };
         let refused = self.links[link.as_usize()].enqueue(now, length, transit);
-        if let (Err(refused), Some(failures)) = (refused, &mut self.failures) {
-            let Transit { route, sent, payload, .. } = *refused.payload;
+        if let (Err(refused), Some(failures)) = (refused, &mut self.failures)
+            && let Transit { route, sent, payload: Some(payload), .. } = *refused.payload
+        {
             failures.push_back(Failure { at: now, sent, route, link, cause: refused.cause, length, payload });
         }
         self.collect_dropped(link.as_usize());
@@ -270,7 +292,7 @@ impl<P: Frame> Fabric<P> {
     fn collect_dropped(&mut self, index: usize) {
         let Some(failures) = &mut self.failures else { return };
         while let Some(dropped) = self.links[index].poll_dropped() {
-            let Transit { route, sent, payload, .. } = *dropped.payload;
+            let Transit { route, sent, payload: Some(payload), .. } = *dropped.payload else { continue };
             let (at, cause, length) = (dropped.at, dropped.cause, dropped.length);
             failures.push_back(Failure {
                 at,
