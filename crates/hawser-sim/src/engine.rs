@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::deadlines::Deadlines;
 use crate::observer::Observer;
-use crate::trace_hash::TraceHash;
+use crate::trace_hash::{TraceHash, fingerprint};
 use crate::{Node, Packet};
 
 /// The nodes of a simulation, whatever they are kept in.
@@ -237,7 +237,8 @@ impl Engine {
         }
     }
 
-    fn enter(&mut self, route: RouteIndex, packet: Packet) {
+    fn enter(&mut self, route: RouteIndex, mut packet: Packet) {
+        packet.fingerprint = fingerprint(&packet.payload);
         let length = packet.ip_length();
         self.fabric.send(self.now.as_nanos(), route, length, packet);
     }

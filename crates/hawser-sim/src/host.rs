@@ -190,12 +190,15 @@ impl Sockets {
         if self.payloads.capacity() < bytes.len() {
             self.payloads = BytesMut::with_capacity(SHARED_PAYLOADS.max(bytes.len()));
         }
-        self.payloads.extend_from_slice(bytes);
+        // Cut off before it is filled: the atomic count of the buffer's users would have to wait for the bytes.
+        let rest = self.payloads.split_off(bytes.len());
+        let mut payload = std::mem::replace(&mut self.payloads, rest);
+        payload.extend_from_slice(bytes);
         if is_last {
             self.batch = None;
         }
         self.label += 1;
-        Some(Packet { tuple, ecn, payload: self.payloads.split(), label: self.label })
+        Some(Packet { label: self.label, ..Packet::new(tuple, ecn, payload) })
     }
 }
 

@@ -5,6 +5,8 @@ use hawser_core::{Ecn, FourTuple};
 use hawser_link::{Frame, flip_bit, mix};
 use hawser_policy::Time;
 
+use crate::trace_hash::fingerprint;
+
 /// A UDP datagram on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -16,12 +18,14 @@ pub struct Packet {
     pub payload: BytesMut,
     /// What its sender calls it, to follow it through the network; copies share it. Zero: nobody follows it.
     pub label: u64,
+    /// Of the payload as it is now, once the packet is on its way; for the trace hash.
+    pub(crate) fingerprint: u64,
 }
 
 impl Packet {
     /// A packet that nobody follows.
     pub fn new(tuple: FourTuple, ecn: Option<Ecn>, payload: BytesMut) -> Self {
-        Packet { tuple, ecn, payload, label: 0 }
+        Packet { tuple, ecn, payload, label: 0, fingerprint: 0 }
     }
 
     /// Bytes on the link: the payload with UDP and IP headers.
@@ -46,6 +50,7 @@ impl Frame for Packet {
 
     fn corrupt(&mut self, position: u64) {
         flip_bit(&mut self.payload, position);
+        self.fingerprint = fingerprint(&self.payload);
     }
 
     fn duplicate(&self) -> Self {

@@ -16,16 +16,23 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TraceHash(u64);
 
+/// What the hash takes of a payload. It is asked for when a packet is sent, while its payload is in the cache.
+pub(crate) fn fingerprint(payload: &[u8]) -> u64 {
+    let (head, rest) = payload.split_at(payload.len().min(HEAD));
+    let mut hash = TraceHash::default();
+    hash.bytes(head);
+    hash.bytes(rest.split_at(rest.len().saturating_sub(TAIL)).1);
+    hash.0
+}
+
 impl TraceHash {
     pub(crate) fn packet(&mut self, arrival: &Arrival<Packet>) {
-        let Packet { tuple, ecn, payload, label: _ } = &arrival.payload;
+        let Packet { tuple, ecn, payload: _, label: _, fingerprint } = &arrival.payload;
         let mark = ecn.map_or(0, |ecn| if ecn == Ecn::Ce { 3 } else { 1 });
         self.word(arrival.at);
         self.word((arrival.route.as_usize() as u64) << 32 | u64::from(arrival.length));
         self.word(u64::from(tuple.local.port()) << 8 | mark);
-        let (head, rest) = payload.split_at(payload.len().min(HEAD));
-        self.bytes(head);
-        self.bytes(rest.split_at(rest.len().saturating_sub(TAIL)).1);
+        self.word(*fingerprint);
     }
 
     pub(crate) fn finish(self) -> u64 {
