@@ -70,10 +70,11 @@ impl Connection {
 
     /// When silence makes a path suspect; only if another one could carry its data.
     fn silence_deadline(&self, path: &Path) -> Option<Time> {
+        let outstanding_since = path.recovery.outstanding_since()?;
         if path.life() != LifeCycle::Active || !self.has_alternative(path.id) {
             return None;
         }
-        Some(path.recovery.outstanding_since()? + path.recovery.probe_timeout() * SILENCE_HALF_TIMEOUTS / 2)
+        Some(outstanding_since + path.recovery.probe_timeout() * SILENCE_HALF_TIMEOUTS / 2)
     }
 
     /// Whether another path than this can carry data.

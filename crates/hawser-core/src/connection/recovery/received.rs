@@ -60,6 +60,9 @@ impl ReceivedPackets {
         if number < self.floor {
             return true;
         }
+        if self.largest().is_none_or(|largest| largest < number) {
+            return false;
+        }
         let after = self.ranges.partition_point(|&(start, _)| start <= number);
         after > 0 && self.ranges.get(after - 1).is_some_and(|&(_, end)| number <= end)
     }
