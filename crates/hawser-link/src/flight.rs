@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::frame::Frame;
 use crate::time::Nanos;
 
 /// A packet that left the link.
@@ -37,7 +38,10 @@ struct Entry<P> {
     departure: Departure<P>,
 }
 
-impl<P> Flight<P> {
+/// So many of the next packets are asked for when one arrives: one needs two steps, first its box and then its content.
+const PREFETCHED: usize = 2;
+
+impl<P: Frame> Flight<P> {
     pub(crate) fn new() -> Self {
         Self { in_order: VecDeque::new(), overtaking: BinaryHeap::new(), sequence: 0 }
     }
@@ -68,7 +72,11 @@ impl<P> Flight<P> {
             let due = self.overtaking.peek().is_some_and(|Reverse(entry)| entry.departure.at <= now);
             return if due { self.overtaking.pop().map(|Reverse(entry)| entry.departure) } else { None };
         }
-        self.in_order.pop_front_if(|(_, departure)| departure.at <= now).map(|(_, departure)| departure)
+        let (_, departure) = self.in_order.pop_front_if(|(_, departure)| departure.at <= now)?;
+        for (others, (_, next)) in self.in_order.iter().take(PREFETCHED).enumerate() {
+            next.payload.prefetch(others);
+        }
+        Some(departure)
     }
 
     fn heap_is_first(&self) -> bool {

@@ -1,5 +1,10 @@
 //! What a link needs to know of the packets that it carries.
 
+use prefetch_index::prefetch_index;
+
+/// Bytes of a cache line.
+const CACHE_LINE: usize = 64;
+
 /// A payload that can travel through a [`Link`](crate::Link).
 ///
 /// The link looks into a packet only where a real one does: at the ECN field and at the flow, and it flips a bit
@@ -23,6 +28,13 @@ pub trait Frame: Sized {
 
     /// A second packet with the same content.
     fn duplicate(&self) -> Self;
+
+    /// It will be looked at as soon as `others` packets have had their turn: asks the processor to fetch what it is made of,
+    /// which nobody has touched while it travelled. Nothing by default.
+    ///
+    /// With packets before it, nothing of it may be read, since that would wait for the memory: only addresses are known.
+    /// The call without them follows, and then what the packet refers to can be asked for.
+    fn prefetch(&self, _others: usize) {}
 }
 
 /// Flips one bit of some bytes; none if there are none.
@@ -32,6 +44,20 @@ pub fn flip_bit(bytes: &mut [u8], position: u64) {
         let position = position % bits;
         bytes[(position / 8) as usize] ^= 1 << (position % 8);
     }
+}
+
+/// Asks the processor to fetch some bytes, for [`Frame::prefetch`].
+#[inline]
+pub fn prefetch_bytes(bytes: &[u8]) {
+    for at in (0..bytes.len()).step_by(CACHE_LINE) {
+        prefetch_index(bytes, at);
+    }
+}
+
+/// Asks for the cache line where a value begins.
+#[inline]
+pub(crate) fn prefetch_value<T>(value: &T) {
+    prefetch_index(std::slice::from_ref(value), 0);
 }
 
 /// Spreads `value` over all 64 bits (finaliser of MurmurHash3), for [`Frame::flow`] made of small numbers.
@@ -61,6 +87,10 @@ impl<F: Frame> Frame for Box<F> {
 
     fn duplicate(&self) -> Self {
         Box::new((**self).duplicate())
+    }
+
+    fn prefetch(&self, others: usize) {
+        (**self).prefetch(others);
     }
 }
 

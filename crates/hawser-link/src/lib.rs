@@ -58,7 +58,7 @@ pub use delay::{DelayModel, Jitter};
 pub use direction::Direction;
 pub use fabric::{Arrival, Fabric, Failure, LinkIndex, RouteIndex};
 pub use flight::Departure;
-pub use frame::{Frame, flip_bit, mix};
+pub use frame::{Frame, flip_bit, mix, prefetch_bytes};
 pub use impairments::Impairments;
 pub use ledger::{DropCause, Dropped};
 pub use link::{Link, Rejected};

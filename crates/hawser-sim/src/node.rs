@@ -2,7 +2,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use bytes::BytesMut;
 use hawser_core::{Ecn, FourTuple};
-use hawser_link::{Frame, flip_bit, mix};
+use hawser_link::{Frame, flip_bit, mix, prefetch_bytes};
 use hawser_policy::Time;
 
 use crate::trace_hash::fingerprint;
@@ -55,6 +55,10 @@ impl Frame for Packet {
 
     fn duplicate(&self) -> Self {
         self.clone()
+    }
+
+    fn prefetch(&self, _others: usize) {
+        prefetch_bytes(&self.payload);
     }
 }
 
