@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use hawser_policy::Side;
 use hawser_wire::ConnectionId;
 
-use self::checksum::Secret;
+use self::checksum::{Checksum, Secret};
 use self::keys::{key_pair, keys};
 use self::messages::{ClientHello, Message, ServerFlight};
 use super::{
@@ -123,7 +123,7 @@ struct NullSession {
     read_level: Level,
     unparsed: Vec<u8>,
     output: VecDeque<Output>,
-    transcript: Secret,
+    transcript: Checksum,
     peer_parameters: Option<Vec<u8>>,
     server_name: Option<String>,
     application_protocol: Option<Vec<u8>>,
@@ -142,7 +142,7 @@ impl NullSession {
             read_level: Level::Initial,
             unparsed: Vec::new(),
             output: VecDeque::new(),
-            transcript: Secret::new(b"transcript", &[]),
+            transcript: Checksum::new([0; 2]),
             peer_parameters: None,
             server_name: None,
             application_protocol: None,
@@ -153,12 +153,12 @@ impl NullSession {
     }
 
     fn send(&mut self, message: Vec<u8>) {
-        self.transcript = self.transcript.derive(&message);
+        self.transcript.absorb(&message);
         self.output.push_back(Output::Bytes(message));
     }
 
     fn transcript_secret(&self, label: &[u8]) -> Secret {
-        Secret::new(label, &self.transcript.to_bytes())
+        Secret::new(label, &self.transcript.finish())
     }
 
     fn receive(&mut self, message: &[u8]) -> Result<(), TransportError> {
@@ -167,13 +167,13 @@ impl NullSession {
         match (self.expect, parsed) {
             (Expect::ClientHello, Message::ClientHello(hello)) => self.receive_client_hello(message, hello),
             (Expect::ServerHello, Message::ServerHello) => {
-                self.transcript = self.transcript.derive(message);
+                self.transcript.absorb(message);
                 self.output.push_back(Output::Handshake(self.transcript_secret(b"handshake")));
                 self.expect = Expect::ServerFlight;
                 Ok(())
             }
             (Expect::ServerFlight, Message::ServerFlight(flight)) => {
-                self.transcript = self.transcript.derive(message);
+                self.transcript.absorb(message);
                 self.peer_parameters = Some(flight.parameters);
                 self.application_protocol = flight.application_protocol;
                 self.expect = Expect::Finished;
@@ -186,7 +186,7 @@ impl NullSession {
 
     /// The server answers a ClientHello with its whole flight.
     fn receive_client_hello(&mut self, message: &[u8], hello: ClientHello) -> Result<(), TransportError> {
-        self.transcript = self.transcript.derive(message);
+        self.transcript.absorb(message);
         let ours = &self.handshake.application_protocols;
         let common = ours.iter().find(|protocol| hello.application_protocols.contains(protocol)).cloned();
         if common.is_none() && !ours.is_empty() && !hello.application_protocols.is_empty() {
@@ -201,21 +201,21 @@ impl NullSession {
         let flight =
             ServerFlight { parameters: std::mem::take(&mut self.parameters), application_protocol: common };
         self.send(flight.encode(self.handshake.server_flight.saturating_sub(messages::FINISHED_LEN)));
-        self.send(messages::finished(&self.transcript.to_bytes()));
+        self.send(messages::finished(&self.transcript.finish()));
         self.start_application_keys();
         self.expect = Expect::Finished;
         Ok(())
     }
 
     fn receive_finished(&mut self, message: &[u8], verify: [u8; 16]) -> Result<(), TransportError> {
-        if verify != self.transcript.to_bytes() {
+        if verify != self.transcript.finish() {
             return Err(alert(DECRYPT_ERROR, "handshake messages were changed on the way"));
         }
-        self.transcript = self.transcript.derive(message);
+        self.transcript.absorb(message);
         self.expect = Expect::Nothing;
         if self.side.is_client() {
             let secret = self.transcript_secret(b"application");
-            self.send(messages::finished(&self.transcript.to_bytes()));
+            self.send(messages::finished(&self.transcript.finish()));
             self.application_secret = Some(secret);
             self.output.push_back(Output::OneRtt(secret));
         } else {
