@@ -289,6 +289,11 @@ impl<P: Frame> Fabric<P> {
             }
             return;
         };
+        self.enter(now, length, link, transit);
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, now: Nanos, length: u32, link: LinkIndex, transit: Box<Transit<P>>) {
         let refused = self.links[link.as_usize()].enqueue(now, length, transit);
         if let (Err(refused), Some(failures)) = (refused, &mut self.failures)
             && let Transit { route, sent, payload: Some(payload), .. } = *refused.payload

@@ -48,6 +48,8 @@ pub(crate) struct Engine {
     pub(crate) fabric: Fabric<Packet>,
     pub(crate) filter: Option<Filter>,
     attachments: Vec<Attachment>,
+    /// Which nodes have addresses of their own, so that nobody looks for those of a server.
+    has_addresses: Vec<bool>,
     by_address: FxHashMap<IpAddr, usize>,
     /// Where each route leads.
     destinations: Vec<usize>,
@@ -80,6 +82,7 @@ impl Engine {
             fabric: Fabric::new(),
             filter: None,
             attachments: Vec::new(),
+            has_addresses: Vec::new(),
             by_address: FxHashMap::default(),
             destinations: Vec::new(),
             translated: BTreeMap::new(),
@@ -98,6 +101,7 @@ impl Engine {
     pub(crate) fn add_node(&mut self) {
         self.touched.push(self.is_touched.len());
         self.is_touched.push(true);
+        self.has_addresses.push(false);
     }
 
     /// Gives a node an address; returns the number of the attachment.
@@ -108,6 +112,7 @@ impl Engine {
         self.destinations[up.as_usize()] = peer;
         self.destinations[down.as_usize()] = owner;
         self.by_address.insert(address, self.attachments.len());
+        self.has_addresses[owner] = true;
         self.attachments.push(attachment);
         self.attachments.len() - 1
     }
@@ -200,7 +205,7 @@ impl Engine {
     /// Finds the way of a packet: from an address of ours along its route, or to an address of another along its return.
     fn send(&mut self, node: usize, mut packet: Packet) {
         let FourTuple { local, remote } = packet.tuple;
-        let own = self.by_address.get(&local.ip()).copied();
+        let own = if self.has_addresses[node] { self.by_address.get(&local.ip()).copied() } else { None };
         if let Some(index) = own.filter(|&index| self.attachments[index].owner == node) {
             packet.tuple.local = self.translated.get(&local).copied().unwrap_or(local);
             return self.filtered(index, self.attachments[index].up, packet);
@@ -215,9 +220,11 @@ impl Engine {
 
     /// The address behind one that peers see. Behind a NAT that forgot, the old outside address leads nowhere.
     fn inside(&self, seen: SocketAddr) -> Option<SocketAddr> {
-        if self.translated.is_empty() {
-            return Some(seen);
-        }
+        if self.translated.is_empty() { Some(seen) } else { self.translated_back(seen) }
+    }
+
+    #[cold]
+    fn translated_back(&self, seen: SocketAddr) -> Option<SocketAddr> {
         let inside = self.translated.iter().find(|(_, outside)| **outside == seen).map(|(inside, _)| *inside);
         inside.or_else(|| (!self.translated.contains_key(&seen)).then_some(seen))
     }
@@ -230,11 +237,14 @@ impl Engine {
         match fate {
             Fate::Pass => self.enter(route, packet),
             Fate::Drop => {}
-            Fate::Delay(delay) => {
-                self.held_count += 1;
-                self.held.insert((self.now + delay, self.held_count), (route, packet));
-            }
+            Fate::Delay(delay) => self.hold(delay, route, packet),
         }
+    }
+
+    #[cold]
+    fn hold(&mut self, delay: Duration, route: RouteIndex, packet: Packet) {
+        self.held_count += 1;
+        self.held.insert((self.now + delay, self.held_count), (route, packet));
     }
 
     fn enter(&mut self, route: RouteIndex, mut packet: Packet) {

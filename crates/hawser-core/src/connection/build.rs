@@ -112,34 +112,45 @@ impl Connection {
             Plan::Close => self.build_close(now, buffer),
             Plan::Handshake => self.build_handshake(now, buffer),
             Plan::Validation(id, tuple) => self.build_validation(now, id, tuple, buffer),
-            Plan::Probe(id) => {
-                // A silent path gets nothing that would have to be sent again elsewhere: where there is another path, that
-                // takes the data, and a PING asks whether this one is still there.
-                let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
-                let alone = !suspect && !self.has_alternative(id);
-                let data = alone.then_some(Selection::Next);
-                let contents =
-                    Contents { acks: !suspect, control: alone, data, ping: true, ..Contents::CONTROL };
-                let built = self.build_single(now, id, contents, None, buffer);
-                if let Some(path) = self.paths.get_mut(id) {
-                    path.probes = path.probes.saturating_sub(1);
-                }
-                built
-            }
-            Plan::MtuProbe(id, size) => {
-                let contents = Contents {
-                    acks: false,
-                    control: false,
-                    ping: true,
-                    pad: true,
-                    kind: PacketKind::MtuProbe,
-                    ..Contents::CONTROL
-                };
-                self.build_single(now, id, contents, Some(size), buffer)
-            }
+            Plan::Probe(id) => self.build_probe(now, id, buffer),
+            Plan::MtuProbe(id, size) => self.build_mtu_probe(now, id, size, buffer),
             Plan::Control(id) => self.build_single(now, id, Contents::CONTROL, None, buffer),
             Plan::Data(assignment) => self.build_data(now, &assignment, buffer),
         }
+    }
+
+    #[cold]
+    fn build_probe(&mut self, now: Time, id: PathId, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
+        // A silent path gets nothing that would have to be sent again elsewhere: where there is another path, that takes
+        // the data, and a PING asks whether this one is still there.
+        let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
+        let alone = !suspect && !self.has_alternative(id);
+        let data = alone.then_some(Selection::Next);
+        let contents = Contents { acks: !suspect, control: alone, data, ping: true, ..Contents::CONTROL };
+        let built = self.build_single(now, id, contents, None, buffer);
+        if let Some(path) = self.paths.get_mut(id) {
+            path.probes = path.probes.saturating_sub(1);
+        }
+        built
+    }
+
+    #[cold]
+    fn build_mtu_probe(
+        &mut self,
+        now: Time,
+        id: PathId,
+        size: u16,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(PathId, Transmit)> {
+        let contents = Contents {
+            acks: false,
+            control: false,
+            ping: true,
+            pad: true,
+            kind: PacketKind::MtuProbe,
+            ..Contents::CONTROL
+        };
+        self.build_single(now, id, contents, Some(size), buffer)
     }
 
     /// One 1-RTT datagram on the current 4-tuple of a path.
@@ -212,6 +223,7 @@ impl Connection {
         Some((id, Transmit { tuple, ecn, size: total, segment_size: (total > size).then_some(size) }))
     }
 
+    #[cold]
     fn build_validation(
         &mut self,
         now: Time,
@@ -310,6 +322,7 @@ impl Connection {
     }
 
     /// Initial and Handshake packets in one datagram.
+    #[cold]
     fn build_handshake(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let path = self.paths.get(PathId::ZERO)?;
         let tuple = path.tuples.current();

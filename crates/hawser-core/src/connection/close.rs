@@ -68,6 +68,7 @@ impl CloseState {
     }
 
     /// The reason to send now, once per packet owed.
+    #[cold]
     pub(crate) fn take_owed(&mut self) -> Option<CloseReason> {
         match self {
             CloseState::Closing { reason, owed, .. } if *owed => {

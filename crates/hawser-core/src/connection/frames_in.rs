@@ -56,6 +56,7 @@ impl Connection {
         Ok(summary)
     }
 
+    #[cold]
     fn on_handshake_frame(
         &mut self,
         arrival: Arrival,
@@ -121,6 +122,7 @@ impl Connection {
         }
     }
 
+    #[inline(never)]
     fn on_stream_control(&mut self, frame: &Frame<'_>) -> Result<(), TransportError> {
         let is_bidirectional = |direction: &StreamDirection| *direction == StreamDirection::Bidirectional;
         match frame {
@@ -160,6 +162,7 @@ impl Connection {
         }
     }
 
+    #[inline(never)]
     fn on_datagram(&mut self, data: Bytes, frame_size: usize) -> Result<(), TransportError> {
         if self.datagrams.on_datagram(data, frame_size)? {
             self.events.push(Event::DatagramReceived);
@@ -167,6 +170,7 @@ impl Connection {
         Ok(())
     }
 
+    #[cold]
     fn on_new_token(&mut self, token: &[u8]) -> Result<(), TransportError> {
         if self.side.is_server() {
             return Err(TransportError::protocol_violation("a client sent NEW_TOKEN"));
@@ -177,6 +181,7 @@ impl Connection {
 
     /// Frames about paths and connection ids; those for paths that are gone are ignored
     /// (draft-ietf-quic-multipath-21 section 3.4).
+    #[inline(never)]
     fn on_path_frame(
         &mut self,
         arrival: Arrival,
@@ -222,6 +227,7 @@ impl Connection {
         }
     }
 
+    #[cold]
     fn on_close(&mut self, arrival: Arrival, close: &ConnectionClose<'_>) {
         let error = match close {
             ConnectionClose::Transport { error_code, frame_type, reason } => {

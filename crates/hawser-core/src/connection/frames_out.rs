@@ -123,6 +123,7 @@ impl Connection {
     }
 
     /// Control frames that any path may carry.
+    #[inline(never)]
     fn write_control(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) {
         if self.handshake_done_owed && Frame::HandshakeDone.encode(w).is_ok() {
             self.handshake_done_owed = false;
@@ -166,6 +167,7 @@ impl Connection {
         w.position() > before
     }
 
+    #[cold]
     fn write_copies(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
         let Some(path) = self.paths.get_mut(id) else { return };
         while let Some(range) = path.copies.pop_front() {

@@ -260,6 +260,7 @@ impl Connection {
         self.closing.close(now, three_pto, reason);
     }
 
+    #[cold]
     pub(super) fn on_stateless_reset(&mut self, now: Time) {
         if self.closing.is_open() {
             self.trace_closed(now, &ConnectionError::Reset, "draining");
@@ -270,6 +271,7 @@ impl Connection {
     }
 
     /// A packet arrived after we closed: answer, now and then, or stop if the peer closes too (RFC 9000 section 10.2).
+    #[cold]
     pub(super) fn on_packet_while_closing(&mut self, now: Time, payload: &[u8]) {
         let closes = hawser_wire::frame::FrameIter::new(payload)
             .any(|frame| matches!(frame, Ok(Frame::ConnectionClose(_))));
@@ -282,6 +284,7 @@ impl Connection {
     }
 
     /// CONNECTION_CLOSE in a packet of each level that the peer may be able to read (RFC 9000 section 10.2.3).
+    #[cold]
     pub(super) fn build_close(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let reason = self.closing.take_owed()?;
         // Where the peer was heard last it is most likely to hear.

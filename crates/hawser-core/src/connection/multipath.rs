@@ -216,10 +216,16 @@ impl Connection {
     }
 
     /// Prepares for a packet on a path: a server's path begins with the first one. Returns whether to process it.
+    #[inline]
     pub(super) fn ensure_path(&mut self, now: Time, id: PathId, arrival: Arrival) -> bool {
         if let Some(path) = self.paths.get(id) {
             return path.life().can_receive() && path.tuples.accepts(arrival.tuple);
         }
+        self.open_path_of_peer(now, id, arrival)
+    }
+
+    #[cold]
+    fn open_path_of_peer(&mut self, now: Time, id: PathId, arrival: Arrival) -> bool {
         // A client gets nothing on paths that it did not open.
         let opens = self.side.is_server()
             && self.paths.reserved(id).is_some_and(|control| !control.life.is_abandoned());
@@ -239,9 +245,8 @@ impl Connection {
     }
 
     /// A packet of a path was processed: the peer may have moved.
+    #[inline]
     pub(super) fn on_path_packet(&mut self, arrival: Arrival, id: PathId, number: u64, is_probing: bool) {
-        let confirmed = self.handshake.confirmed;
-        let now = arrival.now;
         let Some(path) = self.paths.get_mut(id) else { return };
         let is_largest = path.largest_non_probing.is_none_or(|largest| number > largest);
         if !is_probing && is_largest {
@@ -254,8 +259,14 @@ impl Connection {
             is_probing,
             is_largest,
             datagram_size: arrival.datagram_bytes,
-            handshake_confirmed: confirmed,
+            handshake_confirmed: self.handshake.confirmed,
         };
+        self.on_packet_from_elsewhere(arrival, id, facts);
+    }
+
+    #[cold]
+    fn on_packet_from_elsewhere(&mut self, arrival: Arrival, id: PathId, facts: PacketFacts) {
+        let now = arrival.now;
         let mut context =
             validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
         let Some(path) = self.paths.get_mut(id) else { return };
@@ -526,6 +537,7 @@ impl Connection {
     }
 
     /// A frame about paths arrived at the peer.
+    #[inline(never)]
     pub(super) fn on_path_control_acked(&mut self, now: Time, frame: PathControl) {
         let openable =
             |paths: &super::paths::set::PathSet| frame.path().is_some_and(|id| paths.is_openable(id));

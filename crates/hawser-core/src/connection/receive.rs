@@ -231,6 +231,7 @@ impl Connection {
         }
     }
 
+    #[cold]
     fn keep_early(&mut self, arrival: Arrival, space: SpaceId, packet: BytesMut) {
         if self.keys_may_come(space) && self.early_packets.len() < MAX_EARLY_PACKETS {
             if let Some(tracer) = &mut self.tracer {
@@ -307,6 +308,7 @@ impl Connection {
     }
 
     /// A packet that no key opens: a stateless reset, or noise (RFC 9000 section 10.3.1).
+    #[cold]
     fn on_unopened(&mut self, arrival: Arrival, packet: &[u8]) {
         if self.paths.is_stateless_reset(packet) {
             self.on_stateless_reset(arrival.now);
@@ -324,7 +326,7 @@ impl Connection {
     fn on_opened(&mut self, arrival: Arrival, header: &ProtectedHeader, opened: Opened) {
         let now = arrival.now;
         if !self.closing.is_open() {
-            self.trace_received(now, &opened.traced(header));
+            self.trace_received(now, || opened.traced(header));
             self.note_heard(opened.space, now);
             self.on_packet_while_closing(now, &opened.packet[opened.payload]);
             return;
@@ -365,7 +367,7 @@ impl Connection {
             self.trace_dropped(now, which, opened.packet.len(), "duplicate");
             return Ok(());
         }
-        self.trace_received(now, &opened.traced(header));
+        self.trace_received(now, || opened.traced(header));
         self.idle_since = now;
         self.idle_armed_by_send = false;
         self.shrunk = false;
@@ -379,6 +381,7 @@ impl Connection {
     }
 
     /// What the receipt of a packet with long header proves.
+    #[cold]
     fn on_long_packet(&mut self, space: SpaceId, header: &ProtectedHeader) {
         if self.side.is_client() {
             // RFC 9000 section 7.2: the client adopts the server's connection id from its first Initial.
@@ -411,6 +414,7 @@ impl Connection {
         }
     }
 
+    #[cold]
     fn on_peer_key_update(&mut self, now: Time) -> Result<(), TransportError> {
         if !self.handshake.is_complete() {
             return Err(TransportError::new(
@@ -423,6 +427,7 @@ impl Connection {
         Ok(())
     }
 
+    #[cold]
     fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
         // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
         let usable = self.side == Side::Client
@@ -444,6 +449,7 @@ impl Connection {
         self.restart_initial(keys);
     }
 
+    #[cold]
     fn on_version_negotiation(
         &mut self,
         now: Time,

@@ -46,10 +46,12 @@ impl Connection {
             self.long_deadline(SpaceId::Initial),
             self.long_deadline(SpaceId::Handshake),
         ]);
-        self.paths.iter().fold(own, |first, path| Time::first_of([first, self.path_deadline(path)]))
+        let queued = self.has_queued();
+        self.paths.iter().fold(own, |first, path| Time::first_of([first, self.path_deadline(path, queued)]))
     }
 
-    fn path_deadline(&self, path: &Path) -> Option<Time> {
+    /// `queued`: data waits that the pacer may hold back.
+    fn path_deadline(&self, path: &Path, queued: bool) -> Option<Time> {
         // An acknowledgement may travel on any path (draft-ietf-quic-multipath-21 section 3.2), if one may send.
         let ack = path.space.received.deadline().filter(|_| self.paths.iter().any(Path::can_transmit));
         if !path.life().can_send() {
@@ -64,7 +66,7 @@ impl Connection {
             self.silence_deadline(path),
             path.validation_timeout(MIN_ONE_RTT_ROOM as u64),
             path.mtu.timeout(),
-            recovery.next_release(self.last_now).filter(|_| self.has_queued()),
+            if queued { recovery.next_release(self.last_now) } else { None },
         ])
     }
 

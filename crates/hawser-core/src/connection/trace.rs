@@ -105,11 +105,12 @@ impl Connection {
 
     /// A packet was opened.
     #[inline]
-    pub(super) fn trace_received(&mut self, now: Time, packet: &TracedPacket<'_>) {
+    pub(super) fn trace_received<'a>(&mut self, now: Time, packet: impl FnOnce() -> TracedPacket<'a>) {
         if let Some(tracer) = &mut self.tracer {
+            let packet = packet();
             let exponent =
                 if packet.space.level() == Level::OneRtt { self.peer.ack_delay_exponent } else { 3 };
-            tracer.packet_received(now, packet, exponent);
+            tracer.packet_received(now, &packet, exponent);
         }
     }
 
@@ -136,6 +137,13 @@ impl Connection {
         acked: &[SentPacket],
         lost: &[SentPacket],
     ) {
+        if self.tracer.is_some() {
+            self.write_settled(now, space, acked, lost);
+        }
+    }
+
+    #[inline(never)]
+    fn write_settled(&mut self, now: Time, space: SpaceId, acked: &[SentPacket], lost: &[SentPacket]) {
         let Some(tracer) = &mut self.tracer else { return };
         tracer.packets_acked(now, space, acked);
         let path = self.paths.get(space.path());

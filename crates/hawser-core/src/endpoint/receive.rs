@@ -52,6 +52,7 @@ impl Endpoint {
     }
 
     /// RFC 9000 section 10.3.
+    #[cold]
     fn stateless_reset(
         &mut self,
         now: Time,
@@ -68,6 +69,7 @@ impl Endpoint {
 
     /// A long header with an id that we did not issue: to a client it means nothing; to a server it is the beginning of a
     /// handshake (RFC 9000 section 5.2.2).
+    #[cold]
     fn handle_long(
         &mut self,
         now: Time,

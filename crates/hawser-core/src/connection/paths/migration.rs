@@ -183,6 +183,15 @@ impl Tuples {
     /// A datagram for this path came over these addresses, whether or not it could be decrypted.
     #[inline]
     pub(crate) fn on_datagram(&mut self, tuple: FourTuple, bytes: usize) {
+        if self.current.tuple == tuple {
+            self.current.amplification.on_received(bytes);
+        } else {
+            self.on_datagram_elsewhere(tuple, bytes);
+        }
+    }
+
+    #[cold]
+    fn on_datagram_elsewhere(&mut self, tuple: FourTuple, bytes: usize) {
         self.learn_local(tuple);
         if let Some(addresses) = self.find_mut(tuple) {
             addresses.amplification.on_received(bytes);

@@ -180,6 +180,7 @@ impl Path {
     }
 
     /// Writes what is owed to these addresses; `data` is a fresh random challenge. Returns whether anything was.
+    #[cold]
     pub(crate) fn write_validation(
         &mut self,
         now: Time,

@@ -122,6 +122,7 @@ impl Assembler {
     }
 
     /// Adds the parts of `[start, end)` that are missing.
+    #[inline(never)]
     fn insert_ahead(
         &mut self,
         mut start: u64,

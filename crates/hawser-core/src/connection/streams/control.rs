@@ -205,6 +205,7 @@ impl Streams {
     }
 
     /// A control frame arrived.
+    #[inline(never)]
     pub(crate) fn on_control_acked(&mut self, frame: StreamControl) {
         if let StreamControl::ResetStream(id) = frame
             && let Some(key) = self.table.find(id)

@@ -45,6 +45,7 @@ impl Streams {
         written
     }
 
+    #[inline(never)]
     fn write_lost(&mut self, w: &mut Writer<'_>, sent: &mut SentFrames, written: &mut WrittenData) {
         let mut cursor = Cursor::default();
         while let Some(key) = self.retransmissions.at(&mut cursor) {

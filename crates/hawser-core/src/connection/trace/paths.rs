@@ -133,6 +133,7 @@ impl Congestion {
 
 impl Tracer {
     /// The state of a path's life changed.
+    #[inline(never)]
     pub(in crate::connection) fn path_moved(&mut self, now: Time, id: PathId, moved: Move, event: LifeEvent) {
         if moved.from == moved.to {
             return;
@@ -163,6 +164,7 @@ impl Tracer {
     }
 
     /// Addresses, datagram size, ECN, metrics: writes whatever changed.
+    #[inline(never)]
     pub(in crate::connection) fn path_changed(&mut self, now: Time, path: &Path) {
         let at = self.memory_of(now, path);
         self.write_metrics(now, at, path);

@@ -100,6 +100,7 @@ impl Tracer {
     }
 
     /// A packet leaves.
+    #[inline(never)]
     pub(in crate::connection) fn packet_sent(
         &mut self,
         now: Time,
@@ -111,6 +112,7 @@ impl Tracer {
     }
 
     /// A packet was opened; its acknowledgement delays count in 2^`exponent` microseconds.
+    #[inline(never)]
     pub(in crate::connection) fn packet_received(
         &mut self,
         now: Time,
@@ -158,6 +160,7 @@ impl Tracer {
     }
 
     /// A packet came to nothing.
+    #[inline(never)]
     pub(in crate::connection) fn packet_dropped(
         &mut self,
         now: Time,
