@@ -327,7 +327,9 @@ impl Connection {
         let now = arrival.now;
         if !self.closing.is_open() {
             self.trace_received(now, || opened.traced(header));
-            self.note_heard(opened.space, now);
+            if let Some(path) = self.paths.get_mut(opened.space.path()) {
+                path.heard_at = Some(now);
+            }
             self.on_packet_while_closing(now, &opened.packet[opened.payload]);
             return;
         }
@@ -356,10 +358,9 @@ impl Connection {
                     return Ok(());
                 }
                 self.paths.note_cid(header.destination_cid, id);
-                self.note_key_phase(id, opened);
             }
         }
-        self.note_heard(opened.space, now);
+        self.note_heard(now, opened);
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
         if received.contains(opened.number) {
             self.stats.packets_duplicate += 1;
@@ -395,22 +396,16 @@ impl Connection {
         }
     }
 
-    /// An authentic packet came over a path.
+    /// An authentic packet came over a path, in this or another key phase.
     #[inline]
-    fn note_heard(&mut self, space: SpaceId, now: Time) {
-        if let Some(path) = self.paths.get_mut(space.path()) {
-            path.heard_at = Some(now);
-        }
-    }
-
-    fn note_key_phase(&mut self, id: PathId, opened: &Opened) {
-        let Some(path) = self.paths.get_mut(id) else { return };
-        match opened.choice {
-            KeyChoice::Current | KeyChoice::Next => {
-                path.first_of_phase =
-                    Some(path.first_of_phase.map_or(opened.number, |first| first.min(opened.number)));
-            }
-            KeyChoice::Previous => {}
+    fn note_heard(&mut self, now: Time, opened: &Opened) {
+        let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
+        path.heard_at = Some(now);
+        if let SpaceId::Path(_) = opened.space
+            && opened.choice != KeyChoice::Previous
+        {
+            path.first_of_phase =
+                Some(path.first_of_phase.map_or(opened.number, |first| first.min(opened.number)));
         }
     }
 
