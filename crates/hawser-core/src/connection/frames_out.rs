@@ -167,7 +167,7 @@ impl Connection {
         w.position() > before
     }
 
-    #[cold]
+    #[inline(never)]
     fn write_copies(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
         let Some(path) = self.paths.get_mut(id) else { return };
         while let Some(range) = path.copies.pop_front() {

@@ -12,6 +12,10 @@
 //! | `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
 //! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
 //! | `events`, `stats`, `send_log`, `trace` | what the outside sees |
+//!
+//! Most packets are alike: stream data one way, acknowledgements the other. Functions that these do not need are `#[cold]`,
+//! or not inlined where an application may need them all the time, so that those on the way of every packet stay small: they
+//! are more than the first level of a processor's instruction cache holds as it is.
 
 mod acks;
 mod api;

@@ -396,7 +396,7 @@ impl Connection {
         }
     }
 
-    /// An authentic packet came over a path, in this or another key phase.
+    /// An authentic packet came over a path. Those of the phase before say nothing of where this one began.
     #[inline]
     fn note_heard(&mut self, now: Time, opened: &Opened) {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
