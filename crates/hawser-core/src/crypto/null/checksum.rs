@@ -92,6 +92,14 @@ mod tests {
     }
 
     #[test]
+    fn bytes_hash_as_on_any_other_machine() {
+        // As the xxhsum command of the original authors says; vector instructions take over above 240 bytes.
+        let long: Vec<u8> = (0..=u8::MAX).cycle().take(1_452).collect();
+        let hashes = [&b""[..], b"hawser", &long].map(XxHash3_64::oneshot);
+        assert_eq!(hashes, [0x2d06_8005_38d3_94c2, 0xa2ec_1320_499c_a3f9, 0xd6a5_f9bb_55ea_74e9]);
+    }
+
+    #[test]
     fn bytes_are_not_traded_between_neighbours_and_zeros_count() {
         let parts = |parts: &[&[u8]]| {
             let mut checksum = Checksum::new([MULTIPLIER_B, MULTIPLIER_A]);
