@@ -1,6 +1,6 @@
 //! A file that gets its name when it is complete.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,13 @@ use super::TableError;
 
 const BUFFER: usize = 256 << 10;
 
-/// A file under the name `NAME.partial`, removed unless it is completed.
+/// A file under the name `NAME.partial`, removed unless it is completed. Devices and pipes are written to directly: a file
+/// must never take their place.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     path: PathBuf,
-    partial: PathBuf,
+    /// None where the place itself is written.
+    partial: Option<PathBuf>,
     /// None once it is complete.
     file: Option<BufWriter<File>>,
     bytes: u64,
@@ -31,10 +33,18 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TableError> {
 impl PartialFile {
     /// Starts the file; one that an earlier, killed writer left is overwritten.
     pub(crate) fn create(path: &Path) -> Result<Self, TableError> {
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        let file = File::create(&partial).map_err(|error| TableError::write(&partial, error))?;
+        let is_special = fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir());
+        let (partial, file) = if is_special {
+            (None, OpenOptions::new().write(true).open(path))
+        } else {
+            let mut partial = path.as_os_str().to_owned();
+            partial.push(".partial");
+            let partial = PathBuf::from(partial);
+            let file = File::create(&partial);
+            (Some(partial), file)
+        };
+        let opened = partial.as_deref().unwrap_or(path);
+        let file = file.map_err(|error| TableError::write(opened, error))?;
         Ok(Self {
             path: path.to_owned(),
             partial,
@@ -58,8 +68,12 @@ impl PartialFile {
     fn publish(&mut self) -> io::Result<()> {
         self.flush()?;
         let Some(file) = &self.file else { return Ok(()) };
+        let Some(partial) = &self.partial else {
+            self.file = None;
+            return Ok(());
+        };
         file.get_ref().sync_all()?;
-        fs::rename(&self.partial, &self.path)?;
+        fs::rename(partial, &self.path)?;
         self.file = None;
         // The new name is an entry of the folder, which has to reach the disk, too.
         let folder = match self.path.parent() {
@@ -88,7 +102,9 @@ impl Drop for PartialFile {
         if let Some(file) = self.file.take() {
             // What is buffered is not worth another attempt to write it.
             let _ = file.into_parts();
-            let _ = fs::remove_file(&self.partial);
+            if let Some(partial) = &self.partial {
+                let _ = fs::remove_file(partial);
+            }
         }
     }
 }

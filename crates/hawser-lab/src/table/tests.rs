@@ -197,6 +197,21 @@ fn a_full_disk_has_an_error_of_its_own() {
 }
 
 #[test]
+fn no_file_takes_the_place_of_a_device() {
+    for name in ["a.parquet", "a.jsonl", "a.csv"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let mut writer = create(&path, numbers()).unwrap();
+        writer.row(&[1u64.into(), "one".into()]).unwrap();
+        writer.finish().unwrap();
+        drop(create(&path, numbers()).unwrap());
+        assert_eq!(fs::read_link(&path).unwrap(), Path::new("/dev/null"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing beside it");
+    }
+}
+
+#[test]
 fn a_truncated_file_is_refused_wherever_it_ends() {
     let (_folder, path) = written(200);
     let bytes = fs::read(&path).unwrap();

@@ -9,7 +9,6 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario_with, remarks, run, run_recorded};
 use hawser_lab::record::emulated::EmulatedPackets;
-use hawser_lab::table::TableError;
 use hawser_scenario::LoadError;
 
 use crate::exit::{Exit, Failure};
@@ -94,7 +93,7 @@ pub(crate) fn emulate(command: Emu, output: Output) -> Result<ExitCode, Failure>
         (None, None) => None,
         (table, capture) => Some(
             EmulatedPackets::create(&scenario, table.as_deref(), capture.as_deref())
-                .map_err(|error| table_failure(&error))?,
+                .map_err(|error| Failure::of_table(&error))?,
         ),
     };
     let mut options = RunOptions::new(scenario, arguments.command);
@@ -104,7 +103,7 @@ pub(crate) fn emulate(command: Emu, output: Output) -> Result<ExitCode, Failure>
         None => run(options).map_err(failure)?,
         Some(recorder) => {
             let (report, recorder) = run_recorded(options, recorder).map_err(failure)?;
-            recorder.finish().map_err(|error| table_failure(&error))?;
+            recorder.finish().map_err(|error| Failure::of_table(&error))?;
             report
         }
     };
@@ -154,15 +153,6 @@ pub(crate) fn scenario(command: &ScenarioCommand, output: Output) -> Result<Exit
 /// Reads a scenario, with some of its fields set otherwise.
 pub(crate) fn load(file: &Path, overrides: &[String]) -> Result<Scenario, Failure> {
     load_scenario_with(file, overrides).map_err(failure)
-}
-
-fn table_failure(error: &TableError) -> Failure {
-    let exit = match error {
-        TableError::DiskFull { .. } => Exit::DiskFull,
-        TableError::UnknownKind { .. } => Exit::Usage,
-        _ => Exit::NotWritten,
-    };
-    Failure::new(exit, error.to_string())
 }
 
 /// What a scenario that cannot be loaded means for the command.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use hawser::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
+use hawser_lab::table::TableError;
 use serde::Serialize;
 
 /// Exit codes. Where curl has a code for the same thing, it is curl's. The names are part of the output of `--json`.
@@ -104,6 +105,17 @@ impl Failure {
     pub(crate) fn about(mut self, url: &impl fmt::Display) -> Self {
         self.url = Some(url.to_string());
         self
+    }
+
+    /// A table or another local file of the simulator that could not be written.
+    pub(crate) fn of_table(error: &TableError) -> Self {
+        let exit = match error {
+            TableError::DiskFull { .. } => Exit::DiskFull,
+            TableError::Write { .. } => Exit::NotWritten,
+            TableError::UnknownKind { .. } => Exit::Usage,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
     }
 
     /// A local file that could not be written.

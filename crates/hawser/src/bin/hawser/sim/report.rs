@@ -1,11 +1,11 @@
 //! `hawser sim report`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use hawser_lab::sim_report::{SimReport, SimReportError};
+use hawser_lab::table::write_file;
 
 use super::sweep::failure;
 use crate::exit::{Exit, Failure};
@@ -43,22 +43,11 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> Result<ExitCod
         print(report.html().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    write(&page, &report.html()).map_err(|error| Failure::write(&page, &error))?;
+    write_file(&page, report.html().as_bytes()).map_err(|error| Failure::of_table(&error))?;
     if !output.quiet && !output.json {
         print(page.display());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes the page: whole, or not at all.
-fn write(page: &Path, html: &str) -> std::io::Result<()> {
-    let mut partial = page.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = fs::write(&partial, html).and_then(|()| fs::rename(&partial, page));
-    if written.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    written
 }
 
 fn refusal(error: SimReportError) -> Failure {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use hawser_lab::trace::export::{ExportError, ScenarioOptions, to_mahimahi, to_scenario, to_table};
 use serde::Serialize;
 
-use super::{FORMATS, Source, not_written};
+use super::{FORMATS, Source};
 use crate::exit::Failure;
 use crate::options::{Output, seconds};
 use crate::report::Channel;
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Import, output: Output) -> Result<(), Failure> {
         ExportError::Write(problem) if kind == Target::Table && !is_table => {
             Failure::usage(problem.to_string())
         }
-        ExportError::Write(problem) => not_written(&problem),
+        ExportError::Write(problem) => Failure::of_table(&problem),
         ExportError::Unfitting(message) => Failure::usage(message),
     })?;
     if output.json {

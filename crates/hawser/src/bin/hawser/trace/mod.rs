@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hawser_lab::table::{TableError, write_file};
+use hawser_lab::table::write_file;
 use hawser_lab::trace::{Format, Info, Input, ReadOptions, Trace, TraceError, plot, read};
 use serde::Serialize;
 
@@ -111,7 +111,7 @@ fn draw(arguments: &PlotArguments, output: Output) -> Result<(), Failure> {
         }
     };
     let drawing = drawing(&arguments.source.read()?);
-    write_file(file, drawing.as_bytes()).map_err(|error| not_written(&error))?;
+    write_file(file, drawing.as_bytes()).map_err(|error| Failure::of_table(&error))?;
     if output.json {
         Channel::Stdout.print(&Plotted { file, bytes: drawing.len() });
     } else {
@@ -148,16 +148,6 @@ fn failure(error: TraceError) -> Failure {
         TraceError::Read { .. } => Exit::NotRead,
         TraceError::Unfitting(_) | TraceError::Conflict { .. } => Exit::Usage,
         _ => Exit::Trace,
-    };
-    Failure::new(exit, error.to_string())
-}
-
-/// How a file that is not written ends the command.
-fn not_written(error: &TableError) -> Failure {
-    let exit = match error {
-        TableError::DiskFull { .. } => Exit::DiskFull,
-        TableError::Write { .. } => Exit::NotWritten,
-        _ => Exit::Failure,
     };
     Failure::new(exit, error.to_string())
 }
