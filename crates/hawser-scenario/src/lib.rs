@@ -198,6 +198,8 @@ pub struct Transport {
     pub send_buffer: Option<u64>,
     /// Longest time an acknowledgement is held; `None`: the transport's own.
     pub max_ack_delay: Option<Nanos>,
+    /// How long a connection lives without hearing anything; `None`: the transport's own.
+    pub idle_timeout: Option<Nanos>,
     /// Largest UDP payload; `None`: as path MTU discovery finds.
     pub max_datagram: Option<u16>,
     /// Whether packets are marked ECN-capable.
@@ -281,6 +283,7 @@ impl Default for Transport {
             receive_window: None,
             send_buffer: None,
             max_ack_delay: None,
+            idle_timeout: None,
             max_datagram: None,
             ecn: true,
         }

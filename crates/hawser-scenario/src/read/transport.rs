@@ -8,6 +8,8 @@ use crate::{Limits, Transport};
 const LONGEST_NAME: usize = 64;
 /// Transport parameter max_ack_delay is below 2^14 ms (RFC 9000 section 18.2).
 const LONGEST_ACK_DELAY_MS: u64 = (1 << 14) - 1;
+/// Below, connections end before their handshake does.
+const SHORTEST_IDLE_TIMEOUT: hawser_link::Nanos = hawser_link::SECOND;
 
 pub(super) fn transport(fields: &Fields<'_>) -> Result<Transport> {
     let default = Transport::default();
@@ -24,6 +26,10 @@ pub(super) fn transport(fields: &Fields<'_>) -> Result<Transport> {
         max_ack_delay: fields.read("max_ack_delay", |value| match value.duration()? {
             delay if delay < (LONGEST_ACK_DELAY_MS + 1) * hawser_link::MILLISECOND => Ok(delay),
             _ => Err(value.error(format!("expected at most \"{LONGEST_ACK_DELAY_MS} ms\""))),
+        })?,
+        idle_timeout: fields.read("idle_timeout", |value| match value.duration()? {
+            timeout if timeout >= SHORTEST_IDLE_TIMEOUT => Ok(timeout),
+            _ => Err(value.error("expected at least \"1 s\"")),
         })?,
         max_datagram: fields.read("max_datagram", |value| Ok(value.size_within(1200..=65527)? as u16))?,
         ecn: fields.read_or("ecn", default.ecn, |value| value.boolean())?,

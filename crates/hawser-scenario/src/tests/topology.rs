@@ -108,6 +108,7 @@ fn every_kind_of_flow() {
         receive_window = "6 MB"
         send_buffer = "1 MiB"
         max_ack_delay = "5 ms"
+        idle_timeout = "2 min"
         max_datagram = 1350
         ecn = false
         [limits]
@@ -140,6 +141,7 @@ fn every_kind_of_flow() {
             receive_window: Some(6_000_000),
             send_buffer: Some(1 << 20),
             max_ack_delay: Some(5 * MILLISECOND),
+            idle_timeout: Some(120 * SECOND),
             max_datagram: Some(1350),
             ecn: false,
         }

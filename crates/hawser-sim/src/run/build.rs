@@ -381,6 +381,9 @@ pub fn transport_config(
     if let Some(delay) = asked.max_ack_delay {
         config.max_ack_delay = std::time::Duration::from_nanos(delay);
     }
+    if let Some(timeout) = asked.idle_timeout {
+        config.max_idle_timeout = Some(std::time::Duration::from_nanos(timeout));
+    }
     if let Some(size) = asked.max_datagram {
         config.max_mtu = size;
         config.initial_mtu = config.initial_mtu.min(size);
