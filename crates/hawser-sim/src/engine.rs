@@ -109,8 +109,9 @@ impl Engine {
         let Attachment { owner, peer, up, down } = attachment;
         let routes = up.as_usize().max(down.as_usize()) + 1;
         self.destinations.resize(self.destinations.len().max(routes), usize::MAX);
-        self.destinations[up.as_usize()] = peer;
         self.destinations[down.as_usize()] = owner;
+        // In this order: for traffic one way both are the same route.
+        self.destinations[up.as_usize()] = peer;
         self.by_address.insert(address, self.attachments.len());
         self.has_addresses[owner] = true;
         self.attachments.push(attachment);

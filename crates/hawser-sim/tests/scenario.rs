@@ -140,3 +140,33 @@ fn a_foreign_server_is_refused_where_it_could_not_be_understood() {
     let error = Simulation::new(&null, &registry(), options()).err().unwrap();
     assert!(error.to_string().contains("expected `crypto = \"tls\"`"), "{error}");
 }
+
+#[test]
+fn packets_without_a_transport_arrive_and_are_measured() {
+    for (kind, direction) in [("cbr", "down"), ("cbr", "up"), ("poisson", "down")] {
+        let text = format!(
+            "{TWO}[[flow]]\nname = \"noise\"\nkind = \"{kind}\"\nlinks = [\"a\"]\nrate = \"5 Mbit/s\"\n\
+             direction = \"{direction}\"\nsize = 1000\n"
+        );
+        let outcome = run(&scenario(&text));
+        let [noise] = &outcome.flows[..] else { panic!("one flow") };
+        // 10 ms of packets are on their way at the end.
+        assert!(noise.sent > 2_300 && noise.sent - noise.completed < 15, "{kind} {direction}: {noise:?}");
+        assert_eq!(noise.bytes, noise.completed * 972, "without headers");
+        assert!((9.9..13.0).contains(&noise.delay.min_ms), "{:?}", noise.delay);
+        assert!(outcome.goodput_bps.is_sign_positive(), "no connection carried anything");
+    }
+}
+
+#[test]
+fn silence_until_the_end_counts() {
+    let gap = |link: &str| {
+        let text = format!(
+            "version = 1\nduration = \"8 s\"\n[[link]]\nname = \"a\"\nrate = \"10 Mbit/s\"\n{link}\n"
+        );
+        run(&scenario(&text)).flows[0].longest_gap_ms
+    };
+    let gone = gap("outage = [{ from = \"3 s\" }]");
+    assert!((4_900.0..5_010.0).contains(&gone), "the link is gone after 3 s: {gone}");
+    assert_eq!(gap("loss = 1"), 8_000.0, "nothing ever arrived");
+}

@@ -74,7 +74,7 @@ pub struct FlowOutcome {
     pub bytes: u64,
     /// These over the time from the flow's beginning to its end, or that of the simulation.
     pub goodput_bps: f64,
-    /// Longest time between two arrivals.
+    /// Longest time between two arrivals, or from the last one to the end of a run that the flow did not see out.
     pub longest_gap_ms: f64,
     /// Requests answered, datagrams or UDP packets received.
     pub completed: u64,
@@ -129,9 +129,10 @@ pub struct LinkOutcome {
     pub link: String,
     /// The direction.
     pub direction: Direction,
-    /// Mean rate over the simulated time, outages counted as zero; none: unlimited.
+    /// Mean rate over the simulated time, outages counted as zero; none: unlimited. Of a rate that is drawn at random it is
+    /// the mean of the model.
     pub capacity_bps: Option<u64>,
-    /// Bytes delivered, over the capacity.
+    /// Bytes delivered, over the capacity: above 1 where a random rate happened to be above its mean.
     pub utilisation: Option<f64>,
     /// Mean time that a packet spent waiting and being sent.
     pub mean_queue_ms: f64,

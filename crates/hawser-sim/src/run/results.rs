@@ -112,7 +112,8 @@ impl Simulation {
         let counters = self.parts.engine.counters();
         let mut flows: Vec<FlowOutcome> =
             (0..self.parts.sessions.len()).map(|n| self.flow_outcome(n, now)).collect();
-        let goodput_bps = flows.iter().map(|flow| flow.goodput_bps).sum();
+        // From zero: the sum of nothing is minus zero.
+        let goodput_bps = flows.iter().fold(0.0, |sum, flow| sum + flow.goodput_bps);
         flows.extend((0..self.parts.udp.len()).map(|index| self.udp_outcome(index, now)));
         Outcome {
             scenario: self.scenario.name.clone(),
@@ -147,7 +148,7 @@ impl Simulation {
             completion_seconds: finished.map(since_start),
             sent,
             error: session.and_then(|session| session.failure.as_ref()).map(ToString::to_string),
-            ..measured(flow, &meter, finished.unwrap_or(now))
+            ..measured(flow, &meter, finished.unwrap_or(now), finished.is_some())
         }
     }
 
@@ -163,7 +164,7 @@ impl Simulation {
             _ => 0,
         };
         let until = flow.stop.map_or(now, |stop| now.min(Time::from_nanos(stop)));
-        FlowOutcome { sent, ..measured(flow, &meter, until) }
+        FlowOutcome { sent, ..measured(flow, &meter, until, until < now) }
     }
 
     fn path_outcomes(&mut self, number: usize) -> Vec<PathOutcome> {
@@ -227,10 +228,11 @@ impl Simulation {
     }
 }
 
-/// What a receiver measured of a flow that lasted until then; nothing of a connection.
-fn measured(flow: &Flow, meter: &Meter, until: Time) -> FlowOutcome {
+/// What a receiver measured of a flow that lasted until then; nothing of a connection. `is_over`: nothing more was to come.
+fn measured(flow: &Flow, meter: &Meter, until: Time, is_over: bool) -> FlowOutcome {
     let start = Time::from_nanos(flow.start);
     let seconds = until.since(start).as_secs_f64();
+    let silence = if is_over { Duration::ZERO } else { until.since(meter.last_at.unwrap_or(start)) };
     FlowOutcome {
         flow: flow.name.clone(),
         kind: kind_of(&flow.kind),
@@ -242,7 +244,7 @@ fn measured(flow: &Flow, meter: &Meter, until: Time) -> FlowOutcome {
         completion_seconds: None,
         bytes: meter.bytes,
         goodput_bps: if seconds > 0.0 { meter.bytes as f64 * 8.0 / seconds } else { 0.0 },
-        longest_gap_ms: meter.longest_gap.as_secs_f64() * 1e3,
+        longest_gap_ms: meter.longest_gap.max(silence).as_secs_f64() * 1e3,
         completed: meter.completed,
         sent: 0,
         delay: meter.delays.summary(),
