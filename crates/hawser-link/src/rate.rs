@@ -57,15 +57,13 @@ impl RateModel {
         match self {
             Self::Unlimited => None,
             Self::Scheduled(series) => {
-                let mut cursor = SeriesCursor::new(series.clone());
-                let (mut time, mut work) = (0, 0u128);
-                while time < until {
-                    let span = cursor.span_at(time);
-                    let next = span.until.min(until);
-                    work += u128::from(span.value) * u128::from(next - time);
-                    time = next;
-                }
-                Some((work / u128::from(SECOND)) as u64)
+                // Whole periods are alike: a short one that comes back for hours is added up once.
+                let period = series.period().unwrap_or(NEVER);
+                let whole = match until / period {
+                    0 => 0,
+                    times => u128::from(times) * work_until(series, period),
+                };
+                Some(((whole + work_until(series, until % period)) / u128::from(SECOND)) as u64)
             }
             Self::Random(steps) => Some((steps.mean() * until as f64 / SECOND as f64) as u64),
             Self::Trace(trace) => Some(trace.first_at(until) * u64::from(OPPORTUNITY_BYTES) * 8),
@@ -84,6 +82,19 @@ impl RateModel {
             other => other.clone(),
         }
     }
+}
+
+/// The sum of the rate over time from zero until `until`, bit/s times nanoseconds.
+fn work_until(series: &Series<u64>, until: Nanos) -> u128 {
+    let mut cursor = SeriesCursor::new(series.clone());
+    let (mut time, mut work) = (0, 0);
+    while time < until {
+        let span = cursor.span_at(time);
+        let next = span.until.min(until);
+        work += u128::from(span.value) * u128::from(next - time);
+        time = next;
+    }
+    work
 }
 
 /// The part of a link that sends one packet after the other.

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use crate::time::{MILLISECOND, NEVER, Nanos};
+use crate::time::{MICROSECOND, MILLISECOND, NEVER, Nanos};
 
 /// Aim for the length of the steps of a sinusoid.
 const SINUSOID_STEP: Nanos = 10 * MILLISECOND;
@@ -167,10 +167,11 @@ impl Series<u64> {
     }
 
     /// `mean + amplitude sin(2 pi (t / period + phase))`, not below zero, as a repeating series of at least 64
-    /// steps per period, each with the exact mean of the curve over the step. `phase` counts in turns.
+    /// steps per period but none below a microsecond, each with the exact mean of the curve over the step. `phase` counts in turns.
     pub fn sinusoid(mean: u64, amplitude: u64, period: Nanos, phase: f64) -> Self {
         let period = period.max(1);
-        let steps = (period / SINUSOID_STEP).clamp(64, 8192).min(period);
+        // No step is shorter than a microsecond: a quick curve would else consist of changes that no packet notices.
+        let steps = (period / SINUSOID_STEP).clamp(64, 8192).min((period / MICROSECOND).max(1));
         let turns = |step: u64| TAU * (step as f64 / steps as f64 + phase);
         let point = |step: u64| {
             let (from, to) = (turns(step), turns(step + 1));

@@ -161,6 +161,20 @@ fn a_sinusoid_has_its_mean_and_its_swing() {
 }
 
 #[test]
+fn whole_periods_count_at_once() {
+    // Rate by rate these would be 10^14 steps.
+    let quick = Series::new(vec![(0, 8_000_000), (500, 4_000_000)], Some(1000)).unwrap();
+    assert_eq!(RateModel::Scheduled(quick).capacity_bits(50_000_000 * SECOND), Some(300_000_000_000_000));
+    let curve = RateModel::sinusoid(8_000_000, 4_000_000, 64_000, 0.0);
+    assert_eq!(curve.capacity_bits(50_000_000 * SECOND).map(|bits| bits / 100_000_000), Some(4_000_000));
+    // The rest of a period counts as well.
+    let slow = Series::new(vec![(SECOND, 8), (3 * SECOND, 4)], Some(4 * SECOND)).unwrap();
+    assert_eq!(RateModel::Scheduled(slow).capacity_bits(11 * SECOND), Some(2 * 28 + 24));
+    // A microsecond is one step: the mean.
+    assert_eq!(Series::sinusoid(10, 5, 1000, 0.0).points(), [(0, 10)]);
+}
+
+#[test]
 fn planning_again_changes_nothing() {
     let trace = Arc::new(Trace::new(vec![1, 2, 3, 7, 9]).unwrap());
     let bucket = TokenBucket { rate: 1_000_000, burst: 2000, peak_rate: Some(5_000_000) };

@@ -140,7 +140,7 @@ fn outages(value: &Value<'_>) -> Result<Outages> {
         return Ok(outages);
     }
     let fields = value.fields()?;
-    let every = fields.required("every", "\"15 s\"")?.positive_duration()?;
+    let every = fields.required("every", "\"15 s\"")?.interval()?;
     let duration = fields.required("duration", "\"300 ms\"")?.positive_duration()?;
     let offset = fields.read_or("offset", 0, |value| value.duration())?;
     fields.finish()?;

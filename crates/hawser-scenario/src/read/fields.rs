@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
-use hawser_link::Nanos;
+use hawser_link::{MICROSECOND, Nanos};
 
 use super::units;
 use crate::document::{Content, Node, Origin, Table};
@@ -26,6 +26,10 @@ pub(crate) struct Value<'a> {
 }
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Shortest time between two changes of a model. What changes faster is beyond what packets can tell, and a simulation
+/// would compute changes only: `limits.events` counts packets and timers, not those.
+const SHORTEST_INTERVAL: Nanos = MICROSECOND;
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(origin: &'a Origin, path: String, table: &'a Table) -> Self {
@@ -205,6 +209,17 @@ impl<'a> Value<'a> {
         match self.duration()? {
             0 => Err(self.error("expected a duration above zero")),
             duration => Ok(duration),
+        }
+    }
+
+    /// The time between two changes of a model, or the period of what comes back.
+    pub(crate) fn interval(&self) -> Result<Nanos> {
+        match self.duration()? {
+            interval if interval >= SHORTEST_INTERVAL => Ok(interval),
+            _ => Err(self.error(format!(
+                "expected at least \"1 us\", found {:?}",
+                self.as_string().unwrap_or_default()
+            ))),
         }
     }
 

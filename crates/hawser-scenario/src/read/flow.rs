@@ -233,7 +233,7 @@ fn all_links(
 
 fn pattern(value: &Value<'_>) -> Result<Pattern> {
     let fields = value.fields()?;
-    let time = |name| fields.required(name, "\"10 s\"").and_then(|value| value.positive_duration());
+    let time = |name| fields.required(name, "\"10 s\"").and_then(|value| value.interval());
     let pattern = Pattern { on: Duration::from_nanos(time("on")?), off: Duration::from_nanos(time("off")?) };
     fields.finish()?;
     Ok(pattern)

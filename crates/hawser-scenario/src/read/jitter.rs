@@ -56,7 +56,7 @@ fn modelled(value: &Value<'_>, fields: &Fields<'_>, model: Model) -> Result<Jitt
         Model::Uniform => Jitter::Uniform { maximum: time("maximum", "\"10 ms\"")? },
         Model::Walk => {
             let (maximum, step) = (time("maximum", "\"10 ms\"")?, time("step", "\"1 ms\"")?);
-            let interval = fields.read_or("interval", 10 * MILLISECOND, |value| value.positive_duration())?;
+            let interval = fields.read_or("interval", 10 * MILLISECOND, |value| value.interval())?;
             if step > maximum {
                 return Err(value.error("`step` must not exceed `maximum`"));
             }

@@ -27,7 +27,7 @@ pub(super) fn loss(value: &Value<'_>, context: &mut Context<'_, '_>) -> Result<L
         Some(model) => match model.choice(&MODELS)? {
             Model::GilbertElliott => gilbert_elliott(value, &fields)?,
             Model::Bursts => LossModel::Events {
-                mean_interval: fields.required("every", "\"10 s\"")?.positive_duration()?,
+                mean_interval: fields.required("every", "\"10 s\"")?.interval()?,
                 packets: fields.required("packets", "5")?.integer(1..=1_000_000)? as u32,
             },
         },
@@ -55,8 +55,8 @@ fn gilbert_elliott(value: &Value<'_>, fields: &Fields<'_>) -> Result<LossModel> 
 
 /// Probabilities that change at known times.
 fn over_time(value: &Value<'_>, fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<LossModel> {
-    let period = fields.read("repeat", |value| value.positive_duration())?;
-    let interval = fields.read("interval", |value| value.positive_duration())?;
+    let period = fields.read("repeat", |value| value.interval())?;
+    let interval = fields.read("interval", |value| value.interval())?;
     let (place, points) = match (fields.optional("steps"), fields.optional("series")) {
         (Some(steps), None) if interval.is_none() => {
             let points = steps.list(|pair| step(pair, |value| value.probability()))?;

@@ -21,7 +21,7 @@ pub(super) fn steps(
     example: &str,
     read: fn(&Value<'_>) -> Result<u64>,
 ) -> Result<RandomSteps> {
-    let interval = || fields.required("every", "\"1 s\"").and_then(|value| value.positive_duration());
+    let interval = || fields.required("every", "\"1 s\"").and_then(|value| value.interval());
     Ok(match model {
         Steps::Markov => RandomSteps::Markov(markov(value, fields, read)?),
         Steps::Redraw => {
@@ -57,13 +57,13 @@ fn markov(
     fields: &Fields<'_>,
     read: fn(&Value<'_>) -> Result<u64>,
 ) -> Result<MarkovLevels> {
-    let stay = fields.read("stay", |value| value.positive_duration())?;
+    let stay = fields.read("stay", |value| value.interval())?;
     let levels = fields.required("levels", "[[\"20 Mbit/s\", \"10 s\"], [\"2 Mbit/s\", \"1 s\"]]")?;
     let level = |item: &Value<'_>| -> Result<Level> {
         let (value, mean_stay): (u64, Nanos) = match (item.is_array(), stay) {
             (false, Some(stay)) => (read(item)?, stay),
             (true, None) => match &item.array()?[..] {
-                [value, stay] => (read(value)?, stay.positive_duration()?),
+                [value, stay] => (read(value)?, stay.interval()?),
                 other => {
                     return Err(
                         item.error(format!("expected [value, mean stay], found {} items", other.len()))

@@ -59,7 +59,7 @@ fn modelled(value: &Value<'_>, fields: &Fields<'_>, model: Model) -> Result<Rate
         Model::Sinusoid => {
             let mean = fields.required("mean", "\"20 Mbit/s\"")?.positive_rate()?;
             let amplitude = fields.required("amplitude", "\"10 Mbit/s\"")?.rate()?;
-            let period = fields.required("period", "\"60 s\"")?.positive_duration()?;
+            let period = fields.required("period", "\"60 s\"")?.interval()?;
             // In turns: 0.25 begins at the highest rate.
             let phase = fields.read_or("phase", 0.0, |value| value.within(0.0..=1.0))?;
             RateModel::sinusoid(mean, amplitude, period, phase)

@@ -30,7 +30,7 @@ pub(super) fn via(value: Option<Value<'_>>, context: &Context<'_, '_>) -> Result
     if value.is_table() {
         let fields = value.fields()?;
         if let Some(steps) = fields.optional("steps") {
-            let period = fields.read("repeat", |value| value.positive_duration())?;
+            let period = fields.read("repeat", |value| value.interval())?;
             fields.finish()?;
             let mut alternatives: Vec<Vec<usize>> = Vec::new();
             let points = steps.list(|pair| {

@@ -22,10 +22,10 @@ pub(super) fn schedule_or(
         return read(value).map(Series::constant);
     }
     let fields = value.fields()?;
-    let period = fields.read("repeat", |value| value.positive_duration())?;
+    let period = fields.read("repeat", |value| value.interval())?;
     let linear =
         fields.read_or("interpolate", false, |value| value.choice(&[("step", false), ("linear", true)]))?;
-    let interval = fields.read("interval", |value| value.positive_duration())?;
+    let interval = fields.read("interval", |value| value.interval())?;
     let (place, points) = match (fields.optional("steps"), fields.optional("series")) {
         (Some(steps), None) if interval.is_none() => {
             let points = steps.list(|pair| step(pair, read))?;

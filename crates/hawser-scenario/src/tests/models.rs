@@ -131,6 +131,44 @@ fn queues() {
     }
 }
 
+/// A run would compute changes for ever and never come to its next event.
+#[test]
+fn what_comes_back_every_nanosecond_is_refused() {
+    for (field, form) in [
+        (
+            "rate.every",
+            "rate = { model = \"autoregressive\", mean = \"9 Mbit/s\", deviation = \"1 Mbit/s\", correlation = 0.9, every = SHORT }",
+        ),
+        ("rate.every", "rate = { model = \"redraw\", mean = \"9 Mbit/s\", spread = 0.1, every = SHORT }"),
+        ("rate.stay", "rate = { model = \"markov\", levels = [\"9 Mbit/s\", \"1 Mbit/s\"], stay = SHORT }"),
+        (
+            "rate.levels[0][1]",
+            "rate = { model = \"markov\", levels = [[\"9 Mbit/s\", SHORT], [\"1 Mbit/s\", \"1 s\"]] }",
+        ),
+        (
+            "rate.period",
+            "rate = { model = \"sinusoid\", mean = \"9 Mbit/s\", amplitude = \"1 Mbit/s\", period = SHORT }",
+        ),
+        ("rate.repeat", "rate = { steps = [[\"0 s\", \"9 Mbit/s\"]], repeat = SHORT }"),
+        ("delay.repeat", "delay = { steps = [[\"0 s\", \"9 ms\"]], repeat = SHORT }"),
+        ("outage.every", "outage = { every = SHORT, duration = \"1 ns\" }"),
+        ("loss.every", "loss = { model = \"bursts\", every = SHORT, packets = 5 }"),
+        ("loss.repeat", "loss = { steps = [[\"0 s\", 0.1]], repeat = SHORT }"),
+        (
+            "jitter.interval",
+            "jitter = { model = \"walk\", maximum = \"9 ms\", step = \"1 ms\", interval = SHORT }",
+        ),
+        ("jitter.every", "jitter = { model = \"redraw\", mean = \"9 ms\", spread = 0.1, every = SHORT }"),
+    ] {
+        for short in ["0 s", "2 ns", "999 ns"] {
+            let message = link(&form.replace("SHORT", &format!("{short:?}"))).expect_err(form).to_string();
+            let expected = format!("link.a.{field}: expected at least \"1 us\", found {short:?}");
+            assert!(message.ends_with(&expected), "{form} gives {message:?}");
+        }
+        link(&form.replace("SHORT", "\"1 us\"")).unwrap();
+    }
+}
+
 #[test]
 fn mistakes_in_models() {
     for (fields, part) in [

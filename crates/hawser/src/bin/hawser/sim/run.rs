@@ -57,10 +57,13 @@ pub(crate) struct Run {
     /// With --out: JSON lines instead of Parquet
     #[arg(long, requires = "out")]
     jsonl: bool,
-    /// With --out: seconds between samples
-    #[arg(long, value_name = "SECONDS", default_value = "0.1", value_parser = seconds)]
+    /// With --out: seconds between samples, 0.001 or more
+    #[arg(long, value_name = "SECONDS", default_value = "0.1", value_parser = sampling)]
     interval: Duration,
 }
+
+/// Shortest time between samples: a run of a minute gives 60,000 of each flow, path and link.
+const SHORTEST_SAMPLING: Duration = Duration::from_millis(1);
 
 /// What is printed with `--json`.
 #[derive(Debug, Serialize)]
@@ -135,6 +138,14 @@ fn recorded(simulation: &mut Simulation, scenario: &Scenario, arguments: &Run) -
     let outcome = simulation.run(&mut recorder);
     recorder.finish().map_err(|error| record_failure(&error))?;
     Ok(outcome)
+}
+
+/// The time between samples.
+fn sampling(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        interval if interval >= SHORTEST_SAMPLING => Ok(interval),
+        _ => Err(format!("`{text}`: expected at least 0.001 seconds")),
+    }
 }
 
 fn record_failure(error: &RecordError) -> Failure {
