@@ -14,6 +14,7 @@ use super::paths::mtu::MtuDiscovery;
 use super::paths::path::{Path, Suspect};
 use super::paths::path_ids::CannotOpen;
 use super::paths::remote_cids::OfferedCid;
+use super::paths::validation::ValidationFailure;
 use super::paths::{CidChange, IssuedCid};
 use super::receive::{Arrival, SpaceId};
 use super::recovery::{PathIdentity, PathRecovery};
@@ -314,7 +315,7 @@ impl Connection {
 
     /// What became of a validation.
     pub(super) fn on_tuple_event(&mut self, now: Time, id: PathId, event: TupleEvent) {
-        let confirmed = self.handshake.confirmed;
+        let (confirmed, initial_pto) = (self.handshake.confirmed, self.initial_pto);
         let Some(path) = self.paths.get_mut(id) else { return };
         match event {
             TupleEvent::Validated { reset_estimates, releases_previous } => {
@@ -342,6 +343,9 @@ impl Connection {
                 let released = path.control.remote_cids.release_previous(&mut self.cid_changes);
                 self.after_cid_change(now, released);
             }
+            TupleEvent::Failed(ValidationFailure::Unreachable) if is_heard(now, path, initial_pto) => {
+                self.validate_again(now, id);
+            }
             TupleEvent::Failed(_) => {
                 if self.paths.iter().filter(|path| path.life().can_send()).count() > 1 {
                     self.abandon(now, id, LifeEvent::ValidationFailed, Code::PATH_UNSTABLE_OR_POOR);
@@ -352,6 +356,17 @@ impl Connection {
                     );
                 }
             }
+        }
+    }
+
+    /// The challenges or their answers are lost, but what else the peer sends arrives. It may have validated the path long
+    /// ago and send its data here. To give the path up would help nobody, and the peer might not even hear of it: who
+    /// stands in half a dead zone would lose the connection when the other path is given up at the other end.
+    fn validate_again(&mut self, now: Time, id: PathId) {
+        let mut context =
+            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        if let Some(path) = self.paths.get_mut(id) {
+            path.tuples.validate_again(&mut context);
         }
     }
 
@@ -591,6 +606,12 @@ impl Connection {
         self.reset_tokens.push((token, remote));
         Some(EndpointEvent::ResetTokenAdded { remote, token })
     }
+}
+
+/// Whether an authentic packet came over a path so lately, within a probe timeout, that the peer must still be using it.
+fn is_heard(now: Time, path: &Path, initial_pto: std::time::Duration) -> bool {
+    let lately = path.recovery.probe_timeout().max(initial_pto);
+    path.heard_at.is_some_and(|at| now.since(at) < lately)
 }
 
 /// When and how long to validate an address of a path.

@@ -317,6 +317,11 @@ impl Tuples {
         self.all().filter_map(deadline).min()
     }
 
+    /// The addresses in use could not be validated, but are worth another attempt.
+    pub(crate) fn validate_again(&mut self, context: &mut ValidationContext<'_>) {
+        self.current.validation = Some(context.begin());
+    }
+
     /// The path is abandoned: nothing is validated any more.
     pub(crate) fn stop(&mut self) {
         self.current.validation = None;
