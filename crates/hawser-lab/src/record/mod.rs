@@ -8,7 +8,8 @@
 //! | `links` | a direction of a link at a sample: queue, bytes delivered, packets dropped |
 //! | `packets` | a packet: sent, arrived or dropped where and why, its data delivered ([`packets`]) |
 //!
-//! The tables are Parquet or JSON lines. Rows are written as they come, so memory does not grow with the run.
+//! The tables are Parquet or JSON lines. Rows are written as they come, so memory does not grow with the run. A folder holds
+//! one run: these files of an earlier one are removed before the new one begins, and no others.
 
 pub mod capture;
 pub mod emulated;
@@ -62,6 +63,14 @@ pub enum RecordError {
         /// Why.
         source: io::Error,
     },
+    /// A file of an earlier run cannot be removed.
+    #[error("cannot remove {}, which an earlier run left: {source}", path.display())]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A table cannot be written.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -79,6 +88,11 @@ pub struct FileRecorder {
     failure: Option<TableError>,
 }
 
+/// The file with how the run ended.
+pub const OUTCOME: &str = "outcome.json";
+/// Every table that a run may leave in its folder.
+const TABLES: [&str; 4] = ["flows", "paths", "links", "packets"];
+
 /// The tables of samples.
 struct Samples {
     interval: Duration,
@@ -92,6 +106,7 @@ impl Samples {
         let folder = &options.folder;
         std::fs::create_dir_all(folder)
             .map_err(|source| RecordError::Folder { folder: folder.clone(), source })?;
+        clear(folder)?;
         let file = |name: &str| table_path(folder, name, options.json_lines);
         Ok(Samples {
             interval: options.interval,
@@ -103,7 +118,7 @@ impl Samples {
 }
 
 impl FileRecorder {
-    /// Makes the folder and the files.
+    /// Makes the folder and the files; removes those that an earlier run left in the folder.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -162,6 +177,18 @@ impl FileRecorder {
         let dropped = record.dropped.map(|(link, cause)| (link, cause_name(cause)));
         capture.add(record.at.as_nanos(), record.route, record.direction, &self.scratch, dropped)
     }
+}
+
+/// Removes what an earlier run left: tables that the new one does not write would pass for its own. Only files go; what
+/// else has such a name, a device for instance, is written to and stays.
+fn clear(folder: &Path) -> Result<(), RecordError> {
+    let tables = TABLES.iter().flat_map(|name| [false, true].map(|kind| table_path(folder, name, kind)));
+    for path in tables.chain([folder.join(OUTCOME)]) {
+        if path.is_file() {
+            std::fs::remove_file(&path).map_err(|source| RecordError::Remove { path, source })?;
+        }
+    }
+    Ok(())
 }
 
 /// The file of a table in a folder of results.

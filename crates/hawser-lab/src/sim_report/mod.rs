@@ -30,6 +30,7 @@ pub use error::SimReportError;
 pub use run_data::RunReport;
 pub use sweep_data::{Comparison, FailureCount, Group, Metric, SweepReport, Variant};
 
+use crate::record::OUTCOME;
 use crate::sweep::Folder;
 
 /// What is in a folder of results.
@@ -51,7 +52,7 @@ impl SimReport {
         if Folder::is_sweep(folder) {
             return SweepReport::read(folder).map(Self::Sweep);
         }
-        if folder.join(run_data::OUTCOME).is_file() {
+        if folder.join(OUTCOME).is_file() {
             return RunReport::read(folder).map(Self::Run);
         }
         Err(SimReportError::NoResults { folder: folder.to_owned() })

@@ -9,10 +9,9 @@ use serde_json::Value;
 use super::SimReportError;
 use super::delays::{self, DelayRow};
 use super::rows::{each, find, number, text};
+use crate::record::OUTCOME;
 use crate::table::Cell;
 
-/// The file with how it ended.
-pub(super) const OUTCOME: &str = "outcome.json";
 /// Flows, links and connections whose course is drawn.
 const MOST_DRAWN: usize = 16;
 

@@ -198,7 +198,7 @@ fn recorded(folder: &Path, json_lines: bool) {
     recorder.finish().unwrap();
     let outcome = r#"{"scenario":"a & b","seed":1,"simulated_seconds":10.0,"end":"duration","goodput_bps":8e6,"packets":100,
         "events":1,"trace_hash":"00","flows":[{"flow":"main","error":null,"intact":true,"bytes":10000000}],"paths":[],"links":[]}"#;
-    fs::write(folder.join(run_data::OUTCOME), outcome).unwrap();
+    fs::write(folder.join(OUTCOME), outcome).unwrap();
 }
 
 #[test]

@@ -59,6 +59,24 @@ fn a_recorded_run_leaves_its_files() {
 }
 
 #[test]
+fn a_folder_holds_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenario(folder.path(), "");
+    let out = folder.path().join("out");
+    let out_name = out.display().to_string();
+    simulate(&file, &["--set", "duration=1 s", "--out", &out_name, "--packets"]);
+    let own = out.join("packets.csv");
+    fs::write(&own, "not of a run").unwrap();
+    simulate(&file, &["--set", "duration=2 s", "--out", &out_name, "--jsonl"]);
+    let mut names: Vec<_> =
+        fs::read_dir(&out).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["flows.jsonl", "links.jsonl", "outcome.json", "packets.csv", "paths.jsonl"]);
+    let report = run_json(hawser(["sim", "report", &out_name]));
+    assert_eq!(report["delays"], serde_json::json!([]), "delays of the earlier run");
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let file = scenario(folder.path(), "");

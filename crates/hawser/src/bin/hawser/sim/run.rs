@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use hawser::{QlogConnection, QlogFactory};
 use hawser_emu::Scenario;
-use hawser_lab::record::{FileRecorder, RecordError, RecordOptions, SampleOptions};
+use hawser_lab::record::{FileRecorder, OUTCOME, RecordError, RecordOptions, SampleOptions};
 use hawser_lab::table::TableError;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub(crate) struct Run {
     /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ)
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Write tables of samples over time to this folder, and the outcome
+    /// Write tables of samples over time to this folder, and the outcome; those of an earlier run are removed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write every packet to this file, as a capture for packet analysers (pcapng)
@@ -158,7 +158,7 @@ fn record_failure(error: &RecordError) -> Failure {
 }
 
 fn write_outcome(folder: &Path, outcome: &Outcome) -> Result<(), Failure> {
-    let path = folder.join("outcome.json");
+    let path = folder.join(OUTCOME);
     std::fs::write(&path, to_json(outcome) + "\n").map_err(|error| Failure::write(&path, &error))
 }
 
