@@ -1,20 +1,17 @@
 //! `hawser sim run`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hawser::{QlogConnection, QlogFactory};
 use hawser_emu::Scenario;
 use hawser_lab::record::{FileRecorder, OUTCOME, RecordError, RecordOptions, SampleOptions};
 use hawser_lab::table::TableError;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 use serde::Serialize;
 
+use super::qlog::QlogFolder;
 use super::summary;
 use crate::emulate::load;
 use crate::exit::{Exit, Failure, is_full};
@@ -79,8 +76,8 @@ pub(crate) fn run(arguments: &Run, output: Output) -> Result<ExitCode, Failure> 
     let mut set = arguments.set.clone();
     set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let scenario = load(&arguments.scenario, &set)?;
-    let qlog = arguments.qlog.as_deref().map(qlog_factory).transpose()?;
-    let options = Options { qlog, ..Options::default() };
+    let qlog = arguments.qlog.as_deref().map(QlogFolder::create).transpose()?;
+    let options = Options { qlog: qlog.as_ref().map(QlogFolder::factory), ..Options::default() };
     let failed = |error: hawser_sim::run::RunError| {
         Failure::new(Exit::Scenario, format!("{}: {error}", arguments.scenario.display()))
     };
@@ -90,6 +87,9 @@ pub(crate) fn run(arguments: &Run, output: Output) -> Result<ExitCode, Failure> 
         (None, None) => simulation.run(&mut NoRecorder),
         _ => recorded(&mut simulation, &scenario, arguments)?,
     };
+    // The connections go with it, and their last words reach their traces.
+    drop(simulation);
+    qlog.map_or(Ok(()), QlogFolder::finish)?;
     let report = RunReport { outcome, wall_seconds: began.elapsed().as_secs_f64() };
     if let Some(folder) = &arguments.out {
         write_outcome(folder, &report.outcome)?;
@@ -160,16 +160,4 @@ fn record_failure(error: &RecordError) -> Failure {
 fn write_outcome(folder: &Path, outcome: &Outcome) -> Result<(), Failure> {
     let path = folder.join(OUTCOME);
     std::fs::write(&path, to_json(outcome) + "\n").map_err(|error| Failure::write(&path, &error))
-}
-
-/// One file per end of each connection, as the command for real sockets names them.
-fn qlog_factory(folder: &Path) -> Result<QlogFactory, Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
-    let folder = folder.to_owned();
-    Ok(Arc::new(move |connection: &QlogConnection| {
-        let side = if connection.side.is_client() { "client" } else { "server" };
-        let name = format!("{}_{side}.sqlog", connection.original_destination);
-        let file = File::create(folder.join(name)).ok()?;
-        Some(Box::new(BufWriter::new(file)) as Box<dyn Write + Send>)
-    }))
 }
