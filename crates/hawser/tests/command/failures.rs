@@ -163,3 +163,26 @@ fn a_wrong_scenario_is_named_by_field() {
     assert!(words.contains("--set link.c0.rate=1 Mbit/s") && words.contains("there are: a0, b0"), "{words}");
     run_failing(hawser(["scenario", "check", "/does/not/exist"]), 26);
 }
+
+#[test]
+fn a_result_that_is_lost_is_no_success() {
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("scenario.toml");
+    fs::write(&file, "version = 1\nduration = \"1 s\"\n[[link]]\nname = \"a0\"\nrate = \"1 Mbit/s\"\n")
+        .unwrap();
+    let file = file.to_str().unwrap();
+    let lines: [&[&str]; 4] =
+        [&["sim", "run", file], &["sim", "run", file, "--json"], &["scenario", "check", file], &["--help"]];
+    for line in lines {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = hawser(line.iter().copied()).stdout(full).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(24), "{line:?}: {words}");
+        assert!(words.contains("cannot write standard output"), "{line:?}: {words}");
+        // A reader that has gone wants nothing more.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = hawser(line.iter().copied()).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{line:?}");
+    }
+}

@@ -54,7 +54,7 @@ Exit codes (curl's, where curl has one for the same thing):
    7  no connection: nobody listens on that port, the network is unreachable, or no link is up
   18  the transfer was interrupted; what arrived is kept and `-C -` resumes it
   22  the server answered with an HTTP error other than those below
-  23  a local file cannot be written
+  23  a local file or standard output cannot be written
   24  the local disk is full
   26  a local file cannot be read
   28  the server did not answer in time

@@ -102,17 +102,25 @@ fn main() -> ExitCode {
         Command::Trace(command) => trace::run(command, output),
         command => run(command, output).map(|()| ExitCode::SUCCESS),
     };
-    result.unwrap_or_else(|failure| {
+    let code = result.unwrap_or_else(|failure| {
         if !failure.is_told {
             results.tell(&failure, output);
         }
         ExitCode::from(failure.exit as u8)
-    })
+    });
+    end(code)
+}
+
+/// Ends with this code; a success whose result was lost on its way is none.
+fn end(code: ExitCode) -> ExitCode {
+    let Err(failure) = report::all_printed() else { return code };
+    report::remark(format_args!("hawser: {failure}"));
+    if code == ExitCode::SUCCESS { ExitCode::from(failure.exit as u8) } else { code }
 }
 
 /// Ends on a command line that is wrong, or asks for help.
 fn refuse(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    report::note_lost(error.print());
     // Without a command line nothing is known of it but that.
     if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
         let text = error.render().to_string();
@@ -120,7 +128,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         let reason: Vec<&str> = reason.trim_start_matches("error:").split_whitespace().collect();
         Channel::Stdout.print_failure(&Failure::usage(reason.join(" ")));
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
+    end(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)))
 }
 
 fn run(command: Command, output: Output) -> Result<(), Failure> {

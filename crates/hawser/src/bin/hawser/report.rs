@@ -1,7 +1,9 @@
 //! Results for programs.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -84,9 +86,27 @@ impl Channel {
     }
 }
 
-/// Prints a line that was asked for. A reader that has gone (`| head`) is no error.
+/// Why standard output lost something, if it did.
+static LOST_OUTPUT: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints a line that was asked for. What is lost is told at the end, by [`all_printed`].
 pub(crate) fn print(line: impl Display) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    note_lost(writeln!(io::stdout(), "{line}"));
+}
+
+/// Takes note of a failure of standard output. A reader that has gone (`| head`) is none.
+pub(crate) fn note_lost(result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = LOST_OUTPUT.set(error);
+    }
+}
+
+/// Fails if something that was printed did not arrive.
+pub(crate) fn all_printed() -> Result<(), Failure> {
+    note_lost(io::stdout().flush());
+    LOST_OUTPUT.get().map_or(Ok(()), |error| Err(Failure::write(Path::new("standard output"), error)))
 }
 
 /// Prints a line that accompanies what was asked for.
