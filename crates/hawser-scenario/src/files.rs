@@ -36,9 +36,20 @@ impl<F: FnMut(&str) -> Result<String, String>> Files for F {
 /// The files of a folder on disk.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
+impl Folder {
+    /// The path of a file. An empty name is the folder itself, and the folder where we are has a name, too.
+    fn path(&self, name: &str) -> PathBuf {
+        let path = if name.is_empty() { self.0.clone() } else { self.0.join(name) };
+        if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+    }
+}
+
 impl Files for Folder {
     fn read(&mut self, name: &str) -> Result<String, String> {
-        let path = self.0.join(name);
+        let path = self.path(name);
+        if path.is_dir() {
+            return Err(format!("cannot read {}: it is a folder", path.display()));
+        }
         fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
     }
 
@@ -119,6 +130,17 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), expected, "{name:?} by {pattern:?}");
         }
+    }
+
+    #[test]
+    fn a_folder_is_named_and_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = folder.path().display();
+        let read = |base: &Path, name: &str| Folder(base.to_owned()).read(name).unwrap_err();
+        assert_eq!(read(Path::new(""), ""), "cannot read .: it is a folder");
+        assert_eq!(read(folder.path(), ""), format!("cannot read {shown}: it is a folder"));
+        assert_eq!(read(Path::new(""), ".."), "cannot read ..: it is a folder");
+        assert!(read(folder.path(), "none").starts_with(&format!("cannot read {shown}/none: ")));
     }
 
     #[test]
