@@ -44,6 +44,9 @@ impl Scene for Highway {
         check.duration(duration_ns)?;
         check.not_negative("speed", self.speed)?;
         check.positive("spacing", self.spacing)?;
+        // Beyond these the host is at another site in every tick, and the samples mean nothing.
+        check.that(self.speed <= 1e6, "speed", self.speed, "at most 1000000 m/s")?;
+        check.that(self.spacing >= 1.0, "spacing", self.spacing, "at least 1 m")?;
         some_links(check, &self.links)?;
         let start = self.start.unwrap_or_else(|| Random::new(seed, "start").between(0.0, self.spacing));
         check.finite("start", start)?;

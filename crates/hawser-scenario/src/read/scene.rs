@@ -103,10 +103,29 @@ fn model(field: &Value<'_>, fields: &Fields<'_>, context: &mut Context<'_, '_>) 
         };
         // Alone over the model's own values, so that an error can name its field.
         Model::deserialize(Toml::Table(one(&preset)?))
-            .map_err(|error| value.error(error.message().trim().to_owned()))?;
+            .map_err(|error| value.error(in_our_words(error.message())))?;
         all = one(&all)?;
     }
-    Model::deserialize(Toml::Table(all)).map_err(|error| fields.error(error.message().trim().to_owned()))
+    Model::deserialize(Toml::Table(all)).map_err(|error| fields.error(in_our_words(error.message())))
+}
+
+/// A message about a value of the wrong kind, without the names that kinds have in the program.
+fn in_our_words(message: &str) -> String {
+    let message = message.trim();
+    let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
+    let Some((found, expected)) = wrong.and_then(|wrong| wrong.rsplit_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let found = found.strip_prefix("string ").unwrap_or(found);
+    match expected {
+        "f64" => format!(
+            "expected a number, or a quantity such as \"72 km/h\" (units: {}), found {found}",
+            units::names_of_si()
+        ),
+        "i64" | "u64" | "u32" | "u16" | "u8" | "usize" => format!("expected a whole number, found {found}"),
+        "a boolean" => format!("expected true or false, found {found}"),
+        other => format!("expected {other}, found {found}"),
+    }
 }
 
 /// A value in the units of the models, which are metres, seconds, bit/s, Hz, W and dB: `"72 km/h"` becomes 20.

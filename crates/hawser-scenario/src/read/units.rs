@@ -95,6 +95,12 @@ pub(crate) fn parse_si(text: &str) -> Option<f64> {
     units.into_iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor)
 }
 
+/// The units that [`parse_si`] knows.
+pub(crate) fn names_of_si() -> String {
+    let names: Vec<_> = SI.iter().chain(RATES).chain(TIMES).map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
 fn quantity(text: &str, units: &[(&str, f64)], expected: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());

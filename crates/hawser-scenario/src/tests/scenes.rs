@@ -130,7 +130,31 @@ fn mistakes_in_scenes() {
             "channel = \"road\"",
             ":5: scene.road.sped: unknown field `sped`, expected",
         ),
-        ("model = \"highway\"\nspeed = \"fast\"", "channel = \"road\"", ":5: scene.road.speed: invalid type"),
+        (
+            "model = \"highway\"\nspeed = \"fast\"",
+            "channel = \"road\"",
+            ":5: scene.road.speed: expected a number, or",
+        ),
+        (
+            "model = \"highway\"\nspeed = \"40 mph\"",
+            "channel = \"road\"",
+            "(units: m, km, m/s, km/s, km/h, Hz, kHz, MHz, GHz, W, mW, W/Hz, dB, dBi, dBm, dBW, dBm/Hz, deg, %, bit/s, kbit/s, Mbit/s, Gbit/s, ns, us, µs, ms, s, min, h), found \"40 mph\"",
+        ),
+        (
+            "model = \"highway\"\nlinks.wifi.hand_over.outage = true",
+            "channel = \"road\"",
+            "expected a number, or a quantity such as",
+        ),
+        (
+            "model = \"highway\"\nspeed = \"1001 km/s\"",
+            "channel = \"road\"",
+            ":5: scene.road.speed: highway: speed = 1001000 is impossible: expected at most 1000000 m/s",
+        ),
+        (
+            "model = \"highway\"\nspacing = \"0.5 m\"",
+            "channel = \"road\"",
+            ":5: scene.road.spacing: highway: spacing = 0.5 is impossible: expected at least 1 m",
+        ),
         (
             "model = \"highway\"\nspeed = -3",
             "channel = \"road\"",
