@@ -79,6 +79,12 @@ fn each_kind_of_mistake_has_its_exit_code() {
         ("trace info good.up --format victoria", 79, "trace", "good.up:1: expected 7 columns"),
         ("trace info good.up good.up", 2, "usage", "gives the rate of link `good`"),
         ("trace import good.up -o x.txt --to table", 2, "usage", "ends in .parquet, .jsonl or .csv"),
+        (
+            "trace import good.up -o x --rate 20",
+            2,
+            "usage",
+            "such as 500k, 20M or 1G; without a letter from 1000 on",
+        ),
         ("trace import good.up -o good.up/x", 23, "not_written", "cannot write good.up/x"),
         ("trace plot good.up -o x.png", 2, "usage", "ends in .svg or .html"),
         ("trace info good.up --format wav", 2, "usage", "expected one of mahimahi, delay"),

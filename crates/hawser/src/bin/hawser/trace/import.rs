@@ -116,6 +116,10 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
 fn positive_rate(text: &str) -> Result<u64, String> {
     parse_bit_rate(text).and_then(|rate| match rate {
         0 => Err("expected a rate above zero".to_owned()),
+        // Somebody means Mbit/s.
+        ..1000 if text.trim().ends_with(|c: char| c.is_ascii_digit()) => Err(format!(
+            "`{text}`: expected a rate in bit/s such as 500k, 20M or 1G; without a letter from 1000 on"
+        )),
         rate => Ok(rate),
     })
 }
