@@ -9,7 +9,8 @@ use toml::de::DeValue;
 /// Values of one range.
 const MOST_VALUES: usize = 100_000;
 
-/// `["default", "minrtt"]`, or `{ from = "10 ms", to = "50 ms", step = "10 ms" }`, both ends included.
+/// `["default", "minrtt"]`, or `{ from = "10 ms", to = "50 ms", step = "10 ms" }`: `to` is included if a step meets
+/// it.
 pub(super) fn values(value: &Value<'_>) -> Result<Vec<String>> {
     if value.is_table() {
         return range(value);
