@@ -114,6 +114,11 @@ impl Origin {
         Arc::ptr_eq(&self.source, &other.source)
     }
 
+    /// Whether this is an override on the command line.
+    pub(crate) fn is_override(&self) -> bool {
+        self.line.is_none()
+    }
+
     fn at_line(&self, line: usize) -> Self {
         Origin { source: self.source.clone(), line: Some(line) }
     }

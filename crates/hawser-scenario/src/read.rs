@@ -63,6 +63,8 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
     let description = fields.read_or("description", "", |value| value.string())?.to_owned();
     let seed = fields.read_or("seed", 1, |value| value.integer(0..=i64::MAX as u64))?;
     let duration = fields.read("duration", |value| value.positive_duration())?;
+    // What files include is part of the document by now: it is allowed, and gone.
+    let _ = fields.optional("include");
     let mptcp = fields.read_or("mptcp", false, |value| value.boolean())?;
     let mut context = Context {
         files,

@@ -134,6 +134,11 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Whether it comes from the command line and not from a file.
+    pub(crate) fn is_override(&self) -> bool {
+        self.node.origin.is_override()
+    }
+
     pub(crate) fn is_table(&self) -> bool {
         self.node.table().is_some()
     }
@@ -159,7 +164,10 @@ impl<'a> Value<'a> {
     }
 
     pub(crate) fn integer(&self, allowed: RangeInclusive<u64>) -> Result<u64> {
-        let what = format!("a whole number from {} to {}", allowed.start(), allowed.end());
+        let what = match (allowed.start(), allowed.end()) {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("a whole number from {least} to {most}"),
+        };
         let Content::Integer { digits, radix } = &self.node.content else { return Err(self.expected(&what)) };
         match u64::from_str_radix(digits, *radix) {
             Ok(value) if allowed.contains(&value) => Ok(value),
@@ -207,7 +215,10 @@ impl<'a> Value<'a> {
     /// A duration above zero.
     pub(crate) fn positive_duration(&self) -> Result<Nanos> {
         match self.duration()? {
-            0 => Err(self.error("expected a duration above zero")),
+            0 => Err(self.error(format!(
+                "expected a duration above zero and at most 100 years, found {:?}",
+                self.as_string().unwrap_or_default()
+            ))),
             duration => Ok(duration),
         }
     }
@@ -235,24 +246,18 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Bytes, above zero when given as a plain number.
-    pub(crate) fn size(&self) -> Result<u64> {
-        match self.node.content {
-            Content::Integer { .. } => self.integer(1..=u64::from(u32::MAX)),
-            _ => self.text_quantity("a size such as \"250 kB\"", units::parse_size),
-        }
-    }
-
-    /// Bytes, within bounds.
+    /// Bytes, within bounds: a plain number, or a text with its unit.
     pub(crate) fn size_within(&self, allowed: RangeInclusive<u64>) -> Result<u64> {
-        match self.size()? {
-            size if allowed.contains(&size) => Ok(size),
-            size => Err(self.error(format!(
-                "expected {} to {} bytes, found {size}",
-                allowed.start(),
-                allowed.end()
-            ))),
-        }
+        let (size, found) = match &self.node.content {
+            Content::Integer { digits, radix } => (u64::from_str_radix(digits, *radix).ok(), digits.clone()),
+            _ => {
+                let size = self.text_quantity("a size such as \"250 kB\"", units::parse_size)?;
+                (Some(size), format!("{:?}", self.as_string().unwrap_or_default()))
+            }
+        };
+        size.filter(|size| allowed.contains(size)).ok_or_else(|| {
+            self.error(format!("expected {} to {} bytes, found {found}", allowed.start(), allowed.end()))
+        })
     }
 
     pub(crate) fn probability(&self) -> Result<f64> {

@@ -1,10 +1,14 @@
 //! The forms of `jitter`.
 
-use hawser_link::{Jitter, MILLISECOND};
+use hawser_link::{Jitter, MILLISECOND, Nanos};
 
 use super::Result;
 use super::fields::{Fields, Value};
 use super::random::{self, Steps};
+
+/// Times the mean that the deviation of a gamma distribution may be. Its shape is the square of their quotient: at a
+/// millionth already about one draw in a hundred thousand differs from zero, and carries the whole mean.
+const MOST_SPREAD: u64 = 1000;
 
 /// The models as the file names them.
 #[derive(Clone, Copy)]
@@ -42,11 +46,23 @@ pub(super) fn jitter(value: &Value<'_>) -> Result<(Jitter, bool)> {
     Ok((jitter, reordering))
 }
 
+/// The deviation of a gamma distribution of this mean.
+fn gamma_deviation(value: &Value<'_>, mean: Nanos) -> Result<Nanos> {
+    match value.positive_duration()? {
+        deviation if deviation / MOST_SPREAD > mean => Err(value.error(format!(
+            "expected at most {MOST_SPREAD} times `mean`; beyond that nearly every packet has no jitter at all"
+        ))),
+        deviation => Ok(deviation),
+    }
+}
+
 fn modelled(value: &Value<'_>, fields: &Fields<'_>, model: Model) -> Result<Jitter> {
     let time = |name, example| fields.required(name, example).and_then(|value| value.positive_duration());
     Ok(match model {
         Model::Gamma => {
-            Jitter::Gamma { mean: time("mean", "\"4 ms\"")?, deviation: time("deviation", "\"3 ms\"")? }
+            let mean = time("mean", "\"4 ms\"")?;
+            let deviation = fields.required("deviation", "\"3 ms\"")?;
+            Jitter::Gamma { mean, deviation: gamma_deviation(&deviation, mean)? }
         }
         Model::Gaussian => Jitter::Gaussian {
             mean: fields.read_or("mean", 0, |value| value.duration())?,

@@ -39,7 +39,7 @@ pub(super) fn loss(value: &Value<'_>, context: &mut Context<'_, '_>) -> Result<L
 
 fn gilbert_elliott(value: &Value<'_>, fields: &Fields<'_>) -> Result<LossModel> {
     match (fields.optional("loss"), fields.optional("mean_burst")) {
-        (Some(loss), Some(burst)) => Ok(LossModel::bursts(loss.probability()?, burst.at_least_one()?)),
+        (Some(loss), Some(burst)) => runs(&loss, &burst),
         (None, None) => {
             let probability = |name| fields.required(name, "0.01").and_then(|value| value.probability());
             Ok(LossModel::GilbertElliott {
@@ -51,6 +51,24 @@ fn gilbert_elliott(value: &Value<'_>, fields: &Fields<'_>) -> Result<LossModel> 
         }
         _ => Err(value.error("`loss` and `mean_burst` go together")),
     }
+}
+
+/// Runs of losses. The good state is left with a probability of `loss / (1 - loss) / mean_burst`, which is 1 at most:
+/// between two runs lies one packet or more.
+fn runs(loss: &Value<'_>, burst: &Value<'_>) -> Result<LossModel> {
+    let (share, mean) = (loss.probability()?, burst.at_least_one()?);
+    if share >= 1.0 {
+        return Err(loss.error("a loss of 100 % has no runs; write `loss = 1` for the link"));
+    }
+    let least = share / (1.0 - share);
+    // A millionth forgives that 0.6 has no exact binary value.
+    if mean < least * (1.0 - 1e-6) {
+        let shown = (least * 1e3 - 1e-3).ceil() / 1e3;
+        return Err(burst.error(format!(
+            "expected at least {shown}, found {mean}: at a loss of {share} a run is `loss / (1 - loss)` packets or more"
+        )));
+    }
+    Ok(LossModel::bursts(share, mean))
 }
 
 /// Probabilities that change at known times.

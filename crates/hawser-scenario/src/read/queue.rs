@@ -12,6 +12,11 @@ use super::units;
 /// Time at the highest rate that the queue holds unless the file says otherwise.
 const DEFAULT_QUEUE_TIME: Nanos = 100 * MILLISECOND;
 
+/// Bytes of the longest queue: a terabyte. More than that is a slip of the pen.
+const LONGEST_QUEUE: u64 = 1_000_000_000_000;
+/// Packets of the longest queue.
+const MOST_PACKETS: u64 = 1_000_000_000;
+
 /// The disciplines as the file names them.
 #[derive(Clone, Copy)]
 enum Name {
@@ -95,6 +100,9 @@ impl Line<'_> {
 fn limit(value: &Value<'_>, line: Line<'_>) -> Result<QueueLimit> {
     match value.as_string().and_then(units::parse_packets) {
         Some(0) => Err(value.error("a queue of 0 packets holds no packet")),
+        Some(packets) if packets > MOST_PACKETS => {
+            Err(value.error(format!("expected at most {MOST_PACKETS} packets, found {packets}")))
+        }
         Some(packets) => Ok(QueueLimit::Packets(packets)),
         None => {
             let bytes = length(value, line)?;
@@ -113,12 +121,26 @@ fn limit(value: &Value<'_>, line: Line<'_>) -> Result<QueueLimit> {
 fn length(value: &Value<'_>, line: Line<'_>) -> Result<u64> {
     match value.as_string().and_then(|text| units::parse_duration(text).ok()) {
         Some(0) => Err(value.error("a queue of no time holds no packet")),
-        Some(time) => Ok(line.bytes_in(time)),
-        None => value.size().map_err(|mut error| {
-            error.message.push_str(", \"50 packets\", or a duration such as \"100 ms\" at the highest rate");
-            error
-        }),
+        Some(time) => match line.bytes_in(time) {
+            bytes if bytes <= LONGEST_QUEUE => Ok(bytes),
+            bytes => Err(value.error(format!(
+                "expected at most {LONGEST_QUEUE} bytes, found {bytes}, which the highest rate sends in that time"
+            ))),
+        },
+        None => bytes(value, "\"50 packets\", or a duration such as \"100 ms\" at the highest rate"),
     }
+}
+
+/// Bytes; `others` are the forms that the field has besides.
+fn bytes(value: &Value<'_>, others: &str) -> Result<u64> {
+    // A plain number says what somebody means, a text may be computed.
+    let least = u64::from(value.as_string().is_none());
+    value.size_within(least..=LONGEST_QUEUE).map_err(|mut error| {
+        // What was found stands at the end.
+        let end = error.message.find(", found ").unwrap_or(error.message.len());
+        error.message.insert_str(end, &format!(", {others}"));
+        error
+    })
 }
 
 fn codel(fields: &Fields<'_>) -> Result<CoDel> {
@@ -153,9 +175,6 @@ fn threshold(value: &Value<'_>) -> Result<StepThreshold> {
     }
     match value.as_string().and_then(|text| units::parse_duration(text).ok()) {
         Some(time) => Ok(StepThreshold::Sojourn(time)),
-        None => value.size().map(StepThreshold::Bytes).map_err(|mut error| {
-            error.message.push_str(", \"20 packets\", or a waiting time such as \"1 ms\"");
-            error
-        }),
+        None => bytes(value, "\"20 packets\", or a waiting time such as \"1 ms\"").map(StepThreshold::Bytes),
     }
 }

@@ -79,6 +79,11 @@ fn jitter_and_order() {
 #[test]
 fn losses_and_damage() {
     let loss = |text: &str| link(&format!("loss = {text}")).unwrap().loss;
+    // As much as two states can lose with single losses and with runs of 1.5 packets.
+    for (share, burst) in [(0.5, 1.0), (0.6, 1.5)] {
+        let model = loss(&format!("{{ model = \"gilbert-elliott\", loss = {share}, mean_burst = {burst} }}"));
+        assert!((model.mean().unwrap() - share).abs() < 1e-9, "{model:?}");
+    }
     let series = Series::new(vec![(0, 0.01), (SECOND, 0.5)], Some(2 * SECOND)).unwrap();
     assert_eq!(
         loss(r#"{ steps = [["0 s", "1 %"], ["1 s", 0.5]], repeat = "2 s" }"#),
@@ -210,6 +215,30 @@ fn mistakes_in_models() {
             "loss = { model = \"bursts\", every = \"1 s\", packets = 0 }",
             "loss.packets: expected a whole number from 1",
         ),
+        (
+            "loss = { model = \"gilbert-elliott\", loss = \"60 %\", mean_burst = 1 }",
+            ":3: link.a.loss.mean_burst: expected at least 1.5, found 1: at a loss of 0.6",
+        ),
+        (
+            "loss = { model = \"gilbert-elliott\", loss = 0.7, mean_burst = 2 }",
+            "expected at least 2.334, found 2",
+        ),
+        (
+            "loss = { model = \"gilbert-elliott\", loss = 1, mean_burst = 9 }",
+            "link.a.loss.loss: a loss of 100 %",
+        ),
+        (
+            "jitter = { model = \"gamma\", mean = \"1 ms\", deviation = \"1 h\" }",
+            "jitter.deviation: expected at most 1000 times `mean`",
+        ),
+        (
+            "queue = \"999999999999999999 GB\"",
+            "or a duration such as \"100 ms\" at the highest rate, found \"999999999999999999 GB\"",
+        ),
+        ("queue = \"100 years\"", "found \"100 years\""),
+        ("queue = \"400000 h\"", "expected at most 1000000000000 bytes, found 1440000000000000"),
+        ("queue = \"2000000000 packets\"", "expected at most 1000000000 packets"),
+        ("mtu = 9001", "link.a.mtu: expected a whole number from 576 to 9000, found 9001"),
         ("queue = \"0 packets\"", ":3: link.a.queue: a queue of 0 packets"),
         ("queue = { limit = \"10 B\" }", "queue.limit: a queue of 10 bytes"),
         ("queue = { limit = \"10 kB\", follow_rate = true }", "queue.limit: only a limit in time"),
