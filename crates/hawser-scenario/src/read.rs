@@ -41,6 +41,8 @@ pub(super) struct Context<'r, 'f> {
     files: &'r mut (dyn Files + 'f),
     /// Longest time a run may take.
     duration: Option<Nanos>,
+    /// Whether the command line says so: then what the file plans for later does not take place.
+    shortened: bool,
     /// The seed of everything random.
     seed: u64,
     /// What each scene gives.
@@ -63,12 +65,14 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
     let description = fields.read_or("description", "", |value| value.string())?.to_owned();
     let seed = fields.read_or("seed", 1, |value| value.integer(0..=i64::MAX as u64))?;
     let duration = fields.read("duration", |value| value.positive_duration())?;
+    let shortened = fields.optional("duration").is_some_and(|value| value.is_override());
     // What files include is part of the document by now: it is allowed, and gone.
     let _ = fields.optional("include");
     let mptcp = fields.read_or("mptcp", false, |value| value.boolean())?;
     let mut context = Context {
         files,
         duration,
+        shortened,
         seed,
         scenes: BTreeMap::new(),
         segments: BTreeMap::new(),
@@ -79,8 +83,9 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
     route::grids(&fields, &mut context)?;
     let segments = link::segments(&fields, &mut context)?;
     let (hosts, links) = link::links(&fields, &mut context)?;
-    let flows = flow::flows(&fields, &hosts, &links, &context)?;
     let (transport, limits) = (transport::transport(&fields)?, transport::limits(&fields)?);
+    let network = flow::Network { hosts: &hosts, links: &links, segments: &segments, transport: &transport };
+    let flows = flow::flows(&fields, &network, &context)?;
     fields.finish()?;
     let duration = duration.map(Duration::from_nanos);
     Ok(Scenario {

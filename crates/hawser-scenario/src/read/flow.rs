@@ -6,7 +6,7 @@ use super::fields::{Fields, Value};
 use super::link::plain_name;
 use super::transport::policy;
 use super::{Context, Result, route};
-use crate::{Direction, Flow, FlowKind, Pattern, ScenarioLink};
+use crate::{Direction, Flow, FlowKind, Pattern, ScenarioLink, Segment, Transport};
 
 /// Copies of one flow.
 const MOST_COPIES: u64 = 100_000;
@@ -19,6 +19,22 @@ const UDP_BYTES: u64 = 1500;
 /// Bytes of an IPv6 and a UDP header: the smallest packet.
 const SMALLEST_UDP: u64 = 48;
 
+/// Bytes of an IPv4 and a UDP header: what a packet has at least around its payload.
+const UDP_HEADERS: u32 = 28;
+/// Largest UDP payload that path MTU discovery tries by default, and the one that the transport takes for granted.
+const PAYLOADS: [u32; 2] = [1452, 1200];
+/// Bytes around the data of a datagram: short header with a connection ID of 8 bytes and the longest packet number,
+/// tag, type and length of the frame.
+const AROUND_DATAGRAM: u32 = 1 + 8 + 4 + 16 + 1 + 2;
+
+/// What flows go over.
+pub(super) struct Network<'n> {
+    pub(super) hosts: &'n [String],
+    pub(super) links: &'n [ScenarioLink],
+    pub(super) segments: &'n [Segment],
+    pub(super) transport: &'n Transport,
+}
+
 /// The kinds as the file names them.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -30,8 +46,7 @@ enum Kind {
 
 pub(super) fn flows(
     fields: &Fields<'_>,
-    hosts: &[String],
-    links: &[ScenarioLink],
+    network: &Network<'_>,
     context: &Context<'_, '_>,
 ) -> Result<Vec<Flow>> {
     let Some(value) = fields.optional("flow") else { return Ok(Vec::new()) };
@@ -44,21 +59,22 @@ pub(super) fn flows(
             return Err(name_field.error(format!("two flows are named {name:?}; names must differ")));
         }
         fields.rename(format!("flow.{name}"));
-        flows.push(flow(name, fields, hosts, links, context)?);
+        flows.push(flow(name, fields, network, context)?);
     }
     Ok(flows)
 }
 
-fn flow(
-    name: &str,
-    fields: Fields<'_>,
-    hosts: &[String],
-    links: &[ScenarioLink],
-    context: &Context<'_, '_>,
-) -> Result<Flow> {
+fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context<'_, '_>) -> Result<Flow> {
     let kind = kind(&fields, context)?;
-    let links = ends(&fields, hosts, links)?;
-    let start = fields.read_or("start", 0, |value| value.duration())?;
+    let links = ends(&fields, network.hosts, network.links)?;
+    network.check_size(&kind, &links.1, &fields)?;
+    let end = context.duration.filter(|_| !context.shortened);
+    let start = fields.read_or("start", 0, |value| match (value.duration()?, end) {
+        (start, Some(end)) if start >= end => {
+            Err(value.error("the flow would never start: the scenario's `duration` is over by then"))
+        }
+        (start, _) => Ok(start),
+    })?;
     let stop = fields.read("stop", |value| match value.duration()? {
         stop if stop <= start => Err(value.error("a flow must stop after its start")),
         stop => Ok(stop),
@@ -132,6 +148,48 @@ fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
             over: over(fields, context)?,
         },
     })
+}
+
+impl Network<'_> {
+    /// Refuses packets and datagrams that are too large for every way they can go.
+    fn check_size(&self, kind: &FlowKind, links: &[usize], fields: &Fields<'_>) -> Result<()> {
+        let (size, most, why) = match kind {
+            FlowKind::Udp { size, over, .. } => {
+                let own = if over.is_empty() { self.widest(links) } else { self.mtu_of(over) };
+                (*size, own, "the MTU of its way".to_owned())
+            }
+            FlowKind::Datagrams { size, .. } => {
+                let payload = self.transport.max_datagram.map_or(PAYLOADS[0], u32::from);
+                let payload = payload.min(self.widest(links).saturating_sub(UDP_HEADERS).max(PAYLOADS[1]));
+                (*size, payload - AROUND_DATAGRAM, format!("what fits into {payload} bytes of UDP payload"))
+            }
+            FlowKind::Bulk { .. } | FlowKind::Requests { .. } => return Ok(()),
+        };
+        if size <= most {
+            return Ok(());
+        }
+        let message = format!("expected at most {most} bytes, {why}, found {size}");
+        Err(match fields.optional("size") {
+            Some(value) => value.error(message),
+            None => fields.error(format!("`size`: {message}")),
+        })
+    }
+
+    /// The largest MTU of the routes of these links.
+    fn widest(&self, links: &[usize]) -> u32 {
+        let links = links.iter().filter_map(|&link| self.links.get(link));
+        let of_link = |link: &ScenarioLink| {
+            let routes = link.via.alternatives.iter().map(|route| self.mtu_of(route));
+            routes.max().unwrap_or(u32::MAX).min(link.up.mtu)
+        };
+        links.map(of_link).max().unwrap_or(u32::MAX)
+    }
+
+    /// The smallest MTU of these segments.
+    fn mtu_of(&self, route: &[usize]) -> u32 {
+        let segments = route.iter().filter_map(|&segment| self.segments.get(segment));
+        segments.map(|segment| segment.up.mtu).min().unwrap_or(u32::MAX)
+    }
 }
 
 fn bytes(value: &Value<'_>) -> Result<u64> {

@@ -232,11 +232,23 @@ fn mistakes_in_flows_and_transport() {
             "there are: core, edge",
         ),
         ("[[flow]]\nname = \"f\"\nkind = \"requests\"", 1, "`response` is missing"),
+        (
+            "[[flow]]\nname = \"f\"\nkind = \"cbr\"\nrate = \"1 Mbit/s\"\nsize = 1501",
+            5,
+            "flow.f.size: expected at most 1500 bytes, the MTU of its way, found 1501",
+        ),
+        (
+            "[[flow]]\nname = \"f\"\nkind = \"datagrams\"\nrate = \"1 Mbit/s\"\nsize = 1421",
+            5,
+            "flow.f.size: expected at most 1420 bytes, what fits into 1452 bytes of UDP payload, found 1421",
+        ),
         ("[[flow]]\nname = \"f\"\nkind = \"bulk\"\n[[flow]]\nname = \"f\"\nkind = \"bulk\"", 5, "two flows"),
         ("[transport]\nscheduler = \"min rtt\"", 2, "transport.scheduler: \"min rtt\" cannot name a policy"),
         ("[transport]\ncrypto = \"none\"", 2, "\"null\", \"tls\""),
         ("[transport]\nmax_ack_delay = \"20 s\"", 2, "16383 ms"),
         ("[transport]\nmax_datagram = 500", 2, "1200 to 65527"),
+        ("[transport]\nreceive_window = 0", 2, "expected 1200 to 1099511627776 bytes, found 0"),
+        ("[transport]\nsend_buffer = \"1 kB\"", 2, "expected 1200 to 1099511627776 bytes, found \"1 kB\""),
         ("[limits]\nevents = 0", 2, "limits.events"),
         ("[[segment]]\nname = \"core\"\nrate = \"unlimited\"", 2, "two segments"),
         ("[link.core]\nrate = \"unlimited\"", 1, "a segment is named \"core\" too"),
@@ -248,4 +260,51 @@ fn mistakes_in_flows_and_transport() {
         let at = format!("dir/test.toml:{}:", lines + line);
         assert!(message.starts_with(&at), "{message:?} is not at {at}");
     }
+}
+
+#[test]
+fn packets_fit_the_widest_way_that_they_can_take() {
+    let read = |mtu: [u32; 3], flow: &str| {
+        let [wide, narrow, core] = mtu;
+        parse(&format!(
+            "version = 1\n[segment.core]\nrate = \"9 Mbit/s\"\nmtu = {core}\n[link.a]\nrate = \"9 Mbit/s\"\nmtu = {wide}\n\
+             via = [\"core\"]\n[link.b]\nrate = \"9 Mbit/s\"\nmtu = {narrow}\n[flow.f]\nrate = \"1 Mbit/s\"\n{flow}\n"
+        ))
+        .map(|_| ())
+        .map_err(|error| error.message)
+    };
+    let most = |bytes: &str| format!("expected at most {bytes} bytes");
+    for (mtu, flow, refused) in [
+        ([9000, 1500, 9000], "kind = \"cbr\"\nsize = 9000", None),
+        ([9000, 1500, 4000], "kind = \"cbr\"\nsize = 9000", Some("4000")),
+        ([9000, 1500, 4000], "kind = \"poisson\"\nsize = 4000\nover = [\"core\"]", None),
+        ([9000, 1500, 1400], "kind = \"poisson\"\nlinks = [\"a\"]", Some("1400")),
+        ([9000, 1500, 9000], "kind = \"datagrams\"\nsize = 8000\n[transport]\nmax_datagram = 8972", None),
+        (
+            [9000, 1500, 2000],
+            "kind = \"datagrams\"\nsize = 8000\n[transport]\nmax_datagram = 8972",
+            Some("1940"),
+        ),
+        ([1400, 1300, 1500], "kind = \"datagrams\"\nsize = 1341", Some("1340")),
+        ([576, 576, 576], "kind = \"datagrams\"", None),
+    ] {
+        let found = read(mtu, flow);
+        match refused {
+            None => assert_eq!(found, Ok(()), "{mtu:?} {flow}"),
+            Some(bytes) => assert!(found.as_ref().unwrap_err().contains(&most(bytes)), "{flow}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_flow_starts_before_the_end_unless_the_command_line_shortens_the_run() {
+    let text = "version = 1\nduration = \"9 s\"\n[link.a]\nrate = \"9 Mbit/s\"\n[flow.f]\nkind = \"bulk\"\nstart = \"8 s\"\n";
+    let read = |set: &[&str]| {
+        let overrides: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+        let mut files = |_: &str| Err(String::new());
+        Scenario::read(ReadOptions { text, file: "a.toml", overrides: &overrides, files: &mut files })
+    };
+    assert!(read(&[]).is_ok() && read(&["duration=2 s"]).is_ok());
+    let message = read(&["flow.f.start=9 s"]).unwrap_err().to_string();
+    assert!(message.contains("flow.f.start: the flow would never start"), "{message}");
 }
