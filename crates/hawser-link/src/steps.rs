@@ -209,6 +209,8 @@ pub(crate) struct RandomCursor {
     spans: VecDeque<Span<u64>>,
     /// The span that was asked for last.
     recent: Span<u64>,
+    /// Nobody asks for times before this.
+    forgotten: Nanos,
 }
 
 impl RandomCursor {
@@ -220,7 +222,7 @@ impl RandomCursor {
             RandomSteps::Redraw { .. } => {}
         }
         let recent = Span { value: 0, from: 0, until: 0 };
-        Self { model, random, next_level, state, spans: VecDeque::new(), recent }
+        Self { model, random, next_level, state, spans: VecDeque::new(), recent, forgotten: 0 }
     }
 
     /// The value at `time` and how long it holds; times before what was forgotten see the oldest span kept.
@@ -232,6 +234,8 @@ impl RandomCursor {
             let from = self.spans.back().map_or(0, |last| last.until);
             let next = self.generate(from);
             self.spans.push_back(next);
+            // Spans of a long silence need not be there all at once.
+            self.drop_forgotten();
         }
         let index = self.spans.partition_point(|span| span.until <= time).min(self.spans.len() - 1);
         self.recent = self.spans[index];
@@ -240,7 +244,12 @@ impl RandomCursor {
 
     /// Forgets all spans that end before `time`.
     pub(crate) fn forget(&mut self, time: Nanos) {
-        while self.spans.len() > 1 && self.spans[0].until <= time {
+        self.forgotten = self.forgotten.max(time);
+        self.drop_forgotten();
+    }
+
+    fn drop_forgotten(&mut self) {
+        while self.spans.len() > 1 && self.spans[0].until <= self.forgotten {
             self.spans.pop_front();
         }
     }

@@ -124,3 +124,13 @@ fn bad_chains_are_refused() {
     assert_eq!(moves(&[&[0.5, 0.4], &[1.0, 0.0]]), Err(MarkovError::NotADistribution { row: 1, sum: 0.9 }));
     assert!(matches!(moves(&[&[1.5, -0.5], &[1.0, 0.0]]), Err(MarkovError::NotADistribution { row: 1, .. })));
 }
+
+#[test]
+fn a_silence_fills_no_memory() {
+    let steps = RandomSteps::Redraw { base: 100, spread: 0.5, interval: 1000 };
+    let cursor = || RandomCursor::new(steps.clone(), generator(5, "steps"));
+    let (mut kept, mut lean) = (cursor(), cursor());
+    lean.forget(SECOND);
+    assert_eq!(lean.span_at(SECOND), kept.span_at(SECOND));
+    assert!(lean.spans.len() <= 2 && kept.spans.len() == 1_000_001, "{}", lean.spans.len());
+}
