@@ -93,6 +93,9 @@ impl<P: Frame> Link<P> {
             return Err(Rejected { cause, payload });
         }
         let packet = Waiting { arrived: now, length, payload };
+        if self.sending.is_none() {
+            self.server.idle_until(now);
+        }
         if self.sending.is_none() && self.queue.lets_pass(length) {
             self.ledger.stats.queue_peak_bytes = self.ledger.stats.queue_peak_bytes.max(u64::from(length));
             self.begin(packet, now);

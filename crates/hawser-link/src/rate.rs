@@ -205,6 +205,14 @@ impl RateServer {
         }
     }
 
+    /// Nothing was there to send until `now`: how the rate changed meanwhile need not be remembered.
+    #[inline]
+    pub(crate) fn idle_until(&mut self, now: Nanos) {
+        if let Source::Random(cursor) = &mut self.source {
+            cursor.forget(now);
+        }
+    }
+
     /// [`Self::plan`] and [`Self::commit`] in one.
     pub fn finish(&mut self, start: Nanos, length: u32) -> Nanos {
         let finish = self.plan(start, length);

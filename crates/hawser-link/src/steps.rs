@@ -248,6 +248,12 @@ impl RandomCursor {
         self.drop_forgotten();
     }
 
+    /// Spans in memory.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.spans.len()
+    }
+
     fn drop_forgotten(&mut self) {
         while self.spans.len() > 1 && self.spans[0].until <= self.forgotten {
             self.spans.pop_front();

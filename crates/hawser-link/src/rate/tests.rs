@@ -190,3 +190,16 @@ fn planning_again_changes_nothing() {
         }
     }
 }
+
+#[test]
+fn an_idle_server_remembers_no_changes() {
+    let steps = RandomSteps::Redraw { base: 8_000_000, spread: 0.5, interval: 1000 };
+    let (mut idle, mut other) = (
+        RateServer::new(&RateModel::Random(steps.clone()), 1),
+        RateServer::new(&RateModel::Random(steps), 1),
+    );
+    idle.idle_until(SECOND);
+    assert_eq!(idle.plan(SECOND, 1500), other.plan(SECOND, 1500));
+    let Source::Random(cursor) = &idle.source else { panic!("random") };
+    assert!(cursor.kept() < 5000, "{}", cursor.kept());
+}
