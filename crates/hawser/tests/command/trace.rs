@@ -35,6 +35,29 @@ fn a_trace_becomes_a_scenario_that_is_right() {
 }
 
 #[test]
+fn an_import_replaces_only_what_imports_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("bus.up"), "1\n2\n10\n").unwrap();
+    assert_eq!(run(at, "trace import bus.up -o bus.csv -q").0, 0);
+    let before = fs::read(at.join("bus.up")).unwrap();
+    for line in
+        ["trace import bus.up --to mahimahi -o .", "trace import x=./bus.up bus=bus.up -o bus.up --to table"]
+    {
+        let (code, _, said) = run(at, line);
+        assert!(code == 2 && said.contains("bus.up is read"), "{line}: {said}");
+        assert_eq!(fs::read(at.join("bus.up")).unwrap(), before);
+    }
+    fs::write(at.join("scenario.toml"), "version = 1\n").unwrap();
+    let (code, _, said) = run(at, "trace import bus.up -o .");
+    assert!(code == 2 && said.contains("./scenario.toml is there already"), "{said}");
+    assert_eq!(fs::read_to_string(at.join("scenario.toml")).unwrap(), "version = 1\n");
+    assert!(!at.join("bus.trace").exists(), "nothing else is written, either");
+    assert_eq!(run(at, "trace import bus.up -o other -q").0, 0);
+    assert_eq!(run(at, "trace import bus.up -o other -q").0, 0, "its own it replaces");
+}
+
+#[test]
 fn figures_drawings_and_other_formats() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

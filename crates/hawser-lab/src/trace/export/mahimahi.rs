@@ -4,17 +4,24 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::super::{DirectionTrace, RateTrace, Trace, chances_of};
-use super::{ExportError, plain_names};
-use crate::table::write_file;
+use super::{Draft, ExportError, plain_names, write_drafts};
 
-/// Writes `LINK.up` and `LINK.down` for every rate into a folder, which must exist. Returns the files.
+/// Writes [`mahimahi_files`] into a folder, which must exist. Returns the files.
+///
+/// # Errors
+/// Fails when no rate is known, when a link carries nothing, and when a file cannot be written.
+pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
+    write_drafts(mahimahi_files(trace, folder)?)
+}
+
+/// `LINK.up` and `LINK.down` for every rate, not yet written.
 ///
 /// Delay, loss and marks have no place in this format. The last line is at the end of the trace, where mahimahi
 /// starts again; otherwise the chances carry what the rate carries, less than a packet apart at any time.
 ///
 /// # Errors
-/// Fails when no rate is known, when a link carries nothing, and when a file cannot be written.
-pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
+/// Fails when no rate is known, and when a link carries nothing.
+pub fn mahimahi_files(trace: &Trace, folder: &Path) -> Result<Vec<Draft>, ExportError> {
     let mut files = Vec::new();
     for (link, name) in trace.links.iter().zip(plain_names(trace)) {
         for (ending, direction) in [("up", &link.up), ("down", &link.down)] {
@@ -22,8 +29,7 @@ pub fn to_mahimahi(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, ExportE
                 continue;
             }
             let file = folder.join(format!("{name}.{ending}"));
-            write_file(&file, text(direction, trace, &name)?.as_bytes())?;
-            files.push(file);
+            files.push(Draft { path: file, text: text(direction, trace, &name)? });
         }
     }
     if files.is_empty() {

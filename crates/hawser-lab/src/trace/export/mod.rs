@@ -6,11 +6,34 @@ mod scenario;
 mod table;
 
 pub use error::ExportError;
-pub use mahimahi::to_mahimahi;
-pub use scenario::{ScenarioOptions, to_scenario};
+use std::path::PathBuf;
+
+pub use mahimahi::{mahimahi_files, to_mahimahi};
+pub use scenario::{SCENARIO_MARK, ScenarioOptions, scenario_files, to_scenario};
 pub use table::to_table;
 
 use super::Trace;
+use crate::table::write_file;
+
+/// A file that is not yet written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// Where it belongs.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+/// Writes files, the first one last: it may name the others. Returns where they are, in their order.
+///
+/// # Errors
+/// Fails when a file cannot be written; those after it are there then.
+pub fn write_drafts(drafts: Vec<Draft>) -> Result<Vec<PathBuf>, ExportError> {
+    for Draft { path, text } in drafts.iter().rev() {
+        write_file(path, text.as_bytes())?;
+    }
+    Ok(drafts.into_iter().map(|draft| draft.path).collect())
+}
 
 /// A name for the files and the interface of a link: a letter and up to 14 letters, digits, - or _, different
 /// from those before.

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use hawser_link::{MILLISECOND, Nanos, OutagePolicy, SECOND, Series};
 
 use super::super::{DirectionTrace, LinkTrace, RateTrace, Trace};
-use super::{ExportError, plain_names};
-use crate::table::write_file;
+use super::{Draft, ExportError, plain_names, write_drafts};
 
 /// What a scenario needs that a trace may not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,8 +17,11 @@ pub struct ScenarioOptions {
     pub delay: Option<Nanos>,
 }
 
-/// Writes `scenario.toml` and the files that it names into a folder, which must exist. Returns all files, the
-/// scenario first.
+/// How every scenario begins that was made here, so that another import knows that it may replace it.
+pub const SCENARIO_MARK: &str =
+    "# Made by `hawser trace import`; another import into this folder replaces it.\n";
+
+/// Writes [`scenario_files`] into a folder, which must exist. Returns all files, the scenario first.
 ///
 /// # Errors
 /// Fails when a rate is never above zero, and when a file cannot be written.
@@ -28,9 +30,21 @@ pub fn to_scenario(
     folder: &Path,
     options: &ScenarioOptions,
 ) -> Result<Vec<PathBuf>, ExportError> {
-    let mut files = vec![folder.join("scenario.toml")];
+    write_drafts(scenario_files(trace, folder, options)?)
+}
+
+/// `scenario.toml`, which begins with [`SCENARIO_MARK`], and the files that it names, not yet written.
+///
+/// # Errors
+/// Fails when a rate is never above zero.
+pub fn scenario_files(
+    trace: &Trace,
+    folder: &Path,
+    options: &ScenarioOptions,
+) -> Result<Vec<Draft>, ExportError> {
+    let mut files = Vec::new();
     let mut toml = format!(
-        "version = 1\nname = {}\ndescription = {}\nduration = \"{} s\"\n",
+        "{SCENARIO_MARK}version = 1\nname = {}\ndescription = {}\nduration = \"{} s\"\n",
         quoted(&trace.name),
         quoted(&description(trace)),
         seconds(trace.duration)
@@ -42,7 +56,7 @@ pub fn to_scenario(
         let mut writer = LinkWriter { folder, name, options, files: &mut files };
         toml.push_str(&writer.link(link)?);
     }
-    write_file(&files[0], toml.as_bytes())?;
+    files.insert(0, Draft { path: folder.join("scenario.toml"), text: toml });
     Ok(files)
 }
 
@@ -51,12 +65,12 @@ fn description(trace: &Trace) -> String {
     format!("Recorded: {}", names.join(", "))
 }
 
-/// Writes the files of one link.
+/// Makes the files of one link.
 struct LinkWriter<'a> {
     folder: &'a Path,
     name: String,
     options: &'a ScenarioOptions,
-    files: &'a mut Vec<PathBuf>,
+    files: &'a mut Vec<Draft>,
 }
 
 impl LinkWriter<'_> {
@@ -118,7 +132,7 @@ impl LinkWriter<'_> {
                 let part = if part.is_empty() { ".trace" } else { part };
                 let file = format!("{}{part}", self.name);
                 let lines: String = chances.iter().map(|chance| format!("{chance}\n")).collect();
-                self.write(&file, &lines)?;
+                self.add(&file, lines);
                 Ok(format!("rate = {{ trace = \"{file}\" }}\n"))
             }
             Some(RateTrace::Steps(series)) => {
@@ -156,17 +170,14 @@ impl LinkWriter<'_> {
             let _ = writeln!(lines, "{} {}", seconds(time), value(point));
         }
         let file = format!("{}{part}.{field}", self.name);
-        self.write(&file, &lines)?;
+        self.add(&file, lines);
         let repeat =
             series.period().map_or(String::new(), |period| format!(", repeat = \"{} s\"", seconds(period)));
         Ok(format!("{field} = {{ series = \"{file}\"{repeat} }}\n"))
     }
 
-    fn write(&mut self, file: &str, text: &str) -> Result<(), ExportError> {
-        let path = self.folder.join(file);
-        write_file(&path, text.as_bytes())?;
-        self.files.push(path);
-        Ok(())
+    fn add(&mut self, file: &str, text: String) {
+        self.files.push(Draft { path: self.folder.join(file), text });
     }
 }
 

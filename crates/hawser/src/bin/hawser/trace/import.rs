@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hawser_lab::trace::export::{ExportError, ScenarioOptions, to_mahimahi, to_scenario, to_table};
+use hawser_lab::trace::Trace;
+use hawser_lab::trace::export::{
+    Draft, ExportError, SCENARIO_MARK, ScenarioOptions, mahimahi_files, scenario_files, to_table,
+    write_drafts,
+};
 use serde::Serialize;
 
 use super::{FORMATS, Source};
@@ -25,7 +29,8 @@ Examples:
 pub(crate) struct Import {
     #[command(flatten)]
     source: Source,
-    /// What to write to: a folder, made if needed, or a table FILE.parquet, FILE.csv or FILE.jsonl
+    /// What to write to: a folder, made if needed, or a table FILE.parquet, FILE.csv or FILE.jsonl. Files of these names
+    /// are replaced, but neither a trace that is read nor a scenario.toml that no import made
     #[arg(short, long, value_name = "DIR|FILE")]
     output: PathBuf,
     /// What to write; by default a table if the name has the ending of one, a scenario otherwise
@@ -68,25 +73,7 @@ pub(super) fn run(arguments: &Import, output: Output) -> Result<(), Failure> {
         Some("parquet" | "csv" | "jsonl" | "ndjson")
     );
     let kind = arguments.to.unwrap_or(if is_table { Target::Table } else { Target::Scenario });
-    if kind != Target::Table {
-        make_folder(target)?;
-    }
-    let files = match kind {
-        Target::Scenario => {
-            let delay = arguments.delay.map(|delay| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
-            to_scenario(&trace, target, &ScenarioOptions { rate: arguments.rate, delay })
-        }
-        Target::Mahimahi => to_mahimahi(&trace, target),
-        Target::Table => to_table(&trace, target).map(|_| vec![target.clone()]),
-    };
-    let files = files.map_err(|error| match error {
-        // The only problem of a table that is not the file system's is its name.
-        ExportError::Write(problem) if kind == Target::Table && !is_table => {
-            Failure::usage(problem.to_string())
-        }
-        ExportError::Write(problem) => Failure::of_table(&problem),
-        ExportError::Unfitting(message) => Failure::usage(message),
-    })?;
+    let files = write(&trace, kind, arguments)?;
     if output.json {
         Channel::Stdout.print(&Imported {
             name: trace.name,
@@ -107,6 +94,48 @@ pub(super) fn run(arguments: &Import, output: Output) -> Result<(), Failure> {
         output.remark(format_args!("  {}", file.display()));
     }
     Ok(())
+}
+
+/// Writes what was asked for; all is made and looked at before the first file is touched.
+fn write(trace: &Trace, kind: Target, arguments: &Import) -> Result<Vec<PathBuf>, Failure> {
+    let (target, source) = (&arguments.output, &arguments.source);
+    let drafts = match kind {
+        Target::Table => {
+            source.keeps(target)?;
+            return to_table(trace, target).map(|_| vec![target.clone()]).map_err(failure);
+        }
+        Target::Scenario => {
+            let delay = arguments.delay.map(|delay| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
+            scenario_files(trace, target, &ScenarioOptions { rate: arguments.rate, delay })
+        }
+        Target::Mahimahi => mahimahi_files(trace, target),
+    };
+    let drafts = drafts.map_err(failure)?;
+    for draft in &drafts {
+        source.keeps(&draft.path)?;
+        keeps_scenario(draft)?;
+    }
+    make_folder(target)?;
+    write_drafts(drafts).map_err(failure)
+}
+
+/// Refuses to replace a scenario that somebody wrote.
+fn keeps_scenario(draft: &Draft) -> Result<(), Failure> {
+    let is_ours = |text: Vec<u8>| text.starts_with(SCENARIO_MARK.as_bytes());
+    if !draft.text.starts_with(SCENARIO_MARK) || std::fs::read(&draft.path).map_or(true, is_ours) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{} is there already, and no import made it; name another folder, or move it away",
+        draft.path.display()
+    )))
+}
+
+fn failure(error: ExportError) -> Failure {
+    match error {
+        ExportError::Write(problem) => Failure::of_table(&problem),
+        ExportError::Unfitting(message) => Failure::usage(message),
+    }
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {

@@ -111,6 +111,7 @@ fn draw(arguments: &PlotArguments, output: Output) -> Result<(), Failure> {
         }
     };
     let drawing = drawing(&arguments.source.read()?);
+    arguments.source.keeps(file)?;
     write_file(file, drawing.as_bytes()).map_err(|error| Failure::of_table(&error))?;
     if output.json {
         Channel::Stdout.print(&Plotted { file, bytes: drawing.len() });
@@ -132,6 +133,21 @@ impl Source {
             interval: u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX),
         };
         read(&inputs, &options).map_err(failure)
+    }
+
+    /// Refuses a file to be written that is one of those that are read.
+    fn keeps(&self, file: &Path) -> Result<(), Failure> {
+        let Ok(written) = file.canonicalize() else { return Ok(()) };
+        let inputs = self.files.iter().map(|file| Input::new(file)).filter(|input| input.text.is_none());
+        for input in inputs {
+            if input.path.canonicalize().is_ok_and(|read| read == written) {
+                let name = file.display();
+                return Err(Failure::usage(format!(
+                    "{name} is read: it cannot be written as well; name another output"
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
