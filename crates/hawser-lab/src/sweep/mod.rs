@@ -43,7 +43,7 @@ pub use error::SweepError;
 pub use folder::{Folder, Found};
 pub use manifest::{InputFile, Manifest};
 pub use merge::{MergeSummary, merge, merged_table, timing_table};
-pub use run::{Progress, RunSettings, RunSummary, Simulate, run};
+pub use run::{CellFailure, Progress, RunSettings, RunSummary, Simulate, run};
 pub use shard::Shard;
 pub use tables::TableName;
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use hawser_scenario::Scenario;
 use hawser_sim::run::Outcome;
+use serde::Serialize;
 
 use super::folder::ShardFolder;
 use super::{CellResult, Folder, Found, Shard, Sweep, SweepError, TableName};
@@ -55,6 +56,15 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+/// A cell that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CellFailure {
+    /// Its place in the plan, counted from 0.
+    pub cell: usize,
+    /// Why.
+    pub message: String,
+}
+
 /// What a run of a sweep did.
 #[derive(Debug, Clone, Default)]
 pub struct RunSummary {
@@ -66,6 +76,8 @@ pub struct RunSummary {
     pub missing: usize,
     /// Cells of the whole plan that failed.
     pub failed: usize,
+    /// The first of these, in the order of the plan.
+    pub first_failure: Option<CellFailure>,
     /// Packets and events of the cells that this run has finished.
     pub packets: u64,
     /// Events of these.
@@ -116,6 +128,7 @@ pub fn run(
             progress: Progress { cells: there.len() + left.len(), found: there.len(), ..Progress::default() },
             missing: finished.iter().filter(|is_finished| !**is_finished).count(),
             failed: found.failed(),
+            first_failure: first_failure(&found)?,
             damaged: found.damaged,
             ..RunSummary::default()
         },
@@ -217,9 +230,11 @@ impl Writer<'_> {
                 self.summary.events += outcome.events;
                 self.rows += outcome.flows.len() + outcome.paths.len() + outcome.links.len();
             }
-            Err(_) => {
+            Err(message) => {
                 self.summary.progress.failed += 1;
                 self.summary.failed += 1;
+                let failure = CellFailure { cell: result.cell, message: message.clone() };
+                self.summary.first_failure = earlier(self.summary.first_failure.take(), failure);
             }
         }
         self.results.push(result);
@@ -235,6 +250,27 @@ impl Writer<'_> {
         self.rows = 0;
         Ok(())
     }
+}
+
+/// The first cell that earlier runs found to fail.
+fn first_failure(found: &Found) -> Result<Option<CellFailure>, SweepError> {
+    let mut first = None;
+    for part in found.parts.iter().filter(|part| part.description.failed > 0) {
+        let table = read_table(&TableName::Cells.path(&part.path))?;
+        let cells = table.numbers("cell")?;
+        for (cell, message) in cells.into_iter().zip(table.texts("message")?) {
+            // Only cells that failed have a message.
+            if let (Some(cell), Some(message)) = (cell, message) {
+                first = earlier(first, CellFailure { cell: cell as usize, message: message.to_owned() });
+            }
+        }
+    }
+    Ok(first)
+}
+
+/// Whichever of the two comes first in the plan.
+fn earlier(first: Option<CellFailure>, other: CellFailure) -> Option<CellFailure> {
+    first.into_iter().chain([other]).min_by_key(|failure| failure.cell)
 }
 
 /// Runs a cell that is already there once more: this program must get the same.

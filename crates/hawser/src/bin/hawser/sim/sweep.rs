@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use hawser_emu::Scenario;
 use hawser_lab::sweep::{
-    self, Folder, MergeSummary, Progress, RunSettings, RunSummary, Shard, Simulate, Sweep, SweepError,
+    self, CellFailure, Folder, MergeSummary, Progress, RunSettings, RunSummary, Shard, Simulate, Sweep,
+    SweepError,
 };
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -73,6 +74,8 @@ struct SweepReport {
     missing: usize,
     /// Cells of the plan that failed.
     failed: usize,
+    /// The first of them, and why.
+    first_failure: Option<CellFailure>,
     interrupted: bool,
     damaged_parts: Vec<String>,
     wall_seconds: f64,
@@ -143,6 +146,7 @@ fn report(sweep: &Sweep, settings: &RunSettings, summary: &RunSummary, merged: b
         ran: progress.ran,
         missing: summary.missing,
         failed: summary.failed,
+        first_failure: summary.first_failure.clone(),
         interrupted: summary.stopped,
         damaged_parts: summary.damaged.iter().map(|(part, _)| part.display().to_string()).collect(),
         wall_seconds,
@@ -190,6 +194,9 @@ fn end(summary: &RunSummary, settings: &RunSettings) -> Result<ExitCode, Failure
             summary.failed
         );
         remark(format_args!("hawser: {message}"));
+        if let Some(CellFailure { cell, message }) = &summary.first_failure {
+            remark(format_args!("hawser: the first of them, cell {cell}: {message}"));
+        }
         return Ok(ExitCode::from(Exit::Failure as u8));
     }
     Ok(ExitCode::SUCCESS)
