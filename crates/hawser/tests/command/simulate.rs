@@ -87,6 +87,18 @@ fn what_cannot_be_run_is_refused_in_words() {
     fails(&[], 78, "nothing ends this scenario");
     fails(&["--set", "duration=1 s", "--set", "link.b0.rate=1 Mbit/s"], 78, "there are: a0");
     fails(&["--set", "duration=1 s", "--set", "transport.scheduler=best"], 78, "minrtt");
+    fails(
+        &["--set", "duration=1 s", "--set", "transport.controller=vegas9"],
+        78,
+        "transport.controller: there",
+    );
+    let bad = scenario(folder.path(), "[[flow]]\nname = \"main\"\nkind = \"bulk\"\nscheduler = \"best\"\n");
+    let said = run_failing(hawser(["scenario", "check", &bad]), 78);
+    assert!(
+        said.contains("scenario.toml: flow.main.scheduler: there is no scheduler named \"best\""),
+        "{said}"
+    );
+    scenario(folder.path(), "");
     fails(&["--set", "duration=9 s", "--set", "limits.events=500"], 1, "given up after 500 events");
     fails(&["--seed", "many"], 2, "invalid digit");
     // It would write without end.
