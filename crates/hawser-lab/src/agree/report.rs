@@ -24,8 +24,8 @@ pub struct Agreement {
     pub simulated_goodput_bps: f64,
     /// The same in the emulator.
     pub emulated_goodput_bps: f64,
-    /// Their difference, as a share of the simulated one; never negative.
-    pub goodput_difference: f64,
+    /// Their difference, as a share of the simulated one; never negative. None: nothing was transferred in the simulator.
+    pub goodput_difference: Option<f64>,
     /// Kolmogorov-Smirnov distance of the one-way delays of all packets in the direction of the data.
     pub ks_distance: Option<f64>,
     /// The same where delays that differ by less than a millisecond do not count.
@@ -103,7 +103,7 @@ impl Agreement {
             seconds: pairs.iter().map(|(_, b)| b.seconds).sum::<f64>() / pairs.len().max(1) as f64,
             simulated_goodput_bps: simulated,
             emulated_goodput_bps: emulated,
-            goodput_difference: difference(simulated, emulated).unwrap_or(0.0),
+            goodput_difference: difference(simulated, emulated),
             ks_distance: ks_distance(&a.delays, &b.delays, 0),
             ks_distance_beyond_1_ms: ks_distance(&a.delays, &b.delays, RESOLUTION_NANOS),
             emulator_lateness_ms: worst(|run| run.lateness.p99_ms),
@@ -111,6 +111,16 @@ impl Agreement {
             repeated_runs,
             runs,
             links,
+        }
+    }
+
+    /// Where nothing was transferred, if that is so somewhere: there is nothing to agree on then.
+    pub fn nothing_transferred(&self) -> Option<&'static str> {
+        match [self.simulated_goodput_bps > 0.0, self.emulated_goodput_bps > 0.0] {
+            [true, true] => None,
+            [false, true] => Some("nothing was transferred in the simulator"),
+            [true, false] => Some("nothing was transferred in the emulator"),
+            [false, false] => Some("nothing was transferred, neither in the simulator nor in the emulator"),
         }
     }
 }
@@ -191,7 +201,7 @@ impl fmt::Display for Agreement {
         writeln!(
             f,
             "{:<15} {:<5} {:>9} {:>9} {:>7}  {:>6} {:>7}  {:>19} {:>19} {:>13}",
-            "",
+            "Mbit/s",
             "",
             "simulated",
             "emulated",
@@ -208,11 +218,11 @@ impl fmt::Display for Agreement {
         writeln!(
             f,
             "{:<15} {:<5} {:>9.3} {:>9.3} {:>7}  {:>6} {:>7}\n",
-            "goodput, Mbit/s",
+            "goodput",
             "",
             self.simulated_goodput_bps / 1e6,
             self.emulated_goodput_bps / 1e6,
-            percent(Some(self.goodput_difference)),
+            percent(self.goodput_difference),
             distance(self.ks_distance),
             distance(self.ks_distance_beyond_1_ms),
         )?;
@@ -251,4 +261,25 @@ fn percent(share: Option<f64>) -> String {
 
 fn distance(distance: Option<f64>) -> String {
     distance.map_or("-".to_owned(), |distance| format!("{distance:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observation(goodput_bps: f64) -> Observation {
+        Observation { seconds: 1.0, goodput_bps, ways: Vec::new(), lateness: Default::default() }
+    }
+
+    #[test]
+    fn nothing_does_not_agree_with_nothing() {
+        let of = |a, b| Agreement::of(&[], &[(observation(a), observation(b))], 0);
+        let nothing = of(0.0, 0.0);
+        assert_eq!(nothing.goodput_difference, None);
+        assert!(nothing.nothing_transferred().is_some_and(|why| why.contains("neither")));
+        assert!(!nothing.to_string().contains("0.0 %"), "{nothing}");
+        assert!(of(0.0, 8.0).nothing_transferred().is_some_and(|why| why.ends_with("simulator")));
+        let some = of(8.0, 6.0);
+        assert_eq!((some.goodput_difference, some.nothing_transferred()), (Some(0.25), None));
+    }
 }

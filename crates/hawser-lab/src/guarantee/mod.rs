@@ -92,20 +92,34 @@ pub struct Row {
     pub best_goodput_link: String,
     /// Its mean goodput, bit/s.
     pub best_goodput_bps: f64,
-    /// All over best; 1 or more keeps the promise.
-    pub goodput_ratio: f64,
-    /// Its 95 % confidence interval, from the differences seed by seed.
-    pub goodput_ratio_interval: [f64; 2],
+    /// All over best; 1 or more keeps the promise. None: no link alone carried anything.
+    pub goodput_ratio: Option<f64>,
+    /// Its 95 % confidence interval, from the differences seed by seed; none with a single seed.
+    pub goodput_ratio_interval: Option<[f64; 2]>,
     /// Sum over the links of their goodput alone, bit/s: what would be full use of them.
     pub sum_bps: f64,
-    /// 99th percentile of the time of an answer over all links, milliseconds.
-    pub p99_delay_ms: f64,
+    /// 99th percentile of the time of an answer over all links, milliseconds; none: nothing was answered.
+    pub p99_delay_ms: Option<f64>,
     /// The link with the smallest one; none: no link alone answered anything.
     pub best_delay_link: Option<String>,
     /// Its 99th percentile, milliseconds.
     pub best_p99_delay_ms: Option<f64>,
     /// All over best; 1 or less keeps the promise.
     pub p99_delay_ratio: Option<f64>,
+    /// What follows for the promise.
+    pub verdict: Verdict,
+}
+
+/// Whether a scenario keeps the promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All links together are not worse in either.
+    Kept,
+    /// They are, in one of the two.
+    Worse,
+    /// Neither all links nor any alone carried anything in one of the two, which says nothing.
+    NothingTransferred,
 }
 
 /// Compares every scenario; `progress` hears of each finished one.
@@ -145,13 +159,14 @@ fn row(results: &Results, seeds: u64) -> Row {
         .min_by(|a, b| a.1.total_cmp(&b.1));
     let goodput_bps = mean(&results.all);
     let best_goodput_bps = fastest.map_or(0.0, |(_, variant)| mean(variant));
-    let ratio = |bps: f64| if best_goodput_bps > 0.0 { bps / best_goodput_bps } else { f64::INFINITY };
+    let ratio = |bps: f64| (best_goodput_bps > 0.0).then(|| bps / best_goodput_bps);
     let difference = fastest.and_then(|(_, best)| {
         let pairs = results.all.goodput.iter().zip(&best.goodput).map(|(all, best)| [*best, *all]);
         paired_difference(&pairs.collect::<Vec<_>>())
     });
-    let [low, high] = difference.and_then(|difference| difference.ci95).unwrap_or([0.0, 0.0]);
-    let p99_delay_ms = p99(&results.all).unwrap_or(f64::INFINITY);
+    let interval = difference.and_then(|difference| difference.ci95);
+    let p99_delay_ms = p99(&results.all);
+    let best_p99_delay_ms = quickest.map(|(_, delay)| delay);
     Row {
         scenario: results.scenario.clone(),
         seeds,
@@ -160,11 +175,46 @@ fn row(results: &Results, seeds: u64) -> Row {
         best_goodput_link: fastest.map(|(link, _)| link.clone()).unwrap_or_default(),
         best_goodput_bps,
         goodput_ratio: ratio(goodput_bps),
-        goodput_ratio_interval: [ratio(best_goodput_bps + low), ratio(best_goodput_bps + high)],
+        goodput_ratio_interval: interval
+            .and_then(|[low, high]| Some([ratio(best_goodput_bps + low)?, ratio(best_goodput_bps + high)?])),
         sum_bps: results.single.iter().map(|(_, variant)| mean(variant)).sum(),
         p99_delay_ms,
         best_delay_link: quickest.map(|(link, _)| link.clone()),
-        best_p99_delay_ms: quickest.map(|(_, delay)| delay),
-        p99_delay_ratio: quickest.map(|(_, delay)| p99_delay_ms / delay),
+        best_p99_delay_ms,
+        p99_delay_ratio: p99_delay_ms.zip(best_p99_delay_ms).map(|(all, best)| all / best),
+        verdict: verdict([goodput_bps, best_goodput_bps], [p99_delay_ms, best_p99_delay_ms]),
+    }
+}
+
+/// Of goodput and delay (none: no answer), each of all links and of the best alone.
+fn verdict(goodput: [f64; 2], delay: [Option<f64>; 2]) -> Verdict {
+    let is_slower = match delay {
+        _ if goodput == [0.0, 0.0] => return Verdict::NothingTransferred,
+        [None, None] => return Verdict::NothingTransferred,
+        [Some(all), Some(best)] => all > best,
+        [all, _] => all.is_none(),
+    };
+    if is_slower || goodput[0] < goodput[1] { Verdict::Worse } else { Verdict::Kept }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_not_as_good_as_the_best() {
+        let verdicts = [
+            ([9.0, 8.0], [Some(1.0), Some(1.0)], Verdict::Kept),
+            ([9.0, 0.0], [Some(1.0), None], Verdict::Kept),
+            ([7.0, 8.0], [Some(1.0), Some(1.0)], Verdict::Worse),
+            ([9.0, 8.0], [Some(2.0), Some(1.0)], Verdict::Worse),
+            ([9.0, 8.0], [None, Some(1.0)], Verdict::Worse),
+            ([0.0, 8.0], [Some(1.0), Some(1.0)], Verdict::Worse),
+            ([0.0, 0.0], [None, None], Verdict::NothingTransferred),
+            ([9.0, 8.0], [None, None], Verdict::NothingTransferred),
+        ];
+        for (goodput, delay, expected) in verdicts {
+            assert_eq!(verdict(goodput, delay), expected, "{goodput:?}, {delay:?}");
+        }
     }
 }

@@ -2,45 +2,61 @@
 
 use std::fmt::Write as _;
 
-use super::Row;
+use super::{Row, Verdict};
 
 /// One line per scenario, and what falls short.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<18} {:>10} {:>10} {:>10}  {:<8} {:>18} {:>9} {:>9}  {:<8} {:>6}\n",
+        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>18} {:>9} {:>9}  {:<8} {:>6}\n",
         "scenario", "all", "best", "sum", "", "goodput ratio", "p99 all", "p99 best", "", "ratio"
     );
-    for row in rows {
-        let [low, high] = row.goodput_ratio_interval;
-        let megabits = |bps: f64| format!("{:.1} Mb/s", bps / 1e6);
-        let _ = writeln!(
-            text,
-            "{:<18} {:>10} {:>10} {:>10}  {:<8} {:>5.2} [{:>4.2}, {:>4.2}] {:>6.0} ms {:>9}  {:<8} {:>6}",
-            row.scenario,
-            megabits(row.goodput_bps),
-            megabits(row.best_goodput_bps),
-            megabits(row.sum_bps),
-            row.best_goodput_link,
-            row.goodput_ratio,
-            low,
-            high,
-            row.p99_delay_ms,
-            row.best_p99_delay_ms.map_or("-".to_owned(), |delay| format!("{delay:.0} ms")),
-            row.best_delay_link.as_deref().unwrap_or("-"),
-            row.p99_delay_ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
-        );
+    rows.iter().for_each(|row| line(&mut text, row));
+    if rows.iter().any(|row| row.goodput_ratio_interval.is_some()) {
+        let _ =
+            writeln!(text, "[..]: 95 % confidence interval of the ratio, from the differences seed by seed");
     }
     for row in rows.iter().filter(|row| !row.recorded.is_empty()) {
         let _ = writeln!(text, "{} plays recordings: {}", row.scenario, row.recorded.join(", "));
     }
-    let short: Vec<&str> = rows
-        .iter()
-        .filter(|row| row.goodput_ratio < 1.0 || row.p99_delay_ratio.is_some_and(|ratio| ratio > 1.0))
-        .map(|row| row.scenario.as_str())
-        .collect();
-    let _ = match short.is_empty() {
-        true => writeln!(text, "\nNever worse than the best single link, in goodput and in p99 delay."),
-        false => writeln!(text, "\nWorse than the best single link in one of the two: {}", short.join(", ")),
+    let named = |verdict| -> Vec<&str> {
+        rows.iter().filter(|row| row.verdict == verdict).map(|row| row.scenario.as_str()).collect()
     };
+    let (worse, nothing) = (named(Verdict::Worse), named(Verdict::NothingTransferred));
+    text.push('\n');
+    if !nothing.is_empty() {
+        let names = nothing.join(", ");
+        let _ = writeln!(
+            text,
+            "Nothing was transferred, by all links or by any alone, in one of the two: {names}"
+        );
+    }
+    if !worse.is_empty() {
+        let _ = writeln!(text, "Worse than the best single link in one of the two: {}", worse.join(", "));
+    }
+    if nothing.is_empty() && worse.is_empty() {
+        text.push_str("Never worse than the best single link, in goodput and in p99 delay.\n");
+    }
     text
+}
+
+fn line(text: &mut String, row: &Row) {
+    let megabits = |bps: f64| format!("{:.1} Mbit/s", bps / 1e6);
+    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let delay = |delay: Option<f64>| delay.map_or("-".to_owned(), |delay| format!("{delay:.0} ms"));
+    let interval = row.goodput_ratio_interval;
+    let _ = writeln!(
+        text,
+        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>5} {:>12} {:>9} {:>9}  {:<8} {:>6}",
+        row.scenario,
+        megabits(row.goodput_bps),
+        megabits(row.best_goodput_bps),
+        megabits(row.sum_bps),
+        row.best_goodput_link,
+        ratio(row.goodput_ratio),
+        interval.map_or(String::new(), |[low, high]| format!("[{low:>4.2}, {high:>4.2}]")),
+        delay(row.p99_delay_ms),
+        delay(row.best_p99_delay_ms),
+        row.best_delay_link.as_deref().unwrap_or("-"),
+        ratio(row.p99_delay_ratio),
+    );
 }

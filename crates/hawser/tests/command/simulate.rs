@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{hawser, run_failing, run_json};
+use crate::support::{hawser, run, run_failing, run_json};
 
 const LINK: &str =
     "version = 1\n[[link]]\nname = \"a0\"\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nloss = \"1 %\"\n";
@@ -74,6 +74,29 @@ fn a_folder_holds_one_run() {
     assert_eq!(names, ["flows.jsonl", "links.jsonl", "outcome.json", "packets.csv", "paths.jsonl"]);
     let report = run_json(hawser(["sim", "report", &out_name]));
     assert_eq!(report["delays"], serde_json::json!([]), "delays of the earlier run");
+}
+
+#[test]
+fn links_that_carry_nothing_keep_no_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenario(folder.path(), "[[link]]\nname = \"b0\"\nrate = \"5 Mbit/s\"\n");
+    let guarantee = |more: &[&str]| {
+        let arguments = ["lab", "guarantee", &file, "--seeds", "2", "--seconds", "2"];
+        run(hawser(arguments.into_iter().chain(more.iter().copied())))
+    };
+    assert!(guarantee(&[]).status.success());
+    let output = guarantee(&["--set", "link.*.loss=1"]);
+    let (said, words) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(!said.contains("Never worse") && !said.contains("inf"), "{said}");
+    assert!(
+        said.contains("Nothing was transferred") && words.contains("nothing was transferred"),
+        "{said}{words}"
+    );
+    let output = guarantee(&["--set", "link.*.loss=1", "--json"]);
+    let row: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&row["verdict"], &row["goodput_ratio"]), (&"nothing_transferred".into(), &Value::Null));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::emulate::{failure as emulator_failure, load};
 use crate::exit::{Exit, Failure};
 use crate::guarantee;
 use crate::options::{Output, seconds};
-use crate::report::{Channel, print};
+use crate::report::{Channel, print, remark};
 
 /// `hawser lab`.
 #[derive(Subcommand, Debug)]
@@ -29,7 +29,14 @@ pub(crate) enum Lab {
 const AGREE_EXAMPLES: &str = "\
 Both run the connections of the scenario over the same links, with the same scheduler and controller, for the same time. \
 Compared are the goodput and the one-way delays of all packets: KS is the greatest difference of their distributions, 0 \
-if they are the same. Runs during which the emulator was late by more than 5 ms (p99) are repeated. Needs root.
+if they are the same. Ends with 1 if nothing was transferred in one of the two. Runs during which the emulator was late by more than 5 ms (p99) are repeated. Needs root.
+
+The table has a line per direction of each link, and one of the data that the applications got:
+  simulated, emulated  Mbit/s of packets that arrived, headers included; in the last line of application data
+  differ               of these two, as a share of the simulated one
+  KS, >1 ms            distance of the delays; the same where differences below 1 ms, the emulator's resolution, do not count
+  delay p50/p90        median and 90th percentile of the one-way delays, simulated and emulated
+  dropped              packets that did not arrive, simulated / emulated
 
 Examples:
   hawser lab agree scenarios/two-equal.toml
@@ -55,8 +62,17 @@ pub(crate) struct Agree {
     overrides: Vec<String>,
 }
 
+const FIT_EXAMPLES: &str = "\
+Prints a table per generator: each statistic, its target, what the generator gave, and the relative error. With --json one \
+object per table, each on a line of its own.
+
+Examples:
+  hawser lab fit
+  hawser lab fit --hours 50 --json | jq -c '{title, rows: (.rows | length)}'";
+
 /// `hawser lab fit`.
 #[derive(Args, Debug)]
+#[command(after_help = FIT_EXAMPLES)]
 pub(crate) struct Fit {
     /// Hours of drive to generate
     #[arg(long, default_value = "20", value_parser = clap::value_parser!(u64).range(1..=100))]
@@ -97,9 +113,15 @@ fn agree_on(arguments: &Agree, output: Output) -> Result<ExitCode, Failure> {
     if output.json {
         Channel::Stdout.print(&agreement);
     } else {
-        print(agreement);
+        print(&agreement);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match agreement.nothing_transferred() {
+        None => ExitCode::SUCCESS,
+        Some(why) => {
+            remark(format_args!("hawser: {}: {why}", agreement.scenario));
+            ExitCode::from(Exit::Failure as u8)
+        }
+    })
 }
 
 fn failure(error: AgreeError) -> Failure {
