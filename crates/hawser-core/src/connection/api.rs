@@ -431,7 +431,12 @@ impl Connection {
 
     /// Whether data waits that a pacer may hold back.
     pub(super) fn has_queued(&self) -> bool {
-        self.queue_view().total() > 0 || self.paths.iter().any(|path| !path.copies.is_empty())
+        self.queue_view().total() > 0 || self.has_copies()
+    }
+
+    /// Whether ranges wait that another path carries too.
+    pub(super) fn has_copies(&self) -> bool {
+        self.paths.iter().any(|path| !path.copies.is_empty())
     }
 
     /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.

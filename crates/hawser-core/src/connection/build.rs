@@ -104,6 +104,8 @@ impl Connection {
         None
     }
 
+    // The last of the calls after each event finds nothing to send, and does without the large frame of this.
+    #[inline(never)]
     fn execute(&mut self, now: Time, plan: Plan, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         if let Some(log) = &mut self.send_log {
             log.begin_batch();

@@ -200,6 +200,12 @@ impl DatagramQueue {
         self.unbound.bytes
     }
 
+    /// Whether there ever was a message for one path only: if not, there is nothing to search.
+    #[inline]
+    pub(crate) fn any_bound(&self) -> bool {
+        !self.bound.is_empty()
+    }
+
     /// Whether messages wait for a packet on `path` and no other.
     #[inline]
     pub(crate) fn has_bound(&self, path: PathId) -> bool {

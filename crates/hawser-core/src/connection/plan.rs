@@ -4,6 +4,7 @@ use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, SendView
 
 use super::Connection;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
+use super::paths::path::Path;
 use super::streams::Segments;
 use crate::FourTuple;
 use crate::crypto::Level;
@@ -33,19 +34,28 @@ impl Connection {
         if !self.closing.is_open() {
             return self.closing.is_owed().then_some(Plan::Close);
         }
-        if self.handshake_has_work() {
+        if self.handshake.has_long_levels() && self.handshake_has_work() {
             return Some(Plan::Handshake);
         }
         if !self.can_send_one_rtt() {
             return None;
         }
+        if self.paths.iter().any(Path::may_have_urgent_work)
+            && let Some(plan) = self.plan_urgent(now)
+        {
+            return Some(plan);
+        }
+        self.plan_regular(now)
+    }
+
+    /// What neither congestion control nor the pacer holds back.
+    #[cold]
+    fn plan_urgent(&self, now: Time) -> Option<Plan> {
         if let Some((path, tuple)) = self.paths.validation_due(now, MIN_ONE_RTT_ROOM as u64) {
             return Some(Plan::Validation(path, tuple));
         }
-        if let Some(path) = self.paths.iter().find(|path| path.probes > 0 && path.can_transmit()) {
-            return Some(Plan::Probe(path.id));
-        }
-        self.plan_regular(now)
+        let probed = self.paths.iter().find(|path| path.probes > 0 && path.can_transmit())?;
+        Some(Plan::Probe(probed.id))
     }
 
     /// Whether 1-RTT packets can be sent: a server may before the handshake completes, as long as it does not rely on
@@ -55,6 +65,7 @@ impl Connection {
     }
 
     /// Whether Initial or Handshake packets are to be sent, and may be.
+    #[cold]
     fn handshake_has_work(&self) -> bool {
         self.paths.get(PathId::ZERO).is_some_and(|path| {
             let room = path.amplification_room();
@@ -111,15 +122,15 @@ impl Connection {
 
     /// The path on which something other than data must leave now.
     fn control_due(&mut self, now: Time) -> Option<PathId> {
-        for at in 0..self.paths.len() {
-            let Some(path) = self.paths.at(at) else { continue };
-            if path.space.received.is_due(now) {
-                let id = path.id;
-                return self.return_path(now, at, id);
-            }
+        let due = self.paths.iter().position(|path| path.space.received.is_due(now));
+        if let Some(at) = due
+            && let Some(id) = self.paths.at(at).map(|path| path.id)
+        {
+            return self.return_path(now, at, id);
         }
-        if let Some(path) =
-            self.paths.iter().find(|p| self.datagrams.has_bound(p.id) && p.can_send_ack_eliciting())
+        if self.datagrams.any_bound()
+            && let Some(path) =
+                self.paths.iter().find(|p| self.datagrams.has_bound(p.id) && p.can_send_ack_eliciting())
         {
             return Some(path.id);
         }
@@ -168,15 +179,14 @@ impl Connection {
 
     /// Asks the scheduler where data goes; the answer is clamped to what the path allows.
     fn plan_data(&mut self, now: Time) -> Option<Assignment> {
-        if let Some(decided) = self.decided.take() {
-            return Some(decided);
+        if self.decided.is_some() {
+            return self.decided.take();
         }
         if self.scheduler_waits {
             return None;
         }
         let queue = self.queue_view();
-        let copies = self.paths.iter().any(|path| !path.copies.is_empty());
-        if queue.total() == 0 && !copies {
+        if queue.total() == 0 && !self.has_copies() {
             return None;
         }
         if !self.paths.iter().any(|path| path.can_send_data(now)) {

@@ -22,11 +22,6 @@ const PROBES_PER_TIMEOUT: u8 = 2;
 /// Silence after which memory of busier times is given back.
 const SHRINK_AFTER: Duration = Duration::from_secs(1);
 
-/// Silence, as a multiple of half the probe timeout, after which a path that owes an acknowledgement is suspect while
-/// others work. One and a half probe timeouts: late acknowledgements come within one, and re-sent data must arrive
-/// within three.
-const SILENCE_HALF_TIMEOUTS: u32 = 3;
-
 impl Connection {
     /// When [`handle_timeout`](Self::handle_timeout) should be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
@@ -34,6 +29,7 @@ impl Connection {
             return self.closing.deadline();
         }
         let three_pto = self.three_pto();
+        let queued = self.has_queued();
         let own = Time::first_of([
             self.idle_deadline(three_pto),
             self.keep_alive_deadline(),
@@ -43,10 +39,8 @@ impl Connection {
             self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()),
             self.paths.next_expiry(),
             self.pathless_until,
-            self.long_deadline(SpaceId::Initial),
-            self.long_deadline(SpaceId::Handshake),
+            if self.handshake.has_long_levels() { self.handshake_deadline() } else { None },
         ]);
-        let queued = self.has_queued();
         self.paths.iter().fold(own, |first, path| Time::first_of([first, self.path_deadline(path, queued)]))
     }
 
@@ -58,11 +52,14 @@ impl Connection {
             return ack;
         }
         let recovery = &path.recovery;
+        let probe = match &path.suspect {
+            Some(suspect) => Some(suspect.next_probe),
+            None => probe_deadline(path, &path.space),
+        };
         Time::first_of([
             ack,
             recovery.loss_timer(&path.space),
-            if path.suspect.is_some() { None } else { probe_deadline(path, &path.space) },
-            path.suspect.map(|suspect| suspect.next_probe),
+            probe,
             self.silence_deadline(path),
             path.validation_timeout(MIN_ONE_RTT_ROOM as u64),
             path.mtu.timeout(),
@@ -71,18 +68,21 @@ impl Connection {
     }
 
     /// When silence makes a path suspect; only if another one could carry its data.
+    #[inline]
     fn silence_deadline(&self, path: &Path) -> Option<Time> {
-        let outstanding_since = path.recovery.outstanding_since()?;
-        if path.life() != LifeCycle::Active || !self.has_alternative(path.id) {
-            return None;
-        }
-        Some(outstanding_since + path.recovery.probe_timeout() * SILENCE_HALF_TIMEOUTS / 2)
+        let at = path.recovery.silence_timer()?;
+        (path.life() == LifeCycle::Active && self.has_alternative(path.id)).then_some(at)
     }
 
     /// Whether another path than this can carry data.
     pub(super) fn has_alternative(&self, id: PathId) -> bool {
         self.paths.len() > 1
             && self.paths.iter().any(|path| path.id != id && path.state() == Some(PathState::Active))
+    }
+
+    #[cold]
+    fn handshake_deadline(&self) -> Option<Time> {
+        Time::first_of([self.long_deadline(SpaceId::Initial), self.long_deadline(SpaceId::Handshake)])
     }
 
     fn long_deadline(&self, space: SpaceId) -> Option<Time> {
@@ -318,6 +318,7 @@ impl Connection {
 }
 
 /// The probe timeout of a space of `path`.
+#[inline]
 fn probe_deadline(path: &Path, space: &PacketNumberSpace) -> Option<Time> {
     path.recovery.pto_timer(space).filter(|_| path.can_transmit())
 }

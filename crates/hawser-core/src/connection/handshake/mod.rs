@@ -82,6 +82,12 @@ impl Handshake {
         self.complete
     }
 
+    /// Whether Initial or Handshake packets may still be sent.
+    #[inline]
+    pub(crate) fn has_long_levels(&self) -> bool {
+        self.initial.is_some() || self.handshake.is_some()
+    }
+
     /// The level with this number, if its keys exist.
     pub(crate) fn long_level(&mut self, level: Level) -> Option<&mut LongLevel> {
         match level {

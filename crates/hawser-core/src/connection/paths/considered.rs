@@ -20,11 +20,17 @@ impl<T, C: Copy> Considered<T, C> {
     /// [`forget`](Self::forget).
     #[inline]
     pub(crate) fn conclusion(&self, consider: impl FnOnce(&T) -> C) -> C {
-        self.conclusion.get().unwrap_or_else(|| {
-            let conclusion = consider(&self.value);
-            self.conclusion.set(Some(conclusion));
-            conclusion
-        })
+        match self.conclusion.get() {
+            Some(conclusion) => conclusion,
+            None => self.conclude(consider),
+        }
+    }
+
+    #[cold]
+    fn conclude(&self, consider: impl FnOnce(&T) -> C) -> C {
+        let conclusion = consider(&self.value);
+        self.conclusion.set(Some(conclusion));
+        conclusion
     }
 
     /// Nothing follows any more.

@@ -43,12 +43,6 @@ impl Signals {
             expiry: controls.iter().filter_map(Control::expiry).min(),
         }
     }
-
-    /// Both together.
-    #[inline]
-    pub(crate) fn and(self, other: Self) -> Self {
-        Signals { pending: self.pending | other.pending, expiry: Time::first_of([self.expiry, other.expiry]) }
-    }
 }
 
 impl Control {

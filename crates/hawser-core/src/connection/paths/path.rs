@@ -156,6 +156,12 @@ impl Path {
         usize::try_from(self.tuples.allowance()).unwrap_or(usize::MAX)
     }
 
+    /// Whether it owes probes, challenges or answers; they may not all be due.
+    #[inline]
+    pub(crate) fn may_have_urgent_work(&self) -> bool {
+        self.probes > 0 || !self.responses.is_empty() || self.tuples.is_validating()
+    }
+
     /// The 4-tuple on which a challenge or an answer is owed and may be sent, and how much may be sent there.
     #[inline]
     pub(crate) fn validation_due(&self, now: Time, least: u64) -> Option<FourTuple> {

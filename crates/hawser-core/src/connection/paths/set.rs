@@ -262,16 +262,17 @@ impl PathSet {
     /// Whether frames about paths or connection ids wait.
     #[inline]
     pub(crate) fn has_pending_control(&self) -> bool {
-        self.ids.pending() || self.signals().pending
+        self.ids.pending()
+            || self.reserved_signals().pending
+            || self.open.iter().any(|path| {
+                path.control.conclusion(|control| Signals::of(slice::from_ref(control), self.form)).pending
+            })
     }
 
-    /// What the signalling of open paths and reserved path ids asks for.
+    /// What the signalling of reserved path ids asks for.
     #[inline]
-    fn signals(&self) -> Signals {
-        let reserved = self.reserved.conclusion(|controls| Signals::of(controls, self.form));
-        self.open.iter().fold(reserved, |signals, path| {
-            signals.and(path.control.conclusion(|control| Signals::of(slice::from_ref(control), self.form)))
-        })
+    fn reserved_signals(&self) -> Signals {
+        self.reserved.conclusion(|controls| Signals::of(controls, self.form))
     }
 
     fn controls(&self) -> impl Iterator<Item = &Control> {
@@ -366,7 +367,8 @@ impl PathSet {
     /// When the next abandonment is over.
     #[inline]
     pub(crate) fn next_expiry(&self) -> Option<Time> {
-        self.signals().expiry
+        let open = self.open.iter().filter_map(|path| path.control.expiry());
+        open.chain(self.reserved_signals().expiry).min()
     }
 
     /// Statistics of a path, also of one that is gone.

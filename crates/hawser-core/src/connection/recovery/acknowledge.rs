@@ -194,7 +194,7 @@ impl PathRecovery {
         // Section 5.3.
         let delay = match kind {
             SpaceKind::Initial => Duration::ZERO,
-            _ if self.handshake_confirmed => delay.min(self.max_ack_delay),
+            _ if self.handshake_confirmed => delay.min(self.rtt.max_ack_delay()),
             _ => delay,
         };
         walk.tally.latest_rtt = Some(self.rtt.on_sample(now, now.since(sent_at), delay));

@@ -178,7 +178,7 @@ impl PathRecovery {
             None => None,
         };
         let Some(run) = space.loss_run else { return false };
-        let duration = (self.rtt.round_trip_bound() + self.max_ack_delay) * PERSISTENT_CONGESTION_THRESHOLD;
+        let duration = self.probe_timeout() * PERSISTENT_CONGESTION_THRESHOLD;
         if packet.ack_eliciting && packet.sent_at.since(run.from) > duration {
             space.loss_run = None;
             return true;

@@ -88,7 +88,6 @@ pub(crate) struct PathRecovery {
     /// Whether the peer is known to have validated our address; until then acknowledgements do not end the back-off
     /// (RFC 9002 section 6.2.1).
     peer_validated_us: bool,
-    max_ack_delay: Duration,
     initial_rtt: Duration,
     reordering: ReorderingTolerance,
     delivery: DeliveryRateEstimator,
@@ -123,7 +122,7 @@ impl PathRecovery {
         let max_datagram_size = config.initial_mtu;
         let controller = factory.build(&controller_init(identity, now, max_datagram_size));
         let mut recovery = PathRecovery {
-            rtt: RttEstimator::new(config.initial_rtt),
+            rtt: RttEstimator::new(config.initial_rtt, max_ack_delay),
             bytes_in_flight: 0,
             ack_eliciting_outstanding: 0,
             last_progress: now,
@@ -131,7 +130,6 @@ impl PathRecovery {
             tuple_generation: 0,
             handshake_confirmed: false,
             peer_validated_us: false,
-            max_ack_delay,
             initial_rtt: config.initial_rtt,
             reordering: ReorderingTolerance::new(),
             delivery: DeliveryRateEstimator::new(now),
@@ -155,7 +153,7 @@ impl PathRecovery {
 
     /// The peer's transport parameters are known.
     pub(crate) fn set_max_ack_delay(&mut self, max_ack_delay: Duration) {
-        self.max_ack_delay = max_ack_delay;
+        self.rtt.set_max_ack_delay(max_ack_delay);
     }
 
     /// From now on application data has probe timeouts (RFC 9002 section 6.2.1), and the peer keeps to its
@@ -304,7 +302,7 @@ impl PathRecovery {
     /// A change of the peer's port alone is most likely a NAT's; then the caller keeps generation and estimates.
     pub(crate) fn on_tuple_change(&mut self, now: Time, generation: u32, space: &PacketNumberSpace) {
         self.tuple_generation = generation;
-        self.rtt = RttEstimator::new(self.initial_rtt);
+        self.rtt = RttEstimator::new(self.initial_rtt, self.rtt.max_ack_delay());
         self.reordering = ReorderingTolerance::new();
         self.delivery = DeliveryRateEstimator::new(now);
         self.ecn = EcnValidator::new(self.ecn_enabled);

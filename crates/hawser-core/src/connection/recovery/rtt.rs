@@ -10,6 +10,11 @@ mod tests;
 /// kGranularity of RFC 9002 section 6.1.2: no timer fires more finely.
 pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
 
+/// Silence, as a multiple of half the probe timeout, after which a path that owes an acknowledgement is suspect while
+/// others work. One and a half probe timeouts: late acknowledgements come within one, and re-sent data must arrive
+/// within three.
+const SILENCE_HALF_TIMEOUTS: u32 = 3;
+
 /// Round-trip time of one path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
@@ -19,13 +24,30 @@ pub(crate) struct RttEstimator {
     min: Duration,
     min_at: Time,
     first_sample_at: Option<Time>,
-    /// By smoothed RTT and variance: asked for many times per sample.
-    round_trip_bound: Duration,
+    /// The peer's: for how long it may hold back an acknowledgement.
+    max_ack_delay: Duration,
+    bounds: Bounds,
+}
+
+/// What follows from smoothed RTT, variance and delay of acknowledgements: asked for many times per sample.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    round_trip: Duration,
+    probe_timeout: Duration,
+    silence: Duration,
+}
+
+impl Bounds {
+    fn new(smoothed: Duration, variance: Duration, max_ack_delay: Duration) -> Self {
+        let round_trip = smoothed + (variance * 4).max(GRANULARITY);
+        let probe_timeout = round_trip + max_ack_delay;
+        Bounds { round_trip, probe_timeout, silence: probe_timeout * SILENCE_HALF_TIMEOUTS / 2 }
+    }
 }
 
 impl RttEstimator {
     /// No sample yet: `initial` is assumed (RFC 9002 section 6.2.2).
-    pub(crate) fn new(initial: Duration) -> Self {
+    pub(crate) fn new(initial: Duration, max_ack_delay: Duration) -> Self {
         RttEstimator {
             latest: initial,
             smoothed: initial,
@@ -33,7 +55,8 @@ impl RttEstimator {
             min: initial,
             min_at: Time::ZERO,
             first_sample_at: None,
-            round_trip_bound: round_trip_bound(initial, initial / 2),
+            max_ack_delay,
+            bounds: Bounds::new(initial, initial / 2, max_ack_delay),
         }
     }
 
@@ -61,7 +84,18 @@ impl RttEstimator {
 
     fn smooth(&mut self, smoothed: Duration, variance: Duration) {
         (self.smoothed, self.variance) = (smoothed, variance);
-        self.round_trip_bound = round_trip_bound(smoothed, variance);
+        self.bounds = Bounds::new(smoothed, variance, self.max_ack_delay);
+    }
+
+    /// The peer promises to hold back acknowledgements for no longer than this.
+    pub(crate) fn set_max_ack_delay(&mut self, max_ack_delay: Duration) {
+        self.max_ack_delay = max_ack_delay;
+        self.bounds = Bounds::new(self.smoothed, self.variance, max_ack_delay);
+    }
+
+    /// For how long the peer may hold back an acknowledgement.
+    pub(crate) fn max_ack_delay(&self) -> Duration {
+        self.max_ack_delay
     }
 
     /// Section 5.2: after persistent congestion the minimum starts from the newest sample.
@@ -105,11 +139,20 @@ impl RttEstimator {
     }
 
     /// Time within which a packet and its acknowledgement pass, the peer's ack delay aside (section 6.2.1).
+    #[inline]
     pub(crate) fn round_trip_bound(&self) -> Duration {
-        self.round_trip_bound
+        self.bounds.round_trip
     }
-}
 
-fn round_trip_bound(smoothed: Duration, variance: Duration) -> Duration {
-    smoothed + (variance * 4).max(GRANULARITY)
+    /// Probe timeout of application data, without back-off (section 6.2.1).
+    #[inline]
+    pub(crate) fn probe_timeout(&self) -> Duration {
+        self.bounds.probe_timeout
+    }
+
+    /// Silence after which a path is suspect if there is another.
+    #[inline]
+    pub(crate) fn silence(&self) -> Duration {
+        self.bounds.silence
+    }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use hawser_policy::Time;
 
 use super::PathRecovery;
-use super::rtt::GRANULARITY;
 use super::space::{PacketNumberSpace, SpaceKind};
 
 #[cfg(test)]
@@ -21,8 +20,15 @@ const MAX_BACKED_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl PathRecovery {
     /// Probe timeout of application data, without back-off (RFC 9002 section 6.2.1).
+    #[inline]
     pub(crate) fn probe_timeout(&self) -> Duration {
-        self.rtt.round_trip_bound() + self.max_ack_delay
+        self.rtt.probe_timeout()
+    }
+
+    /// When silence makes the path suspect, if there is another.
+    #[inline]
+    pub(crate) fn silence_timer(&self) -> Option<Time> {
+        Some(self.outstanding_since()? + self.rtt.silence())
     }
 
     /// When [`detect_lost`](PathRecovery::detect_lost) must look at `space` again.
@@ -32,6 +38,7 @@ impl PathRecovery {
 
     /// When a probe must be sent in `space`. `None` while the loss timer runs (section 6.2.1), when no ack-eliciting
     /// packet is outstanding, and for application data before the handshake is confirmed.
+    #[inline]
     pub(crate) fn pto_timer(&self, space: &PacketNumberSpace) -> Option<Time> {
         if space.loss_time.is_some() || space.sent.ack_eliciting() == 0 {
             return None;
@@ -71,6 +78,8 @@ impl PathRecovery {
         (self.ack_eliciting_outstanding > 0).then_some(self.last_progress)
     }
 
+    /// Never below kGranularity, as the bound on the round trip is not.
+    #[inline]
     fn backed_off_timeout(&self, kind: SpaceKind) -> Duration {
         // Initial and Handshake packets are acknowledged at once (section 6.2.1).
         let timeout = match kind {
@@ -78,9 +87,9 @@ impl PathRecovery {
             SpaceKind::Initial | SpaceKind::Handshake => self.rtt.round_trip_bound(),
         };
         if self.pto_count == 0 {
-            return timeout.max(GRANULARITY);
+            return timeout;
         }
         let backed_off = timeout * (1 << self.pto_count.min(MAX_BACKOFF));
-        backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout).max(GRANULARITY)
+        backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout)
     }
 }

@@ -3,7 +3,7 @@ use super::*;
 
 #[test]
 fn the_first_sample_replaces_the_assumption() {
-    let mut rtt = RttEstimator::new(millis(333));
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
     assert_eq!((rtt.smoothed(), rtt.has_sample()), (millis(333), false));
     rtt.on_sample(ms(5), millis(40), millis(30));
     assert_eq!((rtt.smoothed(), rtt.variance(), rtt.min()), (millis(40), millis(20), millis(40)));
@@ -12,7 +12,7 @@ fn the_first_sample_replaces_the_assumption() {
 
 #[test]
 fn the_formula_of_section_5_3() {
-    let mut rtt = RttEstimator::new(millis(333));
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
     rtt.on_sample(ms(0), millis(40), Duration::ZERO);
     let adjusted = rtt.on_sample(ms(1), millis(72), millis(16));
     assert_eq!((adjusted, rtt.latest()), (millis(56), millis(72)));
@@ -22,7 +22,7 @@ fn the_formula_of_section_5_3() {
 
 #[test]
 fn an_unbelievable_ack_delay_is_ignored() {
-    let mut rtt = RttEstimator::new(millis(333));
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
     rtt.on_sample(ms(0), millis(40), Duration::ZERO);
     assert_eq!(rtt.on_sample(ms(1), millis(50), millis(11)), millis(50));
     assert_eq!(rtt.on_sample(ms(2), millis(50), millis(10)), millis(40));
@@ -30,7 +30,7 @@ fn an_unbelievable_ack_delay_is_ignored() {
 
 #[test]
 fn the_minimum_ignores_ack_delay_and_can_be_restarted() {
-    let mut rtt = RttEstimator::new(millis(333));
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
     rtt.on_sample(ms(0), millis(40), Duration::ZERO);
     rtt.on_sample(ms(1), millis(90), millis(25));
     assert_eq!((rtt.min(), rtt.min_at()), (millis(40), ms(0)));
@@ -40,7 +40,7 @@ fn the_minimum_ignores_ack_delay_and_can_be_restarted() {
 
 #[test]
 fn a_path_without_delay_divides_nothing_by_zero() {
-    let mut rtt = RttEstimator::new(millis(333));
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
     rtt.on_sample(ms(0), Duration::ZERO, Duration::ZERO);
     assert!(rtt.smoothed() > Duration::ZERO && rtt.round_trip_bound() >= GRANULARITY);
 }
