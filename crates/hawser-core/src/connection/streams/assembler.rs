@@ -39,19 +39,10 @@ struct Piece {
     loose: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Segment {
     end: u64,
     pieces: VecDeque<Piece>,
-}
-
-/// Bytes that are missing, up to what is held or to the end of what came now.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    start: u64,
-    end: u64,
-    /// Where what is held next begins.
-    next: Option<u64>,
 }
 
 /// Reassembles one stream.
@@ -121,76 +112,53 @@ impl Assembler {
         self.ready.push_back(Piece { bytes: data, loose: true });
     }
 
-    /// Adds the parts of `[start, end)` that are missing.
+    /// Adds the parts of `[start, end)` that are missing, the last one first.
     #[inline(never)]
     fn insert_ahead(
         &mut self,
-        mut start: u64,
-        end: u64,
+        start: u64,
+        mut end: u64,
         mut data: Bytes,
         budget: &mut Budget,
     ) -> Result<(), TooManyRanges> {
-        loop {
-            // Skip what is held at `start`.
-            let before = self.ahead.range(..=start).next_back();
-            let held_to = before.map_or(0, |(_, segment)| segment.end).max(self.ready_to);
-            if held_to > start {
-                if held_to >= end {
-                    return Ok(());
+        while start < end {
+            let (previous, next) = neighbours(&mut self.ahead, end);
+            let held_to = match &previous {
+                Some((at, segment)) if segment.end >= end => {
+                    end = *at;
+                    data.truncate(end.saturating_sub(start) as usize);
+                    continue;
                 }
-                data.advance((held_to - start) as usize);
-                start = held_to;
+                Some((_, segment)) => segment.end,
+                None => 0,
+            };
+            // The gap from here to `end` is filled, and what touches it joined.
+            let from = start.max(held_to);
+            let piece = Piece { bytes: data.split_off((from - start) as usize), loose: true };
+            self.loose += 1;
+            budget.loose += 1;
+            // An empty range stays in the map until the neighbours are no longer borrowed from it.
+            let next = next.map(std::mem::take);
+            let joins_next = next.is_some();
+            budget.ranges -= usize::from(joins_next);
+            match previous {
+                Some((_, segment)) if held_to == from => {
+                    segment.end = append(&mut segment.pieces, piece, end, next)
+                }
+                _ if from == self.ready_to => self.ready_to = append(&mut self.ready, piece, end, next),
+                _ if budget.ranges >= MAX_DISJOINT_RANGES => return Err(TooManyRanges),
+                _ => {
+                    let mut segment = next.unwrap_or(Segment { end, pieces: VecDeque::with_capacity(1) });
+                    segment.pieces.push_front(piece);
+                    self.ahead.insert(from, segment);
+                    budget.ranges += 1;
+                }
             }
-            let next = self.ahead.range(start..).next().map(|(&next, _)| next);
-            let gap = Gap { start, end: next.map_or(end, |next| next.min(end)), next };
-            let part = data.split_to((gap.end - start) as usize);
-            self.fill(gap, held_to == start, part, budget)?;
-            if gap.end == end {
-                return Ok(());
+            if joins_next {
+                self.ahead.remove(&end);
             }
-            start = gap.end;
+            end = from;
         }
-    }
-
-    /// Fills a gap from its start to its end with `data`, and joins what touches it: what lies before if
-    /// `joins_previous`, and what comes next.
-    fn fill(
-        &mut self,
-        gap: Gap,
-        joins_previous: bool,
-        data: Bytes,
-        budget: &mut Budget,
-    ) -> Result<(), TooManyRanges> {
-        let Gap { start, end, next } = gap;
-        let next = if next == Some(end) { self.ahead.remove(&end) } else { None };
-        budget.ranges -= usize::from(next.is_some());
-        if start == self.ready_to {
-            self.push_ready(data, budget);
-            if let Some(next) = next {
-                self.ready_to = next.end;
-                join(&mut self.ready, next.pieces);
-            }
-            return Ok(());
-        }
-        let piece = Piece { bytes: data, loose: true };
-        if joins_previous && let Some((_, previous)) = self.ahead.range_mut(..start).next_back() {
-            previous.end = end;
-            previous.pieces.push_back(piece);
-            if let Some(next) = next {
-                previous.end = next.end;
-                join(&mut previous.pieces, next.pieces);
-            }
-        } else {
-            if budget.ranges >= MAX_DISJOINT_RANGES {
-                return Err(TooManyRanges);
-            }
-            budget.ranges += 1;
-            let mut segment = next.unwrap_or(Segment { end, pieces: VecDeque::with_capacity(1) });
-            segment.pieces.push_front(piece);
-            self.ahead.insert(start, segment);
-        }
-        self.loose += 1;
-        budget.loose += 1;
         Ok(())
     }
 
@@ -277,6 +245,28 @@ impl Assembler {
     fn pieces(&self) -> usize {
         self.ready.len() + self.ahead.values().map(|segment| segment.pieces.len()).sum::<usize>()
     }
+}
+
+/// The range before `end`, with its start, and the one that begins there, found in one search.
+#[inline]
+fn neighbours(
+    ahead: &mut BTreeMap<u64, Segment>,
+    end: u64,
+) -> (Option<(u64, &mut Segment)>, Option<&mut Segment>) {
+    let mut below = ahead.range_mut(..=end).rev().map(|(&at, segment)| (at, segment));
+    match below.next() {
+        Some((at, next)) if at == end => (below.next(), Some(next)),
+        previous => (previous, None),
+    }
+}
+
+/// Appends a piece that ends at `end`, and what touches it; returns where all that ends.
+#[inline]
+fn append(pieces: &mut VecDeque<Piece>, piece: Piece, end: u64, next: Option<Segment>) -> u64 {
+    pieces.push_back(piece);
+    let Some(next) = next else { return end };
+    join(pieces, next.pieces);
+    next.end
 }
 
 /// Appends `right` to `left`, moving the shorter of both.
