@@ -116,12 +116,14 @@ impl Connection {
             return;
         }
         self.trace_settled(now, space, acked, lost);
-        for packet in acked.drain(..) {
-            self.on_packet_acked(now, space, &packet);
+        for packet in &*acked {
+            self.on_packet_acked(now, space, packet);
         }
-        for packet in lost.drain(..) {
-            self.on_packet_lost(now, space, &packet);
+        for packet in &*lost {
+            self.on_packet_lost(now, space, packet);
         }
+        acked.clear();
+        lost.clear();
         self.scheduler_waits = false;
         self.update_send_buffer();
     }

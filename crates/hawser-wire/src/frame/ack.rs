@@ -64,7 +64,7 @@ impl<'a> AckRanges<'a> {
     #[inline]
     pub fn iter(&self) -> AckRangeIter<'a> {
         AckRangeIter {
-            next: Some(self.largest.saturating_sub(self.first_range)..=self.largest),
+            next: Some((self.largest.saturating_sub(self.first_range), self.largest)),
             rest: Reader::new(self.additional),
         }
     }
@@ -104,15 +104,16 @@ impl<'a> IntoIterator for &AckRanges<'a> {
 /// Iterator of [`AckRanges::iter`].
 #[derive(Clone, Debug)]
 pub struct AckRangeIter<'a> {
-    next: Option<RangeInclusive<u64>>,
+    /// The smallest and the largest number of the range to come.
+    next: Option<(u64, u64)>,
     rest: Reader<'a>,
 }
 
 impl AckRangeIter<'_> {
-    fn following(&mut self, smallest: u64) -> Option<RangeInclusive<u64>> {
+    fn following(&mut self, smallest: u64) -> Option<(u64, u64)> {
         let (gap, length) = (self.rest.read_varint().ok()?, self.rest.read_varint().ok()?);
         let largest = smallest.checked_sub(gap + 2)?;
-        Some(largest.checked_sub(length)?..=largest)
+        Some((largest.checked_sub(length)?, largest))
     }
 }
 
@@ -121,8 +122,8 @@ impl Iterator for AckRangeIter<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<RangeInclusive<u64>> {
-        let current = self.next.take()?;
-        self.next = self.following(*current.start());
-        Some(current)
+        let (smallest, largest) = self.next?;
+        self.next = self.following(smallest);
+        Some(smallest..=largest)
     }
 }

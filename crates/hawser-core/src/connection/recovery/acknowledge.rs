@@ -72,10 +72,11 @@ impl PathRecovery {
         let mut walk = Walk::default();
         for range in ack.ranges {
             space.check_acknowledged(&range)?;
-            space.sent.take_range(&range, |packet| {
-                self.on_packet_acked(&packet, now, &mut walk);
-                acked.push(packet);
-            });
+            let before = acked.len();
+            space.sent.take_range(&range, acked);
+            for packet in &acked[before..] {
+                self.on_packet_acked(packet, now, &mut walk);
+            }
             if !space.lost_records.is_empty() {
                 self.forgive(space, &range, now, &mut walk);
             }

@@ -174,9 +174,10 @@ impl PathRecovery {
     pub(crate) fn on_packet_sent(
         &mut self,
         space: &mut PacketNumberSpace,
-        mut packet: SentPacket,
+        packet: SentPacket,
         app_limited: bool,
     ) {
+        let packet = space.on_packet_sent(packet);
         debug_assert!(packet.in_flight || !packet.ack_eliciting, "ack-eliciting packets are in flight");
         let (now, bytes) = (packet.sent_at, u64::from(packet.bytes));
         self.totals.packets_sent += 1;
@@ -196,10 +197,9 @@ impl PathRecovery {
                 self.bytes_in_flight += bytes;
                 self.pacer.on_sent(now, bytes);
                 self.note_use(app_limited);
-                self.tell_sent(&packet, bytes);
+                self.tell_sent(packet, bytes);
             }
         }
-        space.on_packet_sent(packet);
     }
 
     /// Nothing more to send although window and pacer allow it (where that shows only after the last packet left).

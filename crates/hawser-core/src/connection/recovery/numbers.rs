@@ -1,6 +1,5 @@
 //! Packet numbers of one space, with gaps that only an honest peer can see.
 
-use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use crate::error::TransportError;
@@ -26,14 +25,14 @@ pub(crate) struct PacketNumbers {
     skipping: bool,
     next_skip: u64,
     period: u64,
-    /// Ascending.
-    skipped: VecDeque<u64>,
+    /// Ascending, and few.
+    skipped: Vec<u64>,
 }
 
 impl PacketNumbers {
     /// Numbers from zero, with or without gaps.
     pub(crate) fn new(skipping: bool) -> Self {
-        PacketNumbers { next: 0, skipping, next_skip: 0, period: FIRST_PERIOD, skipped: VecDeque::new() }
+        PacketNumbers { next: 0, skipping, next_skip: 0, period: FIRST_PERIOD, skipped: Vec::new() }
     }
 
     /// The number of the next packet, which stays the same until [`commit`](Self::commit). `rng` is uniformly random.
@@ -91,9 +90,9 @@ impl PacketNumbers {
         // Zero is the state before the first draw: nothing is left out yet.
         if self.next_skip > 0 {
             if self.skipped.len() == MAX_SKIPPED {
-                self.skipped.pop_front();
+                self.skipped.remove(0);
             }
-            self.skipped.push_back(self.next);
+            self.skipped.push(self.next);
             self.next += 1;
             self.period = (self.period * 2).min(LAST_PERIOD);
         }

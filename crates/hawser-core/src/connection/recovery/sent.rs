@@ -87,14 +87,15 @@ pub(crate) struct SentPackets {
 type Page = [Option<SentPacket>; PAGE];
 
 impl SentPackets {
-    /// Adds a packet; its number is larger than all before.
-    pub(crate) fn insert(&mut self, packet: SentPacket) {
+    /// Adds a packet, whose number is larger than all before, and returns it in its place.
+    pub(crate) fn insert(&mut self, packet: SentPacket) -> &mut SentPacket {
         if !packet.in_flight {
             if self.ack_only.len() == MAX_ACK_ONLY {
                 self.ack_only.pop_front();
             }
+            let last = self.ack_only.len();
             self.ack_only.push_back(packet);
-            return;
+            return &mut self.ack_only[last];
         }
         // Head and tail never share a page from different rounds of the ring.
         if self.tail - page_start(self.head) >= self.capacity() as u64 {
@@ -108,16 +109,21 @@ impl SentPackets {
         let spare = &mut self.spare;
         let page = self.pages[index / PAGE]
             .get_or_insert_with(|| spare.pop().unwrap_or_else(|| Box::new([const { None }; PAGE])));
-        page[index % PAGE] = Some(packet);
         self.tail += 1;
+        page[index % PAGE].insert(packet)
     }
 
-    /// Removes the packets with numbers in `range` and hands each to `visit`, in order of their numbers.
+    /// Removes the packets with numbers in `range` and appends them to `taken`: those that were in flight in order of
+    /// their numbers, behind the others.
     #[inline]
-    pub(crate) fn take_range(&mut self, range: &RangeInclusive<u64>, mut visit: impl FnMut(SentPacket)) {
+    pub(crate) fn take_range(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) {
         // Of those that were lost some stay for long, below everything that is still acknowledged.
         if self.ack_only.back().is_some_and(|newest| *range.start() <= newest.packet_number) {
-            self.take_ack_only(range, &mut visit);
+            self.take_ack_only(range, taken);
+        }
+        // Nearly every range but the first was acknowledged before.
+        if self.head == self.tail || *range.end() < self.numbers[self.index(self.head)] {
+            return;
         }
         let before = self.in_flight;
         let mut position = self.lower_bound(*range.start());
@@ -125,9 +131,7 @@ impl SentPackets {
             if self.numbers[self.index(found)] > *range.end() {
                 break;
             }
-            if let Some(packet) = self.vacate(found) {
-                visit(packet);
-            }
+            taken.extend(self.vacate(found));
             position = found + 1;
         }
         if self.in_flight < before {
@@ -273,12 +277,14 @@ impl SentPackets {
 
     #[inline]
     fn vacate(&mut self, position: u64) -> Option<SentPacket> {
-        let packet = self.slot_mut(position)?.take()?;
         let index = self.index(position);
-        self.occupied[index / 64] &= !(1 << (index % 64));
-        self.in_flight -= 1;
-        self.ack_eliciting -= usize::from(packet.ack_eliciting);
-        Some(packet)
+        let slot = &mut self.pages[index / PAGE].as_mut()?[index % PAGE];
+        if let Some(packet) = slot {
+            self.occupied[index / 64] &= !(1 << (index % 64));
+            self.in_flight -= 1;
+            self.ack_eliciting -= usize::from(packet.ack_eliciting);
+        }
+        slot.take()
     }
 
     #[inline]
@@ -297,11 +303,11 @@ impl SentPackets {
         }
     }
 
-    fn take_ack_only(&mut self, range: &RangeInclusive<u64>, visit: &mut impl FnMut(SentPacket)) {
+    fn take_ack_only(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) {
         let from = self.ack_only.partition_point(|packet| packet.packet_number < *range.start());
         let to = self.ack_only.partition_point(|packet| packet.packet_number <= *range.end());
         if from < to {
-            self.ack_only.drain(from..to).for_each(visit);
+            taken.extend(self.ack_only.drain(from..to));
         }
     }
 

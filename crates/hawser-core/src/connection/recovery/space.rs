@@ -121,15 +121,15 @@ impl PacketNumberSpace {
         self.lost_records = VecDeque::new();
     }
 
-    /// Records a packet of this space as sent.
+    /// Records a packet of this space as sent. Returns it in its place, so that the rest can be filled in there.
     #[inline]
-    pub(super) fn on_packet_sent(&mut self, packet: SentPacket) {
+    pub(super) fn on_packet_sent(&mut self, packet: SentPacket) -> &mut SentPacket {
         self.numbers.commit();
         if packet.ack_eliciting {
             self.last_ack_eliciting_sent = Some(packet.sent_at);
         }
         self.ecn_marked += u64::from(packet.ecn_marked);
-        self.sent.insert(packet);
+        self.sent.insert(packet)
     }
 
     /// Checks an acknowledged range against what was sent (RFC 9000 section 13.1).
@@ -162,11 +162,11 @@ impl PacketNumberSpace {
         }
         let from = self.lost_records.partition_point(|record| record.packet_number < *range.start());
         // Nearly always none.
-        let count =
-            self.lost_records.range(from..).take_while(|record| record.packet_number <= *range.end()).count();
-        if count > 0 {
-            self.lost_records.drain(from..from + count).for_each(visit);
+        if self.lost_records.get(from).is_none_or(|record| record.packet_number > *range.end()) {
+            return;
         }
+        let to = self.lost_records.partition_point(|record| record.packet_number <= *range.end());
+        self.lost_records.drain(from..to).for_each(visit);
     }
 
     /// Whether all numbers between `last` and `number` were left out, so that no acknowledged packet lies between.
