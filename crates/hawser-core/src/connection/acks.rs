@@ -26,7 +26,7 @@ impl Connection {
     /// Notes a processed packet and decides when to acknowledge it.
     pub(super) fn acknowledge_later(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         space: SpaceId,
         number: u64,
         ack_eliciting: bool,

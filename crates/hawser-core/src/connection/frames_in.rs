@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use hawser_policy::{PathEvent, PathId, StreamId};
-use hawser_wire::frame::{ConnectionClose, Frame, FrameIter, StreamDirection};
+use hawser_wire::frame::{ConnectionClose, Frame, FrameError, FrameIter, StreamDirection};
 
 use super::Connection;
 use super::receive::{Arrival, SpaceId};
@@ -23,18 +23,19 @@ impl Connection {
     /// Processes the frames of a packet; `payload` is their place in it.
     pub(super) fn on_frames(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         space: SpaceId,
         packet: &Bytes,
         payload: Range<usize>,
     ) -> Result<Summary, TransportError> {
         let mut summary = Summary { ack_eliciting: false, probing_only: true };
         let packet_type = space.packet_type();
-        for frame in FrameIter::new(&packet[payload]) {
-            let frame = frame.map_err(|error| {
-                TransportError::new(Code(error.transport_error_code()), error.to_string())
-                    .in_frame(error.frame_type)
-            })?;
+        let mut frames = FrameIter::new(&packet[payload]);
+        while let Some(frame) = &frames.next() {
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(error) => return Err(malformed(error)),
+            };
             if !frame.allowed_in(packet_type) {
                 return Err(TransportError::protocol_violation("frame not permitted in this packet type")
                     .in_frame(frame.frame_type()));
@@ -42,9 +43,9 @@ impl Connection {
             summary.ack_eliciting |= frame.is_ack_eliciting();
             summary.probing_only &= frame.is_probing();
             if let SpaceId::Path(id) = space {
-                self.on_frame(arrival, id, packet, &frame)
+                self.on_frame(arrival, id, packet, frame)
             } else {
-                self.on_handshake_frame(arrival, space, &frame)
+                self.on_handshake_frame(arrival, space, frame)
             }
             .map_err(|error| {
                 if error.frame.is_none() { error.in_frame(frame.frame_type()) } else { error }
@@ -59,7 +60,7 @@ impl Connection {
     #[cold]
     fn on_handshake_frame(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         space: SpaceId,
         frame: &Frame<'_>,
     ) -> Result<(), TransportError> {
@@ -79,7 +80,7 @@ impl Connection {
 
     fn on_frame(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         id: PathId,
         packet: &Bytes,
         frame: &Frame<'_>,
@@ -184,7 +185,7 @@ impl Connection {
     #[inline(never)]
     fn on_path_frame(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         id: PathId,
         frame: &Frame<'_>,
     ) -> Result<(), TransportError> {
@@ -228,7 +229,7 @@ impl Connection {
     }
 
     #[cold]
-    fn on_close(&mut self, arrival: Arrival, close: &ConnectionClose<'_>) {
+    fn on_close(&mut self, arrival: &Arrival, close: &ConnectionClose<'_>) {
         let error = match close {
             ConnectionClose::Transport { error_code, frame_type, reason } => {
                 let frame = (*frame_type != 0).then_some(*frame_type);
@@ -246,6 +247,11 @@ impl Connection {
         self.trace_closed(arrival.now, &error, "draining");
         self.events.close(error);
     }
+}
+
+#[cold]
+fn malformed(error: &FrameError) -> TransportError {
+    TransportError::new(Code(error.transport_error_code()), error.to_string()).in_frame(error.frame_type)
 }
 
 fn not_negotiated() -> TransportError {

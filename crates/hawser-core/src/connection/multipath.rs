@@ -218,7 +218,7 @@ impl Connection {
 
     /// Prepares for a packet on a path: a server's path begins with the first one. Returns whether to process it.
     #[inline]
-    pub(super) fn ensure_path(&mut self, now: Time, id: PathId, arrival: Arrival) -> bool {
+    pub(super) fn ensure_path(&mut self, now: Time, id: PathId, arrival: &Arrival) -> bool {
         if let Some(path) = self.paths.get(id) {
             return path.life().can_receive() && path.tuples.accepts(arrival.tuple);
         }
@@ -226,7 +226,7 @@ impl Connection {
     }
 
     #[cold]
-    fn open_path_of_peer(&mut self, now: Time, id: PathId, arrival: Arrival) -> bool {
+    fn open_path_of_peer(&mut self, now: Time, id: PathId, arrival: &Arrival) -> bool {
         // A client gets nothing on paths that it did not open.
         let opens = self.side.is_server()
             && self.paths.reserved(id).is_some_and(|control| !control.life.is_abandoned());
@@ -247,7 +247,7 @@ impl Connection {
 
     /// A packet of a path was processed: the peer may have moved.
     #[inline]
-    pub(super) fn on_path_packet(&mut self, arrival: Arrival, id: PathId, number: u64, is_probing: bool) {
+    pub(super) fn on_path_packet(&mut self, arrival: &Arrival, id: PathId, number: u64, is_probing: bool) {
         let Some(path) = self.paths.get_mut(id) else { return };
         let is_largest = path.largest_non_probing.is_none_or(|largest| number > largest);
         if !is_probing && is_largest {
@@ -266,7 +266,7 @@ impl Connection {
     }
 
     #[cold]
-    fn on_packet_from_elsewhere(&mut self, arrival: Arrival, id: PathId, facts: PacketFacts) {
+    fn on_packet_from_elsewhere(&mut self, arrival: &Arrival, id: PathId, facts: PacketFacts) {
         let now = arrival.now;
         let mut context =
             validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
@@ -305,7 +305,7 @@ impl Connection {
     }
 
     /// PATH_RESPONSE.
-    pub(super) fn on_path_response(&mut self, arrival: Arrival, id: PathId, data: [u8; 8]) {
+    pub(super) fn on_path_response(&mut self, arrival: &Arrival, id: PathId, data: [u8; 8]) {
         if let Some(event) =
             self.paths.get_mut(id).and_then(|path| path.tuples.on_response(arrival.now, data))
         {

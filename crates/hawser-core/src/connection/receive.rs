@@ -100,12 +100,12 @@ impl Connection {
         let arrival = Arrival { now, tuple, ecn, datagram_bytes: payload.len() };
         self.last_now = now;
         self.scheduler_waits = false;
-        self.handle_coalesced(arrival, payload, false);
+        self.handle_coalesced(&arrival, payload, false);
         self.retry_early_packets();
     }
 
     /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
-    fn handle_coalesced(&mut self, arrival: Arrival, mut rest: BytesMut, mut counted: bool) {
+    fn handle_coalesced(&mut self, arrival: &Arrival, mut rest: BytesMut, mut counted: bool) {
         let mut destination = None;
         while !rest.is_empty() {
             let header = match PartialHeader::decode(&rest, self.handshake_cid.len()) {
@@ -127,10 +127,11 @@ impl Connection {
             let whole = header.packet_len >= rest.len();
             let packet = if whole { std::mem::take(&mut rest) } else { rest.split_to(header.packet_len) };
             // RFC 9000 section 12.2: packets for another connection id than the first one's are not for us.
-            if *destination.get_or_insert(header.destination_cid) != header.destination_cid {
+            if destination.is_some_and(|first| first != header.destination_cid) {
                 self.stats.packets_dropped += 1;
                 continue;
             }
+            destination = Some(header.destination_cid);
             let Some(space) = self.space_of(&header) else {
                 // A stateless reset bears a connection id that nobody knows (RFC 9000 section 10.3.1).
                 if self.paths.is_stateless_reset(&packet) {
@@ -142,7 +143,7 @@ impl Connection {
             };
             if !counted {
                 counted = true;
-                self.count_datagram(&arrival, space.path());
+                self.count_datagram(arrival, space.path());
             }
             self.handle_packet(arrival, space, &header, packet);
         }
@@ -157,9 +158,11 @@ impl Connection {
         }
     }
 
+    /// Takes one packet. Not inlined: a loop around all this costs, and nearly every datagram holds one packet.
+    #[inline(never)]
     fn handle_packet(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         space: SpaceId,
         header: &ProtectedHeader,
         packet: BytesMut,
@@ -173,7 +176,7 @@ impl Connection {
             self.on_unopened(arrival, &packet);
             return;
         }
-        if !self.is_acceptable(&arrival, space, header) {
+        if !self.is_acceptable(arrival, space, header) {
             self.stats.packets_dropped += 1;
             return;
         }
@@ -232,12 +235,12 @@ impl Connection {
     }
 
     #[cold]
-    fn keep_early(&mut self, arrival: Arrival, space: SpaceId, packet: BytesMut) {
+    fn keep_early(&mut self, arrival: &Arrival, space: SpaceId, packet: BytesMut) {
         if self.keys_may_come(space) && self.early_packets.len() < MAX_EARLY_PACKETS {
             if let Some(tracer) = &mut self.tracer {
                 tracer.packet_buffered(arrival.now, space, packet.len());
             }
-            self.early_packets.push(EarlyPacket { arrival, packet });
+            self.early_packets.push(EarlyPacket { arrival: *arrival, packet });
         } else {
             self.stats.packets_dropped += 1;
             self.trace_dropped(arrival.now, (Some(space), None), packet.len(), "key_unavailable");
@@ -250,7 +253,7 @@ impl Connection {
         }
         self.early_keys_arrived = false;
         for early in std::mem::take(&mut self.early_packets) {
-            self.handle_coalesced(early.arrival, early.packet, true);
+            self.handle_coalesced(&early.arrival, early.packet, true);
         }
     }
 
@@ -278,7 +281,7 @@ impl Connection {
                 (level.keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
             }
             SpaceId::Path(id) => {
-                let first_of_phase = self.paths.get(id).and_then(|path| path.first_of_phase);
+                let first_of_phase = || self.paths.get(id).and_then(|path| path.first_of_phase);
                 let Some(keys) = &self.handshake.one_rtt else { return Err(packet) };
                 let choice = keys.choose(plain.key_phase, number, first_of_phase);
                 (keys.open(choice, id.0, number, head, payload), choice)
@@ -309,7 +312,7 @@ impl Connection {
 
     /// A packet that no key opens: a stateless reset, or noise (RFC 9000 section 10.3.1).
     #[cold]
-    fn on_unopened(&mut self, arrival: Arrival, packet: &[u8]) {
+    fn on_unopened(&mut self, arrival: &Arrival, packet: &[u8]) {
         if self.paths.is_stateless_reset(packet) {
             self.on_stateless_reset(arrival.now);
             return;
@@ -323,7 +326,7 @@ impl Connection {
         }
     }
 
-    fn on_opened(&mut self, arrival: Arrival, header: &ProtectedHeader, opened: Opened) {
+    fn on_opened(&mut self, arrival: &Arrival, header: &ProtectedHeader, opened: Opened) {
         let now = arrival.now;
         if !self.closing.is_open() {
             self.trace_received(now, || opened.traced(header));
@@ -340,7 +343,7 @@ impl Connection {
 
     fn process(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         header: &ProtectedHeader,
         opened: &Opened,
     ) -> Result<(), TransportError> {

@@ -162,6 +162,14 @@ impl<'a> Crypto<'a> {
     }
 }
 
+impl<'a> Datagram<'a> {
+    #[inline]
+    pub(super) fn decode(r: &mut Reader<'a>, frame_type: u64) -> Result<Self, FrameErrorKind> {
+        let data = if frame_type == frame::DATAGRAM_LEN { r.read_varint_prefixed()? } else { r.read_rest() };
+        Ok(Self { data })
+    }
+}
+
 fn check_end(offset: u64, data: &[u8]) -> Result<(), FrameErrorKind> {
     let length = data.len() as u64;
     if offset + length > varint::MAX {

@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{
-    Ack, AckFrequency, AckRanges, ConnectionClose, Crypto, Datagram, EcnCounts, Frame, FrameErrorKind,
-    MAX_STREAM_COUNT, NewConnectionId, ObservedAddress, PathStatus, ReceiveTimestamps, ResetStream,
-    ResetStreamAt, RetireConnectionId, StopSending, Stream, StreamDirection,
+    Ack, AckFrequency, AckRanges, ConnectionClose, Crypto, Datagram, EcnCounts, Frame, FrameError,
+    FrameErrorKind, MAX_STREAM_COUNT, NewConnectionId, ObservedAddress, PathStatus, ReceiveTimestamps,
+    ResetStream, ResetStreamAt, RetireConnectionId, StopSending, Stream, StreamDirection,
 };
 use crate::cid::{ConnectionId, StatelessResetToken};
 use crate::codepoints::frame;
@@ -16,15 +16,20 @@ type Decoded<T> = Result<T, FrameErrorKind>;
 impl<'a> Frame<'a> {
     /// Reads what follows the frame type.
     #[inline]
-    pub(super) fn decode_body(frame_type: u64, r: &mut Reader<'a>) -> Decoded<Self> {
+    pub(super) fn decode_body(frame_type: u64, r: &mut Reader<'a>) -> Result<Self, FrameError> {
+        let fault = |kind| FrameError { frame_type, kind };
         // The frames that fill nearly every packet come first.
         match frame_type {
-            frame::STREAM..=frame::STREAM_LAST => Ok(Self::Stream(Stream::decode(r, frame_type)?)),
-            frame::ACK | frame::ACK_ECN => Ok(Self::Ack(Ack::decode(r, frame_type)?)),
-            frame::PATH_ACK | frame::PATH_ACK_ECN => Ok(Self::Ack(Ack::decode(r, frame_type)?)),
-            frame::DATAGRAM => Ok(Self::Datagram(Datagram { data: r.read_rest() })),
-            frame::DATAGRAM_LEN => Ok(Self::Datagram(Datagram { data: r.read_varint_prefixed()? })),
-            _ => Self::decode_other(frame_type, r),
+            frame::STREAM..=frame::STREAM_LAST => {
+                Ok(Self::Stream(Stream::decode(r, frame_type).map_err(fault)?))
+            }
+            frame::ACK | frame::ACK_ECN | frame::PATH_ACK | frame::PATH_ACK_ECN => {
+                Ok(Self::Ack(Ack::decode(r, frame_type).map_err(fault)?))
+            }
+            frame::DATAGRAM | frame::DATAGRAM_LEN => {
+                Ok(Self::Datagram(Datagram::decode(r, frame_type).map_err(fault)?))
+            }
+            _ => Self::decode_other(frame_type, r).map_err(fault),
         }
     }
 

@@ -24,7 +24,7 @@ impl<'a> FrameIter<'a> {
     #[inline]
     fn read(&mut self) -> Result<Frame<'a>, FrameError> {
         let frame_type = self.read_type()?;
-        Frame::decode_body(frame_type, &mut self.rest).map_err(|kind| FrameError { frame_type, kind })
+        Frame::decode_body(frame_type, &mut self.rest)
     }
 
     #[inline]

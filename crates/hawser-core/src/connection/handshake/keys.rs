@@ -77,11 +77,16 @@ impl OneRttKeys {
     /// same path in the current phase: numbers below belong to the previous phase (RFC 9001 section 6.5), and the
     /// draft makes this a matter of each path.
     #[inline]
-    pub(crate) fn choose(&self, phase: bool, packet_number: u64, first_of_phase: Option<u64>) -> KeyChoice {
+    pub(crate) fn choose(
+        &self,
+        phase: bool,
+        packet_number: u64,
+        first_of_phase: impl FnOnce() -> Option<u64>,
+    ) -> KeyChoice {
         if phase == self.phase {
             return KeyChoice::Current;
         }
-        let late = first_of_phase.is_none_or(|first| packet_number < first);
+        let late = first_of_phase().is_none_or(|first| packet_number < first);
         if self.previous.is_some() && late { KeyChoice::Previous } else { KeyChoice::Next }
     }
 

@@ -31,8 +31,8 @@ pub(crate) struct PathSet {
     reserved: Considered<Vec<Control>, Signals>,
     pub(crate) ids: PathIds,
     by_cid: FxHashMap<ConnectionId, PathId>,
-    /// The connection id that arrived last: nearly always also the next one.
-    recent: Option<(ConnectionId, PathId)>,
+    /// The connection id that arrived last on each path: nearly always also the next one.
+    recent: Vec<(ConnectionId, PathId)>,
     past: Vec<(PathId, PathStats)>,
     /// Which frames carry path ids: only once multipath is negotiated.
     form: CidFrames,
@@ -54,7 +54,7 @@ impl PathSet {
             reserved: Considered::new(Vec::new()),
             ids,
             by_cid,
-            recent: None,
+            recent: Vec::new(),
             past: Vec::new(),
             form: CidFrames::Plain,
             used_several: false,
@@ -110,16 +110,19 @@ impl PathSet {
     /// The path to which datagrams with this connection id belong.
     #[inline]
     pub(crate) fn path_of_cid(&self, cid: &ConnectionId) -> Option<PathId> {
-        match self.recent {
-            Some((recent, id)) if recent == *cid => Some(id),
-            _ => self.by_cid.get(cid).copied(),
+        match self.recent.iter().find(|(recent, _)| recent == cid) {
+            Some(&(_, id)) => Some(id),
+            None => self.by_cid.get(cid).copied(),
         }
     }
 
     /// Remembers the connection id of a packet that proved authentic.
     #[inline]
     pub(crate) fn note_cid(&mut self, cid: ConnectionId, id: PathId) {
-        self.recent = Some((cid, id));
+        match self.recent.iter_mut().find(|(_, path)| *path == id) {
+            Some((recent, _)) => *recent = cid,
+            None => self.recent.push((cid, id)),
+        }
     }
 
     /// The signalling state of a path id, opened or not.
@@ -245,7 +248,7 @@ impl PathSet {
                 }
                 CidChange::Removed(cid) => {
                     self.by_cid.remove(cid);
-                    self.recent = None;
+                    self.recent.clear();
                 }
                 CidChange::ResetTokenAdded(..) | CidChange::ResetTokenRemoved(_) => {}
             }
