@@ -49,7 +49,7 @@ pub use scheduler::{
     Assignment, Command, Commands, Decision, Feedback, PacketReport, PathChange, Scheduler, SchedulerFactory,
     SchedulerInit, Selection,
 };
-pub use time::Time;
+pub use time::{Earliest, Time};
 pub use view::{
     PathMask, PathState, PathStatus, PathView, QueueView, Reliability, Segment, SegmentKind, SendQueue,
     SendView,

@@ -49,14 +49,27 @@ impl Time {
     pub const fn since(self, earlier: Time) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+}
 
-    /// The first of several times, each of which may be missing; [`FAR_FUTURE`](Self::FAR_FUTURE) never comes and counts
-    /// as missing.
+/// The earliest of the times named so far, each of which may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Earliest(Time);
+
+impl Earliest {
+    /// No time was named.
+    pub const NONE: Earliest = Earliest(Time::FAR_FUTURE);
+
+    /// With another one.
+    #[must_use]
     #[inline]
-    pub fn first_of<const N: usize>(times: [Option<Time>; N]) -> Option<Time> {
-        let first =
-            times.iter().fold(Time::FAR_FUTURE, |first, time| first.min(time.unwrap_or(Time::FAR_FUTURE)));
-        (first != Time::FAR_FUTURE).then_some(first)
+    pub fn or(self, time: Option<Time>) -> Self {
+        time.map_or(self, |time| Earliest(self.0.min(time)))
+    }
+
+    /// The earliest; [`Time::FAR_FUTURE`] never comes and counts as missing.
+    #[inline]
+    pub fn time(self) -> Option<Time> {
+        (self.0 != Time::FAR_FUTURE).then_some(self.0)
     }
 }
 

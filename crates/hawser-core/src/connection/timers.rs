@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathState, SendView, Siblings, Time};
+use hawser_policy::{Earliest, PathId, PathState, SendView, Siblings, Time};
 
 use super::acks::is_movable;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
@@ -30,41 +30,40 @@ impl Connection {
         }
         let three_pto = self.three_pto();
         let queued = self.has_queued();
-        let own = Time::first_of([
-            self.idle_deadline(three_pto),
-            self.keep_alive_deadline(),
-            self.shrink_deadline(three_pto),
-            self.scheduler.next_timeout(),
-            self.scheduler_wakes,
-            self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()),
-            self.paths.next_expiry(),
-            self.pathless_until,
-            if self.handshake.has_long_levels() { self.handshake_deadline() } else { None },
-        ]);
-        self.paths.iter().fold(own, |first, path| Time::first_of([first, self.path_deadline(path, queued)]))
+        let own = Earliest::NONE
+            .or(self.idle_deadline(three_pto))
+            .or(self.keep_alive_deadline())
+            .or(self.shrink_deadline(three_pto))
+            .or(self.scheduler.next_timeout())
+            .or(self.scheduler_wakes)
+            .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
+            .or(self.paths.next_expiry())
+            .or(self.pathless_until)
+            .or(if self.handshake.has_long_levels() { self.handshake_deadline() } else { None });
+        let all = self.paths.iter().fold(own, |first, path| self.path_deadline(first, path, queued));
+        all.time()
     }
 
     /// `queued`: data waits that the pacer may hold back.
-    fn path_deadline(&self, path: &Path, queued: bool) -> Option<Time> {
+    fn path_deadline(&self, first: Earliest, path: &Path, queued: bool) -> Earliest {
         // An acknowledgement may travel on any path (draft-ietf-quic-multipath-21 section 3.2), if one may send.
         let ack = path.space.received.deadline().filter(|_| self.paths.iter().any(Path::can_transmit));
         if !path.life().can_send() {
-            return ack;
+            return first.or(ack);
         }
         let recovery = &path.recovery;
         let probe = match &path.suspect {
             Some(suspect) => Some(suspect.next_probe),
             None => probe_deadline(path, &path.space),
         };
-        Time::first_of([
-            ack,
-            recovery.loss_timer(&path.space),
-            probe,
-            self.silence_deadline(path),
-            path.validation_timeout(MIN_ONE_RTT_ROOM as u64),
-            path.mtu.timeout(),
-            if queued { recovery.next_release(self.last_now) } else { None },
-        ])
+        first
+            .or(ack)
+            .or(recovery.loss_timer(&path.space))
+            .or(probe)
+            .or(self.silence_deadline(path))
+            .or(path.validation_timeout(MIN_ONE_RTT_ROOM as u64))
+            .or(path.mtu.timeout())
+            .or(if queued { recovery.next_release(self.last_now) } else { None })
     }
 
     /// When silence makes a path suspect; only if another one could carry its data.
@@ -82,7 +81,8 @@ impl Connection {
 
     #[cold]
     fn handshake_deadline(&self) -> Option<Time> {
-        Time::first_of([self.long_deadline(SpaceId::Initial), self.long_deadline(SpaceId::Handshake)])
+        let initial = self.long_deadline(SpaceId::Initial);
+        Earliest::NONE.or(initial).or(self.long_deadline(SpaceId::Handshake)).time()
     }
 
     fn long_deadline(&self, space: SpaceId) -> Option<Time> {
@@ -92,12 +92,12 @@ impl Connection {
         };
         let path = self.paths.get(PathId::ZERO)?;
         let may_send = path.amplification_room() >= handshake_room(space.level());
-        Time::first_of([
-            level.space.received.deadline().filter(|_| may_send),
-            path.recovery.loss_timer(&level.space),
-            path.recovery.pto_timer(&level.space).filter(|_| may_send),
-            self.anti_deadlock_deadline(space),
-        ])
+        Earliest::NONE
+            .or(level.space.received.deadline().filter(|_| may_send))
+            .or(path.recovery.loss_timer(&level.space))
+            .or(path.recovery.pto_timer(&level.space).filter(|_| may_send))
+            .or(self.anti_deadlock_deadline(space))
+            .time()
     }
 
     /// RFC 9002 section 6.2.2.1: a client that has nothing outstanding keeps the server going until it knows that the

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, StreamEvent};
-use hawser_policy::{LinkInfo, PathAction, PathEvent, PathManager, StreamId, Time};
+use hawser_policy::{Earliest, LinkInfo, PathAction, PathEvent, PathManager, StreamId, Time};
 use rustc_hash::FxHashMap;
 use tokio::sync::broadcast;
 
@@ -152,7 +152,7 @@ impl ConnectionState {
     /// When the worker must look again at the latest.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let manager = self.manager.as_ref().and_then(|manager| manager.next_timeout());
-        Time::first_of([self.core.poll_timeout(), manager])
+        Earliest::NONE.or(self.core.poll_timeout()).or(manager).time()
     }
 
     /// Takes in what the core reports, up to an event after which the path manager wants something done: it must see the

@@ -22,9 +22,12 @@ fn units_agree() {
 }
 
 #[test]
-fn the_first_of_several_times_passes_over_missing_ones() {
+fn the_earliest_of_several_times_passes_over_missing_ones() {
     let at = |second| Some(Time::from_secs(second));
-    assert_eq!(Time::first_of([at(3), None, at(2), at(5)]), at(2));
-    assert_eq!(Time::first_of([None, Some(Time::FAR_FUTURE)]), None);
-    assert_eq!(Time::first_of([]), None);
+    let earliest = |times: &[Option<Time>]| {
+        times.iter().fold(Earliest::NONE, |earliest, time| earliest.or(*time)).time()
+    };
+    assert_eq!(earliest(&[at(3), None, at(2), at(5)]), at(2));
+    assert_eq!(earliest(&[None, Some(Time::FAR_FUTURE)]), None);
+    assert_eq!(earliest(&[]), None);
 }
