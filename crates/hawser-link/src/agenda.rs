@@ -8,14 +8,25 @@ use crate::time::{NEVER, Nanos};
 /// Up to so many things are looked through; a heap is only quicker for more.
 const FEW: usize = 16;
 
+/// [`Agenda::first`] when there is none.
+const NOTHING: (Nanos, usize) = (NEVER, 0);
+
 /// When each of many things, numbered from zero, wants attention next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Agenda {
     /// By number; [`NEVER`] for what wants none.
     times: Vec<Nanos>,
+    /// What comes first: asked for several times for each change of it. [`NEVER`] when nothing wants attention.
+    first: (Nanos, usize),
     /// Used once there are many. Entries that are not in `times` are out of date, except the first, which is dropped
     /// when it is.
     heap: BinaryHeap<Reverse<(Nanos, u32)>>,
+}
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Agenda { times: Vec::new(), first: NOTHING, heap: BinaryHeap::new() }
+    }
 }
 
 impl Agenda {
@@ -25,40 +36,59 @@ impl Agenda {
     }
 
     /// Sets when thing `index` wants attention; [`NEVER`]: it does not.
+    #[inline]
     pub fn set(&mut self, index: usize, time: Nanos) {
-        if self.times.len() <= index {
-            self.grow_to(index + 1);
-        }
-        if self.times[index] != time {
-            self.times[index] = time;
-            if self.is_large() {
-                self.heap.extend((time != NEVER).then_some(Reverse((time, index as u32))));
-                self.drop_outdated();
-            }
+        if self.get(index) != time {
+            self.change(index, time);
         }
     }
 
     /// What comes first, and when; of several at the same time the lowest number.
+    #[inline]
     pub fn first(&self) -> Option<(Nanos, usize)> {
-        if self.is_large() {
-            return self.heap.peek().map(|Reverse((time, index))| (*time, *index as usize));
+        (self.first.0 != NEVER).then_some(self.first)
+    }
+
+    fn change(&mut self, index: usize, time: Nanos) {
+        match self.times.get_mut(index) {
+            Some(entry) => *entry = time,
+            None => self.grow(index, time),
         }
-        let mut first = (NEVER, 0);
+        if self.is_large() {
+            self.change_of_many(index, time);
+        } else if (time, index) < self.first {
+            self.first = (time, index);
+        } else if index == self.first.1 {
+            self.first = self.search();
+        }
+    }
+
+    #[inline(never)]
+    fn change_of_many(&mut self, index: usize, time: Nanos) {
+        self.heap.extend((time != NEVER).then_some(Reverse((time, index as u32))));
+        self.drop_outdated();
+        self.first = self.heap.peek().map_or(NOTHING, |Reverse((time, index))| (*time, *index as usize));
+    }
+
+    fn search(&self) -> (Nanos, usize) {
+        let mut first = NOTHING;
         for (index, &time) in self.times.iter().enumerate() {
             if time < first.0 {
                 first = (time, index);
             }
         }
-        (first.0 != NEVER).then_some(first)
+        first
     }
 
     fn is_large(&self) -> bool {
         self.times.len() > FEW
     }
 
-    fn grow_to(&mut self, length: usize) {
+    #[cold]
+    fn grow(&mut self, index: usize, time: Nanos) {
         let was_large = self.is_large();
-        self.times.resize(length, NEVER);
+        self.times.resize(index, NEVER);
+        self.times.push(time);
         if self.is_large() && !was_large {
             let entries = self.times.iter().zip(0..).filter(|(time, _)| **time != NEVER);
             self.heap = entries.map(|(time, index)| Reverse((*time, index))).collect();

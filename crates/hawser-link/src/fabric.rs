@@ -53,7 +53,7 @@ pub struct Fabric<P> {
     routes: Vec<Route>,
     /// When which link wants attention.
     due: Agenda,
-    arrivals: VecDeque<Arrival<P>>,
+    arrivals: VecDeque<Arrived<P>>,
     failures: Option<VecDeque<Failure<P>>>,
 }
 
@@ -77,6 +77,14 @@ struct Transit<P> {
     alternative: u32,
     /// Links already crossed.
     hop: u32,
+}
+
+/// A packet at the end of its route, still in its box.
+#[derive(Debug)]
+struct Arrived<P> {
+    at: Nanos,
+    length: u32,
+    transit: Box<Transit<P>>,
 }
 
 impl<P: Frame> Frame for Transit<P> {
@@ -204,15 +212,10 @@ impl<P: Frame> Fabric<P> {
     pub fn send(&mut self, now: Nanos, route: RouteIndex, length: u32, payload: P) {
         let Some(entry) = self.routes.get(route.as_usize()) else { return };
         let alternative = entry.schedule.value_at(now) as u32;
-        let transit = Transit { route, alternative, hop: 0, sent: now, payload: Some(payload) };
-        let boxed = match self.spare.pop() {
-            Some(mut spare) => {
-                *spare = transit;
-                spare
-            }
-            None => Box::new(transit),
-        };
-        self.forward(now, length, boxed);
+        let empty = || Box::new(Transit { payload: None, sent: now, route, alternative, hop: 0 });
+        let mut transit = self.spare.pop().unwrap_or_else(empty);
+        *transit = Transit { payload: Some(payload), sent: now, route, alternative, hop: 0 };
+        self.forward(now, length, transit);
     }
 
     /// When [`Fabric::advance`] should be called next; `None`: never, nothing is on its way.
@@ -227,19 +230,31 @@ impl<P: Frame> Fabric<P> {
     pub fn advance(&mut self, now: Nanos) {
         while let Some((at, index)) = self.due.first().filter(|(at, _)| *at <= now) {
             // Up to this link's time only: another link may have something for it in between.
-            while let Some(departure) = self.links[index].dequeue(at) {
-                let mut transit = departure.payload;
-                transit.hop += 1;
-                self.forward(departure.at, departure.length, transit);
-            }
+            let next = loop {
+                if let Some(departure) = self.links[index].dequeue(at) {
+                    let mut transit = departure.payload;
+                    transit.hop += 1;
+                    self.forward(departure.at, departure.length, transit);
+                }
+                let next = self.links[index].next_departure().unwrap_or(NEVER);
+                if next > at {
+                    break next;
+                }
+            };
             self.collect_dropped(index);
-            self.schedule(index);
+            self.due.set(index, next);
         }
     }
 
     /// The next packet at its destination, in the order of arrival.
     pub fn poll_arrival(&mut self) -> Option<Arrival<P>> {
-        self.arrivals.pop_front()
+        let Arrived { at, length, mut transit } = self.arrivals.pop_front()?;
+        let Transit { route, sent, .. } = *transit;
+        let payload = transit.payload.take()?;
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(transit);
+        }
+        Some(Arrival { at, sent, route, length, payload })
     }
 
     /// The next packet that did not arrive, if these are kept.
@@ -276,20 +291,13 @@ impl<P: Frame> Fabric<P> {
     }
 
     /// Hands a packet to the next link of its route, or to its destination.
-    fn forward(&mut self, now: Nanos, length: u32, mut transit: Box<Transit<P>>) {
+    fn forward(&mut self, now: Nanos, length: u32, transit: Box<Transit<P>>) {
         let route = &self.routes[transit.route.as_usize()];
         let hops = &route.alternatives[transit.alternative as usize];
-        let Some(&link) = hops.get(transit.hop as usize) else {
-            let Transit { route, sent, .. } = *transit;
-            if let Some(payload) = transit.payload.take() {
-                self.arrivals.push_back(Arrival { at: now, sent, route, length, payload });
-            }
-            if self.spare.len() < MAX_SPARE {
-                self.spare.push(transit);
-            }
-            return;
-        };
-        self.enter(now, length, link, transit);
+        match hops.get(transit.hop as usize) {
+            Some(&link) => self.enter(now, length, link, transit),
+            None => self.arrivals.push_back(Arrived { at: now, length, transit }),
+        }
     }
 
     #[inline(never)]

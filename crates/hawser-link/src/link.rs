@@ -95,12 +95,13 @@ impl<P: Frame> Link<P> {
         let packet = Waiting { arrived: now, length, payload };
         if self.sending.is_none() {
             self.server.idle_until(now);
-        }
-        if self.sending.is_none() && self.queue.lets_pass(length) {
-            self.ledger.stats.queue_peak_bytes = self.ledger.stats.queue_peak_bytes.max(u64::from(length));
-            self.begin(packet, now);
-            self.advance(now);
-            return Ok(());
+            if self.queue.lets_pass(length) {
+                let peak = &mut self.ledger.stats.queue_peak_bytes;
+                *peak = (*peak).max(u64::from(length));
+                self.begin(packet, now);
+                self.advance(now);
+                return Ok(());
+            }
         }
         let in_service = self.in_service();
         if let Err((cause, payload)) =
@@ -214,13 +215,20 @@ impl<P: Frame> Link<P> {
     }
 
     /// Moves every packet whose last bit has left by `now` from the server to the delay line.
+    #[inline]
     fn advance(&mut self, now: Nanos) {
-        while let Some(sending) = self.sending.take_if(|it| it.finish <= now && it.finish < NEVER) {
-            let finish = sending.finish;
-            self.server.commit(finish);
-            self.send(sending.packet, finish);
-            self.begin_next(finish);
+        while self.sending.as_ref().is_some_and(|sending| sending.finish <= now && sending.finish < NEVER) {
+            self.complete();
         }
+    }
+
+    /// The last bit of the packet being sent has left, and the next one begins.
+    #[inline(never)]
+    fn complete(&mut self) {
+        let Some(Sending { packet, finish, .. }) = self.sending.take() else { return };
+        self.server.commit(finish);
+        self.send(packet, finish);
+        self.begin_next(finish);
     }
 
     /// The server is free at `now` and takes the next packet, if there is one: here the queue discipline decides.

@@ -91,7 +91,11 @@ impl<T: Copy> Series<T> {
 
     /// The value at `time`.
     pub fn value_at(&self, time: Nanos) -> T {
-        self.points[self.index_at(self.phase(time).1)].1
+        match *self.points {
+            // By far the most.
+            [(_, constant)] => constant,
+            _ => self.points[self.index_at(self.phase(time).1)].1,
+        }
     }
 
     /// The value at `time` and how long it holds. One binary search; see [`SeriesCursor`] for many look-ups.

@@ -165,8 +165,10 @@ impl Engine {
         for index in touched.drain(..) {
             self.is_touched[index] = false;
             let node = nodes.node(index);
-            while let Some(packet) = node.poll_transmit(self.now) {
-                self.send(index, packet);
+            while let Some(mut packet) = node.poll_transmit(self.now) {
+                if let Some((attachment, route)) = self.way_of(index, &mut packet.tuple) {
+                    self.filtered(attachment, route, packet);
+                }
             }
             self.timers.set(index, node.poll_timeout());
         }
@@ -203,27 +205,24 @@ impl Engine {
         self.touch(destination);
     }
 
-    /// Finds the way of a packet: from an address of ours along its route, or to an address of another along its return.
-    fn send(&mut self, node: usize, mut packet: Packet) {
-        let FourTuple { local, remote } = packet.tuple;
-        let own = if self.has_addresses[node] { self.by_address.get(&local.ip()).copied() } else { None };
-        if let Some(index) = own.filter(|&index| self.attachments[index].owner == node) {
-            packet.tuple.local = self.translated.get(&local).copied().unwrap_or(local);
-            return self.filtered(index, self.attachments[index].up, packet);
+    /// Finds the way of a packet of a node: from an address of its own along the route of that, or to an address of another
+    /// along its return. Translates the addresses on that way.
+    fn way_of(&self, node: usize, tuple: &mut FourTuple) -> Option<(usize, RouteIndex)> {
+        let own = if self.has_addresses[node] { self.by_address.get(&tuple.local.ip()) } else { None };
+        if let Some(&index) = own.filter(|&&index| self.attachments[index].owner == node) {
+            if let Some(outside) = self.translated.get(&tuple.local) {
+                tuple.local = *outside;
+            }
+            return Some((index, self.attachments[index].up));
         }
-        let Some(inside) = self.inside(remote) else { return };
-        let Some(&index) = self.by_address.get(&inside.ip()) else { return };
-        if self.attachments[index].peer == node {
-            packet.tuple.remote = inside;
-            self.filtered(index, self.attachments[index].down, packet);
+        if !self.translated.is_empty() {
+            tuple.remote = self.translated_back(tuple.remote)?;
         }
+        let &index = self.by_address.get(&tuple.remote.ip())?;
+        (self.attachments[index].peer == node).then_some((index, self.attachments[index].down))
     }
 
     /// The address behind one that peers see. Behind a NAT that forgot, the old outside address leads nowhere.
-    fn inside(&self, seen: SocketAddr) -> Option<SocketAddr> {
-        if self.translated.is_empty() { Some(seen) } else { self.translated_back(seen) }
-    }
-
     #[cold]
     fn translated_back(&self, seen: SocketAddr) -> Option<SocketAddr> {
         let inside = self.translated.iter().find(|(_, outside)| **outside == seen).map(|(inside, _)| *inside);

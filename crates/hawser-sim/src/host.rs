@@ -198,7 +198,7 @@ impl Sockets {
             self.batch = None;
         }
         self.label += 1;
-        Some(Packet { label: self.label, ..Packet::new(tuple, ecn, payload) })
+        Some(Packet { tuple, ecn, payload, label: self.label, fingerprint: 0 })
     }
 }
 

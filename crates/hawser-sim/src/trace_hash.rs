@@ -18,10 +18,18 @@ pub(crate) struct TraceHash(u64);
 
 /// What the hash takes of a payload. It is asked for when a packet is sent, while its payload is in the cache.
 pub(crate) fn fingerprint(payload: &[u8]) -> u64 {
-    let (head, rest) = payload.split_at(payload.len().min(HEAD));
     let mut hash = TraceHash::default();
-    hash.bytes(head);
-    hash.bytes(rest.split_at(rest.len().saturating_sub(TAIL)).1);
+    if let Some((head, rest)) = payload.split_first_chunk::<HEAD>()
+        && let Some(tail) = rest.last_chunk::<TAIL>()
+    {
+        // Nearly always, and then the number of words is known.
+        hash.bytes(head);
+        hash.bytes(tail);
+    } else {
+        let (head, rest) = payload.split_at(payload.len().min(HEAD));
+        hash.bytes(head);
+        hash.bytes(rest.split_at(rest.len().saturating_sub(TAIL)).1);
+    }
     hash.0
 }
 
@@ -41,6 +49,7 @@ impl TraceHash {
         end.0
     }
 
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
         let (words, tail) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));

@@ -1,5 +1,6 @@
 //! Connection IDs and stateless reset tokens.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -55,6 +56,14 @@ impl Default for ConnectionId {
 
 impl AsRef<[u8]> for ConnectionId {
     fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+/// Maps are searched for the bytes of a packet as they are: equality, order and hash are those of the bytes.
+impl Borrow<[u8]> for ConnectionId {
+    #[inline]
+    fn borrow(&self) -> &[u8] {
         self.as_bytes()
     }
 }

@@ -153,7 +153,7 @@ impl Endpoint {
         let membership = self.membership.as_ref()?;
         let destination = peek_destination_cid(datagram, self.cid_length).ok();
         if let Some(id) = destination.filter(|id| id.len() == self.cid_length) {
-            if ConnectionId::new(id).is_some_and(|id| self.routes.by_local(&id).is_some()) {
+            if self.routes.by_local(id).is_some() {
                 return None;
             }
             let named = if handed_over { None } else { membership.group.named(id) };

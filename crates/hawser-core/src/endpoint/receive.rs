@@ -28,10 +28,8 @@ impl Endpoint {
         responses: &mut Vec<StatelessDatagram>,
     ) -> Option<Routed> {
         let first = *datagram.payload.first()?;
-        // Ids that are too long for this type exist in other versions only.
-        let destination =
-            peek_destination_cid(&datagram.payload, self.cid_length).ok().and_then(ConnectionId::new);
-        if let Some(handle) = destination.and_then(|id| self.routes.by_local(&id)) {
+        let destination = peek_destination_cid(&datagram.payload, self.cid_length).ok();
+        if let Some(handle) = destination.and_then(|id| self.routes.by_local(id)) {
             return Some(Routed::Connection(handle, datagram));
         }
         if let Some(handle) = StatelessResetToken::at_end_of(&datagram.payload)
@@ -43,8 +41,9 @@ impl Endpoint {
             return self.handle_long(now, datagram, responses);
         }
         // RFC 9287 section 3: without the fixed bit it may be of another protocol, which is not to be answered.
+        // Ids that are too long for this type exist in other versions only.
         if first & FIXED_BIT != 0
-            && let Some(id) = destination
+            && let Some(id) = destination.and_then(ConnectionId::new)
         {
             responses.extend(self.stateless_reset(now, &datagram, &id));
         }

@@ -73,7 +73,7 @@ impl Routes {
 
     /// The connection that issued this id.
     #[inline]
-    pub(super) fn by_local(&self, id: &ConnectionId) -> Option<ConnectionHandle> {
+    pub(super) fn by_local(&self, id: &[u8]) -> Option<ConnectionHandle> {
         self.local.get(id).copied()
     }
 

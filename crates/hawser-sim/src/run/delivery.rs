@@ -146,7 +146,7 @@ impl Deliveries {
             let end = range.end.min(read);
             let start = range.start.max(offset);
             if self.counts_delays && end > start {
-                delays.record(now.since(range.at), end - start);
+                delays.record_nanos(now.as_nanos().saturating_sub(range.at.as_nanos()), end - start);
             }
             range.start = end;
             if range.start < range.end {

@@ -110,7 +110,11 @@ impl Meter {
 impl Delays {
     /// Counts a delay `weight` times.
     pub fn record(&mut self, delay: Duration, weight: u64) {
-        let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        self.record_nanos(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX), weight);
+    }
+
+    /// As [`record`](Self::record), of a delay in nanoseconds: each packet has one or two, and a [`Duration`] divides.
+    pub(super) fn record_nanos(&mut self, nanos: u64, weight: u64) {
         let bin = bin_of(nanos);
         if self.bins.len() <= bin {
             self.bins.resize(bin + 1, 0);

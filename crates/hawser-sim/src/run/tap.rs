@@ -1,7 +1,5 @@
 //! Hands packets to the recorder, and counts their delays.
 
-use std::time::Duration;
-
 use hawser_link::{Arrival, DropCause, Failure, LinkIndex};
 use hawser_policy::Time;
 use hawser_scenario::Direction;
@@ -56,7 +54,7 @@ impl<R: Recorder> Observer for PacketTap<'_, R> {
     fn arrived(&mut self, arrival: &Arrival<Packet>) {
         let route = arrival.route.as_usize();
         if let Some(delays) = self.delays.get_mut(route) {
-            delays.record(Duration::from_nanos(arrival.at - arrival.sent), 1);
+            delays.record_nanos(arrival.at - arrival.sent, 1);
         }
         if self.wanted {
             self.record(arrival.sent, arrival.at, route, arrival.length, &arrival.payload, None);
