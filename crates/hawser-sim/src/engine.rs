@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_core::FourTuple;
 use hawser_link::{Arrival, Fabric, RouteIndex};
-use hawser_policy::Time;
+use hawser_policy::{Earliest, Time};
 use rustc_hash::FxHashMap;
 
 use crate::deadlines::Deadlines;
@@ -153,7 +153,7 @@ impl Engine {
     pub(crate) fn next_event(&mut self) -> Option<Time> {
         let arrival = self.fabric.next_event().map(Time::from_nanos);
         let held = self.held.first_key_value().map(|((at, _), _)| *at);
-        Time::first_of([arrival, held, self.timers.next()])
+        Earliest::NONE.or(arrival).or(held).or(self.timers.next()).time()
     }
 
     /// Sends what the touched nodes have to send, and notes their deadlines.

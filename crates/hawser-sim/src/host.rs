@@ -6,7 +6,7 @@ use hawser_core::{
     ClientConfig, ConnectError, Connection, ConnectionHandle, Datagram, Endpoint, FourTuple, Incoming,
     Routed, StatelessDatagram, Transmit,
 };
-use hawser_policy::Time;
+use hawser_policy::{Earliest, Time};
 
 use crate::deadlines::Deadlines;
 use crate::{Application, Node, Packet};
@@ -246,7 +246,7 @@ impl<A: Application> Node for Host<A> {
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {
-        Time::first_of([self.sockets.timers.next(), self.application.next_timeout()])
+        Earliest::NONE.or(self.sockets.timers.next()).or(self.application.next_timeout()).time()
     }
 
     fn handle_timeout(&mut self, now: Time) {

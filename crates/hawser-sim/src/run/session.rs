@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hawser_core::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple, StreamEvent,
 };
-use hawser_policy::{LinkInfo, Time};
+use hawser_policy::{Earliest, LinkInfo, Time};
 use hawser_scenario::Direction::{Down, Up};
 
 use super::client::role::Role;
@@ -113,11 +113,11 @@ impl Session {
             State::Connected(_) => {
                 let paths = self.paths.as_ref().and_then(Paths::next_timeout);
                 let outlook = self.plan.outlook.as_ref().map(Outlook::next_update);
-                Time::first_of([paths, outlook, self.role.next_timeout()])
+                Earliest::NONE.or(paths).or(outlook).or(self.role.next_timeout()).time()
             }
             State::Over => return None,
         };
-        Time::first_of([own, self.plan.stop])
+        Earliest::NONE.or(own).or(self.plan.stop).time()
     }
 
     /// Does what is due; returns a connection that was started.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_core::{Connection, ReadError};
-use hawser_policy::{StreamId, Time};
+use hawser_policy::{Earliest, StreamId, Time};
 use hawser_scenario::{Direction, FlowKind, Pattern};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -166,7 +166,7 @@ impl Role {
             Task::Talk { pacer: Some(pacer), .. } if active => Some(pacer.next_at()),
             _ => None,
         };
-        Time::first_of([own, activity])
+        Earliest::NONE.or(own).or(activity).time()
     }
 
     pub(crate) fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
