@@ -21,6 +21,9 @@ const MIN_LOOSE_PIECES: usize = 16;
 const MAX_BLOCK: usize = 64 << 10;
 const SMALL_BLOCK: usize = 4 << 10;
 
+/// A queue of pieces that was emptied is kept for the next range if it has at most so many places.
+const MAX_SPARE: usize = 64;
+
 /// What all assemblers of a connection hold, against the caps above.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Budget {
@@ -58,6 +61,8 @@ pub(super) struct Assembler {
     ready: VecDeque<Piece>,
     /// Ranges above `ready_to`, by their start; they neither overlap nor touch.
     ahead: BTreeMap<u64, Segment>,
+    /// The queue of a range that was joined to another: while data comes over several paths, ranges come and go.
+    spare: Option<VecDeque<Piece>>,
     loose: usize,
 }
 
@@ -141,14 +146,20 @@ impl Assembler {
             let next = next.map(std::mem::take);
             let joins_next = next.is_some();
             budget.ranges -= usize::from(joins_next);
+            let spare = &mut self.spare;
             match previous {
                 Some((_, segment)) if held_to == from => {
-                    segment.end = append(&mut segment.pieces, piece, end, next)
+                    segment.end = append(&mut segment.pieces, piece, end, next, spare)
                 }
-                _ if from == self.ready_to => self.ready_to = append(&mut self.ready, piece, end, next),
+                _ if from == self.ready_to => {
+                    self.ready_to = append(&mut self.ready, piece, end, next, spare)
+                }
                 _ if budget.ranges >= MAX_DISJOINT_RANGES => return Err(TooManyRanges),
                 _ => {
-                    let mut segment = next.unwrap_or(Segment { end, pieces: VecDeque::with_capacity(1) });
+                    let mut segment = next.unwrap_or_else(|| {
+                        let pieces = spare.take().unwrap_or_else(|| VecDeque::with_capacity(1));
+                        Segment { end, pieces }
+                    });
                     segment.pieces.push_front(piece);
                     self.ahead.insert(from, segment);
                     budget.ranges += 1;
@@ -260,25 +271,33 @@ fn neighbours(
     }
 }
 
-/// Appends a piece that ends at `end`, and what touches it; returns where all that ends.
+/// Appends a piece that ends at `end`, and what touches it, whose queue becomes the spare one; returns where all that
+/// ends.
 #[inline]
-fn append(pieces: &mut VecDeque<Piece>, piece: Piece, end: u64, next: Option<Segment>) -> u64 {
+fn append(
+    pieces: &mut VecDeque<Piece>,
+    piece: Piece,
+    end: u64,
+    next: Option<Segment>,
+    spare: &mut Option<VecDeque<Piece>>,
+) -> u64 {
     pieces.push_back(piece);
     let Some(next) = next else { return end };
-    join(pieces, next.pieces);
+    *spare = Some(join(pieces, next.pieces)).filter(|emptied| emptied.capacity() <= MAX_SPARE);
     next.end
 }
 
-/// Appends `right` to `left`, moving the shorter of both.
-fn join(left: &mut VecDeque<Piece>, mut right: VecDeque<Piece>) {
+/// Appends `right` to `left`, moving the shorter of both; returns the queue that is now empty.
+fn join(left: &mut VecDeque<Piece>, mut right: VecDeque<Piece>) -> VecDeque<Piece> {
     if left.len() >= right.len() {
         left.append(&mut right);
     } else {
         while let Some(piece) = left.pop_back() {
             right.push_front(piece);
         }
-        *left = right;
+        std::mem::swap(left, &mut right);
     }
+    right
 }
 
 /// Shortens pieces of `length` bytes to `keep`; returns how many loose ones went.

@@ -97,8 +97,12 @@ impl Streams {
                 reserved += tail;
             } else {
                 while let Some(range) = send.unsent_at(skip, self.credit.left().saturating_sub(reserved)) {
-                    let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
-                    else {
+                    let count = match w.remaining() {
+                        // Nearly always the frame before filled the packet.
+                        0 => None,
+                        _ => write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent),
+                    };
+                    let Some(count) = count else {
                         full = true;
                         break;
                     };
