@@ -188,7 +188,14 @@ impl<'a> Writer<'a> {
     /// [`BufferTooShort`] if less room is left.
     #[inline]
     pub fn write_varint(&mut self, value: u64) -> Result<(), BufferTooShort> {
-        self.write_varint_sized(value, VarintSize::of(value))
+        debug_assert!(value <= varint::MAX, "{value} does not fit a varint");
+        // As with a given size, but every field of a packet passes here: one decision for length and bytes.
+        match value {
+            0..0x40 => self.write_u8(value as u8),
+            0x40..0x4000 => self.write_u16(0x4000 | value as u16),
+            0x4000..0x4000_0000 => self.write_u32(0x8000_0000 | value as u32),
+            _ => self.write_array((0xc000_0000_0000_0000 | value.min(varint::MAX)).to_be_bytes()),
+        }
     }
 
     /// Writes a variable-length integer with a given length. A value too large for it is treated as in

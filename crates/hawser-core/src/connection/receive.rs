@@ -150,6 +150,7 @@ impl Connection {
     }
 
     /// Counts a datagram for its path, and for what may be sent to an address that is not validated.
+    #[inline(never)]
     fn count_datagram(&mut self, arrival: &Arrival, id: PathId) {
         if let Some(path) = self.paths.get_mut(id) {
             path.traffic.datagrams_received += 1;

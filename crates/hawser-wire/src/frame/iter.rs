@@ -21,8 +21,12 @@ impl<'a> FrameIter<'a> {
         Self { rest: Reader::new(payload), failed: false }
     }
 
-    #[inline]
+    // Apart from `next`, which is then small: it is asked once more than there are frames.
+    #[inline(never)]
     fn read(&mut self) -> Result<Frame<'a>, FrameError> {
+        if self.rest.is_empty() {
+            return Err(FrameError { frame_type: 0, kind: FrameErrorKind::NoFrames });
+        }
         let frame_type = self.read_type()?;
         Frame::decode_body(frame_type, &mut self.rest)
     }
@@ -44,15 +48,9 @@ impl<'a> Iterator for FrameIter<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Result<Frame<'a>, FrameError>> {
-        if self.failed {
+        let at_end = self.rest.is_empty() && self.rest.position() > 0;
+        if self.failed || at_end {
             return None;
-        }
-        if self.rest.is_empty() {
-            if self.rest.position() > 0 {
-                return None;
-            }
-            self.failed = true;
-            return Some(Err(FrameError { frame_type: 0, kind: FrameErrorKind::NoFrames }));
         }
         let frame = self.read();
         self.failed = frame.is_err();
