@@ -50,10 +50,10 @@ impl Agenda {
     }
 
     fn change(&mut self, index: usize, time: Nanos) {
-        match self.times.get_mut(index) {
-            Some(entry) => *entry = time,
-            None => self.grow(index, time),
+        if self.times.len() <= index {
+            self.grow_to(index + 1);
         }
+        self.times[index] = time;
         if self.is_large() {
             self.change_of_many(index, time);
         } else if (time, index) < self.first {
@@ -63,6 +63,7 @@ impl Agenda {
         }
     }
 
+    /// The rest of [`Self::change`] once there is a heap.
     #[inline(never)]
     fn change_of_many(&mut self, index: usize, time: Nanos) {
         self.heap.extend((time != NEVER).then_some(Reverse((time, index as u32))));
@@ -85,10 +86,9 @@ impl Agenda {
     }
 
     #[cold]
-    fn grow(&mut self, index: usize, time: Nanos) {
+    fn grow_to(&mut self, length: usize) {
         let was_large = self.is_large();
-        self.times.resize(index, NEVER);
-        self.times.push(time);
+        self.times.resize(length, NEVER);
         if self.is_large() && !was_large {
             let entries = self.times.iter().zip(0..).filter(|(time, _)| **time != NEVER);
             self.heap = entries.map(|(time, index)| Reverse((*time, index))).collect();

@@ -88,14 +88,13 @@ pub(crate) struct DelayLine {
     base: SeriesCursor<Nanos>,
     /// Lower bound of all delays.
     shortest: Nanos,
-    jitter: JitterProcess,
+    jitter: Option<JitterProcess>,
     reordering: bool,
     last_arrival: Nanos,
 }
 
 #[derive(Debug, Clone)]
 enum JitterProcess {
-    None,
     Draw(Jitter, ChaCha8Rng),
     Steps(RandomCursor),
     Walk { maximum: Nanos, step: Nanos, interval: Nanos, position: Nanos, until: Nanos, random: ChaCha8Rng },
@@ -113,9 +112,11 @@ impl DelayLine {
     }
 
     /// When a packet arrives whose last bit leaves at `sent`.
+    #[inline]
     pub(crate) fn arrival(&mut self, sent: Nanos) -> Nanos {
         let base = self.base.span_at(sent).value;
-        let arrival = sent.saturating_add(base).saturating_add(self.jitter.draw(sent));
+        let jitter = self.jitter.as_mut().map_or(0, |jitter| jitter.draw(sent));
+        let arrival = sent.saturating_add(base).saturating_add(jitter);
         if self.reordering {
             return arrival;
         }
@@ -134,22 +135,22 @@ impl DelayLine {
 }
 
 impl JitterProcess {
-    fn new(jitter: &Jitter, mut random: ChaCha8Rng) -> Self {
-        match jitter {
-            Jitter::None => Self::None,
+    fn new(jitter: &Jitter, mut random: ChaCha8Rng) -> Option<Self> {
+        Some(match jitter {
+            Jitter::None => return None,
             Jitter::Steps(steps) => Self::Steps(RandomCursor::new(steps.clone(), random)),
             &Jitter::RandomWalk { maximum, step, interval } => {
                 let position = random.random_range(0..=maximum);
                 Self::Walk { maximum, step, interval, position, until: 0, random }
             }
             other => Self::Draw(other.clone(), random),
-        }
+        })
     }
 
     /// What is added to the delay of a packet whose last bit leaves at `sent`.
+    #[inline(never)]
     fn draw(&mut self, sent: Nanos) -> Nanos {
         match self {
-            Self::None => 0,
             Self::Draw(jitter, random) => independent(jitter, random),
             Self::Steps(cursor) => {
                 cursor.forget(sent);

@@ -250,11 +250,11 @@ impl<P: Frame> Fabric<P> {
     pub fn poll_arrival(&mut self) -> Option<Arrival<P>> {
         let Arrived { at, length, mut transit } = self.arrivals.pop_front()?;
         let Transit { route, sent, .. } = *transit;
-        let payload = transit.payload.take()?;
+        let arrival = transit.payload.take().map(|payload| Arrival { at, sent, route, length, payload });
         if self.spare.len() < MAX_SPARE {
             self.spare.push(transit);
         }
-        Some(Arrival { at, sent, route, length, payload })
+        arrival
     }
 
     /// The next packet that did not arrive, if these are kept.

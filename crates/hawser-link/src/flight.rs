@@ -53,8 +53,14 @@ impl<P: Frame> Flight<P> {
         if !apart && self.in_order.back().is_none_or(|(_, last)| last.at <= departure.at) {
             self.in_order.push_back((sequence, departure));
         } else {
-            self.overtaking.push(Reverse(Entry { sequence, departure }));
+            self.push_overtaking(Entry { sequence, departure });
         }
+    }
+
+    /// Rare, and apart so that the other case is short.
+    #[inline(never)]
+    fn push_overtaking(&mut self, entry: Entry<P>) {
+        self.overtaking.push(Reverse(entry));
     }
 
     /// When the next packet arrives.
@@ -73,8 +79,10 @@ impl<P: Frame> Flight<P> {
             return if due { self.overtaking.pop().map(|Reverse(entry)| entry.departure) } else { None };
         }
         let (_, departure) = self.in_order.pop_front_if(|(_, departure)| departure.at <= now)?;
-        for (others, (_, next)) in self.in_order.iter().take(PREFETCHED).enumerate() {
-            next.payload.prefetch(others);
+        for others in 0..PREFETCHED {
+            if let Some((_, next)) = self.in_order.get(others) {
+                next.payload.prefetch(others);
+            }
         }
         Some(departure)
     }

@@ -46,13 +46,21 @@ impl Damage {
     #[inline]
     pub(crate) fn draw(&mut self) -> Option<Fate> {
         let random = self.random.as_mut()?;
+        Some(self.impairments.draw(random))
+    }
+}
+
+impl Impairments {
+    /// The fate of one packet.
+    #[inline(never)]
+    fn draw(&self, random: &mut ChaCha8Rng) -> Fate {
         // Always four draws: changing one probability leaves the other fates as they are.
         let [copy, flip, late] = [(); 3].map(|()| random.random::<f64>());
         let position = random.random::<u64>();
-        Some(Fate {
-            duplicated: copy < self.impairments.duplication,
-            corrupted: (flip < self.impairments.corruption).then_some(position),
-            held_back: (late < self.impairments.reordering).then_some(self.impairments.reordering_delay),
-        })
+        Fate {
+            duplicated: copy < self.duplication,
+            corrupted: (flip < self.corruption).then_some(position),
+            held_back: (late < self.reordering).then_some(self.reordering_delay),
+        }
     }
 }

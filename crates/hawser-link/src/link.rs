@@ -232,6 +232,7 @@ impl<P: Frame> Link<P> {
     }
 
     /// The server is free at `now` and takes the next packet, if there is one: here the queue discipline decides.
+    #[inline]
     fn begin_next(&mut self, now: Nanos) {
         if let Some(packet) = self.queue.dequeue(now, &mut self.ledger) {
             self.begin(packet, now);
@@ -246,10 +247,17 @@ impl<P: Frame> Link<P> {
     }
 
     /// When the first and the last bit of a packet leave that the server takes at `start`.
+    #[inline]
     fn plan(&mut self, start: Nanos, length: u32) -> (Nanos, Nanos) {
         if self.outage_policy == OutagePolicy::Drop || self.forced == Some(true) {
-            return (start, self.server.plan(start, length));
+            (start, self.server.plan(start, length))
+        } else {
+            self.plan_between_outages(start, length)
         }
+    }
+
+    #[inline(never)]
+    fn plan_between_outages(&mut self, start: Nanos, length: u32) -> (Nanos, Nanos) {
         if self.forced == Some(false) {
             return (start, NEVER);
         }
@@ -285,6 +293,7 @@ impl<P: Frame> Link<P> {
     }
 
     /// The unusual ways of a packet.
+    #[inline(never)]
     fn send_damaged(&mut self, mut packet: Waiting<P>, finish: Nanos, fate: Fate) {
         let stats = &mut self.ledger.stats;
         let copy = fate.duplicated.then(|| packet.payload.duplicate());

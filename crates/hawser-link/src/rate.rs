@@ -254,7 +254,9 @@ fn work_of(length: u32) -> u64 {
     u64::from(length).saturating_mul(8 * SECOND)
 }
 
-/// Integrates the rate from `start` until `length` bytes are sent.
+/// Integrates the rate from `start` until `length` bytes are sent. Kept out of the short common case of
+/// [`RateServer::plan`].
+#[inline(never)]
 fn integrate(mut span_at: impl FnMut(Nanos) -> Span<u64>, start: Nanos, length: u32) -> Nanos {
     let mut work = work_of(length);
     let mut time = start;

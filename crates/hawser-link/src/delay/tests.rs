@@ -26,8 +26,8 @@ fn arrivals_never_go_back_even_when_the_delay_drops() {
 #[test]
 fn a_walk_stays_within_its_bounds_and_moves() {
     let (maximum, step) = (10 * MILLISECOND, 2 * MILLISECOND);
-    let mut line = line(Jitter::RandomWalk { maximum, step, interval: 10 * MILLISECOND });
-    let values: Vec<_> = (0..20_000).map(|index| line.jitter.draw(index * 10 * MILLISECOND)).collect();
+    let mut jitter = line(Jitter::RandomWalk { maximum, step, interval: 10 * MILLISECOND }).jitter.unwrap();
+    let values: Vec<_> = (0..20_000).map(|index| jitter.draw(index * 10 * MILLISECOND)).collect();
     assert!(values.iter().all(|&value| value <= maximum));
     assert!(values.windows(2).all(|pair| pair[0].abs_diff(pair[1]) <= step));
     let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
