@@ -55,8 +55,12 @@ impl Rate {
 
     /// How many whole bytes pass in `duration`.
     pub fn bytes_in(self, duration: Duration) -> u64 {
-        u64::try_from(u128::from(self.0).saturating_mul(duration.as_nanos()) / 8_000_000_000)
-            .unwrap_or(u64::MAX)
+        let nanos = duration.as_nanos();
+        // Schedulers ask for every packet, and a division of 128 bits takes several times as long.
+        if let Some(scaled) = u64::try_from(nanos).ok().and_then(|nanos| self.0.checked_mul(nanos)) {
+            return scaled / 8_000_000_000;
+        }
+        u64::try_from(u128::from(self.0).saturating_mul(nanos) / 8_000_000_000).unwrap_or(u64::MAX)
     }
 
     /// This rate times `numerator / denominator` (`denominator` is not zero).

@@ -239,7 +239,7 @@ impl<'a> SendView<'a> {
     }
 
     /// Paths that carry data by preference: active and available ones; active backups if there are none.
-    pub fn preferred(&self) -> impl Iterator<Item = &'a PathView> + use<'a> {
+    pub fn preferred(&self) -> impl Iterator<Item = &'a PathView> + Clone + use<'a> {
         let wanted = if self.paths.iter().any(|p| is_active(p) && p.status == PathStatus::Available) {
             PathStatus::Available
         } else {

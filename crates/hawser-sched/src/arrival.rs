@@ -7,23 +7,27 @@ use hawser_policy::{PathId, PathView, Rate, SendView};
 use crate::choose::explored;
 
 /// The paths of one view, compared by the time at which a byte sent now arrives.
-pub(crate) struct Arrivals<'a, F> {
-    view: &'a SendView<'a>,
+pub(crate) struct Arrivals<P> {
     /// Whether every path reports a one-way delay; a mixture could not be compared.
     one_way: bool,
-    /// Which paths are relied upon.
-    trusted: F,
+    /// Those that are relied upon.
+    paths: P,
 }
 
-impl<'a, F> Arrivals<'a, F>
-where
-    F: Fn(&PathView) -> bool,
-{
-    pub(crate) fn new(view: &'a SendView<'a>, trusted: F) -> Self {
-        let one_way = explored(view).all(|path| path.one_way_delay.is_some());
-        Arrivals { view, one_way, trusted }
-    }
+/// Compares the paths of which `trusted` holds.
+pub(crate) fn arrivals<'a>(
+    view: &SendView<'a>,
+    trusted: impl Fn(&PathView) -> bool + Copy,
+) -> Arrivals<impl Iterator<Item = &'a PathView> + Clone> {
+    let explored = explored(view);
+    let one_way = explored.clone().all(|path| path.one_way_delay.is_some());
+    Arrivals { one_way, paths: explored.filter(move |path| trusted(path)) }
+}
 
+impl<'a, P> Arrivals<P>
+where
+    P: Iterator<Item = &'a PathView> + Clone,
+{
     /// Delay for comparison with other paths only.
     ///
     /// One-way delays share the unknown clock offset, so their difference is exact. Without them the round-trip times
@@ -42,10 +46,6 @@ where
         (self.delay(path), path.id)
     }
 
-    fn paths(&self) -> impl Iterator<Item = &'a PathView> {
-        explored(self.view).filter(|path| (self.trusted)(path))
-    }
-
     /// How much later a byte sent on `slow` arrives than one sent on `fast` at the same time.
     pub(crate) fn lag(&self, slow: &PathView, fast: &PathView) -> Duration {
         self.delay(slow).saturating_sub(self.delay(fast))
@@ -53,12 +53,12 @@ where
 
     /// The path that delivers soonest, whether it can send now or not.
     pub(crate) fn soonest(&self) -> Option<&'a PathView> {
-        self.paths().min_by_key(|path| self.order(path))
+        self.paths.clone().min_by_key(|path| self.order(path))
     }
 
     /// The path that delivers soonest among those that can send now.
     pub(crate) fn soonest_sendable(&self) -> Option<&'a PathView> {
-        self.paths().filter(|path| path.sendable() > 0).min_by_key(|path| self.order(path))
+        self.paths.clone().filter(|path| path.sendable() > 0).min_by_key(|path| self.order(path))
     }
 
     /// The gap of STMS, for any number of paths: bytes that the faster paths deliver before a byte sent on `path` now
@@ -67,10 +67,11 @@ where
     /// A lag within the noise of the measurement is none: paths of equal delay share the head of the queue, which cuts
     /// it into fewer pieces.
     pub(crate) fn gap(&self, path: &PathView) -> u64 {
-        self.paths()
+        self.paths
+            .clone()
             .filter(|fast| fast.id != path.id)
             .map(|fast| (fast, self.lag(path, fast)))
-            .filter(|(fast, lag)| *lag > noise(fast).max(noise(path)))
+            .filter(|(fast, lag)| *lag > noise(fast) && *lag > noise(path))
             .map(|(fast, lag)| window_rate(fast).bytes_in(lag))
             .fold(0, u64::saturating_add)
     }

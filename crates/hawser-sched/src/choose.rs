@@ -19,6 +19,10 @@ pub(crate) fn by_rtt(path: &PathView) -> (Duration, PathId) {
 /// the start: De Coninck 2017). At the start of a connection, when no path has a sample, there is nothing to compare and
 /// the ordinary rule applies.
 pub(crate) fn explore(view: &SendView<'_>) -> Option<Decision> {
+    // The rule, and it is asked for every decision: nothing is copied, no path unknown.
+    if view.paths.iter().all(|path| path.has_rtt_sample && path.copies_queued == 0) {
+        return None;
+    }
     if let Some(path) = view
         .preferred()
         .filter(|path| path.copies_queued > 0)
@@ -64,9 +68,10 @@ fn exploration_left(path: &PathView) -> u64 {
 }
 
 /// Preferred paths whose delay is known; all preferred ones while none is known.
-pub(crate) fn explored<'a>(view: &SendView<'a>) -> impl Iterator<Item = &'a PathView> + use<'a> {
-    let any_sample = view.preferred().any(|path| path.has_rtt_sample);
-    view.preferred().filter(move |path| path.has_rtt_sample || !any_sample)
+pub(crate) fn explored<'a>(view: &SendView<'a>) -> impl Iterator<Item = &'a PathView> + Clone + use<'a> {
+    let preferred = view.preferred();
+    let any_sample = preferred.clone().any(|path| path.has_rtt_sample);
+    preferred.filter(move |path| path.has_rtt_sample || !any_sample)
 }
 
 /// The explored path with the lowest round-trip time that can send now.

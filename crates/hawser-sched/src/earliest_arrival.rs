@@ -5,7 +5,7 @@ use hawser_policy::{
     Time,
 };
 
-use crate::arrival::Arrivals;
+use crate::arrival::{Arrivals, arrivals};
 use crate::choose::explore;
 
 /// How many round trips of the fastest path a queue must stand before it counts as lasting.
@@ -92,17 +92,27 @@ struct Progress {
 
 impl Progress {
     fn update(&mut self, path: &PathView, now: Time) {
-        if self.acked != path.bytes_acked {
+        let answers = self.acked != path.bytes_acked;
+        if answers {
             let pause = now.since(self.at);
-            // Without a round-trip time (zero by zero) nothing is remembered.
-            let forgotten =
-                (pause.as_secs_f64() / path.smoothed_rtt.saturating_mul(PAUSE_MEMORY).as_secs_f64()).min(1.0);
-            self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
-            (self.acked, self.at, self.rescued) = (path.bytes_acked, now, false);
-        } else if path.bytes_in_flight == 0 {
-            (self.at, self.rescued) = (now, false);
+            // Shorter ones decide nothing: any silence is more than twice as long.
+            if pause.max(self.pause) > SHORTEST_SILENCE / 2 {
+                self.remember(pause, path.smoothed_rtt);
+            }
         }
-        self.silent = self.is_silent(path, now);
+        if answers || path.bytes_in_flight == 0 {
+            (self.acked, self.at) = (path.bytes_acked, now);
+            (self.silent, self.rescued) = (false, false);
+        } else {
+            self.silent = self.is_silent(path, now);
+        }
+    }
+
+    /// Keeps the longest pause; older ones count for less.
+    fn remember(&mut self, pause: Duration, rtt: Duration) {
+        // Without a round-trip time (zero by zero) nothing is remembered.
+        let forgotten = (pause.as_secs_f64() / rtt.saturating_mul(PAUSE_MEMORY).as_secs_f64()).min(1.0);
+        self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
     }
 
     /// Acknowledgements are due, and have been missing for longer than they lately did, or for longer than round trips
@@ -124,10 +134,15 @@ impl Progress {
 }
 
 impl ProgressWatch {
-    fn note(&mut self, view: &SendView<'_>) {
+    /// Notes what was acknowledged; whether any path fell silent.
+    fn note(&mut self, view: &SendView<'_>) -> bool {
+        let mut any_silent = false;
         for path in view.paths {
             match self.0.iter_mut().find(|progress| progress.path == path.id) {
-                Some(progress) => progress.update(path, view.now),
+                Some(progress) => {
+                    progress.update(path, view.now);
+                    any_silent |= progress.silent;
+                }
                 None => self.0.push(Progress {
                     path: path.id,
                     acked: path.bytes_acked,
@@ -138,6 +153,7 @@ impl ProgressWatch {
                 }),
             }
         }
+        any_silent
     }
 
     fn is_silent(&self, path: &PathView) -> bool {
@@ -162,15 +178,17 @@ impl EarliestArrival {
     /// Its name in the registry; the entry `default` is the same.
     pub const NAME: &'static str = "earliestarrival";
 
-    fn place<F>(view: &SendView<'_>, arrivals: &Arrivals<'_, F>, fast: &PathView, lasting: bool) -> Decision
-    where
-        F: Fn(&PathView) -> bool,
-    {
+    fn place<'a>(
+        view: &SendView<'_>,
+        arrivals: Arrivals<impl Iterator<Item = &'a PathView> + Clone>,
+        fast: &PathView,
+        lasting: bool,
+    ) -> Decision {
+        if fast.sendable() > 0 {
+            return Decision::Send(Assignment::next(fast.id));
+        }
         let wait = Decision::Wait(fast.next_release);
         let Some(path) = arrivals.soonest_sendable() else { return wait };
-        if path.id == fast.id {
-            return Decision::Send(Assignment::next(path.id));
-        }
         let urgent = view.queue.retransmit.saturating_add(view.queue.datagrams);
         if urgent > 0 {
             // The fast path opens within half a round trip even when it has just reduced its window.
@@ -201,18 +219,18 @@ impl Scheduler for EarliestArrival {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
-        self.progress.note(view);
+        let any_silent = self.progress.note(view);
         if let Some(decision) = explore(view) {
             return decision;
         }
         // When every path is silent, none is worse than the others.
         let is_silent = |path: &PathView| self.progress.is_silent(path);
-        let all_silent = view.preferred().all(is_silent);
-        let lively = Arrivals::new(view, |path| all_silent || !is_silent(path));
+        let avoids_silent = any_silent && !view.preferred().all(is_silent);
+        let lively = arrivals(view, |path| !avoids_silent || !is_silent(path));
         let Some(fast) = lively.soonest() else { return Decision::Wait(None) };
         let lasting = is_lasting(&mut self.standing, fast, view.queue.unsent, view.now);
-        let decision = Self::place(view, &lively, fast, lasting);
-        if !all_silent {
+        let decision = Self::place(view, lively, fast, lasting);
+        if avoids_silent {
             self.progress.rescue(view, fast.id, commands);
         }
         decision

@@ -1,6 +1,6 @@
 use hawser_policy::{Assignment, Commands, Decision, Scheduler, Selection, SendView};
 
-use crate::arrival::Arrivals;
+use crate::arrival::arrivals;
 use crate::choose::explore;
 
 /// STMS, Slide Together Multipath Scheduler (Shi and others: USENIX ATC 2018).
@@ -28,7 +28,7 @@ impl Scheduler for Stms {
         if let Some(decision) = explore(view) {
             return decision;
         }
-        let arrivals = Arrivals::new(view, |_| true);
+        let arrivals = arrivals(view, |_| true);
         let Some(fast) = arrivals.soonest() else { return Decision::Wait(None) };
         let Some(path) = arrivals.soonest_sendable() else { return Decision::Wait(fast.next_release) };
         if path.id == fast.id {

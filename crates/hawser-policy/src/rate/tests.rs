@@ -31,4 +31,13 @@ proptest! {
         let back = rate.bytes_in(rate.time_for(bytes));
         prop_assert!(back <= bytes && bytes - back <= bits / 8_000_000_000 + 1, "{} -> {}", bytes, back);
     }
+
+    /// The division of 64 bits gives what that of 128 bits would.
+    #[test]
+    fn bytes_in_is_exact(bits in any::<u64>(), nanos in any::<u64>(), shift in 0u32..64) {
+        let (bits, nanos) = (bits >> shift, nanos >> (shift / 2));
+        let exact = u128::from(bits) * u128::from(nanos) / 8_000_000_000;
+        let bytes = Rate::from_bits_per_second(bits).bytes_in(Duration::from_nanos(nanos));
+        prop_assert_eq!(bytes, u64::try_from(exact).unwrap_or(u64::MAX));
+    }
 }
