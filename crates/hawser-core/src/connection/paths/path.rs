@@ -242,24 +242,19 @@ impl Path {
         }
     }
 
-    /// The picture for policies; `None` for paths they do not see.
-    pub(crate) fn view(&self, now: Time) -> Option<PathView> {
-        let state = self.state()?;
-        let mut view = PathView {
-            link: self.link,
-            group: self.recovery.bottleneck_group(),
-            state,
-            status: self.control.status.effective(),
-            heard_at: self.heard_at,
-            oldest_in_flight: self.space.sent.oldest().map(|packet| packet.sent_at),
-            max_datagram_size: self.mtu.current(),
-            copies_queued: self.copies.iter().map(|range| u64::from(range.length)).sum(),
-            ..PathView::new(self.id)
-        };
-        self.recovery.fill_view(now, &mut view);
+    /// Draws the picture for policies, who see the path in `state`, over another one: every field is set.
+    pub(crate) fn fill_view(&self, now: Time, state: PathState, view: &mut PathView) {
+        view.id = self.id;
+        view.link = self.link;
+        view.group = self.recovery.bottleneck_group();
+        view.state = state;
+        view.status = self.control.status.effective();
+        view.heard_at = self.heard_at;
+        view.oldest_in_flight = self.space.sent.oldest().map(|packet| packet.sent_at);
+        view.copies_queued = self.copies.iter().map(|range| u64::from(range.length)).sum();
+        self.recovery.fill_view(now, view);
         // Data waits where the address allows less than a datagram.
         view.pacing_budget = view.pacing_budget.min(self.amplification_room() as u64);
-        Some(view)
     }
 
     /// What a coupled controller may know.

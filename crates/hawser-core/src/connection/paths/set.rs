@@ -341,8 +341,19 @@ impl PathSet {
 
     /// Refreshes the pictures of the paths that policies see.
     pub(crate) fn fill_views(&self, now: Time, views: &mut Vec<PathView>) {
-        views.clear();
-        views.extend(self.open.iter().filter_map(|path| path.view(now)));
+        let mut filled = 0;
+        for path in &self.open {
+            let Some(state) = path.state() else { continue };
+            // In place: they are large, and refreshed for every second packet.
+            if filled == views.len() {
+                views.push(PathView::new(path.id));
+            }
+            if let Some(view) = views.get_mut(filled) {
+                path.fill_view(now, state, view);
+            }
+            filled += 1;
+        }
+        views.truncate(filled);
     }
 
     /// Forgets a path id whose abandonment is over. Returns whether the peer may open another one instead.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathState, PathStatus, Side, StreamId};
+use hawser_policy::{GroupId, LinkId, PathId, PathState, PathStatus, PathView, Rate, Side, StreamId, Time};
 use hawser_wire::{Frame, Writer};
 
 use super::forge::encode;
@@ -156,4 +156,55 @@ fn acknowledgements_for_an_address_without_room_take_another_path() {
     pair.run(Duration::from_millis(1));
     assert!(pair.server().paths.get(second).unwrap().space.received.deadline().is_none(), "acknowledged");
     assert_eq!(pair.bytes_to(Side::Server, victim, began), 0);
+}
+
+/// No field as in a new view.
+fn foreign_view() -> PathView {
+    let odd = Duration::from_nanos(77);
+    PathView {
+        id: PathId(77),
+        link: Some(LinkId(77)),
+        group: GroupId(77),
+        state: PathState::Suspect,
+        status: PathStatus::Backup,
+        smoothed_rtt: odd,
+        min_rtt: odd,
+        rtt_variance: odd,
+        heard_at: Some(Time::from_nanos(77)),
+        latest_rtt: odd,
+        has_rtt_sample: true,
+        one_way_delay: Some(odd),
+        probe_timeout: odd,
+        congestion_window: 77,
+        bytes_in_flight: 77,
+        oldest_in_flight: Some(Time::from_nanos(77)),
+        in_slow_start: false,
+        pacing_rate: Rate::from_bits_per_second(77),
+        pacing_budget: 77,
+        next_release: Some(Time::from_nanos(77)),
+        delivery_rate: Some(Rate::from_bits_per_second(77)),
+        loss_ppm: 77,
+        max_datagram_size: 77,
+        copies_queued: 77,
+        bytes_sent: 77,
+        bytes_acked: 77,
+        bytes_lost: 77,
+    }
+}
+
+/// Views are drawn one over the other: whatever stood there, they come out the same.
+#[test]
+fn views_of_paths_keep_nothing_of_what_they_replace() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.open(1);
+    pair.write(Side::Client, 200_000);
+    pair.run(Duration::from_millis(40));
+    let now = pair.now;
+    let client = pair.client();
+    let mut drawn_over = |before| {
+        client.views = before;
+        format!("{:#?}", client.path_views(now))
+    };
+    let fresh = drawn_over(Vec::new());
+    assert_eq!(drawn_over(vec![foreign_view(); 3]), fresh);
 }
