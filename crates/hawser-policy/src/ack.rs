@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{PathId, PathState, PathView, Time};
+use crate::{LinkId, PathId, PathState, Time};
 
 /// An ack-eliciting packet arrived and its acknowledgement is pending.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,32 @@ pub enum AckDecision {
     Within(Duration),
 }
 
+/// A path on which acknowledgements could leave, at one moment.
+///
+/// Less than a [`PathView`](crate::PathView), because the choice is made for every acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct ReturnPath {
+    /// Its id.
+    pub id: PathId,
+    /// The local link it leaves through, when the driver told.
+    pub link: Option<LinkId>,
+    /// Life-cycle state.
+    pub state: PathState,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Whether `smoothed_rtt` rests on at least one sample.
+    pub has_rtt_sample: bool,
+    /// When a datagram last arrived on it; `None` before the first.
+    pub heard_at: Option<Time>,
+}
+
 /// Decides when acknowledgements leave and on which path.
 pub trait AckPolicy: Send {
     /// When to acknowledge.
     fn decide(&mut self, opportunity: &AckOpportunity) -> AckDecision;
 
     /// The path on which acknowledgements for `acked` leave. `None`: the same path.
-    fn return_path(&mut self, now: Time, acked: PathId, paths: &[PathView]) -> Option<PathId>;
+    fn return_path(&mut self, now: Time, acked: PathId, paths: &[ReturnPath]) -> Option<PathId>;
 }
 
 /// Makes acknowledgement policies, one per connection.
@@ -88,7 +107,7 @@ impl DefaultAckPolicy {
     }
 
     /// Whether acknowledgements for a path are to take that path now; notes it if they are.
-    fn own_path_is_due(&mut self, now: Time, id: PathId, paths: &[PathView]) -> bool {
+    fn own_path_is_due(&mut self, now: Time, id: PathId, paths: &[ReturnPath]) -> bool {
         match self.on_own_path.iter_mut().find(|(known, _)| *known == id) {
             Some((_, last)) if now.since(*last) < OWN_PATH_INTERVAL => false,
             Some((_, last)) => {
@@ -116,8 +135,8 @@ impl AckPolicy for DefaultAckPolicy {
         }
     }
 
-    fn return_path(&mut self, now: Time, acked: PathId, paths: &[PathView]) -> Option<PathId> {
-        let is_trusted = |path: &&PathView| {
+    fn return_path(&mut self, now: Time, acked: PathId, paths: &[ReturnPath]) -> Option<PathId> {
+        let is_trusted = |path: &&ReturnPath| {
             let just_heard = || path.heard_at.is_some_and(|heard| now.since(heard) <= HEARD_JUST_NOW);
             let has_sample = path.state == PathState::Active && path.has_rtt_sample;
             has_sample && (path.id == acked || just_heard())
@@ -136,13 +155,14 @@ impl AckPolicy for DefaultAckPolicy {
 mod tests {
     use super::*;
 
-    fn path(id: u32, rtt: u64, heard: u64) -> PathView {
-        PathView {
+    fn path(id: u32, rtt: u64, heard: u64) -> ReturnPath {
+        ReturnPath {
+            id: PathId(id),
+            link: None,
             state: PathState::Active,
-            has_rtt_sample: true,
             smoothed_rtt: Duration::from_millis(rtt),
+            has_rtt_sample: true,
             heard_at: Some(Time::from_millis(heard)),
-            ..PathView::new(PathId(id))
         }
     }
 

@@ -33,7 +33,7 @@ mod scheduler;
 mod time;
 mod view;
 
-pub use ack::{AckDecision, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy};
+pub use ack::{AckDecision, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy, ReturnPath};
 pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
     Sibling, Siblings, Snapshot,

@@ -1,6 +1,7 @@
 //! What to send next. Looks, asks the scheduler, decides; builds nothing.
 
-use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, SendView, Time};
+use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, ReturnPath, SendView, Time};
+use smallvec::SmallVec;
 
 use super::Connection;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
@@ -160,8 +161,9 @@ impl Connection {
         let mut chosen = None;
         // With one path there is nothing to choose, and on every packet that would cost.
         if self.paths.len() > 1 {
-            self.refresh_views(now);
-            let policy = self.ack_policy.return_path(now, acked, &self.views);
+            let mut candidates = SmallVec::<[ReturnPath; 8]>::new();
+            candidates.extend(self.paths.iter().filter_map(Path::as_return_path));
+            let policy = self.ack_policy.return_path(now, acked, &candidates);
             chosen = policy
                 .and_then(|id| self.paths.get(id))
                 .filter(|path| path.can_transmit())

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hawser_policy::{LinkId, PathId, PathState, PathView, Sibling, Time};
+use hawser_policy::{LinkId, PathId, PathState, PathView, ReturnPath, Sibling, Time};
 use hawser_wire::Writer;
 
 use super::considered::Considered;
@@ -255,6 +255,18 @@ impl Path {
         self.recovery.fill_view(now, view);
         // Data waits where the address allows less than a datagram.
         view.pacing_budget = view.pacing_budget.min(self.amplification_room() as u64);
+    }
+
+    /// What is told where acknowledgements may leave; `None` for paths that policies do not see.
+    pub(crate) fn as_return_path(&self) -> Option<ReturnPath> {
+        Some(ReturnPath {
+            id: self.id,
+            link: self.link,
+            state: self.state()?,
+            smoothed_rtt: self.recovery.rtt.smoothed(),
+            has_rtt_sample: self.recovery.rtt.has_sample(),
+            heard_at: self.heard_at,
+        })
     }
 
     /// What a coupled controller may know.
