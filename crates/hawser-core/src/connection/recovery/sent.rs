@@ -19,9 +19,6 @@ pub(crate) const MAX_ACK_ONLY: usize = 1024;
 /// Slots that are allocated together: few, because most connections are idle most of the time.
 const PAGE: usize = 16;
 
-/// Pages kept for reuse.
-const MAX_SPARE_PAGES: usize = 2;
-
 /// What a packet was sent for, as far as its loss matters to congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
@@ -71,6 +68,8 @@ pub(crate) struct SentPacket {
 pub(crate) struct SentPackets {
     /// The page of a slot, for slots between `head` and `tail`.
     pages: Vec<Option<Box<Page>>>,
+    /// Empty pages. A page is made only when there is none of these, so all together are never more than the largest
+    /// window took; [`shrink`](Self::shrink) gives them back.
     #[expect(clippy::vec_box, reason = "pages go between the ring and here without being copied")]
     spare: Vec<Box<Page>>,
     numbers: Vec<u64>,
@@ -294,11 +293,7 @@ impl SentPackets {
         self.head = head;
         while start != page_start(head) {
             let page = self.index(start) / PAGE;
-            if let Some(empty) = self.pages[page].take()
-                && self.spare.len() < MAX_SPARE_PAGES
-            {
-                self.spare.push(empty);
-            }
+            self.spare.extend(self.pages[page].take());
             start += PAGE as u64;
         }
     }

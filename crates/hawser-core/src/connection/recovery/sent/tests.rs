@@ -35,6 +35,27 @@ fn an_old_packet_in_flight_does_not_make_ack_only_packets_cost_memory() {
     assert_eq!(sent.oldest().map(|packet| packet.packet_number), Some(0));
 }
 
+#[test]
+fn a_window_that_is_acknowledged_at_once_leaves_its_pages_to_the_next() {
+    const WINDOW: u64 = 1000;
+    let (mut sent, mut taken) = (SentPackets::default(), Vec::new());
+    let mut spare = Vec::new();
+    for round in 0..4 {
+        for number in round * WINDOW..(round + 1) * WINDOW {
+            sent.insert(packet(number, ms(0)));
+        }
+        sent.take_range(&(0..=u64::MAX), &mut taken);
+        spare.push(sent.spare.len());
+    }
+    // The head may stand within a page of its own, so that there is one more.
+    assert!(
+        spare.iter().all(|pages| pages.abs_diff(WINDOW.div_ceil(PAGE as u64) as usize) <= 1),
+        "{spare:?}"
+    );
+    sent.shrink();
+    assert_eq!((sent.spare.len(), sent.capacity()), (0, 0));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Insert { gap: u64, in_flight: bool, ack_eliciting: bool },
