@@ -80,6 +80,9 @@ pub mod frame {
     pub const ACK_RECEIVE_TIMESTAMPS_ECN: u64 = 0x0317_8308;
     pub const PATH_ACK_RECEIVE_TIMESTAMPS: u64 = 0x0317_8309;
     pub const PATH_ACK_RECEIVE_TIMESTAMPS_ECN: u64 = 0x0317_830a;
+    /// Ours, as is the next one; see [`private`](super::private).
+    pub const POLICY_MESSAGE: u64 = super::private::POLICY_MESSAGE;
+    pub const STREAM_SKIP: u64 = super::private::STREAM_SKIP;
 
     /// The registered name of a frame type, for messages and traces.
     pub fn name(frame_type: u64) -> &'static str {
@@ -120,6 +123,8 @@ pub mod frame {
             OBSERVED_ADDRESS_IPV4 | OBSERVED_ADDRESS_IPV6 => "OBSERVED_ADDRESS",
             ACK_RECEIVE_TIMESTAMPS | ACK_RECEIVE_TIMESTAMPS_ECN => "ACK_RECEIVE_TIMESTAMPS",
             PATH_ACK_RECEIVE_TIMESTAMPS | PATH_ACK_RECEIVE_TIMESTAMPS_ECN => "PATH_ACK_RECEIVE_TIMESTAMPS",
+            POLICY_MESSAGE => "POLICY_MESSAGE",
+            STREAM_SKIP => "STREAM_SKIP",
             _ => "unknown frame",
         }
     }
@@ -286,20 +291,37 @@ pub mod private {
     /// Transport parameter: a sequence of varints, the ids of the features offered. Unknown ids are ignored.
     pub const FEATURES_PARAMETER: u64 = 0x28a7_5e00;
 
-    /// Link forecasts from the peer that moves. Feature id 1.
-    pub const MOBILITY_REPORT: u64 = 0x28a7_5e10;
-    /// Delay and completeness of video frames, reported to their sender. Feature id 2.
-    pub const FRAME_FEEDBACK: u64 = 0x28a7_5e20;
-    /// A stream range that will never come, so that the reader need not wait. Feature id 3.
+    /// A message from policy to policy; it names the feature that it belongs to.
+    pub const POLICY_MESSAGE: u64 = 0x28a7_5e10;
+    /// A stream range that will never come, so that the reader need not wait. Feature [`feature::STREAM_SKIP`].
     pub const STREAM_SKIP: u64 = 0x28a7_5e30;
-    /// Source symbol of a protected block. Feature id 4.
+    /// Source symbol of a protected block. Feature [`feature::ERASURE_CODES`].
     pub const FEC_SOURCE: u64 = 0x28a7_5e40;
-    /// Repair symbol of a protected block. Feature id 4.
+    /// Repair symbol of a protected block. Feature [`feature::ERASURE_CODES`].
     pub const FEC_REPAIR: u64 = 0x28a7_5e41;
-    /// What the receiver wants protected, and how strongly. Feature id 4.
+    /// What the receiver wants protected, and how strongly. Feature [`feature::ERASURE_CODES`].
     pub const FEC_STATUS: u64 = 0x28a7_5e42;
-    /// Buffer and rate of the application, reported to its sender. Feature id 5.
-    pub const QOE_FEEDBACK: u64 = 0x28a7_5e50;
-    /// Which paths share a bottleneck, as the receiver sees it. Feature id 6.
-    pub const SHARED_BOTTLENECK: u64 = 0x28a7_5e60;
+
+    /// Feature ids. Those with a payload of POLICY_MESSAGE have no frame of their own.
+    pub mod feature {
+        /// Link forecasts from the peer that moves: payloads of POLICY_MESSAGE.
+        pub const MOBILITY_REPORT: u64 = 1;
+        /// Delay and completeness of video frames, reported to their sender: payloads of POLICY_MESSAGE.
+        pub const FRAME_FEEDBACK: u64 = 2;
+        /// STREAM_SKIP frames.
+        pub const STREAM_SKIP: u64 = 3;
+        /// FEC_SOURCE, FEC_REPAIR and FEC_STATUS frames.
+        pub const ERASURE_CODES: u64 = 4;
+        /// Buffer and rate of the application, reported to its sender: payloads of POLICY_MESSAGE.
+        pub const QOE_FEEDBACK: u64 = 5;
+        /// Which paths share a bottleneck, as the receiver sees it: payloads of POLICY_MESSAGE.
+        pub const SHARED_BOTTLENECK: u64 = 6;
+        /// Which path the receiver wants used for what: payloads of POLICY_MESSAGE.
+        pub const PATH_DECISION: u64 = 7;
+        /// Loss as the receiver counts it, per path: payloads of POLICY_MESSAGE.
+        pub const LOSS_RATE: u64 = 8;
+        /// From here on ids are free for policies outside of this project. Two that do not know of each other should
+        /// choose large random ones.
+        pub const FIRST_FREE: u64 = 64;
+    }
 }

@@ -223,7 +223,11 @@ impl Connection {
                 self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
             }
             // Not offered by us, so not to be sent to us.
-            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => Err(not_negotiated()),
+            Frame::AckFrequency(_)
+            | Frame::ImmediateAck
+            | Frame::ObservedAddress(_)
+            | Frame::PolicyMessage(_)
+            | Frame::StreamSkip(_) => Err(not_negotiated()),
             _ => Ok(()),
         }
     }

@@ -4,8 +4,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{
     Ack, AckFrequency, AckRanges, ConnectionClose, Crypto, Datagram, EcnCounts, Frame, FrameError,
-    FrameErrorKind, MAX_STREAM_COUNT, NewConnectionId, ObservedAddress, PathStatus, ReceiveTimestamps,
-    ResetStream, ResetStreamAt, RetireConnectionId, StopSending, Stream, StreamDirection,
+    FrameErrorKind, MAX_STREAM_COUNT, NewConnectionId, ObservedAddress, PathStatus, PolicyMessage,
+    ReceiveTimestamps, ResetStream, ResetStreamAt, RetireConnectionId, StopSending, Stream, StreamDirection,
+    StreamSkip,
 };
 use crate::cid::{ConnectionId, StatelessResetToken};
 use crate::codepoints::frame;
@@ -116,6 +117,8 @@ impl<'a> Frame<'a> {
             frame::ACK_RECEIVE_TIMESTAMPS..=frame::PATH_ACK_RECEIVE_TIMESTAMPS_ECN => {
                 Self::Ack(Ack::decode(r, frame_type)?)
             }
+            frame::POLICY_MESSAGE => Self::PolicyMessage(PolicyMessage::decode(r)?),
+            frame::STREAM_SKIP => Self::StreamSkip(StreamSkip::decode(r)?),
             _ => return Err(FrameErrorKind::UnknownType),
         })
     }
@@ -157,7 +160,7 @@ fn skip_zeros(r: &mut Reader<'_>) -> Decoded<usize> {
     Ok(zeros)
 }
 
-fn read_path_id(r: &mut Reader<'_>) -> Decoded<u32> {
+pub(super) fn read_path_id(r: &mut Reader<'_>) -> Decoded<u32> {
     let value = r.read_varint()?;
     u32::try_from(value).map_err(|_| FrameErrorKind::PathIdTooLarge(value))
 }

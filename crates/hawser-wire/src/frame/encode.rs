@@ -73,6 +73,8 @@ impl Frame<'_> {
             Self::PathCidsBlocked { .. } => frame::PATH_CIDS_BLOCKED,
             Self::ObservedAddress(f) if f.address.is_ipv4() => frame::OBSERVED_ADDRESS_IPV4,
             Self::ObservedAddress(_) => frame::OBSERVED_ADDRESS_IPV6,
+            Self::PolicyMessage(_) => frame::POLICY_MESSAGE,
+            Self::StreamSkip(_) => frame::STREAM_SKIP,
         }
     }
 
@@ -131,6 +133,8 @@ impl Frame<'_> {
             }
             Self::MaxPathId(path_id) | Self::PathsBlocked(path_id) => sink.varint(u64::from(*path_id)),
             Self::ObservedAddress(f) => encode_observed_address(f, sink),
+            Self::PolicyMessage(f) => f.encode_to(sink),
+            Self::StreamSkip(f) => varints(sink, &[f.stream_id, f.offset, f.length]),
         }
     }
 }

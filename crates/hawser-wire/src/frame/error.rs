@@ -73,6 +73,12 @@ pub enum FrameErrorKind {
     /// draft-ietf-quic-ack-frequency section 4: below 2^14 ms, as max_ack_delay.
     #[error("requested max ack delay of {0} us, expected less than 2^14 ms")]
     AckDelayTooLong(u64),
+    /// POLICY_MESSAGE with a delivery or flags that are not defined.
+    #[error("message flags 0x{0:02x} are not defined")]
+    MessageFlags(u8),
+    /// STREAM_SKIP of no bytes.
+    #[error("skips no bytes")]
+    EmptySkip,
 }
 
 impl From<UnexpectedEnd> for FrameErrorKind {

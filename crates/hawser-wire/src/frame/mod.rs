@@ -10,6 +10,7 @@ mod decode;
 mod encode;
 mod error;
 mod iter;
+mod private;
 mod rules;
 mod timestamps;
 mod write_ack;
@@ -25,6 +26,7 @@ pub use data::{
 };
 pub use error::{FrameError, FrameErrorKind};
 pub use iter::FrameIter;
+pub use private::{MessageDelivery, PolicyMessage, StreamSkip};
 pub use timestamps::{ReceiveTimestampIter, ReceiveTimestamps};
 pub use write_ack::{AckHeader, AckWritten, TimestampLimits, write_ack, write_ack_with_timestamps};
 
@@ -134,6 +136,11 @@ pub enum Frame<'a> {
     },
     /// draft-ietf-quic-address-discovery section 4.1.
     ObservedAddress(ObservedAddress),
+    /// A message from policy to policy. Ours; of the feature that it names.
+    PolicyMessage(PolicyMessage<'a>),
+    /// A stream range that will never come. Ours; of feature
+    /// [`STREAM_SKIP`](crate::codepoints::private::feature::STREAM_SKIP).
+    StreamSkip(StreamSkip),
 }
 
 #[cfg(test)]

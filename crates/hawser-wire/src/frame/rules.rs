@@ -1,13 +1,18 @@
 //! What the standards say of each frame apart from its bytes (RFC 9000 table 3 and its successors).
 
-use super::{ConnectionClose, Frame};
+use super::{ConnectionClose, Frame, MessageDelivery};
 use crate::packet::PacketType;
 
 impl Frame<'_> {
     /// Whether a packet with this frame has to be acknowledged (RFC 9000 section 13.2).
     #[inline]
     pub const fn is_ack_eliciting(&self) -> bool {
-        !matches!(self, Self::Padding(_) | Self::Ack(_) | Self::ConnectionClose(_))
+        match self {
+            Self::Padding(_) | Self::Ack(_) | Self::ConnectionClose(_) => false,
+            // Ours: a message that rides with acknowledgements draws none.
+            Self::PolicyMessage(message) => !matches!(message.delivery, MessageDelivery::WithAcks),
+            _ => true,
+        }
     }
 
     /// Whether a packet of only such frames probes a path rather than migrates to it (RFC 9000 section 9.1).
@@ -66,6 +71,8 @@ impl Frame<'_> {
             | Self::PathCidsBlocked { .. } => false,
             // draft-ietf-quic-ack-frequency section 3: min_ack_delay is not remembered.
             Self::AckFrequency(_) | Self::ImmediateAck => false,
+            // Ours: hawser_features is not remembered either.
+            Self::PolicyMessage(_) | Self::StreamSkip(_) => false,
             _ => true,
         }
     }

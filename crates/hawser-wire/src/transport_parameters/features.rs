@@ -2,103 +2,98 @@
 
 use super::encode::Nested;
 use crate::reader::{Reader, UnexpectedEnd};
+use crate::varint;
 use crate::writer::{BufferTooShort, Sink};
 
-/// An extension of Hawser's own. Both endpoints have to offer it before its frames may be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Feature {
-    /// MOBILITY_REPORT frames.
-    MobilityReport = 1,
-    /// FRAME_FEEDBACK frames.
-    FrameFeedback = 2,
-    /// STREAM_SKIP frames.
-    StreamSkip = 3,
-    /// FEC_SOURCE, FEC_REPAIR and FEC_STATUS frames.
-    ForwardErasureCorrection = 4,
-    /// QOE_FEEDBACK frames.
-    QoeFeedback = 5,
-    /// SHARED_BOTTLENECK frames.
-    SharedBottleneck = 6,
+/// Most ids in a [`FeatureSet`]; what a peer lists beyond them is ignored.
+pub const MAX_FEATURES: usize = 32;
+
+/// A set of feature ids: what an endpoint offers, or what two of them may use. Ids are those of
+/// [`codepoints::private::feature`](crate::codepoints::private::feature), or a policy's own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FeatureSet {
+    /// Ascending and without repetition up to `count`, then zeros.
+    ids: [u64; MAX_FEATURES],
+    count: u8,
 }
-
-impl Feature {
-    /// All of them, by id.
-    pub const ALL: [Self; 6] = [
-        Self::MobilityReport,
-        Self::FrameFeedback,
-        Self::StreamSkip,
-        Self::ForwardErasureCorrection,
-        Self::QoeFeedback,
-        Self::SharedBottleneck,
-    ];
-
-    /// Its id in the parameter.
-    pub const fn id(self) -> u64 {
-        self as u64
-    }
-
-    /// The feature with this id, if known.
-    pub fn from_id(id: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|feature| feature.id() == id)
-    }
-}
-
-/// A set of features.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FeatureSet(u64);
 
 impl FeatureSet {
     /// The set without features.
-    pub const EMPTY: Self = Self(0);
+    pub const EMPTY: Self = Self { ids: [0; MAX_FEATURES], count: 0 };
 
-    /// The set and one more.
-    #[must_use]
-    pub const fn with(self, feature: Feature) -> Self {
-        Self(self.0 | 1 << feature as u8)
+    /// Adds an id; `false` if the set is full, or the id is above 2^62 - 1.
+    pub fn insert(&mut self, id: u64) -> bool {
+        let Err(at) = self.as_slice().binary_search(&id) else { return true };
+        let count = usize::from(self.count);
+        if count == MAX_FEATURES || id > varint::MAX {
+            return false;
+        }
+        self.ids.copy_within(at..count, at + 1);
+        self.ids[at] = id;
+        self.count += 1;
+        true
     }
 
     /// Whether the feature is in the set.
-    pub const fn contains(self, feature: Feature) -> bool {
-        self.0 & (1 << feature as u8) != 0
+    pub fn contains(&self, id: u64) -> bool {
+        self.as_slice().binary_search(&id).is_ok()
     }
 
     /// Those in both sets: what two endpoints may use.
     #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+    pub fn intersection(&self, other: &Self) -> Self {
+        self.iter().filter(|id| other.contains(*id)).collect()
     }
 
     /// Whether there are none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
-    /// The features, by id.
-    pub fn iter(self) -> impl Iterator<Item = Feature> {
-        Feature::ALL.into_iter().filter(move |feature| self.contains(*feature))
+    /// The ids, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.as_slice().iter().copied()
     }
 
-    /// Reads a list of ids; unknown ones and repetitions are ignored, so that the list can grow.
+    fn as_slice(&self) -> &[u64] {
+        self.ids.get(..usize::from(self.count)).unwrap_or_default()
+    }
+
+    /// Reads a list of ids. Repetitions are ignored, and so is what is beyond [`MAX_FEATURES`].
     pub(super) fn decode(r: &mut Reader<'_>) -> Result<Self, UnexpectedEnd> {
         let mut set = Self::EMPTY;
         while !r.is_empty() {
-            if let Some(feature) = Feature::from_id(r.read_varint()?) {
-                set = set.with(feature);
-            }
+            set.insert(r.read_varint()?);
         }
         Ok(set)
     }
 }
 
-impl Nested for FeatureSet {
-    fn encode_to(&self, sink: &mut impl Sink) -> Result<(), BufferTooShort> {
-        self.iter().try_for_each(|feature| sink.varint(feature.id()))
+impl Default for FeatureSet {
+    fn default() -> Self {
+        Self::EMPTY
     }
 }
 
-impl FromIterator<Feature> for FeatureSet {
-    fn from_iter<I: IntoIterator<Item = Feature>>(features: I) -> Self {
-        features.into_iter().fold(Self::EMPTY, Self::with)
+impl std::fmt::Debug for FeatureSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl Nested for FeatureSet {
+    fn encode_to(&self, sink: &mut impl Sink) -> Result<(), BufferTooShort> {
+        self.iter().try_for_each(|id| sink.varint(id))
+    }
+}
+
+impl FromIterator<u64> for FeatureSet {
+    /// The first [`MAX_FEATURES`] of them.
+    fn from_iter<I: IntoIterator<Item = u64>>(ids: I) -> Self {
+        let mut set = Self::EMPTY;
+        for id in ids {
+            set.insert(id);
+        }
+        set
     }
 }

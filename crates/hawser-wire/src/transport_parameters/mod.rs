@@ -9,7 +9,7 @@ mod preferred_address;
 use crate::cid::{ConnectionId, StatelessResetToken};
 
 pub use error::{TransportParameterError, TransportParameterProblem};
-pub use features::{Feature, FeatureSet};
+pub use features::{FeatureSet, MAX_FEATURES};
 pub use preferred_address::PreferredAddress;
 
 /// Who sent the parameters: some are for servers only.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hawser_wire::frame::{Ack, ConnectionClose, Frame, PathStatus, StreamDirection};
+use hawser_wire::frame::{Ack, ConnectionClose, Frame, MessageDelivery, PathStatus, StreamDirection};
 
 use super::closing::write_error;
 use super::json::Json;
@@ -54,6 +54,8 @@ fn frame_type(frame: &Frame<'_>) -> &'static str {
         Frame::PathsBlocked(_) => "paths_blocked",
         Frame::PathCidsBlocked { .. } => "path_cids_blocked",
         Frame::ObservedAddress(_) => "observed_address",
+        Frame::PolicyMessage(_) => "policy_message",
+        Frame::StreamSkip(_) => "stream_skip",
     }
 }
 
@@ -80,7 +82,27 @@ fn write_fields(json: &mut Json, frame: &Frame<'_>, exponent: u32) {
             json.member("raw", |json| json.number("length", token.len() as u64));
         }),
         Frame::ConnectionClose(close) => write_close(json, close),
+        Frame::PolicyMessage(message) => {
+            path_id(json, message.path_id);
+            json.number("feature", message.feature);
+            json.text("delivery", delivery(message.delivery));
+            json.number("sequence_number", message.sequence_number);
+            raw(json, frame, message.payload.len());
+        }
+        Frame::StreamSkip(skip) => {
+            json.number("stream_id", skip.stream_id);
+            json.number("offset", skip.offset);
+            json.number("length", skip.length);
+        }
         _ => write_control(json, frame),
+    }
+}
+
+fn delivery(delivery: MessageDelivery) -> &'static str {
+    match delivery {
+        MessageDelivery::Latest => "latest",
+        MessageDelivery::Reliable => "reliable",
+        MessageDelivery::WithAcks => "with_acks",
     }
 }
 

@@ -183,9 +183,29 @@ fn paths() -> impl Strategy<Value = Frame<'static>> {
     ]
 }
 
+fn private() -> impl Strategy<Value = Frame<'static>> {
+    let delivery = prop_oneof![
+        Just(MessageDelivery::Latest),
+        Just(MessageDelivery::Reliable),
+        Just(MessageDelivery::WithAcks)
+    ];
+    prop_oneof![
+        (integer(), delivery, option::of(path_id()), integer(), bytes(0..100)).prop_map(
+            |(feature, delivery, path_id, sequence_number, payload)| {
+                Frame::PolicyMessage(PolicyMessage { feature, delivery, path_id, sequence_number, payload })
+            }
+        ),
+        (integer(), integer(), integer()).prop_map(|(stream_id, offset, length)| {
+            let offset = offset.min(varint::MAX - 1);
+            let length = length.clamp(1, varint::MAX - offset);
+            Frame::StreamSkip(StreamSkip { stream_id, offset, length })
+        }),
+    ]
+}
+
 /// Any frame at all.
 pub(super) fn any_frame() -> impl Strategy<Value = Frame<'static>> {
-    prop_oneof![3 => ack(), 3 => streams(), 3 => connection(), 3 => paths()]
+    prop_oneof![3 => ack(), 3 => streams(), 3 => connection(), 3 => paths(), 1 => private()]
 }
 
 /// One frame of each type and its bytes. STREAM and DATAGRAM are in the form that encoding gives them.
@@ -280,6 +300,37 @@ pub(super) fn known_frames() -> Vec<(&'static str, Frame<'static>)> {
             Frame::ObservedAddress(ObservedAddress {
                 sequence_number: 5,
                 address: "[2001:db8::1]:4444".parse().unwrap(),
+            }),
+        ),
+        ("a8a75e3004440080010000", Frame::StreamSkip(StreamSkip { stream_id, offset: 1024, length: 65_536 })),
+        (
+            "a8a75e100700050168",
+            Frame::PolicyMessage(PolicyMessage {
+                feature: 7,
+                delivery: MessageDelivery::Latest,
+                path_id: None,
+                sequence_number: 5,
+                payload: b"h",
+            }),
+        ),
+        (
+            "a8a75e104100050302026869",
+            Frame::PolicyMessage(PolicyMessage {
+                feature: 256,
+                delivery: MessageDelivery::Reliable,
+                path_id: Some(3),
+                sequence_number: 2,
+                payload: b"hi",
+            }),
+        ),
+        (
+            "a8a75e100806030100",
+            Frame::PolicyMessage(PolicyMessage {
+                feature: 8,
+                delivery: MessageDelivery::WithAcks,
+                path_id: Some(3),
+                sequence_number: 1,
+                payload: b"",
             }),
         ),
     ]
