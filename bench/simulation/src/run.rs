@@ -7,7 +7,7 @@ use bench_harness::Error;
 use bench_harness::process::CpuTime;
 use bench_harness::report::{SimulationReport, SimulationSpeed};
 use clap::Args;
-use hawser_lab::record::{FileRecorder, RecordOptions, SampleOptions};
+use hawser_lab::data::record::{FileRecorder, RecordOptions, SampleOptions};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
 /// Between two samples of what is recorded, as the command has it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bench_harness::Error;
 use bench_harness::report::SweepReport;
 use clap::Args;
-use hawser_lab::sweep::{self, RunSettings, Simulate, Sweep};
+use hawser_lab::data::sweep::{self, RunSettings, Simulate, Sweep};
 use hawser_scenario::Scenario;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 

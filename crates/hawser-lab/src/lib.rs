@@ -1,40 +1,36 @@
-//! Experiments: scenarios played with real programs, and reports about what happened.
+//! Experiments: scenarios played with real programs or in virtual time, and reports about what happened.
 //!
 //! A scenario file says which links there are; an experiment says what is sent over them and by whom; the
 //! report says what came out, with enough about the circumstances that somebody else can repeat it. Nothing
 //! here knows the protocol: programs are started, watched from outside, and asked for their own account.
 //!
-//! So far there is one experiment, the demonstration ([`demo`], `make demo`): the same file travels over
-//! every link of a scenario alone, over kernel MPTCP, and over all links with Hawser.
-//!
-//! * [`agree`] runs a scenario in the simulator and in the emulator and compares.
-//! * [`arrivals`] defines the figures that are compared: goodput, longest stall, slowest 100 ms.
-//! * [`outcome`] holds what a run measured, [`verdict`] compares runs.
-//! * [`conditions`] draws from a scenario what its links could have carried, and when.
-//! * [`fit`] compares the generators of links with measured facts.
-//! * [`guarantee`] asks whether all links are ever worse than the best one.
-//! * [`record`] keeps what a simulation tells while it runs.
-//! * [`sweep`] runs the cells of a plan on all cores, keeps what is done, and merges it.
-//! * [`statistics`] says what repeated runs tell: means, medians, differences, and how sure they are.
-//! * [`trace`] measures and draws recorded links, and makes scenarios of them; `hawser-trace` reads them.
-//! * [`table`] writes and reads columns of measurements: Parquet, JSON lines, CSV.
-//! * [`sim_report`] makes pages of sweeps and of single runs in the simulator.
-//! * [`report`] makes a page of the demonstration that stands alone: HTML with inline SVG.
+//! * [`data`]: tables, statistics, recorders, sweeps, pages: what any experiment needs.
+//! * [`experiments`]: the questions. They use [`data`] and not each other; [`data`] knows none of them.
 
-pub mod agree;
-pub mod arrivals;
-pub mod conditions;
-pub mod demo;
-pub mod environment;
-pub mod fit;
-pub mod guarantee;
-pub mod outcome;
-pub mod record;
-pub mod report;
-pub mod sim_report;
-pub mod statistics;
-pub mod sweep;
-pub mod table;
-pub mod text;
-pub mod trace;
-pub mod verdict;
+pub mod data;
+pub mod experiments;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn data_knows_no_experiment() {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/data")];
+        let mut files = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|ending| ending == "rs") {
+                    files += 1;
+                    let text = fs::read_to_string(&path).expect("source");
+                    assert!(!text.contains("crate::experiments"), "{}", path.display());
+                }
+            }
+        }
+        assert!(files > 30, "only {files} files were looked at");
+    }
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_emu::EmuError;
-use hawser_lab::agree::{AgreeError, agree};
+use hawser_lab::experiments::agree::{AgreeError, agree};
 use hawser_scenario::Scenario;
 
 const EVERY_KIND: &str = r#"

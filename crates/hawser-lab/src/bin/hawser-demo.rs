@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use hawser_lab::demo::{self, DemoError, Options, mptcp};
+use hawser_lab::experiments::demo::{self, DemoError, Options, mptcp};
 
 /// Fetches the same file over each link of a scenario alone, over kernel MPTCP, and with Hawser over all links
 ///

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario_with, remarks, run, run_recorded};
-use hawser_lab::record::emulated::EmulatedPackets;
+use hawser_lab::data::record::emulated::EmulatedPackets;
 use hawser_scenario::{Flow, LoadError};
 
 use crate::exit::{Exit, Failure};

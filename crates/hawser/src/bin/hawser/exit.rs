@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use hawser::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
-use hawser_lab::table::TableError;
+use hawser_lab::data::table::TableError;
 use serde::Serialize;
 
 /// Exit codes. Where curl has a code for the same thing, it is curl's. The names are part of the output of `--json`.

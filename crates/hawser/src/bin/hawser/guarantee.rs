@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use hawser_lab::guarantee::{self, GuaranteeError, OWN, Options, Row, Verdict};
+use hawser_lab::experiments::guarantee::{self, GuaranteeError, OWN, Options, Row, Verdict};
 
 use crate::emulate::load_failure;
 use crate::exit::{Exit, Failure};

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use hawser_lab::agree::{self, AgreeError};
-use hawser_lab::fit::{self, FitError};
-use hawser_lab::trace::TraceError;
+use hawser_lab::data::trace::TraceError;
+use hawser_lab::experiments::agree::{self, AgreeError};
+use hawser_lab::experiments::fit::{self, FitError};
 
 use crate::emulate::{failure as emulator_failure, load};
 use crate::exit::{Exit, Failure};

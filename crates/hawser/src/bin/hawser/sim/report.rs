@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hawser_lab::sim_report::{SimReport, SimReportError};
-use hawser_lab::table::write_file;
+use hawser_lab::data::sim_report::{SimReport, SimReportError};
+use hawser_lab::data::table::write_file;
 
 use super::sweep::failure;
 use crate::exit::{Exit, Failure};

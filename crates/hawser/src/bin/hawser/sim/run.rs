@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hawser_emu::Scenario;
-use hawser_lab::record::{FileRecorder, OUTCOME, RecordError, RecordOptions, SampleOptions};
-use hawser_lab::table::TableError;
+use hawser_lab::data::record::{FileRecorder, OUTCOME, RecordError, RecordOptions, SampleOptions};
+use hawser_lab::data::table::TableError;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hawser_emu::Scenario;
-use hawser_lab::sweep::{
+use hawser_lab::data::sweep::{
     self, CellFailure, Folder, MergeSummary, Progress, RunSettings, RunSummary, Shard, Simulate, Sweep,
     SweepError,
 };

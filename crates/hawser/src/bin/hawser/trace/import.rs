@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hawser_lab::trace::Trace;
-use hawser_lab::trace::export::{
+use hawser_lab::data::trace::Trace;
+use hawser_lab::data::trace::export::{
     Draft, ExportError, SCENARIO_MARK, ScenarioOptions, mahimahi_files, scenario_files, to_table,
     write_drafts,
 };

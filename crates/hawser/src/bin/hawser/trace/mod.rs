@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hawser_lab::table::write_file;
-use hawser_lab::trace::{Format, Info, Input, ReadOptions, Trace, TraceError, plot, read};
+use hawser_lab::data::table::write_file;
+use hawser_lab::data::trace::{Format, Info, Input, ReadOptions, Trace, TraceError, plot, read};
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};

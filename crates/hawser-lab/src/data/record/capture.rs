@@ -1,0 +1,78 @@
+//! A capture of what the links of a scenario carried, from the simulator and from the emulator alike.
+//!
+//! There is one interface for each direction of each access link, and one for each UDP flow of the scenario. A packet
+//! has the time at which it arrived at the end of its route; one that was dropped has the time of that, and a comment.
+
+use std::path::Path;
+
+use hawser_scenario::{Direction, FlowKind, Scenario};
+
+use super::pcapng::{InterfaceId, PcapngWriter};
+use crate::data::table::{PartialFile, TableError};
+
+/// Writes a capture to a file, which gets its name when it is complete.
+pub struct Capture {
+    writer: PcapngWriter<PartialFile>,
+    path: std::path::PathBuf,
+    interfaces: Vec<(String, Direction, InterfaceId)>,
+}
+
+impl Capture {
+    /// Begins a capture of the links of a scenario.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(path: &Path, scenario: &Scenario) -> Result<Self, TableError> {
+        let failed = |error| TableError::write(path, error);
+        let writer = PcapngWriter::new(PartialFile::create(path)?, "hawser").map_err(failed)?;
+        let mut capture = Capture { writer, path: path.to_owned(), interfaces: Vec::new() };
+        for link in &scenario.links {
+            for direction in Direction::BOTH {
+                capture.add_interface(&link.name, direction)?;
+            }
+        }
+        for flow in &scenario.flows {
+            if let FlowKind::Udp { direction, .. } = flow.kind {
+                capture.add_interface(&flow.name, direction)?;
+            }
+        }
+        Ok(capture)
+    }
+
+    fn add_interface(&mut self, name: &str, direction: Direction) -> Result<(), TableError> {
+        let label = format!("{name} {}", direction.name());
+        let added = self.writer.add_interface(&label, "receiving end");
+        let id = added.map_err(|error| TableError::write(&self.path, error))?;
+        self.interfaces.push((name.to_owned(), direction, id));
+        Ok(())
+    }
+
+    /// Adds an IP packet that ended its way over `route` at `at_ns`: it arrived there, or was dropped at a link or
+    /// segment for a cause. Packets of routes that the scenario does not have are left out.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(
+        &mut self,
+        at_ns: u64,
+        route: &str,
+        direction: Direction,
+        packet: &[u8],
+        dropped: Option<(&str, &str)>,
+    ) -> Result<(), TableError> {
+        let is_it = |entry: &&(String, Direction, InterfaceId)| entry.0 == route && entry.1 == direction;
+        let Some(&(.., interface)) = self.interfaces.iter().find(is_it) else { return Ok(()) };
+        let comment = dropped.map(|(link, cause)| format!("dropped at {link}: {cause}"));
+        let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
+        let written = self.writer.packet(at_ns, interface, packet, length, comment.as_deref());
+        written.map_err(|error| TableError::write(&self.path, error))
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(self) -> Result<(), TableError> {
+        self.writer.into_inner().complete().map(|_| ())
+    }
+}

@@ -1,0 +1,156 @@
+//! A part: the results of some cells, whole or not there.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::manifest::{digest, read_json, write_json};
+use super::{CellResult, Sweep, SweepError, TableName};
+use crate::data::table;
+
+const DESCRIPTION: &str = "part.json";
+const PREFIX: &str = "part-";
+const UNFINISHED: &str = ".partial";
+
+/// `part.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Description {
+    /// Of the manifest that the cells belong to.
+    pub(super) fingerprint: String,
+    /// The cells in it, sorted.
+    pub(super) cells: Vec<usize>,
+    /// How many of them failed.
+    pub(super) failed: usize,
+    files: Vec<PartFile>,
+}
+
+/// A table in a part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct PartFile {
+    table: String,
+    rows: u64,
+    bytes: u64,
+    sha256: String,
+}
+
+/// A part that has been verified.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    pub(super) description: Description,
+}
+
+/// Why a part is of no use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Defect {
+    /// Of another sweep.
+    Foreign,
+    /// Says what is wrong.
+    Damaged(String),
+}
+
+/// The number of a part, from the name of its folder.
+pub(super) fn number(name: &str) -> Option<u64> {
+    name.strip_prefix(PREFIX)?.parse().ok()
+}
+
+/// Whether a name is that of a part that was not finished.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    name.strip_suffix(UNFINISHED).is_some_and(|name| number(name).is_some())
+}
+
+/// Writes the results of some cells as a part of this number; sorts them.
+pub(super) fn write(
+    shard: &Path,
+    part: u64,
+    sweep: &Sweep,
+    fingerprint: &str,
+    results: &mut [CellResult],
+) -> Result<Part, SweepError> {
+    results.sort_by_key(|result| result.cell);
+    let path = shard.join(format!("{PREFIX}{part:06}"));
+    let unfinished = shard.join(format!("{PREFIX}{part:06}{UNFINISHED}"));
+    let written = fill(&unfinished, sweep, fingerprint, results).and_then(|description| {
+        fs::rename(&unfinished, &path).map_err(|error| SweepError::write(&path, error))?;
+        // The new name is an entry of the folder, which has to reach the disk, too.
+        sync_folder(shard).map_err(|error| SweepError::write(shard, error))?;
+        Ok(Part { path, description })
+    });
+    if written.is_err() {
+        // What could not be finished takes no room, least of all on a full disk.
+        let _ = fs::remove_dir_all(&unfinished);
+    }
+    written
+}
+
+fn fill(
+    folder: &Path,
+    sweep: &Sweep,
+    fingerprint: &str,
+    results: &[CellResult],
+) -> Result<Description, SweepError> {
+    fs::create_dir_all(folder).map_err(|error| SweepError::write(folder, error))?;
+    let mut files = Vec::new();
+    for table in TableName::ALL {
+        let path = table.path(folder);
+        let mut writer = table::create(&path, table.schema(&sweep.plan().factors)?)?;
+        for result in results {
+            table.write(writer.as_mut(), sweep, result)?;
+        }
+        let rows = writer.finish()?.rows;
+        let bytes = fs::read(&path).map_err(|error| SweepError::read(&path, error))?;
+        let (table, sha256) = (table.name().to_owned(), digest(&bytes));
+        files.push(PartFile { table, rows, bytes: bytes.len() as u64, sha256 });
+    }
+    let description = Description {
+        fingerprint: fingerprint.to_owned(),
+        cells: results.iter().map(|result| result.cell).collect(),
+        failed: results.iter().filter(|result| result.outcome.is_err()).count(),
+        files,
+    };
+    write_json(&folder.join(DESCRIPTION), &description)?;
+    Ok(description)
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Reads the description of a part and compares all its files with it.
+pub(super) fn verify(path: &Path, fingerprint: &str, cells: usize) -> Result<Part, Defect> {
+    let damaged = |reason: String| Defect::Damaged(reason);
+    let description: Description = read_json(&path.join(DESCRIPTION))
+        .map_err(|error| damaged(error.to_string()))?
+        .ok_or_else(|| damaged(format!("it has no {DESCRIPTION}")))?;
+    if description.fingerprint != fingerprint {
+        return Err(Defect::Foreign);
+    }
+    if description.cells.iter().any(|cell| *cell >= cells) || !description.cells.is_sorted() {
+        return Err(damaged("it has cells that the plan does not have".to_owned()));
+    }
+    for table in TableName::ALL {
+        let name = table.name();
+        let Some(file) = description.files.iter().find(|file| file.table == name) else {
+            return Err(damaged(format!("{DESCRIPTION} says nothing of {name}")));
+        };
+        let bytes =
+            fs::read(table.path(path)).map_err(|error| damaged(format!("{name}.parquet: {error}")))?;
+        if bytes.len() as u64 != file.bytes {
+            let (found, expected) = (bytes.len(), file.bytes);
+            return Err(damaged(format!("{name}.parquet has {found} bytes instead of {expected}")));
+        }
+        if digest(&bytes) != file.sha256 {
+            return Err(damaged(format!("{name}.parquet has other content than when it was written")));
+        }
+    }
+    Ok(Part { path: path.to_owned(), description })
+}
+
+impl Description {
+    /// Rows of all tables.
+    pub(super) fn rows(&self) -> u64 {
+        self.files.iter().map(|file| file.rows).sum()
+    }
+}
