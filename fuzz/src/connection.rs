@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_core::Code;
-use hawser_policy::{PathId, PathStatus, Side};
+use hawser_policy::{PathId, PathStatus, PolicyKind, Side};
 
 use self::network::{LINKS, UnderWay, from, victim};
 use self::packets::Space;
@@ -207,10 +207,10 @@ fn change_policy(world: &mut World, side: Side, scheduler: bool, n: usize) {
     let registry = setup::registry();
     world.act(side, |_, connection, now| {
         if scheduler {
-            let names: Vec<_> = registry.scheduler_names().collect();
+            let names: Vec<_> = registry.names(PolicyKind::Scheduler).collect();
             let _ = connection.set_scheduler(registry, setup::nth_name(names.into_iter(), n));
         } else {
-            let names: Vec<_> = registry.controller_names().collect();
+            let names: Vec<_> = registry.names(PolicyKind::Congestion).collect();
             let name = setup::nth_name(names.into_iter(), n / 4);
             let factory = registry.controller(name).expect("a name that it has");
             connection.set_controller(now, PathId((n % 4) as u32), &*factory);

@@ -97,7 +97,7 @@ fn registry() -> Registry {
 #[test]
 fn registered_names_are_those_the_controllers_give() {
     let registry = registry();
-    let names: Vec<_> = registry.controller_names().collect();
+    let names: Vec<_> = registry.names(hawser_policy::PolicyKind::Congestion).collect();
     assert_eq!(names, ["cubic", "newreno", "olia"]);
     for name in names {
         assert_eq!(registry.controller(name).unwrap().build(&testing::init(10_000)).name(), name);
@@ -114,7 +114,7 @@ proptest! {
         from_snapshot in any::<bool>(),
     ) {
         let registry = registry();
-        for name in registry.controller_names() {
+        for name in registry.names(hawser_policy::PolicyKind::Congestion) {
             let mut start = testing::init(initial_window);
             start.snapshot = from_snapshot.then(testing::snapshot);
             let mut controller = registry.controller(name).unwrap().build(&start);
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn windows_move_in_the_right_direction(steps in prop::collection::vec((any::<bool>(), 1u64..20_000), 1..60)) {
         let registry = registry();
-        for name in registry.controller_names() {
+        for name in registry.names(hawser_policy::PolicyKind::Congestion) {
             let mut controller = registry.controller(name).unwrap().build(&testing::init(12_000));
             let mut now = Time::ZERO;
             for (is_loss, bytes) in &steps {

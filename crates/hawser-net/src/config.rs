@@ -43,7 +43,7 @@ pub struct ClientConfig {
     verifier: Arc<RecordingVerifier>,
     pub(crate) handshake_timeout: Duration,
     pub(crate) attempt_delay: Duration,
-    pub(crate) path_manager: PathManagerFactory,
+    pub(crate) path_manager: Arc<dyn PathManagerFactory>,
 }
 
 impl ClientConfig {
@@ -86,7 +86,7 @@ pub struct ClientConfigBuilder {
     common: Common,
     handshake_timeout: Duration,
     attempt_delay: Duration,
-    path_manager: PathManagerFactory,
+    path_manager: Arc<dyn PathManagerFactory>,
 }
 
 impl ClientConfigBuilder {
@@ -156,7 +156,7 @@ impl ClientConfigBuilder {
 
     /// Who decides which paths exist. Default: [`FullMesh`].
     #[must_use]
-    pub fn path_manager(mut self, factory: PathManagerFactory) -> Self {
+    pub fn path_manager(mut self, factory: Arc<dyn PathManagerFactory>) -> Self {
         self.path_manager = factory;
         self
     }

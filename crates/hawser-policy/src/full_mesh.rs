@@ -6,22 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathState, PathStatus, PathView, Time,
+    LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathManagerFactory, PathManagerInit,
+    PathState, PathStatus, PathView, Time,
 };
-
-/// What a path manager is told at birth.
-#[derive(Clone, Copy, Debug)]
-pub struct PathManagerInit {
-    /// Our address on the path of the handshake.
-    pub local: SocketAddr,
-    /// The server's address.
-    pub remote: SocketAddr,
-    /// The link of the handshake, when it is known.
-    pub link: Option<LinkId>,
-}
-
-/// Makes path managers, one per client connection.
-pub type PathManagerFactory = Arc<dyn Fn(&PathManagerInit) -> Box<dyn PathManager> + Send + Sync>;
 
 /// First pause before an attempt that failed is repeated.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
@@ -92,8 +79,8 @@ impl FullMesh {
     }
 
     /// The factory of this manager.
-    pub fn factory() -> PathManagerFactory {
-        Arc::new(|init| Box::new(FullMesh::new(init)))
+    pub fn factory() -> Arc<dyn PathManagerFactory> {
+        Arc::new(|init: &PathManagerInit| Box::new(FullMesh::new(init)) as Box<dyn PathManager>)
     }
 
     fn link_up(&mut self, now: Time, info: &LinkInfo) {

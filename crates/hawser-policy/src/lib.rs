@@ -26,10 +26,12 @@ mod fec;
 mod full_mesh;
 mod ids;
 mod link;
+mod parameters;
 mod path_manager;
 mod rate;
 mod registry;
 mod scheduler;
+mod spec;
 mod time;
 mod view;
 
@@ -39,16 +41,18 @@ pub use congestion::{
     Sibling, Siblings, Snapshot,
 };
 pub use fec::{FecDecision, FecPolicy, Protection};
-pub use full_mesh::{FullMesh, PathManagerFactory, PathManagerInit};
+pub use full_mesh::FullMesh;
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
 pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate, MobilityReport};
-pub use path_manager::{PathAction, PathEvent, PathManager};
+pub use parameters::{ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters};
+pub use path_manager::{PathAction, PathEvent, PathManager, PathManagerFactory, PathManagerInit};
 pub use rate::Rate;
-pub use registry::{Registry, UnknownPolicy};
+pub use registry::{PolicyError, PolicyInfo, PolicyKind, Registry};
 pub use scheduler::{
     Assignment, Command, Commands, Decision, Feedback, PacketReport, PathChange, Scheduler, SchedulerFactory,
     SchedulerInit, Selection,
 };
+pub use spec::{PolicySpec, SpecError};
 pub use time::{Earliest, Time};
 pub use view::{
     PathMask, PathState, PathStatus, PathView, QueueView, Reliability, Segment, SegmentKind, SendQueue,

@@ -59,3 +59,29 @@ pub trait PathManager: Send {
     /// The time asked for has come.
     fn on_timeout(&mut self, _now: Time, _paths: &[PathView], _actions: &mut Vec<PathAction>) {}
 }
+
+/// What a path manager is told when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct PathManagerInit {
+    /// Our address on the path of the handshake.
+    pub local: SocketAddr,
+    /// The server's address.
+    pub remote: SocketAddr,
+    /// The link of the handshake, when it is known.
+    pub link: Option<LinkId>,
+}
+
+/// Makes path managers, one per client connection.
+pub trait PathManagerFactory: Send + Sync {
+    /// A manager for a new connection.
+    fn build(&self, init: &PathManagerInit) -> Box<dyn PathManager>;
+}
+
+impl<F> PathManagerFactory for F
+where
+    F: Fn(&PathManagerInit) -> Box<dyn PathManager> + Send + Sync,
+{
+    fn build(&self, init: &PathManagerInit) -> Box<dyn PathManager> {
+        self(init)
+    }
+}

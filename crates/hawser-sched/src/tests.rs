@@ -27,7 +27,7 @@ fn transfer(name: &str, links: &[LinkSpec], bytes: u64, buffer: u64) -> Outcome 
 
 #[test]
 fn registered_names_are_those_the_schedulers_give() {
-    for name in registry().scheduler_names() {
+    for name in registry().names(hawser_policy::PolicyKind::Scheduler) {
         let expected = if name == crate::DEFAULT { crate::EarliestArrival::NAME } else { name };
         assert_eq!(build(name).name(), expected);
     }
@@ -175,7 +175,7 @@ proptest! {
     fn decisions_are_possible_and_independent_of_order(
         steps in prop::collection::vec((any_paths(), any_queue(), 0u64..u64::MAX / 2), 1..20)
     ) {
-        for name in registry().scheduler_names() {
+        for name in registry().names(hawser_policy::PolicyKind::Scheduler) {
             let (mut first, mut second) = (build(name), build(name));
             for ((paths, shuffled), queue, now) in &steps {
                 let now = Time::from_nanos(*now);

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hawser_core::{QlogFactory, TransportConfig};
-use hawser_policy::Registry;
+use hawser_policy::{PolicyKind, Registry};
 use hawser_wire::TransportParameters;
 use hawser_wire::transport_parameters::AddressDiscovery;
 
@@ -45,8 +45,8 @@ pub fn read(script: &mut Script<'_>) -> Option<Setup> {
 
 fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
     let policies = usize::from(script.byte()?);
-    let schedulers = registry().scheduler_names().collect::<Vec<_>>();
-    let controllers = registry().controller_names().collect::<Vec<_>>();
+    let schedulers = registry().names(PolicyKind::Scheduler).collect::<Vec<_>>();
+    let controllers = registry().names(PolicyKind::Congestion).collect::<Vec<_>>();
     let scheduler = nth_name(schedulers.iter().copied(), policies % 16);
     let controller = nth_name(controllers.iter().copied(), policies / 16 % 8);
     let scheduler = registry().scheduler(scheduler).expect("a name that it has");

@@ -359,12 +359,12 @@ impl Connection {
     /// Exchanges the scheduler while the connection runs.
     ///
     /// # Errors
-    /// [`UnknownPolicy`](hawser_policy::UnknownPolicy) if the registry has no such name.
+    /// [`PolicyError`](hawser_policy::PolicyError) if the registry has no such name.
     pub fn set_scheduler(
         &mut self,
         registry: &Registry,
         name: &str,
-    ) -> Result<(), hawser_policy::UnknownPolicy> {
+    ) -> Result<(), hawser_policy::PolicyError> {
         let factory = registry.scheduler(name)?;
         self.scheduler = factory.build(&SchedulerInit { side: self.side, seed: self.rng.next_u64() });
         self.scheduler_wants_reports = self.scheduler.wants_packet_reports();

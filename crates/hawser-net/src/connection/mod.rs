@@ -15,7 +15,7 @@ use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
 };
 use hawser_policy::{
-    ControllerFactory, Feedback, PathEvent, PathId, PathStatus, Registry, Side, StreamId, UnknownPolicy,
+    ControllerFactory, Feedback, PathEvent, PathId, PathStatus, PolicyError, Registry, Side, StreamId,
 };
 use tokio::sync::broadcast;
 
@@ -296,8 +296,8 @@ impl Connection {
     /// Exchanges the scheduler while the connection runs.
     ///
     /// # Errors
-    /// [`UnknownPolicy`] names the schedulers that exist.
-    pub fn set_scheduler(&self, registry: &Registry, name: &str) -> Result<(), UnknownPolicy> {
+    /// [`PolicyError`] names the schedulers that exist.
+    pub fn set_scheduler(&self, registry: &Registry, name: &str) -> Result<(), PolicyError> {
         self.act(|state| state.core.set_scheduler(registry, name))
     }
 

@@ -180,7 +180,7 @@ impl Worker {
         core.set_path_link(hawser_policy::PathId::ZERO, link);
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
         let mut connection = ConnectionState::new(core);
-        connection.manage_paths((config.path_manager)(&init), now, state.links.present());
+        connection.manage_paths(config.path_manager.build(&init), now, state.links.present());
         Ok(self.adopt(state, handle, connection, tuple))
     }
 

@@ -1,11 +1,11 @@
-use hawser_policy::UnknownPolicy;
+use hawser_policy::PolicyError;
 
 /// Why a scenario cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// A scheduler or controller that does not exist.
+    /// A policy that does not exist, or a parameter that it does not take.
     #[error("{0}")]
-    UnknownPolicy(#[from] UnknownPolicy),
+    Policy(#[from] PolicyError),
     /// Nothing would end the run.
     #[error(
         "nothing ends this scenario: give it a `duration`, or one of its flows a `size`, a `number` or a `stop`"

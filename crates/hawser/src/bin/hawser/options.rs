@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use hawser::{
-    ClientConfig, LinkSelector, Links, PathSpec, Pin, Registry, ServerConfigBuilder, TransportConfig, Trust,
+    ClientConfig, LinkSelector, Links, PathSpec, Pin, PolicyKind, Registry, ServerConfigBuilder,
+    TransportConfig, Trust,
 };
 use rustls::KeyLog;
 
@@ -46,11 +47,11 @@ impl Output {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Transport")]
 pub(crate) struct TransportOptions {
-    /// Scheduler: how data is spread over the paths
-    #[arg(long, value_name = "NAME", env = "HAWSER_SCHEDULER", help = scheduler_help())]
+    /// How data is spread over the paths
+    #[arg(long, value_name = "NAME[,KEY=VALUE...]", env = "HAWSER_SCHEDULER", help = scheduler_help())]
     scheduler: Option<String>,
     /// Congestion controller of each path
-    #[arg(long, value_name = "NAME", env = "HAWSER_CC", help = controller_help())]
+    #[arg(long, value_name = "NAME[,KEY=VALUE...]", env = "HAWSER_CC", help = controller_help())]
     cc: Option<String>,
     /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
     #[arg(long, value_name = "DIR", env = "QLOGDIR")]
@@ -61,15 +62,19 @@ pub(crate) struct TransportOptions {
 }
 
 fn scheduler_help() -> String {
-    let policies = hawser::policies();
-    let names: Vec<&str> = policies.scheduler_names().collect();
-    format!("How data is spread over the paths: {}", names.join(", "))
+    format!("How data is spread over the paths: {}", names(PolicyKind::Scheduler))
 }
 
 fn controller_help() -> String {
-    let policies = hawser::policies();
-    let names: Vec<&str> = policies.controller_names().collect();
-    format!("Congestion control of each path: {}. Default: cubic", names.join(", "))
+    format!("Congestion control of each path: {}", names(PolicyKind::Congestion))
+}
+
+/// The policies of a kind, with the one that is used by default.
+fn names(kind: PolicyKind) -> String {
+    let registry = hawser::policies();
+    let names: Vec<&str> = registry.names(kind).collect();
+    let default = registry.policy(kind, "default").map(|info| format!(". Default: {}", info.name));
+    names.join(", ") + &default.unwrap_or_default()
 }
 
 impl TransportOptions {
@@ -77,7 +82,7 @@ impl TransportOptions {
     pub(crate) fn transport(&self) -> Result<TransportConfig, Failure> {
         let registry: Registry = hawser::policies();
         let mut transport = hawser::default_transport();
-        let unknown = |error: hawser::UnknownPolicy| Failure::usage(error.to_string());
+        let unknown = |error: hawser::PolicyError| Failure::usage(error.to_string());
         if let Some(name) = &self.scheduler {
             transport.scheduler = registry.scheduler(name).map_err(unknown)?;
         }
