@@ -1,18 +1,16 @@
+mod parameters;
+
 use std::time::Duration;
 
 use hawser_policy::{
     Ack, CongestionController, ControllerInit, Loss, LossCause, Sent, Siblings, Snapshot, Time,
 };
 
+pub use parameters::CubicParameters;
+
 use crate::slow_start::SlowStart;
 use crate::window::{Window, bytes_that_count};
 
-/// RFC 9438 section 5: aggressiveness, in datagrams per second cubed.
-const C: f64 = 0.4;
-/// RFC 9438 section 4.6: what remains of the window after congestion.
-const BETA: f64 = 0.7;
-/// RFC 9438 section 4.3: additive increase that gives AIMD with `BETA` the average window of Reno.
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// RFC 9438 section 4.2: largest growth per round trip.
 const MAX_GROWTH: f64 = 1.5;
 
@@ -23,6 +21,7 @@ const MAX_GROWTH: f64 = 1.5;
 /// quickly as short ones. Where Reno would be faster (short, thin paths), it follows Reno.
 #[derive(Clone, Debug)]
 pub struct Cubic {
+    parameters: CubicParameters,
     window: Window,
     slow_start: SlowStart,
     avoidance: Avoidance,
@@ -56,23 +55,23 @@ struct Epoch {
 }
 
 impl Epoch {
-    fn start(now: Time, window: &Window, plateau: Option<f64>) -> Epoch {
+    fn start(now: Time, window: &Window, plateau: Option<f64>, c: f64) -> Epoch {
         let current = window.exact();
         // Without a loss behind us (HyStart++ ended slow start), or already above it, the plateau is here.
         let plateau = plateau.unwrap_or(current).max(current);
         Epoch {
             elapsed: Duration::ZERO,
             counted_to: now,
-            time_to_plateau: ((plateau - current) / window.datagram() / C).cbrt(),
+            time_to_plateau: ((plateau - current) / window.datagram() / c).cbrt(),
             plateau,
             reno_window: current,
         }
     }
 
     /// RFC 9438 equation 1, in bytes.
-    fn cubic_window(&self, at: Duration, datagram: f64) -> f64 {
+    fn cubic_window(&self, at: Duration, datagram: f64, c: f64) -> f64 {
         let offset = at.as_secs_f64() - self.time_to_plateau;
-        C * offset.powi(3) * datagram + self.plateau
+        c * offset.powi(3) * datagram + self.plateau
     }
 }
 
@@ -83,9 +82,15 @@ impl Cubic {
     /// A controller for a new or a running path. A successor on a running path starts with its plateau at the
     /// window it takes over (specs/sscc section 3.8).
     pub fn new(init: &ControllerInit) -> Self {
+        Cubic::with_parameters(init, CubicParameters::default())
+    }
+
+    /// The same with other parameters than those of RFC 9438.
+    pub fn with_parameters(init: &ControllerInit, parameters: CubicParameters) -> Self {
         Cubic {
+            parameters,
             window: Window::new(init),
-            slow_start: SlowStart::new(),
+            slow_start: SlowStart::new(parameters.hystart),
             avoidance: Avoidance::default(),
             before_loss: None,
             initial_window: init.initial_window,
@@ -94,21 +99,24 @@ impl Cubic {
 
     fn avoid_congestion(&mut self, ack: &Ack, acked: f64) {
         let (current, datagram) = (self.window.exact(), self.window.datagram());
+        let CubicParameters { beta, c, .. } = self.parameters;
         let Avoidance { plateau, window_at_loss, ref mut epoch } = self.avoidance;
-        let epoch = epoch.get_or_insert_with(|| Epoch::start(ack.now, &self.window, plateau));
+        let epoch = epoch.get_or_insert_with(|| Epoch::start(ack.now, &self.window, plateau, c));
         epoch.elapsed = epoch.elapsed.saturating_add(ack.now.since(epoch.counted_to));
         epoch.counted_to = ack.now;
 
-        // RFC 9438 section 4.3: once past the old window, Reno's own slope.
-        let alpha = if epoch.reno_window >= window_at_loss { 1.0 } else { ALPHA };
+        // RFC 9438 section 4.3: the additive increase that gives AIMD with `beta` the average window of Reno; once past
+        // the old window, Reno's own slope.
+        let fair = 3.0 * (1.0 - beta) / (1.0 + beta);
+        let alpha = if epoch.reno_window >= window_at_loss { 1.0 } else { fair };
         epoch.reno_window += alpha * datagram * acked / current;
 
-        if epoch.cubic_window(epoch.elapsed, datagram) < epoch.reno_window {
+        if epoch.cubic_window(epoch.elapsed, datagram, c) < epoch.reno_window {
             let reno_window = epoch.reno_window;
             self.window.set(current.max(reno_window));
         } else {
             let in_one_round = epoch.elapsed.saturating_add(ack.smoothed_rtt);
-            let target = epoch.cubic_window(in_one_round, datagram).clamp(current, MAX_GROWTH * current);
+            let target = epoch.cubic_window(in_one_round, datagram, c).clamp(current, MAX_GROWTH * current);
             // One acknowledgement may cover a whole window, but not more than the growth of one round.
             self.window.grow((target - current) * (acked / current).min(1.0));
         }
@@ -118,13 +126,14 @@ impl Cubic {
         self.before_loss = Some((self.window, self.avoidance.clone()));
         let current = self.window.exact();
         // Fast convergence (RFC 9438 section 4.7): a flow whose plateau sinks makes room for others.
-        let sinking = self.avoidance.plateau.is_some_and(|plateau| current < plateau);
+        let CubicParameters { beta, fast_convergence, .. } = self.parameters;
+        let sinking = fast_convergence && self.avoidance.plateau.is_some_and(|plateau| current < plateau);
         self.avoidance = Avoidance {
-            plateau: Some(if sinking { current * (1.0 + BETA) / 2.0 } else { current }),
+            plateau: Some(if sinking { current * (1.0 + beta) / 2.0 } else { current }),
             window_at_loss: current,
             epoch: None,
         };
-        self.window.reduce(BETA);
+        self.window.reduce(beta);
     }
 }
 
@@ -181,7 +190,7 @@ impl CongestionController for Cubic {
 
     fn on_path_reset(&mut self, _now: Time) {
         self.window.restart(self.initial_window);
-        self.slow_start = SlowStart::new();
+        self.slow_start = SlowStart::new(self.parameters.hystart);
         self.avoidance = Avoidance::default();
         self.before_loss = None;
     }

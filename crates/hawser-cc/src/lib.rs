@@ -28,13 +28,19 @@ mod window;
 
 use hawser_policy::Registry;
 
-pub use cubic::Cubic;
+pub use cubic::{Cubic, CubicParameters};
 pub use new_reno::NewReno;
-pub use olia::Olia;
+pub use olia::{Olia, OliaParameters};
 
-/// Adds every controller of this crate under its name.
+/// Adds every controller of this crate under its name, and [`Cubic`] also as `default`.
 pub fn register(registry: &mut Registry) {
-    registry.add_controller(NewReno::NAME, |init| Box::new(NewReno::new(init)));
-    registry.add_controller(Cubic::NAME, |init| Box::new(Cubic::new(init)));
-    registry.add_controller(Olia::NAME, |init| Box::new(Olia::new(init)));
+    registry.add_controller_with(NewReno::info(), |init, parameters| {
+        Box::new(NewReno::with_beta(init, parameters.number("beta")))
+    });
+    registry.add_controller_with(Cubic::info(), |init, parameters| {
+        Box::new(Cubic::with_parameters(init, CubicParameters::read(parameters)))
+    });
+    registry.add_controller_with(Olia::info(), |init, parameters| {
+        Box::new(Olia::with_parameters(init, OliaParameters::read(parameters)))
+    });
 }

@@ -1,4 +1,6 @@
-use hawser_policy::{Ack, CongestionController, ControllerInit, Loss, LossCause, Siblings, Time};
+use hawser_policy::{
+    Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, PolicyInfo, Siblings, Time,
+};
 
 use crate::window::{Window, bytes_that_count};
 
@@ -9,6 +11,8 @@ const LOSS_REDUCTION: f64 = 0.5;
 /// datagram per round trip; halves once per recovery epoch.
 #[derive(Clone, Debug)]
 pub struct NewReno {
+    /// What remains of the window after congestion.
+    beta: f64,
     window: Window,
     /// Before the last reduction, to go back to if the losses turn out to be reordering.
     before_loss: Option<Window>,
@@ -21,7 +25,23 @@ impl NewReno {
 
     /// A controller for a new or a running path.
     pub fn new(init: &ControllerInit) -> Self {
-        NewReno { window: Window::new(init), before_loss: None, initial_window: init.initial_window }
+        NewReno::with_beta(init, LOSS_REDUCTION)
+    }
+
+    /// The same where `beta` of the window remains after congestion.
+    pub fn with_beta(init: &ControllerInit, beta: f64) -> Self {
+        NewReno { beta, window: Window::new(init), before_loss: None, initial_window: init.initial_window }
+    }
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        PolicyInfo::new(NewReno::NAME, "one datagram more per round, half after congestion")
+            .source("RFC 9002 section 7")
+            .parameter(
+                ParameterInfo::number("beta", 0.1..=0.95, LOSS_REDUCTION)
+                    .meaning("what remains of the window after congestion")
+                    .source("RFC 9002 section 7.3.2"),
+            )
     }
 }
 
@@ -39,7 +59,7 @@ impl CongestionController for NewReno {
     fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
         if loss.new_epoch {
             self.before_loss = Some(self.window);
-            self.window.reduce(LOSS_REDUCTION);
+            self.window.reduce(self.beta);
         }
         if loss.cause == LossCause::Persistent {
             self.before_loss = None;

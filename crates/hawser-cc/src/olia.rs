@@ -1,11 +1,35 @@
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, Sent, Sibling, Siblings, Time,
+    Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, Parameters, PolicyInfo, Sent,
+    Sibling, Siblings, Time,
 };
 
 use crate::slow_start::SlowStart;
 use crate::window::{Window, bytes_that_count};
 
+/// draft-khalili-mptcp-congestion-control-05 section 2: the decrease is TCP's.
 const LOSS_REDUCTION: f64 = 0.5;
+
+/// What can be set of [`Olia`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OliaParameters {
+    /// What remains of the window after congestion.
+    pub beta: f64,
+    /// Whether a rising round-trip time ends the first slow start (RFC 9406).
+    pub hystart: bool,
+}
+
+impl Default for OliaParameters {
+    fn default() -> Self {
+        OliaParameters { beta: LOSS_REDUCTION, hystart: true }
+    }
+}
+
+impl OliaParameters {
+    /// Those of a spec such as `olia,beta=0.7`.
+    pub(crate) fn read(parameters: &Parameters) -> Self {
+        OliaParameters { beta: parameters.number("beta"), hystart: parameters.flag("hystart") }
+    }
+}
 
 /// OLIA (Khalili 2013; draft-khalili-mptcp-congestion-control-05): coupled increase over the paths of a connection.
 ///
@@ -14,6 +38,7 @@ const LOSS_REDUCTION: f64 = 0.5;
 /// are in `GroupId(0)` and so coupled with each other. Slow start and decrease are those of a single path.
 #[derive(Clone, Debug)]
 pub struct Olia {
+    parameters: OliaParameters,
     window: Window,
     slow_start: SlowStart,
     before_loss: Option<Window>,
@@ -27,12 +52,31 @@ impl Olia {
     /// A controller for a new or a running path. The loss-interval counters live in the core's path
     /// ([`Sibling::acked_since_loss`]) and so survive a swap.
     pub fn new(init: &ControllerInit) -> Self {
+        Olia::with_parameters(init, OliaParameters::default())
+    }
+
+    /// The same with other parameters.
+    pub fn with_parameters(init: &ControllerInit, parameters: OliaParameters) -> Self {
         Olia {
+            parameters,
             window: Window::new(init),
-            slow_start: SlowStart::new(),
+            slow_start: SlowStart::new(parameters.hystart),
             before_loss: None,
             initial_window: init.initial_window,
         }
+    }
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        let default = OliaParameters::default();
+        PolicyInfo::new(Olia::NAME, "coupled: paths through one bottleneck take the share of one flow")
+            .source("Khalili and others, IEEE/ACM Transactions on Networking 2013")
+            .parameter(
+                ParameterInfo::number("beta", 0.1..=0.95, default.beta)
+                    .meaning("what remains of the window after congestion")
+                    .source("draft-khalili-mptcp-congestion-control-05 section 2"),
+            )
+            .parameter(crate::slow_start::hystart(default.hystart))
     }
 
     /// Growth in datagrams per acknowledged datagram: w/rtt^2 / (sum of w/rtt)^2 + alpha/w.
@@ -113,7 +157,7 @@ impl CongestionController for Olia {
     fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
         if loss.new_epoch {
             self.before_loss = Some(self.window);
-            self.window.reduce(LOSS_REDUCTION);
+            self.window.reduce(self.parameters.beta);
         }
         if loss.cause == LossCause::Persistent {
             self.before_loss = None;
@@ -129,7 +173,7 @@ impl CongestionController for Olia {
 
     fn on_path_reset(&mut self, _now: Time) {
         self.window.restart(self.initial_window);
-        self.slow_start = SlowStart::new();
+        self.slow_start = SlowStart::new(self.parameters.hystart);
         self.before_loss = None;
     }
 

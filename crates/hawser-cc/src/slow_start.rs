@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::Ack;
+use hawser_policy::{Ack, ParameterInfo};
 
 use crate::window::Window;
 
@@ -13,6 +13,13 @@ const MIN_RTT_DIVISOR: u32 = 8;
 const RTT_SAMPLES: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
+
+/// The parameter that switches the detector.
+pub(crate) fn hystart(default: bool) -> ParameterInfo {
+    ParameterInfo::flag("hystart", default)
+        .meaning("end the first slow start when the round-trip time rises")
+        .source("RFC 9406")
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -27,6 +34,8 @@ enum Phase {
 /// The detector; it belongs to the first slow start of a path, later ones end at a known threshold.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowStart {
+    /// Whether a rising round-trip time ends it; otherwise only congestion does.
+    detects: bool,
     phase: Phase,
     last_sent: u64,
     /// The round lasts until this packet is acknowledged; `None` before the first acknowledgement.
@@ -37,8 +46,10 @@ pub(crate) struct SlowStart {
 }
 
 impl SlowStart {
-    pub(crate) fn new() -> Self {
+    /// With `detects` it ends when the round-trip time rises, otherwise not before the first congestion.
+    pub(crate) fn new(detects: bool) -> Self {
         SlowStart {
+            detects,
             phase: Phase::Standard,
             last_sent: 0,
             round_end: None,
@@ -57,6 +68,10 @@ impl SlowStart {
     pub(crate) fn on_ack(&mut self, window: &mut Window, ack: &Ack, bytes: f64) -> f64 {
         if !window.in_first_slow_start() {
             return window.grow_to_threshold(bytes);
+        }
+        if !self.detects {
+            window.grow(bytes);
+            return 0.0;
         }
         let conservative = matches!(self.phase, Phase::Conservative { .. });
         window.grow(if conservative { bytes / CSS_GROWTH_DIVISOR } else { bytes });

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, GroupId, Loss, LossCause, PathId, Rate, Registry, Sent, Sibling, Siblings,
-    Time,
+    Ack, CongestionController, GroupId, Loss, LossCause, PathId, PolicyKind, Rate, Registry, Sent, Sibling,
+    Siblings, Time,
 };
 use proptest::prelude::*;
 
@@ -97,10 +97,66 @@ fn registry() -> Registry {
 #[test]
 fn registered_names_are_those_the_controllers_give() {
     let registry = registry();
-    let names: Vec<_> = registry.names(hawser_policy::PolicyKind::Congestion).collect();
+    let names: Vec<_> = registry.names(PolicyKind::Congestion).collect();
     assert_eq!(names, ["cubic", "newreno", "olia"]);
     for name in names {
         assert_eq!(registry.controller(name).unwrap().build(&testing::init(10_000)).name(), name);
+    }
+}
+
+fn build(spec: &str, initial_window: u64) -> Box<dyn CongestionController> {
+    let registry = registry();
+    registry
+        .controller(spec)
+        .expect("a controller and parameters that exist")
+        .build(&testing::init(initial_window))
+}
+
+/// RFC 9438 section 4.6, RFC 9002 section 7.3.2: the window after congestion is `beta` of the one before.
+#[test]
+fn beta_is_what_remains_of_the_window_after_a_loss() {
+    for (spec, expected) in [
+        ("cubic", 70_000),
+        ("cubic,beta=0.8", 80_000),
+        ("newreno", 50_000),
+        ("new-reno,beta=0.85", 85_000),
+        ("olia", 50_000),
+        ("olia,beta=0.6", 60_000),
+    ] {
+        let mut controller = build(spec, 100_000);
+        controller.on_loss(&testing::loss(Time::ZERO, LossCause::Loss, true), &Siblings::NONE);
+        assert_eq!((controller.window(), controller.slow_start_threshold()), (expected, expected), "{spec}");
+    }
+}
+
+/// 200 acknowledgements in slow start, always with ten packets under way; in the middle the round-trip time rises from
+/// 20 to 40 ms.
+fn through_a_rise(controller: &mut dyn CongestionController) {
+    for number in 0..200u64 {
+        let now = Time::from_millis(number * 2);
+        let next = Sent {
+            now,
+            packet_number: number + 10,
+            bytes: 1_000,
+            bytes_in_flight: 10_000,
+            app_limited: false,
+        };
+        controller.on_sent(&next);
+        let rtt = Duration::from_millis(if number < 100 { 20 } else { 40 });
+        let ack = Ack { largest_acked: number, ..testing::ack(now, 1_000, rtt) };
+        controller.on_ack(&ack, &Siblings::NONE);
+    }
+}
+
+#[test]
+fn without_hystart_only_congestion_ends_slow_start() {
+    for name in ["cubic", "olia"] {
+        let mut detecting = build(name, 10_000);
+        through_a_rise(detecting.as_mut());
+        assert!(!detecting.in_slow_start(), "{name}: {}", detecting.window());
+        let mut blind = build(&format!("{name},hystart=false"), 10_000);
+        through_a_rise(blind.as_mut());
+        assert_eq!((blind.in_slow_start(), blind.window()), (true, 210_000), "{name}");
     }
 }
 
@@ -114,7 +170,7 @@ proptest! {
         from_snapshot in any::<bool>(),
     ) {
         let registry = registry();
-        for name in registry.names(hawser_policy::PolicyKind::Congestion) {
+        for name in registry.names(PolicyKind::Congestion) {
             let mut start = testing::init(initial_window);
             start.snapshot = from_snapshot.then(testing::snapshot);
             let mut controller = registry.controller(name).unwrap().build(&start);
@@ -134,7 +190,7 @@ proptest! {
     #[test]
     fn windows_move_in_the_right_direction(steps in prop::collection::vec((any::<bool>(), 1u64..20_000), 1..60)) {
         let registry = registry();
-        for name in registry.names(hawser_policy::PolicyKind::Congestion) {
+        for name in registry.names(PolicyKind::Congestion) {
             let mut controller = registry.controller(name).unwrap().build(&testing::init(12_000));
             let mut now = Time::ZERO;
             for (is_loss, bytes) in &steps {

@@ -58,6 +58,37 @@ fn a_sinking_plateau_converges_fast() {
 }
 
 #[test]
+fn without_fast_convergence_the_plateau_is_where_the_loss_was() {
+    let parameters = CubicParameters { fast_convergence: false, ..CubicParameters::default() };
+    let mut controller = Cubic::with_parameters(&init(100_000), parameters);
+    controller.on_loss(&loss(Time::ZERO, LossCause::Loss, true), NONE);
+    controller.on_loss(&loss(Time::from_secs(1), LossCause::Loss, true), NONE);
+    let mut taken = snapshot();
+    controller.fill_snapshot(&mut taken);
+    assert_eq!((controller.window(), taken.window_before_loss), (49_000, Some(70_000)));
+}
+
+/// W(t) = 3.2 (t - K)^3 + 100 with K = cbrt(20 / 3.2) = 1.84202 s: eight times the default's `c` halves the time to the
+/// plateau. Worked out by hand.
+#[test]
+fn c_and_beta_shape_the_cubic() {
+    let parameters = CubicParameters { c: 3.2, beta: 0.8, ..CubicParameters::default() };
+    let mut controller = Cubic::with_parameters(&init(100_000), parameters);
+    controller.on_loss(&loss(Time::ZERO, LossCause::Loss, true), NONE);
+    assert_eq!(controller.window(), 80_000);
+    let mut now = Time::from_millis(200);
+    // The acknowledgement at t sets the window for t + RTT.
+    for (rounds, expected) in [(10, 98_089), (8, 99_999), (12, 104_968)] {
+        run(&mut controller, &mut now, rounds, RTT);
+        assert!(
+            controller.window().abs_diff(expected) < 20,
+            "at {now}: {} instead of {expected}",
+            controller.window()
+        );
+    }
+}
+
+#[test]
 fn growth_per_round_is_bounded() {
     let mut controller = after_loss(100_000);
     controller.on_ack(&ack(Time::ZERO, 1_000, RTT), NONE);

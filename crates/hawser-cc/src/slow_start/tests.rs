@@ -21,7 +21,7 @@ fn round(detector: &mut SlowStart, window: &mut Window, next: &mut u64, rtt_ms: 
 }
 
 fn start() -> (SlowStart, Window, u64) {
-    (SlowStart::new(), Window::new(&init(10_000)), 0)
+    (SlowStart::new(true), Window::new(&init(10_000)), 0)
 }
 
 #[test]
