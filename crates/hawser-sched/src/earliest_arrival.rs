@@ -1,15 +1,44 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Assignment, Command, Commands, Decision, PathChange, PathId, PathView, Scheduler, Selection, SendView,
-    Time,
+    Assignment, Command, Commands, Decision, ParameterInfo, Parameters, PathChange, PathId, PathView,
+    PolicyInfo, Scheduler, Selection, SendView, Time,
 };
 
 use crate::arrival::{Arrivals, arrivals};
 use crate::choose::explore;
 
-/// How many round trips of the fastest path a queue must stand before it counts as lasting.
-const STANDING_ROUNDS: u32 = 2;
+/// What can be set of [`EarliestArrival`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EarliestArrivalParameters {
+    /// How many round trips of the fastest path a queue must stand before it counts as lasting.
+    pub standing_rounds: u32,
+    /// Silence shorter than this is no silence: hosts pause, radio links take turns.
+    pub shortest_silence: Duration,
+    /// Whether what is in flight on a silent path is copied to the fastest one.
+    pub rescue: bool,
+}
+
+impl Default for EarliestArrivalParameters {
+    fn default() -> Self {
+        EarliestArrivalParameters {
+            standing_rounds: 2,
+            shortest_silence: Duration::from_millis(15),
+            rescue: true,
+        }
+    }
+}
+
+impl EarliestArrivalParameters {
+    /// Those of a spec such as `default,rescue=off`.
+    pub(crate) fn read(parameters: &Parameters) -> Self {
+        EarliestArrivalParameters {
+            standing_rounds: u32::try_from(parameters.integer("standing_rounds")).unwrap_or(u32::MAX),
+            shortest_silence: parameters.duration("shortest_silence"),
+            rescue: parameters.flag("rescue"),
+        }
+    }
+}
 
 /// EarliestArrival, the default: each byte goes where it arrives first, and no path idles while there is lasting work.
 ///
@@ -29,6 +58,7 @@ const STANDING_ROUNDS: u32 = 2;
 ///   whose queue, as it faded, grew to many times its delay.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestArrival {
+    parameters: EarliestArrivalParameters,
     standing: Option<StandingQueue>,
     progress: ProgressWatch,
 }
@@ -44,8 +74,14 @@ struct StandingQueue {
     rounds: u32,
 }
 
-/// Notes what is queued; whether it has stood long enough to count as lasting.
-fn is_lasting(watch: &mut Option<StandingQueue>, fast: &PathView, unsent: u64, now: Time) -> bool {
+/// Notes what is queued; whether it has stood for as many `rounds` as make it count as lasting.
+fn is_lasting(
+    watch: &mut Option<StandingQueue>,
+    rounds: u32,
+    fast: &PathView,
+    unsent: u64,
+    now: Time,
+) -> bool {
     let fresh = StandingQueue { fast: fast.id, round_start: now, unsent, rounds: 0 };
     let standing = watch.get_or_insert(fresh);
     // Without refill it falls by a window per round.
@@ -55,11 +91,8 @@ fn is_lasting(watch: &mut Option<StandingQueue>, fast: &PathView, unsent: u64, n
     } else if now.since(standing.round_start) >= fast.smoothed_rtt {
         *standing = StandingQueue { rounds: standing.rounds.saturating_add(1), ..fresh };
     }
-    standing.rounds >= STANDING_ROUNDS
+    standing.rounds >= rounds
 }
-
-/// Silence shorter than this is no silence: hosts pause, radio links take turns.
-const SHORTEST_SILENCE: Duration = Duration::from_millis(15);
 
 /// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
@@ -91,12 +124,12 @@ struct Progress {
 }
 
 impl Progress {
-    fn update(&mut self, path: &PathView, now: Time) {
+    fn update(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
         let answers = self.acked != path.bytes_acked;
         if answers {
             let pause = now.since(self.at);
             // Shorter ones decide nothing: any silence is more than twice as long.
-            if pause.max(self.pause) > SHORTEST_SILENCE / 2 {
+            if pause.max(self.pause) > shortest_silence / 2 {
                 self.remember(pause, path.smoothed_rtt);
             }
         }
@@ -104,7 +137,7 @@ impl Progress {
             (self.acked, self.at) = (path.bytes_acked, now);
             (self.silent, self.rescued) = (false, false);
         } else {
-            self.silent = self.is_silent(path, now);
+            self.silent = self.is_silent(path, now, shortest_silence);
         }
     }
 
@@ -118,9 +151,9 @@ impl Progress {
     /// Acknowledgements are due, and have been missing for longer than they lately did, or for longer than round trips
     /// lately took. A probe timeout would be later by far on a path whose delay just grew, as that of a fading radio
     /// link does before it goes.
-    fn is_silent(&self, path: &PathView, now: Time) -> bool {
+    fn is_silent(&self, path: &PathView, now: Time, shortest_silence: Duration) -> bool {
         let quiet = now.since(self.at);
-        if quiet <= SHORTEST_SILENCE {
+        if quiet <= shortest_silence {
             return false;
         }
         let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
@@ -135,12 +168,12 @@ impl Progress {
 
 impl ProgressWatch {
     /// Notes what was acknowledged; whether any path fell silent.
-    fn note(&mut self, view: &SendView<'_>) -> bool {
+    fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
         let mut any_silent = false;
         for path in view.paths {
             match self.0.iter_mut().find(|progress| progress.path == path.id) {
                 Some(progress) => {
-                    progress.update(path, view.now);
+                    progress.update(path, view.now, shortest_silence);
                     any_silent |= progress.silent;
                 }
                 None => self.0.push(Progress {
@@ -177,6 +210,37 @@ impl ProgressWatch {
 impl EarliestArrival {
     /// Its name in the registry; the entry `default` is the same.
     pub const NAME: &'static str = "earliestarrival";
+
+    /// The same with other parameters.
+    pub fn with_parameters(parameters: EarliestArrivalParameters) -> Self {
+        EarliestArrival { parameters, ..EarliestArrival::default() }
+    }
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        let default = EarliestArrivalParameters::default();
+        let second = Duration::from_secs(1);
+        PolicyInfo::new(Self::NAME, "every byte where it arrives first; no path idle while work lasts")
+            .alias(crate::DEFAULT)
+            .source("Hawser; after STMS (Shi and others, USENIX ATC 2018)")
+            .parameter(
+                ParameterInfo::integer("standing_rounds", 0..=100, default.standing_rounds.into())
+                    .unit("round trips")
+                    .meaning("a queue that stands so long on the fastest path is no end of the data"),
+            )
+            .parameter(
+                ParameterInfo::duration(
+                    "shortest_silence",
+                    Duration::ZERO..=second,
+                    default.shortest_silence,
+                )
+                .meaning("missing acknowledgements make a path silent after no less than this"),
+            )
+            .parameter(
+                ParameterInfo::flag("rescue", default.rescue)
+                    .meaning("copy what is in flight on a silent path to the fastest one"),
+            )
+    }
 
     fn place<'a>(
         view: &SendView<'_>,
@@ -219,7 +283,8 @@ impl Scheduler for EarliestArrival {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
-        let any_silent = self.progress.note(view);
+        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue } = self.parameters;
+        let any_silent = self.progress.note(view, shortest_silence);
         if let Some(decision) = explore(view) {
             return decision;
         }
@@ -228,9 +293,9 @@ impl Scheduler for EarliestArrival {
         let avoids_silent = any_silent && !view.preferred().all(is_silent);
         let lively = arrivals(view, |path| !avoids_silent || !is_silent(path));
         let Some(fast) = lively.soonest() else { return Decision::Wait(None) };
-        let lasting = is_lasting(&mut self.standing, fast, view.queue.unsent, view.now);
+        let lasting = is_lasting(&mut self.standing, standing_rounds, fast, view.queue.unsent, view.now);
         let decision = Self::place(view, lively, fast, lasting);
-        if avoids_silent {
+        if avoids_silent && rescue {
             self.progress.rescue(view, fast.id, commands);
         }
         decision

@@ -1,4 +1,6 @@
-use hawser_policy::{Assignment, Commands, Decision, PathView, Scheduler, SendView};
+use hawser_policy::{
+    Assignment, Commands, Decision, ParameterInfo, PathView, PolicyInfo, Scheduler, SendView,
+};
 
 use crate::choose::{by_rtt, explore, explored, fastest_sendable};
 
@@ -9,20 +11,43 @@ const BETA: f64 = 0.25;
 ///
 /// When the fastest path is full, ECF asks whether what is queued would be through sooner if it waited for that path
 /// than if it used the slower one now. While much is queued the slow path is used; near the end it is not.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Ecf {
+    beta: f64,
     waiting: bool,
+}
+
+impl Default for Ecf {
+    fn default() -> Self {
+        Ecf::with_beta(BETA)
+    }
 }
 
 impl Ecf {
     /// Its name in the registry.
     pub const NAME: &'static str = "ecf";
 
+    /// With another hysteresis, zero or more.
+    pub fn with_beta(beta: f64) -> Self {
+        Ecf { beta, waiting: false }
+    }
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        PolicyInfo::new(Self::NAME, "may wait for the fast path when that finishes the queue sooner")
+            .source("Lim and others, CoNEXT 2017")
+            .parameter(
+                ParameterInfo::number("beta", 0.0..=10.0, BETA)
+                    .meaning("hysteresis: how much advantage the fast path must lose before waiting ends")
+                    .source("Lim 2017"),
+            )
+    }
+
     /// Whether to wait for `fast`, which is full, rather than to send on `slow`; `queued` in bytes.
     fn waits(&mut self, fast: &PathView, slow: &PathView, queued: u64) -> bool {
         let (fast_rtt, slow_rtt) = (fast.smoothed_rtt.as_secs_f64(), slow.smoothed_rtt.as_secs_f64());
         let margin = fast.rtt_variance.max(slow.rtt_variance).as_secs_f64();
-        let beta = if self.waiting { BETA } else { 0.0 };
+        let beta = if self.waiting { self.beta } else { 0.0 };
 
         // Rounds that the queue takes on the fast path, the one to wait for included.
         let fast_rounds = 1.0 + windows(queued, fast);

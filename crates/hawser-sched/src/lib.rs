@@ -32,7 +32,7 @@ mod tests;
 
 use hawser_policy::Registry;
 
-pub use earliest_arrival::EarliestArrival;
+pub use earliest_arrival::{EarliestArrival, EarliestArrivalParameters};
 pub use ecf::Ecf;
 pub use min_rtt::MinRtt;
 pub use redundant::Redundant;
@@ -44,11 +44,19 @@ pub const DEFAULT: &str = "default";
 
 /// Adds every scheduler of this crate under its name, and [`EarliestArrival`] also as [`DEFAULT`].
 pub fn register(registry: &mut Registry) {
-    registry.add_scheduler(DEFAULT, |_| Box::<EarliestArrival>::default());
-    registry.add_scheduler(EarliestArrival::NAME, |_| Box::<EarliestArrival>::default());
-    registry.add_scheduler(MinRtt::NAME, |_| Box::new(MinRtt));
-    registry.add_scheduler(RoundRobin::NAME, |_| Box::<RoundRobin>::default());
-    registry.add_scheduler(Ecf::NAME, |_| Box::<Ecf>::default());
-    registry.add_scheduler(Stms::NAME, |_| Box::new(Stms));
-    registry.add_scheduler(Redundant::NAME, |_| Box::new(Redundant));
+    registry.add_scheduler_with(EarliestArrival::info(), |_, parameters| {
+        Box::new(EarliestArrival::with_parameters(EarliestArrivalParameters::read(parameters)))
+    });
+    registry.add_scheduler_with(MinRtt::info(), |_, _| Box::new(MinRtt));
+    registry.add_scheduler_with(RoundRobin::info(), |_, parameters| {
+        Box::new(RoundRobin::with_quantum(parameters.integer("quantum")))
+    });
+    registry
+        .add_scheduler_with(Ecf::info(), |_, parameters| Box::new(Ecf::with_beta(parameters.number("beta"))));
+    registry.add_scheduler_with(Stms::info(), |_, parameters| {
+        Box::new(Stms::with_gap_factor(parameters.number("gap_factor")))
+    });
+    registry.add_scheduler_with(Redundant::info(), |_, parameters| {
+        Box::new(Redundant::with_copies(usize::try_from(parameters.integer("copies")).unwrap_or(usize::MAX)))
+    });
 }

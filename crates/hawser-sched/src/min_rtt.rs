@@ -1,4 +1,4 @@
-use hawser_policy::{Assignment, Commands, Decision, Scheduler, SendView};
+use hawser_policy::{Assignment, Commands, Decision, PolicyInfo, Scheduler, SendView};
 
 use crate::choose::{explore, fastest_sendable};
 
@@ -12,6 +12,12 @@ pub struct MinRtt;
 impl MinRtt {
     /// Its name in the registry.
     pub const NAME: &'static str = "minrtt";
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        PolicyInfo::new(Self::NAME, "lowest round-trip time that can send; never waits")
+            .source("Paasch and others, CSWS 2014")
+    }
 }
 
 impl Scheduler for MinRtt {

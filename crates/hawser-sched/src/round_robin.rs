@@ -1,4 +1,4 @@
-use hawser_policy::{Assignment, Commands, Decision, PathId, Scheduler, SendView};
+use hawser_policy::{Assignment, Commands, Decision, ParameterInfo, PathId, PolicyInfo, Scheduler, SendView};
 
 /// Datagrams per turn: one send call's worth of segments on small links, without long bursts.
 const DEFAULT_QUANTUM: u64 = 8;
@@ -15,6 +15,15 @@ pub struct RoundRobin {
 impl RoundRobin {
     /// Its name in the registry.
     pub const NAME: &'static str = "roundrobin";
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        PolicyInfo::new(Self::NAME, "in turns").source("Paasch and others, CSWS 2014").parameter(
+            ParameterInfo::integer("quantum", 1..=1_000, DEFAULT_QUANTUM)
+                .unit("datagrams")
+                .meaning("length of a turn"),
+        )
+    }
 
     /// Turns of `quantum` datagrams, at least one.
     pub fn with_quantum(quantum: u64) -> Self {

@@ -1,4 +1,6 @@
-use hawser_policy::{Assignment, Commands, Decision, Scheduler, Selection, SendView};
+use hawser_policy::{
+    Assignment, Commands, Decision, ParameterInfo, PolicyInfo, Scheduler, Selection, SendView,
+};
 
 use crate::arrival::arrivals;
 use crate::choose::explore;
@@ -11,12 +13,36 @@ use crate::choose::explore;
 ///
 /// The authors correct the gap by acknowledgement feedback; here it is computed anew from the measured delays and
 /// rates at every decision, and over any number of faster paths.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stms;
+#[derive(Clone, Copy, Debug)]
+pub struct Stms {
+    gap_factor: f64,
+}
+
+impl Default for Stms {
+    fn default() -> Self {
+        Stms::with_gap_factor(1.0)
+    }
+}
 
 impl Stms {
     /// Its name in the registry.
     pub const NAME: &'static str = "stms";
+
+    /// Slower paths take bytes so many times the computed gap ahead, zero or more.
+    pub fn with_gap_factor(gap_factor: f64) -> Self {
+        Stms { gap_factor }
+    }
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        PolicyInfo::new(Self::NAME, "later bytes on the slower path, so that all arrive in order")
+            .source("Shi and others, USENIX ATC 2018")
+            .parameter(
+                ParameterInfo::number("gap_factor", 0.0..=10.0, 1.0)
+                    .meaning("slower paths take bytes so many times the computed gap ahead")
+                    .source("Shi 2018, section 3; there the gap is corrected by feedback"),
+            )
+    }
 }
 
 impl Scheduler for Stms {
@@ -35,7 +61,8 @@ impl Scheduler for Stms {
             return Decision::Send(Assignment::next(path.id));
         }
         // Any slower path has a larger gap still, so one answer settles it.
-        let (gap, unsent) = (arrivals.gap(path), view.queue.unsent);
+        let gap = (arrivals.gap(path) as f64 * self.gap_factor) as u64;
+        let unsent = view.queue.unsent;
         if gap >= unsent {
             return Decision::Wait(fast.next_release);
         }

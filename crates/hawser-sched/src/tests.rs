@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Decision, PathId, PathState, PathStatus, PathView, QueueView, Registry, Scheduler, SchedulerInit,
-    Selection, Side, Time,
+    Decision, PathId, PathState, PathStatus, PathView, PolicyKind, QueueView, Registry, Scheduler,
+    SchedulerInit, Selection, Side, Time,
 };
 use proptest::prelude::*;
 
@@ -27,9 +27,21 @@ fn transfer(name: &str, links: &[LinkSpec], bytes: u64, buffer: u64) -> Outcome 
 
 #[test]
 fn registered_names_are_those_the_schedulers_give() {
-    for name in registry().names(hawser_policy::PolicyKind::Scheduler) {
-        let expected = if name == crate::DEFAULT { crate::EarliestArrival::NAME } else { name };
-        assert_eq!(build(name).name(), expected);
+    for name in registry().names(PolicyKind::Scheduler) {
+        assert_eq!(build(name).name(), name);
+    }
+    assert_eq!(build(crate::DEFAULT).name(), crate::EarliestArrival::NAME);
+}
+
+/// The parameters of a spec reach the scheduler that it names.
+#[test]
+fn a_turn_of_round_robin_is_a_quantum_of_datagrams() {
+    for (spec, expected) in [("roundrobin", 8_000), ("round-robin,quantum=3", 3_000)] {
+        let paths = [crate::testing::path(1, 20, 100_000)];
+        match build(spec).schedule(&crate::testing::view(&paths, 1 << 20), &mut Vec::new()) {
+            Decision::Send(assignment) => assert_eq!(assignment.max_bytes, expected, "{spec}"),
+            other => panic!("{spec}: {other:?}"),
+        }
     }
 }
 
@@ -175,7 +187,7 @@ proptest! {
     fn decisions_are_possible_and_independent_of_order(
         steps in prop::collection::vec((any_paths(), any_queue(), 0u64..u64::MAX / 2), 1..20)
     ) {
-        for name in registry().names(hawser_policy::PolicyKind::Scheduler) {
+        for name in registry().names(PolicyKind::Scheduler) {
             let (mut first, mut second) = (build(name), build(name));
             for ((paths, shuffled), queue, now) in &steps {
                 let now = Time::from_nanos(*now);

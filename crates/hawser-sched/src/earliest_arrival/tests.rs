@@ -47,6 +47,49 @@ fn a_short_queue_is_left_to_the_fast_path_until_it_proves_to_be_lasting() {
 }
 
 #[test]
+fn standing_rounds_is_how_long_a_queue_stands_before_it_counts_as_lasting() {
+    for (standing_rounds, expected) in [(0, 0), (1, 20), (3, 60)] {
+        let parameters = EarliestArrivalParameters { standing_rounds, ..Default::default() };
+        let mut scheduler = EarliestArrival::with_parameters(parameters);
+        let mut paths = fast_full();
+        let lasts = (0..=100).step_by(10).find(|ms| {
+            busy(&mut paths, *ms);
+            skip(ask(&mut scheduler, *ms, &paths, unsent(150_000))).is_some()
+        });
+        assert_eq!(lasts, Some(expected), "{standing_rounds}");
+    }
+}
+
+/// When the slow path of 30 ms is found to be silent after acknowledgements every 5 ms, and what is done then.
+fn silence(parameters: EarliestArrivalParameters) -> (Option<u64>, Vec<Command>) {
+    let mut scheduler = EarliestArrival::with_parameters(parameters);
+    let mut paths = [path(1, 20, 0), path(2, 30, 50_000)];
+    let mut commands = Vec::new();
+    for ms in 0..200 {
+        paths[0].bytes_acked = ms * 5_000;
+        let last_ack = ms.min(50) / 5 * 5;
+        paths[1].bytes_acked = last_ack * 200;
+        paths[1].oldest_in_flight = Some(Time::from_millis((last_ack + 1_000).saturating_sub(30)));
+        let view = view_at(Time::from_millis(ms + 1_000), &paths, unsent(10_000_000));
+        if skip(scheduler.schedule(&view, &mut commands)).is_none() {
+            return (Some(ms - 50), commands);
+        }
+    }
+    (None, commands)
+}
+
+#[test]
+fn shortest_silence_and_rescue_say_when_a_path_is_silent_and_what_is_done() {
+    let default = EarliestArrivalParameters::default();
+    let copies = vec![Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: u64::MAX }];
+    assert_eq!(silence(default), (Some(16), copies.clone()));
+    let patient = EarliestArrivalParameters { shortest_silence: Duration::from_millis(40), ..default };
+    assert_eq!(silence(patient), (Some(41), copies));
+    let frugal = EarliestArrivalParameters { rescue: false, ..default };
+    assert_eq!(silence(frugal), (Some(16), Vec::new()));
+}
+
+#[test]
 fn retransmissions_wait_for_a_path_that_is_much_faster() {
     let queue = QueueView { unsent: 1_000_000, retransmit: 3_000, ..QueueView::default() };
     let mut scheduler = EarliestArrival::default();

@@ -33,6 +33,17 @@ fn waits_when_the_fast_path_would_be_through_sooner() {
 }
 
 #[test]
+fn beta_is_how_long_it_holds_on_to_waiting() {
+    let paths = [path(1, 20, 0), path(2, 60, 50_000)];
+    // 70 ms against (1 + beta) * 60 ms.
+    for (beta, expected) in [(0.1, next(2)), (0.25, Decision::Wait(None))] {
+        let mut ecf = Ecf::with_beta(beta);
+        assert_eq!(decide(&mut ecf, &paths, 150_000), Decision::Wait(None));
+        assert_eq!(decide(&mut ecf, &paths, 250_000), expected, "{beta}");
+    }
+}
+
+#[test]
 fn does_not_wait_when_the_slow_path_is_hardly_slower() {
     // One round of the slow path (30 ms) is less than two of the fast one.
     assert_eq!(decide(&mut Ecf::default(), &[path(1, 20, 0), path(2, 30, 50_000)], 1_000), next(2));

@@ -5,7 +5,7 @@ use crate::testing::network::{Network, link};
 use crate::testing::{path, view};
 
 fn decide(paths: &[PathView], unsent: u64) -> Decision {
-    Redundant.schedule(&view(paths, unsent), &mut Vec::new())
+    Redundant::default().schedule(&view(paths, unsent), &mut Vec::new())
 }
 
 #[test]
@@ -13,6 +13,15 @@ fn new_data_on_the_fastest_path_copies_for_all_others() {
     let paths = [path(7, 60, 50_000), path(8, 20, 50_000), path(9, 40, 0)];
     let copies = PathMask::NONE.with(0).with(2);
     assert_eq!(decide(&paths, 5_000), Decision::Send(Assignment { copies, ..Assignment::next(PathId(8)) }));
+}
+
+#[test]
+fn fewer_copies_go_to_the_fastest_of_the_others() {
+    let paths = [path(6, 80, 0), path(7, 60, 50_000), path(8, 20, 50_000), path(9, 40, 0)];
+    for (most, copies) in [(1, PathMask::NONE.with(3)), (2, PathMask::NONE.with(3).with(1))] {
+        let decision = Redundant::with_copies(most).schedule(&view(&paths, 5_000), &mut Vec::new());
+        assert_eq!(decision, Decision::Send(Assignment { copies, ..Assignment::next(PathId(8)) }), "{most}");
+    }
 }
 
 #[test]
@@ -32,6 +41,6 @@ fn waiting_copies_go_first_also_without_new_data() {
 fn the_death_of_a_link_costs_no_detection_time() {
     let mut dying = link(50, 20);
     dying.dies_at = hawser_policy::Time::from_millis(100);
-    let outcome = Network::transfer(&mut Redundant, &[dying, link(50, 60)], 1_000_000, 4_000_000);
+    let outcome = Network::transfer(&mut Redundant::default(), &[dying, link(50, 60)], 1_000_000, 4_000_000);
     assert!(outcome.longest_stall < std::time::Duration::from_millis(80), "{outcome:?}");
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{path, view};
 
 fn decide(paths: &[PathView], unsent: u64) -> Decision {
-    Stms.schedule(&view(paths, unsent), &mut Vec::new())
+    Stms::default().schedule(&view(paths, unsent), &mut Vec::new())
 }
 
 fn skips(id: u32, gap: u64, unsent: u64) -> Decision {
@@ -23,6 +23,15 @@ fn the_slow_path_leaves_what_the_fast_one_delivers_meanwhile() {
     let paths = [path(1, 20, 0), path(2, 60, 50_000)];
     assert_eq!(decide(&paths, 1_000_000), skips(2, 200_000, 1_000_000));
     assert_eq!(decide(&paths, 200_000), Decision::Wait(None), "nothing is left for it");
+}
+
+#[test]
+fn the_gap_factor_moves_what_the_slow_path_takes() {
+    let paths = [path(1, 20, 0), path(2, 60, 50_000)];
+    for (factor, gap) in [(0.5, 100_000), (2.0, 400_000)] {
+        let decision = Stms::with_gap_factor(factor).schedule(&view(&paths, 1_000_000), &mut Vec::new());
+        assert_eq!(decision, skips(2, gap, 1_000_000));
+    }
 }
 
 #[test]
