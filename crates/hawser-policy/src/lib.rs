@@ -31,6 +31,7 @@ mod path_manager;
 mod rate;
 mod registry;
 mod scheduler;
+mod segment;
 mod spec;
 mod time;
 mod view;
@@ -52,12 +53,10 @@ pub use scheduler::{
     Assignment, Command, Commands, Decision, Feedback, PacketReport, PathChange, Scheduler, SchedulerFactory,
     SchedulerInit, Selection,
 };
+pub use segment::{DatagramInfo, FrameInfo, QueuedDatagram, Reliability, Segment, SegmentKind, SendQueue};
 pub use spec::{PolicySpec, SpecError};
 pub use time::{Earliest, Time};
-pub use view::{
-    PathMask, PathState, PathStatus, PathView, QueueView, Reliability, Segment, SegmentKind, SendQueue,
-    SendView,
-};
+pub use view::{PathMask, PathState, PathStatus, PathView, QueueView, SendView};
 
 /// The examples of the page on the seam are compiled and run.
 #[cfg(doctest)]

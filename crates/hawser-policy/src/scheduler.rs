@@ -17,6 +17,18 @@ pub enum Selection {
     /// Leave this many bytes of unsent stream data at the head for other paths and take what follows
     /// (STMS, DAPS, LATE, MAMS: later bytes go to the slower path). Retransmissions are never skipped.
     Skip(u64),
+    /// These bytes of one stream, as far as they wait: lost ones first, then unsent ones as far as flow control allows.
+    /// Neither datagrams nor other bytes go along (a later frame on a slower path, a lost key frame before all else).
+    Range {
+        /// The stream.
+        stream: StreamId,
+        /// The first byte.
+        start: u64,
+        /// One above the last byte.
+        end: u64,
+    },
+    /// Datagrams, and nothing else: a path for datagrams of their own.
+    Datagrams,
     /// From the copies queued for this path (see [`Assignment::copies`] and [`Command::Reinject`]).
     Copies,
 }
@@ -84,15 +96,36 @@ pub enum Command {
         /// The path that gets the copy.
         to: PathId,
     },
-    /// Never send this range (again); the peer is told that it will not come (STREAM_SKIP) if it understands.
-    /// Ignored for streams that the application did not mark as partially reliable.
+    /// Give these bytes to a path ahead of time: until they are taken back no other path sends them, neither the first
+    /// time nor again after a loss. [`Selection::Next`] on this path takes them in their turn. Assigning again moves
+    /// them. The core takes them back by itself when the path turns suspect or is abandoned. Bytes that were not
+    /// written yet cannot be assigned; copies go where they are sent.
+    Assign {
+        /// The stream.
+        stream: StreamId,
+        /// Its bytes.
+        range: Range<u64>,
+        /// The path that alone may send them.
+        path: PathId,
+    },
+    /// Take back what `Assign` gave away: any path may send these bytes again.
+    Unassign {
+        /// The stream.
+        stream: StreamId,
+        /// Its bytes.
+        range: Range<u64>,
+    },
+    /// Never send this range (again). The peer is told (STREAM_SKIP) at once of what is not under way; what is under way
+    /// may still arrive, and the peer is told of it when it is lost. Obeyed for data that is not
+    /// [`Reliability::Reliable`](crate::Reliability), if the peer understands STREAM_SKIP; else ignored and counted.
     Discard {
         /// The stream.
         stream: StreamId,
         /// Its bytes.
         range: Range<u64>,
     },
-    /// Send the range once and do not retransmit it. Same condition as `Discard`.
+    /// Send the range once and do not retransmit it: what is lost is told to the peer as with `Discard`. Same
+    /// conditions.
     DoNotRetransmit {
         /// The stream.
         stream: StreamId,

@@ -1,7 +1,6 @@
-use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
-use crate::{GroupId, LinkId, PathId, Rate, StreamId, Time};
+use crate::{GroupId, LinkId, PathId, Rate, SendQueue, Time};
 
 /// Where a path stands in its life, as far as a policy needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,68 +136,6 @@ impl PathView {
     }
 }
 
-/// How carefully a range must be delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Reliability {
-    /// Retransmit until acknowledged.
-    #[default]
-    Reliable,
-    /// Send, do not retransmit.
-    Unreliable,
-    /// Retransmit until the deadline has passed.
-    UntilDeadline,
-}
-
-/// What kind of application unit a segment is; the numbers of 4D-MAP and of the video sheets map onto it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum SegmentKind {
-    /// No particular kind.
-    #[default]
-    Bulk,
-    /// An independently decodable video frame.
-    KeyFrame,
-    /// A frame that depends on earlier ones.
-    DeltaFrame,
-    /// Audio.
-    Audio,
-    /// Media set-up and other signalling.
-    Signalling,
-}
-
-/// A piece of a stream with what the application said about it.
-#[derive(Clone, Debug)]
-pub struct Segment<'a> {
-    /// The stream.
-    pub stream: StreamId,
-    /// Its bytes.
-    pub range: Range<u64>,
-    /// The application's number for it, if it has one.
-    pub id: Option<u64>,
-    /// Kind of unit.
-    pub kind: SegmentKind,
-    /// When it is worthless.
-    pub deadline: Option<Time>,
-    /// Numbers of the segments it needs.
-    pub depends_on: &'a [u64],
-    /// Larger is more urgent.
-    pub priority: i32,
-    /// Delivery guarantee.
-    pub reliability: Reliability,
-    /// Whether this is a retransmission.
-    pub retransmission: bool,
-}
-
-/// The send queue behind a [`QueueView`], for policies that look at single segments.
-pub trait SendQueue {
-    /// Calls `visit` for each queued range in send order until it breaks.
-    fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>);
-}
-
-/// A queue that shows no segments, for schedulers that look at sizes only and for tests.
-impl SendQueue for () {
-    fn segments(&self, _visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {}
-}
-
 /// How much is waiting to be sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueView {
@@ -208,6 +145,8 @@ pub struct QueueView {
     pub retransmit: u64,
     /// Datagram bytes that may go on any path.
     pub datagrams: u64,
+    /// How many datagrams these are.
+    pub datagram_count: u64,
     /// What the peer's connection flow-control window still allows, including `unsent`.
     pub connection_window_left: u64,
 }

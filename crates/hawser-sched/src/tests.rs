@@ -164,6 +164,7 @@ fn any_queue() -> impl Strategy<Value = QueueView> {
         unsent,
         retransmit: retransmit / 8,
         datagrams: datagrams / 16,
+        datagram_count: datagrams.div_ceil(16 * 1_000),
         connection_window_left: unsent,
     })
 }
@@ -202,6 +203,8 @@ proptest! {
                 match assignment.selection {
                     Selection::Skip(bytes) => prop_assert!(bytes < queue.unsent, "{}", name),
                     Selection::Copies => prop_assert!(path.is_some_and(|path| path.copies_queued > 0)),
+                    Selection::Range { start, end, .. } => prop_assert!(start < end, "{}", name),
+                    Selection::Datagrams => prop_assert!(queue.datagrams > 0, "{}", name),
                     Selection::Next => {}
                 }
             }

@@ -395,7 +395,10 @@ impl Connection {
                     }
                 }
                 // Streams cannot be marked as partially reliable yet, and for others these are ignored by contract.
-                Command::Discard { .. } | Command::DoNotRetransmit { .. } => {}
+                Command::Assign { .. }
+                | Command::Unassign { .. }
+                | Command::Discard { .. }
+                | Command::DoNotRetransmit { .. } => {}
             }
         }
     }

@@ -200,6 +200,12 @@ impl DatagramQueue {
         self.unbound.bytes
     }
 
+    /// How many these are.
+    #[inline]
+    pub(crate) fn count_for_any(&self) -> u64 {
+        self.unbound.messages.len() as u64
+    }
+
     /// Whether there ever was a message for one path only: if not, there is nothing to search.
     #[inline]
     pub(crate) fn any_bound(&self) -> bool {

@@ -55,8 +55,8 @@ impl Connection {
                 ack_eliciting |= w.position() > before;
             }
         }
-        if contents.data.is_some()
-            || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
+        let takes_datagrams = contents.data.is_some_and(|data| !matches!(data, Selection::Range { .. }));
+        if takes_datagrams || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
         {
             ack_eliciting |= self.datagrams.write(w, id, empty_room) > 0;
         }
@@ -150,21 +150,25 @@ impl Connection {
         frames: &mut SentFrames,
         selection: Selection,
     ) -> bool {
-        let before = w.position();
-        match selection {
-            Selection::Copies => self.write_copies(id, w, frames),
-            Selection::Next | Selection::Skip(_) => {
-                let skip = if let Selection::Skip(skip) = selection { skip } else { 0 };
-                let before = frames.len();
-                let written = self.streams.write_data(w, frames, skip);
-                if let Some(log) = &mut self.send_log {
-                    log.note(self.last_now, id, &frames[before..], written.new_bytes);
-                }
-                self.stats.stream_bytes_sent += written.new_bytes;
-                self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
+        let (position, first) = (w.position(), frames.len());
+        let written = match selection {
+            Selection::Next => self.streams.write_data(w, frames, 0),
+            Selection::Skip(skip) => self.streams.write_data(w, frames, skip),
+            Selection::Range { stream, start, end } => {
+                self.streams.write_range(w, frames, stream, start..end)
             }
+            Selection::Copies => {
+                self.write_copies(id, w, frames);
+                return w.position() > position;
+            }
+            Selection::Datagrams => return false,
+        };
+        if let Some(log) = &mut self.send_log {
+            log.note(self.last_now, id, &frames[first..], written.new_bytes);
         }
-        w.position() > before
+        self.stats.stream_bytes_sent += written.new_bytes;
+        self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
+        w.position() > position
     }
 
     #[inline(never)]

@@ -218,7 +218,11 @@ impl Connection {
 
     /// What waits, as the scheduler sees it.
     pub(super) fn queue_view(&self) -> QueueView {
-        QueueView { datagrams: self.datagrams.queued_for_any(), ..self.streams.queue() }
+        QueueView {
+            datagrams: self.datagrams.queued_for_any(),
+            datagram_count: self.datagrams.count_for_any(),
+            ..self.streams.queue()
+        }
     }
 
     /// Brings the picture of the paths up to date.

@@ -250,8 +250,8 @@ impl<'s> Network<'s> {
             let queue = QueueView {
                 unsent: length(&self.unsent),
                 retransmit: length(&self.retransmit),
-                datagrams: 0,
                 connection_window_left: u64::MAX,
+                ..QueueView::default()
             };
             let copies: u64 = views.iter().map(|path| path.copies_queued).sum();
             if queue.total() + copies == 0 || views.iter().all(|path| path.sendable() == 0) {
@@ -300,6 +300,8 @@ impl<'s> Network<'s> {
             Selection::Copies => return self.paths[path].copies.pop_front().unwrap_or_default(),
             Selection::Next => 0,
             Selection::Skip(bytes) => bytes,
+            // There is one stream and there are no datagrams here; what is taken by name is not modelled.
+            Selection::Range { .. } | Selection::Datagrams => return Vec::new(),
         };
         let (mut ranges, mut room) = (Vec::new(), PAYLOAD);
         while room > FRAME {

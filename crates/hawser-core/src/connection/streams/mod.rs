@@ -10,7 +10,7 @@
 //!
 //! * `app`: the application's calls
 //! * `incoming`: frames from the peer
-//! * `outgoing`: data into packets; `control`: control frames into packets
+//! * `outgoing`: data into packets; `named`: data that a scheduler named; `control`: control frames into packets
 //! * `outcome`: acknowledgement, loss, starting over
 
 mod app;
@@ -20,6 +20,7 @@ mod errors;
 mod events;
 mod flow;
 mod incoming;
+mod named;
 mod numbers;
 mod order;
 mod outcome;
@@ -164,8 +165,8 @@ impl Streams {
         QueueView {
             unsent: self.totals.gaps + self.totals.tail.min(credit),
             retransmit: self.totals.lost,
-            datagrams: 0,
             connection_window_left: credit,
+            ..QueueView::default()
         }
     }
 

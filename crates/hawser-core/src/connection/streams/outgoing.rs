@@ -178,7 +178,7 @@ fn remaining(range: SentStream, from: u64, fin: bool) -> SentStream {
 
 /// Why a frame is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+pub(super) enum Purpose {
     /// The packet owns the bytes: its loss queues them again.
     Deliver,
     /// Another packet owns them.
@@ -188,7 +188,7 @@ enum Purpose {
 /// Writes a STREAM frame with as much of `range` as fits, at least one byte, and returns how much; `None` if the
 /// packet is full.
 #[inline]
-fn write_frame(
+pub(super) fn write_frame(
     send: &mut SendStream,
     id: StreamId,
     range: Range<u64>,

@@ -145,6 +145,14 @@ impl RangeSet {
         offset
     }
 
+    /// The first part of `range` that is in the set.
+    pub(super) fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
+        let index = self.ranges.partition_point(|held| held.1 <= range.start);
+        let &(start, end) = self.ranges.get(index)?;
+        let part = start.max(range.start)..end.min(range.end);
+        (!part.is_empty()).then_some(part)
+    }
+
     /// The first part of `range` that is not in the set.
     pub(super) fn first_missing(&self, range: Range<u64>) -> Option<Range<u64>> {
         let mut start = range.start;

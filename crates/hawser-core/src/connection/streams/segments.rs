@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use hawser_policy::{Reliability, Segment, SegmentKind, SendQueue, StreamId};
+use hawser_policy::{Segment, SendQueue, StreamId};
 
 use super::Streams;
 
@@ -32,15 +32,5 @@ impl SendQueue for Segments<'_> {
 }
 
 fn segment(stream: StreamId, range: Range<u64>, priority: i32, retransmission: bool) -> Segment<'static> {
-    Segment {
-        stream,
-        range,
-        id: None,
-        kind: SegmentKind::Bulk,
-        deadline: None,
-        depends_on: &[],
-        priority,
-        reliability: Reliability::Reliable,
-        retransmission,
-    }
+    Segment { priority, retransmission, ..Segment::plain(stream, range) }
 }

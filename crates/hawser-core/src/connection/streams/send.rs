@@ -308,6 +308,16 @@ impl SendStream {
         (start < limit).then_some(start..limit)
     }
 
+    /// The first contiguous unsent bytes within `range`, with `credit` left on the connection.
+    pub(super) fn unsent_in(&self, range: Range<u64>, credit: u64) -> Option<Range<u64>> {
+        let tail = || {
+            let limit = self.buffer.end().min(self.credit).min(self.sent_to.saturating_add(credit));
+            let part = range.start.max(self.sent_to)..range.end.min(limit);
+            (!part.is_empty()).then_some(part)
+        };
+        self.gaps.first_in(range.clone()).or_else(tail)
+    }
+
     /// Unsent bytes were sent. Returns how much of the connection's credit that took.
     #[inline]
     pub(super) fn mark_sent(&mut self, range: Range<u64>) -> u64 {

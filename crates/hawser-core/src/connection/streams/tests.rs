@@ -24,6 +24,7 @@ pub(crate) fn test_config() -> Arc<TransportConfig> {
 
 mod errors;
 mod life;
+mod named;
 mod pair;
 mod sending;
 mod transfer;

@@ -17,20 +17,20 @@ fn wide() -> TransportConfig {
     TransportConfig { max_send_buffer: 100 << 20, ..(*test_config()).clone() }
 }
 
-fn client() -> Streams {
+pub(super) fn client() -> Streams {
     let [mut client, _] = pair(&wide());
     client.set_send_buffer_limit(50 << 20);
     client
 }
 
-fn stream_with(streams: &mut Streams, bytes: usize) -> StreamId {
+pub(super) fn stream_with(streams: &mut Streams, bytes: usize) -> StreamId {
     let id = streams.open(true).expect("allowed");
     assert_eq!(streams.write(id, &vec![3; bytes]), Ok(bytes));
     id
 }
 
 /// Stream ranges of a packet: stream, offset, length.
-fn ranges(packet: &Packet) -> Vec<(StreamId, u64, u32)> {
+pub(super) fn ranges(packet: &Packet) -> Vec<(StreamId, u64, u32)> {
     let range = |frame: &SentFrame| match frame {
         SentFrame::Stream(range) => Some((range.id, range.offset, range.length)),
         _ => None,

@@ -1,0 +1,50 @@
+//! Data that a scheduler chose by its place in a stream.
+
+use std::ops::Range;
+
+use hawser_policy::StreamId;
+use hawser_wire::Writer;
+
+use super::Streams;
+use super::outgoing::{Purpose, WrittenData, write_frame};
+use crate::connection::frames::SentFrames;
+
+impl Streams {
+    /// Writes those bytes of a range that wait to be sent: lost ones first, then unsent ones within flow control. Ranges
+    /// that reach beyond what was written, or lie in streams that are not there, are cut to what there is.
+    pub(crate) fn write_range(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        id: StreamId,
+        range: Range<u64>,
+    ) -> WrittenData {
+        let mut written = WrittenData::default();
+        let Some(key) = self.table.find(id) else { return written };
+        let Some(send) = self.table.send_mut(key) else { return written };
+        let before = send.amounts();
+        let mut full = false;
+        while let Some(part) = send.lost().first_in(range.clone()) {
+            let Some(count) = write_frame(send, id, part.clone(), Purpose::Deliver, w, sent) else {
+                full = true;
+                break;
+            };
+            send.mark_resent(part.start..part.start + count);
+            written.retransmitted_bytes += count;
+        }
+        while !full && let Some(part) = send.unsent_in(range.clone(), self.credit.left()) {
+            let Some(count) = write_frame(send, id, part.clone(), Purpose::Deliver, w, sent) else { break };
+            self.credit.take(send.mark_sent(part.start..part.start + count));
+            written.new_bytes += count;
+        }
+        self.totals.replace(&before, &send.amounts());
+        if send.reset_frame().is_some() {
+            // A reset that promised data was waiting for it to be sent.
+            self.note_stream_control(key);
+        }
+        if self.credit.left() == 0 && written.new_bytes > 0 {
+            self.note_data_blocked();
+        }
+        written
+    }
+}
