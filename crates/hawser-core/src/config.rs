@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{AckPolicyFactory, ControllerFactory, DefaultAckPolicy, SchedulerFactory};
+use hawser_policy::{AckPolicyFactory, ControllerFactory, DefaultAckPolicy, FeatureSet, SchedulerFactory};
 
 use crate::connection::QlogFactory;
 use crate::crypto;
@@ -57,6 +57,9 @@ pub struct TransportConfig {
     pub scheduler: Arc<dyn SchedulerFactory>,
     /// Acknowledgement policy for each connection.
     pub ack_policy: Arc<dyn AckPolicyFactory>,
+    /// Features offered to the peer beside those that the core has on its own (`hawser_features` in `docs/wire.md`); the
+    /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them.
+    pub features: FeatureSet,
     /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1).
     pub grease: bool,
     /// Where each connection's qlog trace goes, from its first packet on; `None`: no traces.
@@ -90,6 +93,7 @@ impl TransportConfig {
             controller,
             scheduler,
             ack_policy: Arc::new(|| Box::new(DefaultAckPolicy::default()) as Box<_>),
+            features: FeatureSet::NONE,
             grease: true,
             qlog: None,
         }

@@ -13,10 +13,12 @@ mod connection;
 pub mod crypto;
 mod endpoint;
 mod error;
+mod rate_limit;
 mod tuple;
 
 pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
 pub use connection::datagrams::SendDatagramError;
+pub use connection::messages::SendMessageError;
 pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
 pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError};
 pub use connection::{Connection, Event, FirstSend, PathError, QlogConnection, QlogFactory};

@@ -135,6 +135,7 @@ impl Connection {
                 SentFrame::Ack { path, largest } => self.on_our_ack_acked(space, *path, *largest),
                 SentFrame::StreamControl(control) => self.streams.on_control_acked(*control),
                 SentFrame::PathControl(control) => self.on_path_control_acked(now, *control),
+                SentFrame::PolicyMessage(id) => self.messages.on_acked(*id),
                 SentFrame::Crypto { .. } | SentFrame::HandshakeDone | SentFrame::NewToken(_) => {}
             }
         }
@@ -175,6 +176,7 @@ impl Connection {
             SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
             SentFrame::HandshakeDone => self.handshake_done_owed = true,
             SentFrame::NewToken(_) => self.tokens_owed += 1,
+            SentFrame::PolicyMessage(id) => self.messages.on_lost(*id),
             SentFrame::Ack { .. } => {}
         }
     }
@@ -244,7 +246,8 @@ pub(super) fn is_movable(frame: &SentFrame) -> bool {
         SentFrame::Stream(_)
         | SentFrame::PathControl(_)
         | SentFrame::HandshakeDone
-        | SentFrame::NewToken(_) => true,
+        | SentFrame::NewToken(_)
+        | SentFrame::PolicyMessage(_) => true,
         SentFrame::StreamControl(control) => !matches!(
             control,
             StreamControl::DataBlocked

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    Command, ControllerFactory, Feedback, LinkUpdate, PathId, Registry, SchedulerInit, Side, StreamId, Time,
+    Command, ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, PathId, Registry, SchedulerInit,
+    Side, StreamId, Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,6 +19,7 @@ use super::events::{Event, EventQueue};
 use super::frames::{SentFrame, SentStream};
 use super::handshake::Handshake;
 use super::init::ConnectionInit;
+use super::messages::{Messages, SendMessageError};
 use super::paths::IssuedCid;
 use super::paths::control::Control;
 use super::paths::life_cycle::LifeEvent;
@@ -49,6 +51,7 @@ impl Connection {
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
+            messages: Messages::new(),
             closing: CloseState::Open,
             events: EventQueue::default(),
             endpoint_events: VecDeque::new(),
@@ -140,6 +143,7 @@ impl Connection {
             .pop()
             .or_else(|| self.streams.poll_event().map(Event::Stream))
             .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
+            .or_else(|| self.messages.poll_received().map(Event::Policy))
             .or_else(|| self.events.take_closed().map(Event::Closed))
     }
 
@@ -150,10 +154,13 @@ impl Connection {
 
     /// Totals.
     pub fn stats(&self) -> ConnectionStats {
-        let drops = self.datagrams.drops();
+        let (drops, messages) = (self.datagrams.drops(), self.messages.counts());
         ConnectionStats {
             messages_dropped_unsent: drops.send_overflow + drops.too_large,
             messages_dropped_unread: drops.receive_overflow,
+            policy_messages_sent: messages.sent,
+            policy_messages_received: messages.received,
+            policy_messages_dropped: messages.dropped,
             ..self.stats
         }
     }
@@ -339,6 +346,22 @@ impl Connection {
         // Short header with the longest packet number, and the tag.
         let overhead = 1 + self.paths.remote_cid(PathId::ZERO, None).map_or(20, |cid| cid.len()) + 4 + 16;
         usize::from(sizes.min().unwrap_or(0)).saturating_sub(overhead)
+    }
+
+    /// Queues a message for the policies of the peer.
+    ///
+    /// # Errors
+    /// [`SendMessageError`].
+    pub fn send_message(&mut self, message: Message) -> Result<(), SendMessageError> {
+        if let Some(path) = message.path.filter(|path| self.paths.get(*path).is_none()) {
+            return Err(SendMessageError::NoPath(path));
+        }
+        self.messages.send(message)
+    }
+
+    /// Whether both ends offered a feature ([`TransportConfig::features`](crate::TransportConfig::features)).
+    pub fn is_feature_negotiated(&self, feature: FeatureId) -> bool {
+        self.messages.is_negotiated(feature.0)
     }
 
     /// Passes feedback of the application on to the scheduler.

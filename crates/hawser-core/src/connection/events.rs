@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hawser_policy::PathEvent;
+use hawser_policy::{Message, PathEvent};
 
 use super::streams::StreamEvent;
 use crate::ConnectionError;
@@ -26,6 +26,8 @@ pub enum Event {
     DatagramsUnblocked,
     /// Something happened to a path.
     Path(PathEvent),
+    /// A message of the peer's policies that none of ours takes.
+    Policy(Message),
     /// The connection is over; the last event.
     Closed(ConnectionError),
 }

@@ -23,6 +23,8 @@ pub(crate) enum SentFrame {
     HandshakeDone,
     /// NEW_TOKEN number n of this connection.
     NewToken(u32),
+    /// A message to the peer's policies, by the number that `messages` gave it.
+    PolicyMessage(u64),
 }
 
 /// A range of a stream.

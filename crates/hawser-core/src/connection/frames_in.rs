@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use hawser_policy::{PathEvent, PathId, StreamId};
-use hawser_wire::frame::{ConnectionClose, Frame, FrameError, FrameIter, StreamDirection};
+use hawser_policy::{PathEvent, PathId, StreamId, Time};
+use hawser_wire::frame::{ConnectionClose, Frame, FrameError, FrameIter, PolicyMessage, StreamDirection};
 
 use super::Connection;
+use super::paths::path_ids::IdState;
 use super::receive::{Arrival, SpaceId};
 use crate::connection::events::Event;
 use crate::{Code, ConnectionError, TransportError};
@@ -223,13 +224,24 @@ impl Connection {
                 self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
             }
             // Not offered by us, so not to be sent to us.
+            Frame::PolicyMessage(message) => self.on_policy_message(arrival.now, message),
             Frame::AckFrequency(_)
             | Frame::ImmediateAck
             | Frame::ObservedAddress(_)
-            | Frame::PolicyMessage(_)
             | Frame::StreamSkip(_) => Err(not_negotiated()),
             _ => Ok(()),
         }
+    }
+
+    /// A message of the peer's policies. One about a path that is gone is ignored.
+    fn on_policy_message(&mut self, now: Time, message: &PolicyMessage<'_>) -> Result<(), TransportError> {
+        if let Some(path) = message.path_id.map(PathId)
+            && (self.multipath || path != PathId::ZERO)
+            && self.paths.ids.check(path)? == IdState::Dead
+        {
+            return Ok(());
+        }
+        self.messages.on_frame(now, message)
     }
 
     #[cold]

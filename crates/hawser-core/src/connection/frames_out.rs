@@ -45,13 +45,17 @@ impl Connection {
                 .is_some_and(|path| path.write_validation(now, *tuple, challenge, contents.full_size, w));
         }
         if contents.acks {
+            let before = frames.len();
             self.write_acks(now, id, w, frames);
+            if self.messages.has_riding() && frames.len() > before {
+                self.messages.write_riding(w);
+            }
         }
         if contents.control {
             let allowed = contents.data.is_some() || self.may_send_control(id);
             if allowed && self.has_control() {
                 let before = w.position();
-                self.write_control(w, frames);
+                self.write_control(now, w, frames);
                 ack_eliciting |= w.position() > before;
             }
         }
@@ -124,7 +128,7 @@ impl Connection {
 
     /// Control frames that any path may carry.
     #[inline(never)]
-    fn write_control(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) {
+    fn write_control(&mut self, now: Time, w: &mut Writer<'_>, frames: &mut SentFrames) {
         if self.handshake_done_owed && Frame::HandshakeDone.encode(w).is_ok() {
             self.handshake_done_owed = false;
             frames.push(SentFrame::HandshakeDone);
@@ -139,6 +143,7 @@ impl Connection {
         }
         self.paths.write_control(w, frames);
         self.streams.write_control(w, frames);
+        self.messages.write(now, w, frames);
         write_crypto(&mut self.handshake.late_send, w, frames);
     }
 

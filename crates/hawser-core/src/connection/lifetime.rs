@@ -84,6 +84,7 @@ impl Connection {
                 path.control.remote_cids.set_handshake_token(token, &mut self.cid_changes);
             }
         }
+        self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
         self.trace_peer_parameters(&peer);
         self.peer = PeerParameters::from(&peer);
         if let (Some(theirs), Some(_)) = (peer.initial_max_path_id, self.transport.max_path_id) {

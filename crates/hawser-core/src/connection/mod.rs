@@ -8,6 +8,7 @@
 //! | `paths` | path ids, addresses, validation, connection ids, datagram size |
 //! | `recovery` | what was sent, what arrived, how much may follow |
 //! | `streams`, `datagrams` | application data |
+//! | `messages` | what policies say to those of the peer |
 //! | `receive`, `frames_in`, `acks` | from a datagram to the parts |
 //! | `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
 //! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
@@ -29,6 +30,7 @@ mod frames_out;
 pub(crate) mod handshake;
 pub(crate) mod init;
 mod lifetime;
+pub(crate) mod messages;
 mod multipath;
 pub(crate) mod parameters;
 pub(crate) mod paths;
@@ -59,6 +61,7 @@ use self::close::CloseState;
 use self::datagrams::DatagramQueue;
 use self::events::EventQueue;
 use self::handshake::Handshake;
+use self::messages::Messages;
 use self::parameters::PeerParameters;
 use self::paths::CidChange;
 use self::paths::set::PathSet;
@@ -101,6 +104,7 @@ pub struct Connection {
     paths: PathSet,
     streams: Streams,
     datagrams: DatagramQueue,
+    messages: Messages,
     closing: CloseState,
     events: EventQueue,
     endpoint_events: VecDeque<EndpointEvent>,

@@ -578,6 +578,7 @@ impl Connection {
     pub(super) fn forget_path(&mut self, now: Time, id: PathId) {
         self.move_path(now, id, LifeEvent::PeriodOver);
         self.paths.remove(id);
+        self.messages.on_path_gone(id);
         self.issue_path_cids();
     }
 

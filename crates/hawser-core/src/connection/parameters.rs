@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_policy::Side;
-use hawser_wire::transport_parameters::{ReservedParameter, Role};
+use hawser_wire::transport_parameters::{FeatureSet, ReservedParameter, Role};
 use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, varint};
 use rand::RngCore;
 
@@ -63,6 +63,7 @@ pub(crate) fn local_parameters(
             transport.max_concurrent_paths,
         ),
         reset_stream_at: true,
+        features: Some(local_features(transport)).filter(|features| !features.is_empty()),
         ..TransportParameters::default()
     };
     match *cids {
@@ -77,6 +78,11 @@ pub(crate) fn local_parameters(
         }
     }
     parameters
+}
+
+/// The features that we offer in `hawser_features`.
+pub(crate) fn local_features(transport: &TransportConfig) -> FeatureSet {
+    transport.features.iter().map(|feature| feature.0).collect()
 }
 
 /// `parameters` as TLS carries them. With `grease`, one without meaning is added (RFC 9000 section 18.1).

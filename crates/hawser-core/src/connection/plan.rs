@@ -143,6 +143,7 @@ impl Connection {
         self.handshake_done_owed
             || self.tokens_owed > 0
             || self.handshake.late_send.has_pending()
+            || self.messages.has_pending()
             || self.streams.has_pending_control()
             || self.paths.has_pending_control()
     }

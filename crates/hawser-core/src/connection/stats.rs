@@ -36,6 +36,12 @@ pub struct ConnectionStats {
     pub messages_dropped_unsent: u64,
     /// Received messages that newer ones pushed out before the application read them.
     pub messages_dropped_unread: u64,
+    /// Messages to the peer's policies that were sent, repetitions included.
+    pub policy_messages_sent: u64,
+    /// Messages of the peer's policies that were handed on.
+    pub policy_messages_received: u64,
+    /// Messages of the peer's policies that were dropped: they came too fast, or nobody took them.
+    pub policy_messages_dropped: u64,
     /// Key updates, by either end.
     pub key_updates: u64,
 }

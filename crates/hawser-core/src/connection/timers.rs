@@ -38,6 +38,7 @@ impl Connection {
             .or(self.scheduler_wakes)
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.paths.next_expiry())
+            .or(self.messages.deadline())
             .or(self.pathless_until)
             .or(if self.handshake.has_long_levels() { self.handshake_deadline() } else { None });
         let all = self.paths.iter().fold(own, |first, path| self.path_deadline(first, path, queued));
@@ -178,6 +179,7 @@ impl Connection {
         while let Some(id) = self.paths.expired(now) {
             self.forget_path(now, id);
         }
+        self.messages.on_timeout(now);
         for space in [SpaceId::Initial, SpaceId::Handshake] {
             self.on_long_timeout(now, space);
         }

@@ -170,6 +170,8 @@ impl ConnectionState {
                 Event::DatagramReceived => self.wakers.datagram_readers.release(due),
                 Event::DatagramsUnblocked => self.wakers.datagram_writers.release(due),
                 Event::Path(event) => self.on_path_event(event, now),
+                // There is nobody in the application yet who could ask for it.
+                Event::Policy(_) => {}
                 Event::Closed(reason) => self.end(reason, due),
             }
         }

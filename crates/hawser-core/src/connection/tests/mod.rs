@@ -7,5 +7,6 @@ mod forge;
 mod handshaking;
 mod messages;
 mod pair;
+mod policy_messages;
 mod silence;
 mod violations;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, Side};
+use hawser_policy::{FeatureId, FeatureSet, PathId, Side};
 use hawser_wire::frame::{
-    AckFrequency, ConnectionClose, Crypto, NewConnectionId, ObservedAddress, ResetStream, RetireConnectionId,
-    Stream, StreamDirection,
+    AckFrequency, ConnectionClose, Crypto, MessageDelivery, NewConnectionId, ObservedAddress, PolicyMessage,
+    ResetStream, RetireConnectionId, Stream, StreamDirection, StreamSkip,
 };
 use hawser_wire::{ConnectionId, Frame, StatelessResetToken, codepoints};
 
@@ -78,6 +78,11 @@ fn new_cid(path_id: Option<u32>, number: u64) -> Frame<'static> {
         connection_id: ConnectionId::new(&id).unwrap(),
         reset_token: StatelessResetToken([number as u8; 16]),
     })
+}
+
+fn message(feature: u64, path_id: Option<u32>) -> PolicyMessage<'static> {
+    let delivery = MessageDelivery::Latest;
+    PolicyMessage { feature, delivery, path_id, sequence_number: 0, payload: b"x" }
 }
 
 #[test]
@@ -190,6 +195,18 @@ fn frames_that_nobody_may_send() {
             violation,
             frame::OBSERVED_ADDRESS_IPV4,
         ),
+        (
+            "message of a feature that was not listed",
+            encode(&[Frame::PolicyMessage(message(1, None))]),
+            violation,
+            frame::POLICY_MESSAGE,
+        ),
+        (
+            "skip that was not listed",
+            encode(&[Frame::StreamSkip(StreamSkip { stream_id: 1, offset: 0, length: 1 })]),
+            violation,
+            frame::STREAM_SKIP,
+        ),
     ];
     for (name, payload, code, frame) in cases {
         let (said, caused_by) = answer(strict(), Side::Server, &payload);
@@ -203,6 +220,40 @@ fn frames_that_nobody_may_send() {
         };
         assert_eq!(family, frame, "{name}");
     }
+}
+
+/// What of messages is a fault, and what is ignored.
+#[test]
+fn messages_between_policies() {
+    let listed = || {
+        let listed = TransportConfig { features: FeatureSet::NONE.with(FeatureId(9)), ..strict().client };
+        Settings { client: listed.clone(), server: listed, ..Settings::default() }
+    };
+    let long = [0; hawser_policy::MAX_MESSAGE_PAYLOAD + 1];
+    let ahead =
+        PolicyMessage { sequence_number: 32, delivery: MessageDelivery::Reliable, ..message(9, None) };
+    for (name, message, code) in [
+        ("not listed", message(8, None), Code::PROTOCOL_VIOLATION),
+        ("path above the limit", message(9, Some(4)), Code::PROTOCOL_VIOLATION),
+        ("too far ahead", ahead, Code::PROTOCOL_VIOLATION),
+        ("too long", PolicyMessage { payload: &long, ..message(9, None) }, Code::FRAME_ENCODING_ERROR),
+    ] {
+        let said = answer(listed(), Side::Server, &encode(&[Frame::PolicyMessage(message)]));
+        assert_eq!(said, (code, Some(codepoints::frame::POLICY_MESSAGE)), "{name}");
+    }
+    let mut pair = Pair::connected(listed());
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().abandon_path(now, second, Code::NO_ERROR).unwrap();
+    pair.run(Duration::from_secs(5));
+    for about in [message(9, Some(second.0)), message(9, Some(0)), message(9, Some(2))] {
+        pair.inject(Side::Client, PathId::ZERO, &encode(&[Frame::PolicyMessage(about)]));
+    }
+    pair.run(SOON);
+    assert_eq!(pair.server.closed(), None);
+    let about = |event: &Event| if let Event::Policy(message) = event { message.path } else { None };
+    let heard: Vec<_> = pair.server.events.iter().filter_map(about).collect();
+    assert_eq!(heard, [PathId::ZERO, PathId(2)], "not about a path that is gone; one may open yet");
 }
 
 #[test]

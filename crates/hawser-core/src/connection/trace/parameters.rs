@@ -46,6 +46,9 @@ fn write_extensions(json: &mut Json, p: &TransportParameters) {
             json.number(name, value);
         }
     }
+    if let Some(features) = &p.features {
+        json.array("hawser_features", |json| features.iter().for_each(|id| json.element(id)));
+    }
 }
 
 fn cid(json: &mut Json, name: &str, cid: Option<ConnectionId>) {

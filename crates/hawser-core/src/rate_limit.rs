@@ -6,7 +6,7 @@ use hawser_policy::Time;
 
 /// Admits a burst, and after it a steady rate.
 #[derive(Clone, Debug)]
-pub(super) struct RateLimit {
+pub(crate) struct RateLimit {
     interval: Duration,
     tolerance: Duration,
     /// When all that was admitted would have been done at the steady rate.
@@ -15,18 +15,23 @@ pub(super) struct RateLimit {
 
 impl RateLimit {
     /// `per_second` above 0 in the long run, `burst` at once after a pause.
-    pub(super) fn new(per_second: u32, burst: u32) -> Self {
+    pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         let interval = Duration::from_secs(1) / per_second.max(1);
         RateLimit { interval, tolerance: interval * burst.saturating_sub(1), due: Time::ZERO }
     }
 
     /// Whether it may be done now; if so, it counts as done.
-    pub(super) fn admit(&mut self, now: Time) -> bool {
+    pub(crate) fn admit(&mut self, now: Time) -> bool {
         if self.due > now + self.tolerance {
             return false;
         }
         self.due = self.due.max(now) + self.interval;
         true
+    }
+
+    /// When it may be done next.
+    pub(crate) fn next(&self, now: Time) -> Time {
+        now.max(self.due - self.tolerance)
     }
 }
 
