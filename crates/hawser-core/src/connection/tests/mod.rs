@@ -8,5 +8,6 @@ mod handshaking;
 mod messages;
 mod pair;
 mod policy_messages;
+mod scheduling;
 mod silence;
 mod violations;

@@ -72,7 +72,8 @@ impl End {
     fn service(&mut self) {
         let (Some(handle), Some(connection)) = (self.handle, &mut self.connection) else { return };
         self.events.extend(std::iter::from_fn(|| connection.poll_event()));
-        if let Some((id, left)) = &mut self.writing {
+        // A call that writes nothing is a call all the same: it would wake a scheduler that waits.
+        if let Some((id, left)) = self.writing.as_mut().filter(|(_, left)| *left > 0) {
             *left -= connection.write(*id, &vec![7; *left]).unwrap_or(0);
         }
         while let Some(event) = connection.poll_endpoint_event() {
