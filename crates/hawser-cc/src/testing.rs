@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use hawser_policy::{Ack, ControllerInit, Loss, LossCause, PathId, Rate, Snapshot, Time};
+use hawser_policy::{Ack, ControllerInit, LimitedBy, Loss, LossCause, PathId, Rate, Snapshot, Time};
 
 pub(crate) const DATAGRAM: u16 = 1000;
 
@@ -34,7 +34,7 @@ pub(crate) fn ack(now: Time, bytes: u64, rtt: Duration) -> Ack {
         smoothed_rtt: rtt,
         min_rtt: rtt,
         one_way_delay: None,
-        app_limited: false,
+        limited_by: LimitedBy::CongestionWindow,
         delivered: bytes,
         delivery: None,
         ecn_ce: 0,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, GroupId, Loss, LossCause, PathId, PolicyKind, Rate, Registry, Sent, Sibling,
-    Siblings, Time,
+    Ack, CongestionController, GroupId, LimitedBy, Loss, LossCause, PathId, PolicyKind, Rate, Registry, Sent,
+    Sibling, Siblings, Time,
 };
 use proptest::prelude::*;
 
@@ -36,14 +36,16 @@ fn duration() -> impl Strategy<Value = Duration> {
 fn event() -> impl Strategy<Value = Event> {
     let now = || any::<u64>().prop_map(Time::from_nanos);
     let sent = (now(), amount(), amount(), amount(), any::<bool>()).prop_map(
-        |(now, packet_number, bytes, bytes_in_flight, app_limited)| {
-            Event::Sent(Sent { now, packet_number, bytes, bytes_in_flight, app_limited })
+        |(now, packet_number, bytes, bytes_in_flight, idle)| {
+            let limited_by = if idle { LimitedBy::Application } else { LimitedBy::Nothing };
+            Event::Sent(Sent { now, packet_number, bytes, bytes_in_flight, limited_by })
         },
     );
     let ack = (now(), amount(), amount(), amount(), duration(), duration(), any::<bool>()).prop_map(
-        |(now, bytes, bytes_in_recovery, largest_acked, latest, smoothed_rtt, app_limited)| {
+        |(now, bytes, bytes_in_recovery, largest_acked, latest, smoothed_rtt, idle)| {
             let base = testing::ack(now, bytes, latest);
-            Event::Ack(Ack { bytes_in_recovery, largest_acked, smoothed_rtt, app_limited, ..base })
+            let limited_by = if idle { LimitedBy::Scheduler } else { LimitedBy::CongestionWindow };
+            Event::Ack(Ack { bytes_in_recovery, largest_acked, smoothed_rtt, limited_by, ..base })
         },
     );
     let cause = prop_oneof![Just(LossCause::Loss), Just(LossCause::EcnMark), Just(LossCause::Persistent)];
@@ -139,7 +141,7 @@ fn through_a_rise(controller: &mut dyn CongestionController) {
             packet_number: number + 10,
             bytes: 1_000,
             bytes_in_flight: 10_000,
-            app_limited: false,
+            limited_by: LimitedBy::Nothing,
         };
         controller.on_sent(&next);
         let rtt = Duration::from_millis(if number < 100 { 20 } else { 40 });

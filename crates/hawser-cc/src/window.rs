@@ -135,5 +135,9 @@ impl Window {
 /// Acknowledged bytes that may open the window: none of those sent before the recovery epoch began (RFC 9002
 /// section 7.3.2), and none at all while the application leaves the window unused (section 7.8).
 pub(crate) fn bytes_that_count(ack: &Ack) -> f64 {
-    if ack.app_limited { 0.0 } else { ack.bytes.saturating_sub(ack.bytes_in_recovery) as f64 }
+    if ack.limited_by.leaves_window_unused() {
+        0.0
+    } else {
+        ack.bytes.saturating_sub(ack.bytes_in_recovery) as f64
+    }
 }

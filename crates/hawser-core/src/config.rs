@@ -2,7 +2,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{AckPolicyFactory, ControllerFactory, DefaultAckPolicy, FeatureSet, SchedulerFactory};
+use hawser_policy::{
+    Composed, ControllerFactory, DefaultAckPolicy, FeatureSet, PolicySetFactory, SchedulerFactory,
+};
 
 use crate::connection::QlogFactory;
 use crate::crypto;
@@ -51,12 +53,8 @@ pub struct TransportConfig {
     pub max_concurrent_paths: u32,
     /// How long a silent path is kept as suspect before it is abandoned.
     pub suspect_path_timeout: Duration,
-    /// Congestion controller for each path.
-    pub controller: Arc<dyn ControllerFactory>,
-    /// Scheduler for each connection.
-    pub scheduler: Arc<dyn SchedulerFactory>,
-    /// Acknowledgement policy for each connection.
-    pub ack_policy: Arc<dyn AckPolicyFactory>,
+    /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
+    pub policies: Arc<dyn PolicySetFactory>,
     /// Features offered to the peer beside those that the core has on its own (`hawser_features` in `docs/wire.md`); the
     /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them.
     pub features: FeatureSet,
@@ -67,8 +65,17 @@ pub struct TransportConfig {
 }
 
 impl TransportConfig {
-    /// Defaults with these two policies.
+    /// Defaults with these two policies, and acknowledgements as RFC 9000 section 13.2 recommends.
     pub fn new(scheduler: Arc<dyn SchedulerFactory>, controller: Arc<dyn ControllerFactory>) -> Self {
+        TransportConfig::with_policies(Arc::new(Composed {
+            scheduler,
+            congestion: controller,
+            acknowledgements: Arc::new(|| Box::new(DefaultAckPolicy::default()) as Box<_>),
+        }))
+    }
+
+    /// Defaults with this policy set.
+    pub fn with_policies(policies: Arc<dyn PolicySetFactory>) -> Self {
         TransportConfig {
             max_idle_timeout: Some(Duration::from_secs(30)),
             keep_alive_interval: None,
@@ -90,9 +97,7 @@ impl TransportConfig {
             max_path_id: Some(7),
             max_concurrent_paths: 8,
             suspect_path_timeout: Duration::from_secs(30),
-            controller,
-            scheduler,
-            ack_policy: Arc::new(|| Box::new(DefaultAckPolicy::default()) as Box<_>),
+            policies,
             features: FeatureSet::NONE,
             grease: true,
             qlog: None,

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{GroupId, LinkId, LinkUpdate, PathId, Rate, Side, Time};
+use crate::{GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
 
 /// A packet left.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,8 @@ pub struct Sent {
     pub bytes: u64,
     /// Bytes in flight including it.
     pub bytes_in_flight: u64,
-    /// Whether the sender ran out of data rather than of window.
-    pub app_limited: bool,
+    /// Why the path was silent before this packet; [`LimitedBy::Nothing`] if it was not.
+    pub limited_by: LimitedBy,
 }
 
 /// A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1.1), taken with each acknowledgement.
@@ -31,8 +31,9 @@ pub struct DeliverySample {
     pub inflight_at_send: u64,
     /// Bytes lost between its sending and now.
     pub lost: u64,
-    /// Whether the sample was taken while the application had too little to send.
-    pub app_limited: bool,
+    /// What held the sender back while the sample was taken, if it was not the network: with
+    /// [`leaves_window_unused`](LimitedBy::leaves_window_unused) the rate is a lower bound.
+    pub limited_by: LimitedBy,
 }
 
 /// An acknowledgement that newly acknowledged something.
@@ -60,8 +61,9 @@ pub struct Ack {
     pub min_rtt: Duration,
     /// One-way delay of the newest packet, offset unknown but constant.
     pub one_way_delay: Option<Duration>,
-    /// Whether the sender was limited by the application when the packets were sent; then the window must not grow.
-    pub app_limited: bool,
+    /// Why sending on the path last stopped. If that [`leaves_window_unused`](LimitedBy::leaves_window_unused), the window
+    /// must not grow (RFC 9002 section 7.8). In slow start half a window is use enough: then this is not said.
+    pub limited_by: LimitedBy,
     /// Total bytes delivered on the path so far.
     pub delivered: u64,
     /// Delivery-rate sample.
@@ -224,6 +226,17 @@ pub trait CongestionController: Send + fmt::Debug {
         None
     }
 
+    /// A probe timeout expired, the `count`th in a row (RFC 9002 section 6.2).
+    fn on_probe_timeout(&mut self, _now: Time, _count: u32) {}
+
+    /// When [`on_timeout`](CongestionController::on_timeout) should be called. Asked after each of the other calls.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// The timer expired.
+    fn on_timeout(&mut self, _now: Time) {}
+
     /// The link under this path changed, or a new forecast of it came in.
     fn on_link_update(&mut self, _update: &LinkUpdate<'_>) {}
 
@@ -243,7 +256,7 @@ pub trait CongestionController: Send + fmt::Debug {
     fn fill_snapshot(&self, _snapshot: &mut Snapshot) {}
 }
 
-/// What a controller is told at birth.
+/// What a controller is told when it is made.
 #[derive(Clone, Debug)]
 pub struct ControllerInit {
     /// The path.

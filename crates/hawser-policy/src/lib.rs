@@ -8,6 +8,7 @@
 //! * [`Time`], [`Rate`] and the ids are the vocabulary.
 //! * [`PathView`] and [`SendView`] are read-only pictures of a connection at one moment. Policies never
 //!   see the core's own types.
+//! * A [`PolicySet`] is all that decides for one connection; its parts may share state.
 //! * [`Scheduler`], [`CongestionController`], [`PathManager`], [`LinkObserver`], [`AckPolicy`] and
 //!   [`FecPolicy`] are the questions the core asks. Schedulers and controllers are made by named
 //!   factories held in a [`Registry`], so that the command line, the simulator and tests all choose by name.
@@ -22,6 +23,7 @@
 
 mod ack;
 mod congestion;
+mod event;
 mod fec;
 mod full_mesh;
 mod ids;
@@ -33,6 +35,7 @@ mod rate;
 mod registry;
 mod scheduler;
 mod segment;
+mod set;
 mod spec;
 mod time;
 mod view;
@@ -42,6 +45,7 @@ pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
     Sibling, Siblings, Snapshot,
 };
+pub use event::{Event, Interests, LimitedBy, PacketReceived, PacketReport, PacketSent, StreamRange};
 pub use fec::{FecDecision, FecPolicy, Protection};
 pub use full_mesh::FullMesh;
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
@@ -52,10 +56,11 @@ pub use path_manager::{PathAction, PathEvent, PathManager, PathManagerFactory, P
 pub use rate::Rate;
 pub use registry::{PolicyError, PolicyInfo, PolicyKind, Registry};
 pub use scheduler::{
-    Assignment, Command, Commands, Decision, Feedback, PacketReport, PathChange, Scheduler, SchedulerFactory,
-    SchedulerInit, Selection,
+    Assignment, Command, Commands, Decision, Feedback, MAX_COMMANDS, MAX_PACING_PERCENT, MIN_PACING_PERCENT,
+    MIN_WAIT, PathChange, Scheduler, SchedulerFactory, SchedulerInit, Selection,
 };
 pub use segment::{DatagramInfo, FrameInfo, QueuedDatagram, Reliability, Segment, SegmentKind, SendQueue};
+pub use set::{Agent, Composed, PolicySet, PolicySetFactory, SetInit};
 pub use spec::{PolicySpec, SpecError};
 pub use time::{Earliest, Time};
 pub use view::{PathMask, PathState, PathStatus, PathView, QueueView, SendView};

@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    FecDecision, LinkUpdate, MobilityReport, PathId, PathMask, PathStatus, SendView, Side, StreamId, Tag,
-    Time,
+    Event, FecDecision, Interests, MobilityReport, PathId, PathMask, PathStatus, SendView, Side, StreamId,
+    Tag, Time,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -46,7 +46,7 @@ pub struct Assignment {
     /// Paths (by position in the view) for which a copy of the same stream ranges is queued. A copy that is lost is
     /// not sent again for its own sake: a range is retransmitted when the last of its copies is lost.
     pub copies: PathMask,
-    /// Handed back in [`PacketReport::tag`].
+    /// Handed back in [`PacketReport::tag`](crate::PacketReport::tag).
     pub tag: Tag,
 }
 
@@ -68,10 +68,14 @@ impl Assignment {
 pub enum Decision {
     /// Send.
     Send(Assignment),
-    /// Send nothing although something could be sent. The core asks again when an acknowledgement arrives,
-    /// the queue or a path changes, or at the given time.
+    /// Send nothing although something could be sent. The core asks again when an acknowledgement arrives, when the queue
+    /// or a path changes, and at the given time, but not before [`MIN_WAIT`] is over. If nothing is in flight that could
+    /// be acknowledged, it asks again after a probe timeout at the latest: a scheduler cannot stop a connection.
     Wait(Option<Time>),
 }
+
+/// The shortest wait of a scheduler: the granularity of timers (RFC 9002 section 6.1.2).
+pub const MIN_WAIT: Duration = Duration::from_millis(1);
 
 /// A change a scheduler asks for beside its decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +119,24 @@ pub enum Command {
         /// Its bytes.
         range: Range<u64>,
     },
+    /// Make the controller of a path anew with the factory of the set, which knows from the state of the set which one it
+    /// is to be. Estimates are carried over ([`ControllerInit::snapshot`](crate::ControllerInit::snapshot)).
+    ReplaceController {
+        /// The path.
+        path: PathId,
+    },
+    /// Pace a path at this percentage of its rate from now on; 100 is none.
+    ScalePacing {
+        /// The path.
+        path: PathId,
+        /// From [`MIN_PACING_PERCENT`] to [`MAX_PACING_PERCENT`]; clamped.
+        percent: u16,
+    },
+    /// Send a PING on a path, whatever window and pacer say. At most one is pending.
+    Ping {
+        /// The path.
+        path: PathId,
+    },
     /// Never send this range (again). The peer is told (STREAM_SKIP) at once of what is not under way; what is under way
     /// may still arrive, and the peer is told of it when it is lost. Obeyed for data that is not
     /// [`Reliability::Reliable`](crate::Reliability), if the peer understands STREAM_SKIP; else ignored and counted.
@@ -134,25 +156,17 @@ pub enum Command {
     },
 }
 
-/// Collects [`Command`]s.
+/// The least of [`Command::ScalePacing`], in percent.
+pub const MIN_PACING_PERCENT: u16 = 10;
+
+/// The most of [`Command::ScalePacing`], in percent.
+pub const MAX_PACING_PERCENT: u16 = 1_000;
+
+/// Collects [`Command`]s. The core applies the first [`MAX_COMMANDS`] of a call and counts the others.
 pub type Commands = Vec<Command>;
 
-/// What became of a packet with application data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketReport {
-    /// The path.
-    pub path: PathId,
-    /// The assignment's tag.
-    pub tag: Tag,
-    /// Bytes of the datagram.
-    pub bytes: u64,
-    /// When it left.
-    pub sent_at: Time,
-    /// When this was learnt.
-    pub now: Time,
-    /// One-way delay reported by the peer, offset unknown but constant.
-    pub one_way_delay: Option<Duration>,
-}
+/// Commands that are applied per call of a policy.
+pub const MAX_COMMANDS: usize = 256;
 
 /// A change in the set of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,42 +218,30 @@ pub trait Scheduler: Send {
     /// The name in the registry.
     fn name(&self) -> &'static str;
 
-    /// Asked whenever something is queued and at least one active path could take a datagram; asked again
+    /// Asked whenever something is queued and at least one active path could take a datagram (with
+    /// [`Interests::IDLE`] also when nothing is queued); asked again
     /// after each assignment until it waits or nothing more fits. The core clamps what it gets: a path that
     /// cannot send counts as [`Decision::Wait`] with no time.
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision;
 
-    /// Whether the core should deliver [`on_acked`](Scheduler::on_acked) and [`on_lost`](Scheduler::on_lost)
-    /// for every packet. Off by default: it costs a call per packet.
-    fn wants_packet_reports(&self) -> bool {
-        false
+    /// The events that it wants; asked once. None by default: an event costs a call.
+    fn interests(&self) -> Interests {
+        Interests::NONE
     }
 
-    /// A packet was acknowledged.
-    fn on_acked(&mut self, _report: &PacketReport) {}
-
-    /// A packet was declared lost.
-    fn on_lost(&mut self, _report: &PacketReport) {}
-
-    /// The set of paths changed.
-    fn on_path_change(&mut self, _path: PathId, _change: PathChange, _now: Time) {}
-
-    /// The application or the peer reported on quality.
-    fn on_feedback(&mut self, _feedback: &Feedback, _now: Time) {}
-
-    /// A local link changed, or a new forecast of it came in: the moment to plan anew (MAMS, MMQUIC).
-    fn on_link_update(&mut self, _update: &LinkUpdate<'_>) {}
+    /// One of them happened.
+    fn on_event(&mut self, _event: &Event<'_>, _commands: &mut Commands) {}
 
     /// When [`on_timeout`](Scheduler::on_timeout) should be called.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// The time asked for has come.
+    /// The timer expired.
     fn on_timeout(&mut self, _view: &SendView<'_>, _commands: &mut Commands) {}
 }
 
-/// What a scheduler is told at birth.
+/// What a scheduler is told when it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerInit {
     /// Our end.

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Assignment, Command, Commands, Decision, ParameterInfo, Parameters, PathChange, PathId, PathView,
-    PolicyInfo, Scheduler, Selection, SendView, Time,
+    Assignment, Command, Commands, Decision, Event, Interests, ParameterInfo, Parameters, PathChange, PathId,
+    PathView, PolicyInfo, Scheduler, Selection, SendView, Time,
 };
 
 use crate::arrival::{Arrivals, arrivals};
@@ -301,7 +301,12 @@ impl Scheduler for EarliestArrival {
         decision
     }
 
-    fn on_path_change(&mut self, path: PathId, change: PathChange, _now: Time) {
+    fn interests(&self) -> Interests {
+        Interests::PATHS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {
+        let Event::Path { path, change, .. } = *event else { return };
         self.standing = None;
         if matches!(change, PathChange::Abandoned | PathChange::Recovered) {
             self.progress.0.retain(|progress| progress.path != path);

@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use hawser_policy::{
-    Assignment, Commands, Decision, LinkUpdate, PathId, Scheduler, SchedulerInit, SendView, Time,
+    Assignment, Commands, Decision, Event, Interests, PathId, Scheduler, SchedulerInit, SendView, Time,
 };
 use hawser_scenario::Scenario;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
@@ -68,7 +68,12 @@ impl Scheduler for Listener {
         })
     }
 
-    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
+    fn interests(&self) -> Interests {
+        Interests::LINKS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {
+        let Event::Link(update) = event else { return };
         let news = (update.now, update.link.0, update.forecasts.len());
         self.told.lock().expect("nobody panicked").push(news);
     }

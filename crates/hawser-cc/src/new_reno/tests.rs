@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use hawser_policy::LimitedBy;
+
 use super::*;
 use crate::testing::{ack, init, loss, snapshot};
 
@@ -44,7 +46,7 @@ fn one_reduction_per_epoch_and_marks_count_like_losses() {
 fn bytes_sent_before_the_epoch_or_without_need_of_window_do_not_count() {
     let mut controller = NewReno::new(&init(10_000));
     let base = ack(Time::from_secs(1), 4_000, RTT);
-    controller.on_ack(&Ack { app_limited: true, ..base }, &Siblings::NONE);
+    controller.on_ack(&Ack { limited_by: LimitedBy::Application, ..base }, &Siblings::NONE);
     assert_eq!(controller.window(), 10_000);
     controller.on_ack(&Ack { bytes_in_recovery: 3_000, ..base }, &Siblings::NONE);
     assert_eq!(controller.window(), 11_000);

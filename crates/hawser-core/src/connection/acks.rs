@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{AckOpportunity, PacketReport, PathChange, PathId, Siblings, Time};
+use hawser_policy::{AckOpportunity, Interests, PacketReceived, PathId, Siblings, Time};
 use hawser_wire::frame::Ack;
 
 use super::Connection;
@@ -32,19 +32,34 @@ impl Connection {
         ack_eliciting: bool,
     ) {
         let max_ack_delay = self.transport.max_ack_delay;
-        let policy = &mut self.ack_policy;
+        let policies = &mut self.policies;
         let received = match space {
             SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space.received),
             SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space.received),
             SpaceId::Path(id) => self.paths.get_mut(id).map(|path| &mut path.space.received),
         };
         let Some(received) = received else { return };
+        let expected = received.largest().map_or(0, |largest| largest + 1);
         let outcome = received.on_received(number, arrival.now, ack_eliciting, arrival.ecn);
+        if policies.wants(Interests::RECEIVED)
+            && !outcome.duplicate
+            && let SpaceId::Path(path) = space
+        {
+            policies.on_packet_received(&PacketReceived {
+                now: arrival.now,
+                received_at: arrival.received_at,
+                path,
+                packet_number: number,
+                bytes: arrival.datagram_bytes as u64,
+                gap: number.saturating_sub(expected),
+                congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
+            });
+        }
         if !ack_eliciting || outcome.duplicate {
             return;
         }
         let decision = if let SpaceId::Path(path) = space {
-            policy.decide(&AckOpportunity {
+            policies.decide_ack(&AckOpportunity {
                 now: arrival.now,
                 path,
                 unacknowledged: received.unacknowledged(),
@@ -124,7 +139,8 @@ impl Connection {
         }
         acked.clear();
         lost.clear();
-        self.scheduler_waits = false;
+        self.policies.wake();
+        self.apply_commands(now);
         self.update_send_buffer();
     }
 
@@ -144,8 +160,8 @@ impl Connection {
             path.on_packet_acked(now, packet);
         }
         self.on_one_rtt_acked(now, packet.sent_at);
-        if self.scheduler_wants_reports {
-            self.scheduler.on_acked(&report(now, id, packet));
+        if self.policies.wants(Interests::ACKED) {
+            self.policies.on_packet_acked(now, id, packet);
         }
     }
 
@@ -160,8 +176,8 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(id) {
             path.on_packet_lost(now, packet);
         }
-        if self.scheduler_wants_reports {
-            self.scheduler.on_lost(&report(now, id, packet));
+        if self.policies.wants(Interests::LOST) {
+            self.policies.on_packet_lost(now, id, packet);
         }
     }
 
@@ -194,7 +210,6 @@ impl Connection {
         let Some(path) = self.paths.get_mut(id) else { return };
         if path.life() == super::paths::life_cycle::LifeCycle::Suspect {
             self.move_path(now, id, LifeEvent::Answered);
-            self.scheduler.on_path_change(id, PathChange::Recovered, now);
         }
     }
 
@@ -215,8 +230,15 @@ impl Connection {
             SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space),
             SpaceId::Path(_) => Some(&mut path.space),
         };
+        if self.policies.wants(Interests::SENT)
+            && let SpaceId::Path(id) = space
+        {
+            let in_flight =
+                path.recovery.bytes_in_flight() + u64::from(packet.bytes) * u64::from(packet.in_flight);
+            self.policies.on_packet_sent(id, &packet, in_flight, path.recovery.limited_by());
+        }
         if let Some(numbers) = numbers {
-            path.recovery.on_packet_sent(numbers, packet, false);
+            path.recovery.on_packet_sent(numbers, packet);
         }
     }
 
@@ -226,17 +248,6 @@ impl Connection {
         if self.paths.get(id).is_some_and(|path| path.recovery.wants_siblings()) {
             self.scratch.siblings.extend(self.paths.iter().map(|path| path.sibling()));
         }
-    }
-}
-
-fn report(now: Time, path: PathId, packet: &SentPacket) -> PacketReport {
-    PacketReport {
-        path,
-        tag: packet.tag,
-        bytes: u64::from(packet.bytes),
-        sent_at: packet.sent_at,
-        now,
-        one_way_delay: None,
     }
 }
 

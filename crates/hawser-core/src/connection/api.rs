@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    Command, ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, PathId, Registry, SchedulerInit,
-    Side, StreamId, Time,
+    ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, PathId, PolicySetFactory, Registry,
+    SchedulerInit, SetInit, Side, StreamId, Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use smallvec::SmallVec;
 
 use super::close::CloseState;
 use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
 use super::events::{Event, EventQueue};
-use super::frames::{SentFrame, SentStream};
 use super::handshake::Handshake;
 use super::init::ConnectionInit;
 use super::messages::{Messages, SendMessageError};
@@ -29,6 +27,7 @@ use super::paths::path::Path;
 use super::paths::path_ids::PathIds;
 use super::paths::set::{ACTIVE_CID_LIMIT, PathSet};
 use super::paths::validation::ValidationPacer;
+use super::policies::{Policies, Targets};
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
@@ -41,9 +40,9 @@ impl Connection {
     pub(crate) fn new(init: ConnectionInit) -> Self {
         let (side, now, transport) = (init.side, init.now, init.transport.clone());
         let mut rng = ChaCha8Rng::from_seed(init.seed);
-        let scheduler = transport.scheduler.build(&SchedulerInit { side, seed: rng.next_u64() });
-        let controllers = transport.controller.for_connection(side, rng.next_u64());
-        let path = handshake_path(&init, controllers.as_deref(), rng.next_u64());
+        let set = transport.policies.build(&SetInit { side, seed: rng.next_u64(), now });
+        let policies = Policies::new(set, rng.next_u64());
+        let path = handshake_path(&init, policies.controllers(), rng.next_u64());
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
         let mut connection = Connection {
             side,
@@ -57,16 +56,7 @@ impl Connection {
             endpoint_events: VecDeque::new(),
             stats: ConnectionStats::default(),
             tracer: None,
-            scheduler_wants_reports: scheduler.wants_packet_reports(),
-            scheduler,
-            scheduler_waits: false,
-            scheduler_wakes: None,
-            decided: None,
-            commands: Vec::new(),
-            ack_policy: transport.ack_policy.build(),
-            controllers,
-            views: Vec::new(),
-            returns: SmallVec::new(),
+            policies,
             scratch: Scratch::default(),
             multipath: false,
             peer: PeerParameters::default(),
@@ -161,6 +151,7 @@ impl Connection {
             policy_messages_sent: messages.sent,
             policy_messages_received: messages.received,
             policy_messages_dropped: messages.dropped,
+            policy_commands_ignored: self.policies.ignored_commands(),
             ..self.stats
         }
     }
@@ -213,7 +204,7 @@ impl Connection {
     /// # Errors
     /// [`WriteError`].
     pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, WriteError> {
-        self.scheduler_waits = false;
+        self.policies.wake();
         self.streams.write(id, data)
     }
 
@@ -222,7 +213,7 @@ impl Connection {
     /// # Errors
     /// [`WriteError`].
     pub fn write_bytes(&mut self, id: StreamId, data: Bytes) -> Result<usize, WriteError> {
-        self.scheduler_waits = false;
+        self.policies.wake();
         self.streams.write_bytes(id, data)
     }
 
@@ -231,7 +222,7 @@ impl Connection {
     /// # Errors
     /// [`WriteError`].
     pub fn finish(&mut self, id: StreamId) -> Result<(), WriteError> {
-        self.scheduler_waits = false;
+        self.policies.wake();
         self.streams.finish(id)
     }
 
@@ -320,7 +311,7 @@ impl Connection {
         path: Option<PathId>,
         when_full: WhenFull,
     ) -> Result<(), SendDatagramError> {
-        self.scheduler_waits = false;
+        self.policies.wake();
         if let Some(id) = path.filter(|id| !self.paths.get(*id).is_some_and(|path| path.life().can_send())) {
             return Err(SendDatagramError::NoPath(id));
         }
@@ -366,17 +357,17 @@ impl Connection {
 
     /// Passes feedback of the application on to the scheduler.
     pub fn feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.scheduler.on_feedback(feedback, now);
-        self.scheduler_waits = false;
+        self.policies.on_feedback(now, feedback);
+        self.apply_commands(now);
     }
 
     /// Passes news of a local link on to the policies that decide on it.
     pub fn link_update(&mut self, update: &LinkUpdate<'_>) {
-        self.scheduler.on_link_update(update);
+        self.policies.on_link_update(update);
         for path in self.paths.iter_mut().filter(|path| path.link == Some(update.link)) {
             path.recovery.on_link_update(update);
         }
-        self.scheduler_waits = false;
+        self.apply_commands(update.now);
     }
 
     /// Exchanges the scheduler while the connection runs.
@@ -389,15 +380,15 @@ impl Connection {
         name: &str,
     ) -> Result<(), hawser_policy::PolicyError> {
         let factory = registry.scheduler(name)?;
-        self.scheduler = factory.build(&SchedulerInit { side: self.side, seed: self.rng.next_u64() });
-        self.scheduler_wants_reports = self.scheduler.wants_packet_reports();
-        (self.scheduler_waits, self.scheduler_wakes, self.decided) = (false, None, None);
+        let init = SchedulerInit { side: self.side, seed: self.next_random() };
+        self.policies.set_scheduler(factory.build(&init));
         Ok(())
     }
 
     /// Exchanges the congestion controller of a path while it runs; estimates are carried over.
     pub fn set_controller(&mut self, now: Time, id: PathId, factory: &dyn ControllerFactory) {
-        let seed = self.draw();
+        let seed = self.next_random();
+        self.policies.wake();
         if let Some(path) = self.paths.get_mut(id) {
             let identity =
                 PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
@@ -405,64 +396,23 @@ impl Connection {
         }
     }
 
-    /// Carries out what the scheduler asked for beside its decision.
-    pub(super) fn obey_commands(&mut self) {
-        for command in std::mem::take(&mut self.commands) {
-            match command {
-                Command::Reinject { from, to, max_bytes } => self.reinject(from, to, max_bytes),
-                Command::Copy { stream, range, to } => {
-                    let length = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
-                    let copy = SentStream { id: stream, offset: range.start, length, fin: false, copy: true };
-                    if let Some(path) = self.paths.get_mut(to) {
-                        path.queue_copy(copy);
-                    }
-                }
-                // Streams cannot be marked as partially reliable yet, and for others these are ignored by contract.
-                Command::Assign { .. }
-                | Command::Unassign { .. }
-                | Command::Discard { .. }
-                | Command::DoNotRetransmit { .. } => {}
-            }
+    /// Exchanges the whole policy set while the connection runs. Each path gets a controller of the new set, which takes
+    /// over its estimates.
+    pub fn set_policies(&mut self, now: Time, factory: &dyn PolicySetFactory) {
+        let init = SetInit { side: self.side, seed: self.next_random(), now };
+        self.policies.replace(factory.build(&init));
+        let ids: Vec<PathId> = self.paths.iter().map(|path| path.id).collect();
+        let Connection { policies, paths, streams, datagrams, .. } = self;
+        let mut targets = Targets { now, paths, streams, datagrams };
+        for id in ids {
+            policies.replace_controller(id, &mut targets);
         }
     }
 
-    /// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this
-    /// where they no longer count on the first, and the loss of the second transmission must not wait for that of the
-    /// first to be noticed.
-    fn reinject(&mut self, from: PathId, to: PathId, max_bytes: u64) {
-        let Some(source) = self.paths.get(from) else { return };
-        let mut left = max_bytes;
-        let mut ranges = Vec::new();
-        for frame in source.space.sent.iter().flat_map(|packet| &packet.frames) {
-            let SentFrame::Stream(range) = frame else { continue };
-            if left == 0 {
-                break;
-            }
-            left = left.saturating_sub(u64::from(range.length));
-            ranges.push(SentStream { copy: false, ..*range });
-        }
-        if let Some(path) = self.paths.get_mut(to) {
-            ranges.into_iter().for_each(|range| path.queue_copy(range));
-        }
-    }
-
-    /// Nothing more to send: controllers must not take the pause for a lack of window.
-    pub(super) fn note_idle(&mut self) {
-        if self.queue_view().total() == 0 {
-            for path in self.paths.iter_mut() {
-                path.recovery.on_app_limited();
-            }
-        }
-    }
-
-    /// Whether data waits that a pacer may hold back.
-    pub(super) fn has_queued(&self) -> bool {
-        self.queue_view().total() > 0 || self.has_copies()
-    }
-
-    /// Whether ranges wait that another path carries too.
-    pub(super) fn has_copies(&self) -> bool {
-        self.paths.iter().any(|path| !path.copies.is_empty())
+    /// Applies what policies ordered when they were told something.
+    pub(super) fn apply_commands(&mut self, now: Time) {
+        let Connection { policies, paths, streams, datagrams, .. } = self;
+        policies.apply_commands(&mut Targets { now, paths, streams, datagrams });
     }
 
     /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.
@@ -473,16 +423,15 @@ impl Connection {
 }
 
 /// The path on which the handshake runs.
-fn handshake_path(init: &ConnectionInit, controllers: Option<&dyn ControllerFactory>, seed: u64) -> Path {
+fn handshake_path(init: &ConnectionInit, controllers: &dyn ControllerFactory, seed: u64) -> Path {
     let mut control = Control::new(PathId::ZERO, ACTIVE_CID_LIMIT);
     let reset_token = init.cids.token(&init.local_cid);
     control.local_cids.insert_from_handshake(IssuedCid { id: init.local_cid, reset_token });
     control.remote_cids.set_handshake_cid(init.remote_cid);
     let identity = PathIdentity { path: PathId::ZERO, link: None, remote: init.tuple.remote, seed };
     let default_max_ack_delay = Duration::from_millis(25);
-    let factory = controllers.unwrap_or(&*init.transport.controller);
     let mut recovery =
-        PathRecovery::new(init.now, &identity, factory, &init.transport, default_max_ack_delay);
+        PathRecovery::new(init.now, &identity, controllers, &init.transport, default_max_ack_delay);
     if init.side.is_server() {
         recovery.on_peer_validated_us();
     }

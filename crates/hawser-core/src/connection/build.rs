@@ -11,6 +11,7 @@ use super::frames::SentFrames;
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::plan::Plan;
+use super::policies::Targets;
 use super::receive::SpaceId;
 use super::recovery::{DeliveryState, PacketKind, SentPacket};
 use super::trace::TracedPacket;
@@ -92,7 +93,8 @@ impl Connection {
         self.streams.update_windows(now, || paths.largest_rtt().unwrap_or(initial_rtt));
         for _ in 0..MAX_ATTEMPTS {
             let Some(plan) = self.plan(now) else {
-                self.note_idle();
+                let Connection { policies, paths, streams, datagrams, .. } = self;
+                policies.on_stopped(Targets { now, paths, streams, datagrams });
                 return None;
             };
             if let Some((path, transmit)) = self.execute(now, plan, buffer) {
@@ -184,7 +186,7 @@ impl Connection {
         let can_send =
             |path: &&Path| path.life().can_send() && path.amplification_room() >= path.mtu.current().into();
         let Some(path) = self.paths.get(id).filter(can_send) else {
-            self.scheduler_waits = true;
+            self.on_unwritten(now, assignment);
             return None;
         };
         let size = usize::from(path.mtu.current());
@@ -219,10 +221,16 @@ impl Connection {
             (contents.acks, contents.control) = (false, contents.control && self.has_control());
         }
         if total == 0 {
-            self.scheduler_waits = true;
+            self.on_unwritten(now, assignment);
             return None;
         }
         Some((id, Transmit { tuple, ecn, size: total, segment_size: (total > size).then_some(size) }))
+    }
+
+    #[cold]
+    fn on_unwritten(&mut self, now: Time, assignment: &Assignment) {
+        let Connection { policies, paths, streams, datagrams, .. } = self;
+        policies.on_unwritten(assignment, &Targets { now, paths, streams, datagrams });
     }
 
     #[cold]
@@ -261,9 +269,9 @@ impl Connection {
         let keys = self.handshake.one_rtt.as_ref()?;
         let (tag_length, key_phase) = (keys.tag_length(), keys.phase());
         let destination_cid = self.paths.remote_cid(id, contents.validation.as_ref())?;
-        let draw = self.draw();
+        let random = self.next_random();
         let path = self.paths.get_mut(id)?;
-        let number = path.space.next_packet_number(draw);
+        let number = path.space.next_packet_number(random);
         let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
         let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
         let room = out.len().checked_sub(tag_length)?;
@@ -284,10 +292,10 @@ impl Connection {
 
         let packet = &mut out[..length];
         // RFC 9287 section 3.1: an unpredictable fixed bit keeps middleboxes from relying on it. The top bit of the
-        // drawn number decides nothing else. Packets that find out whether the peer is there keep the bit: without it
+        // random number decides nothing else. Packets that find out whether the peer is there keep the bit: without it
         // a peer that lost its state may not know them for QUIC, and not answer with a reset.
         let greases = self.peer.grease_quic_bit && self.transport.grease && is_answered;
-        if greases && draw >> 63 == 1 {
+        if greases && random >> 63 == 1 {
             packet[0] &= !FIXED_BIT;
         }
         if let Some(tracer) = &mut self.tracer {
@@ -386,10 +394,10 @@ impl Connection {
         out: &mut [u8],
         pad: impl Fn(usize) -> usize,
     ) -> Option<usize> {
-        let draw = self.draw();
+        let random = self.next_random();
         let long = self.handshake.long_level(level)?;
         let tag_length = long.packet_local().tag_length();
-        let number = long.space.next_packet_number(draw);
+        let number = long.space.next_packet_number(random);
         let truncated = TruncatedPacketNumber::new(number, long.space.largest_acked());
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);

@@ -38,7 +38,7 @@ impl Connection {
         let empty_room = w.remaining();
         let mut ack_eliciting = false;
         if let Some(tuple) = &contents.validation {
-            let challenge = self.draw().to_be_bytes();
+            let challenge = self.next_random().to_be_bytes();
             ack_eliciting |= self
                 .paths
                 .get_mut(id)
@@ -108,7 +108,7 @@ impl Connection {
         for at in (0..self.paths.len()).filter(|at| Some(*at) != own) {
             let Some(received) = self.paths.at(at).map(|path| &path.space.received) else { continue };
             let due = received.is_due(now);
-            let returns_here = || due && self.returns.get(at).copied().flatten() == Some(id);
+            let returns_here = || due && self.policies.acks_return_on(at) == Some(id);
             if company || returns_here() {
                 self.write_ack_at(now, at, w, frames);
             }

@@ -320,12 +320,12 @@ impl Connection {
         let destination_cid =
             self.paths.remote_cid(if level == Level::OneRtt { id } else { PathId::ZERO }, None)?;
         let room = out.len().checked_sub(16)?;
-        let draw = self.draw();
+        let random = self.next_random();
         let mut w = Writer::new(&mut out[..room]);
         let (number, header) = if level == Level::OneRtt {
             let key_phase = self.handshake.one_rtt.as_ref()?.phase();
             let space = &mut self.paths.get_mut(id)?.space;
-            let number = space.next_packet_number(draw);
+            let number = space.next_packet_number(random);
             space.on_unrecorded_sent();
             let truncated = TruncatedPacketNumber::new(number, space.largest_acked());
             (number, ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?)
@@ -333,7 +333,7 @@ impl Connection {
             let source_cid = self.handshake_cid;
             let token = self.token.clone();
             let long = self.handshake.long_level(level)?;
-            let number = long.space.next_packet_number(draw);
+            let number = long.space.next_packet_number(random);
             long.space.on_unrecorded_sent();
             let packet_type = match level {
                 Level::Initial => LongPacketType::Initial { token: &token },
@@ -383,7 +383,7 @@ impl Connection {
     }
 
     /// A random number.
-    pub(super) fn draw(&mut self) -> u64 {
+    pub(super) fn next_random(&mut self) -> u64 {
         self.rng.next_u64()
     }
 }

@@ -9,6 +9,7 @@
 //! | `recovery` | what was sent, what arrived, how much may follow |
 //! | `streams`, `datagrams` | application data |
 //! | `messages` | what policies say to those of the peer |
+//! | `policies` | the policy set: what it sees, is asked and orders |
 //! | `receive`, `frames_in`, `acks` | from a datagram to the parts |
 //! | `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
 //! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
@@ -35,6 +36,7 @@ mod multipath;
 pub(crate) mod parameters;
 pub(crate) mod paths;
 mod plan;
+mod policies;
 mod receive;
 pub(crate) mod recovery;
 mod send_log;
@@ -50,12 +52,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{
-    AckPolicy, Assignment, Commands, ControllerFactory, PathId, PathView, Scheduler, Sibling, Side, Time,
-};
+use hawser_policy::{Sibling, Side, Time};
 use hawser_wire::{ConnectionId, StatelessResetToken};
 use rand_chacha::ChaCha8Rng;
-use smallvec::SmallVec;
 
 use self::close::CloseState;
 use self::datagrams::DatagramQueue;
@@ -66,6 +65,7 @@ use self::parameters::PeerParameters;
 use self::paths::CidChange;
 use self::paths::set::PathSet;
 use self::paths::validation::ValidationPacer;
+use self::policies::Policies;
 use self::receive::EarlyPacket;
 use self::recovery::SentPacket;
 use self::send_log::SendLog;
@@ -111,21 +111,7 @@ pub struct Connection {
     stats: ConnectionStats,
     tracer: Option<Box<Tracer>>,
 
-    scheduler: Box<dyn Scheduler>,
-    scheduler_wants_reports: bool,
-    /// The scheduler said wait, and nothing has changed since.
-    scheduler_waits: bool,
-    /// When it wants to be asked again.
-    scheduler_wakes: Option<Time>,
-    /// An assignment that waits while something more urgent is sent.
-    decided: Option<Assignment>,
-    commands: Commands,
-    /// Controllers of this connection, if they share more than the configured factory gives.
-    controllers: Option<Arc<dyn ControllerFactory>>,
-    ack_policy: Box<dyn AckPolicy>,
-    views: Vec<PathView>,
-    /// For each path, the one on which its acknowledgements were last found to return.
-    returns: SmallVec<[Option<PathId>; 8]>,
+    policies: Policies,
     scratch: Scratch,
 
     /// Whether both ends speak multipath.

@@ -126,8 +126,7 @@ impl Connection {
             self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
         path.control.status.set(status);
         let effective = path.control.status.effective();
-        self.scheduler.on_path_change(id, PathChange::Status(effective), now);
-        self.scheduler_waits = false;
+        self.policies.on_path_change(now, id, PathChange::Status(effective));
         Ok(())
     }
 
@@ -168,8 +167,7 @@ impl Connection {
 
     /// The paths as policies see them, for the driver's path manager.
     pub fn path_views(&mut self, now: Time) -> &[PathView] {
-        self.refresh_views(now);
-        &self.views
+        self.policies.path_views(now, &self.paths)
     }
 
     /// Says which local link a path leaves through: the handshake's path learns it after its birth, a migrated one anew.
@@ -194,11 +192,10 @@ impl Connection {
         link: Option<LinkId>,
     ) {
         let id = control.id;
-        let identity = PathIdentity { path: id, link, remote: tuple.remote, seed: self.draw() };
+        let identity = PathIdentity { path: id, link, remote: tuple.remote, seed: self.next_random() };
         let max_ack_delay = self.peer.max_ack_delay;
         let mut recovery = {
-            let factory = self.controllers.as_deref().unwrap_or(&*self.transport.controller);
-            PathRecovery::new(now, &identity, factory, &self.transport, max_ack_delay)
+            PathRecovery::new(now, &identity, self.policies.controllers(), &self.transport, max_ack_delay)
         };
         recovery.on_handshake_confirmed();
         let mut context =
@@ -395,15 +392,15 @@ impl Connection {
             _ => None,
         };
         if let Some(change) = change {
-            self.scheduler.on_path_change(id, change, now);
+            self.policies.on_path_change(now, id, change);
         }
+        self.policies.on_paths_changed();
         if let Some(path) = self.paths.get_mut(id)
             && moved.to == LifeCycle::Active
         {
             path.suspect = None;
         }
         self.events.path(report);
-        self.scheduler_waits = false;
     }
 
     /// Gives a path up, for whatever reason: its data goes elsewhere, and the peer is told.
@@ -489,8 +486,7 @@ impl Connection {
         };
         if control.status.on_frame(sequence, status) {
             let effective = control.status.effective();
-            self.scheduler.on_path_change(id, PathChange::Status(effective), now);
-            self.scheduler_waits = false;
+            self.policies.on_path_change(now, id, PathChange::Status(effective));
         }
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! What to send next. Looks, asks the scheduler, decides; builds nothing.
 
-use hawser_policy::{Assignment, Decision, PathId, PathState, QueueView, ReturnPath, SendView, Time};
-use smallvec::SmallVec;
+use hawser_policy::{Assignment, PathId, PathState, Time};
 
 use super::Connection;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::path::Path;
-use super::streams::Segments;
+use super::policies::Targets;
 use crate::FourTuple;
 use crate::crypto::Level;
 
@@ -99,13 +98,13 @@ impl Connection {
             return Some(match data {
                 Some(assignment) if assignment.path == path => Plan::Data(assignment),
                 _ => {
-                    self.decided = data;
+                    self.policies.keep(data);
                     Plan::Control(path)
                 }
             });
         }
         if let Some(plan) = self.plan_mtu_probe() {
-            self.decided = data;
+            self.policies.keep(data);
             return Some(plan);
         }
         data.map(Plan::Data)
@@ -123,11 +122,8 @@ impl Connection {
 
     /// The path on which something other than data must leave now.
     fn control_due(&mut self, now: Time) -> Option<PathId> {
-        let due = self.paths.iter().position(|path| path.space.received.is_due(now));
-        if let Some(at) = due
-            && let Some(id) = self.paths.at(at).map(|path| path.id)
-        {
-            return self.return_path(now, at, id);
+        if let Some(at) = self.paths.iter().position(|path| path.space.received.is_due(now)) {
+            return self.policies.choose_return_path(now, &self.paths, at);
         }
         if self.datagrams.any_bound()
             && let Some(path) =
@@ -157,77 +153,9 @@ impl Connection {
             .map(|path| path.id)
     }
 
-    /// The path on which acknowledgements leave that are due for the path at `at`; noted for building the packet.
-    fn return_path(&mut self, now: Time, at: usize, acked: PathId) -> Option<PathId> {
-        let mut chosen = None;
-        // With one path there is nothing to choose, and on every packet that would cost.
-        if self.paths.len() > 1 {
-            let mut candidates = SmallVec::<[ReturnPath; 8]>::new();
-            candidates.extend(self.paths.iter().filter_map(Path::as_return_path));
-            let policy = self.ack_policy.return_path(now, acked, &candidates);
-            chosen = policy
-                .and_then(|id| self.paths.get(id))
-                .filter(|path| path.can_transmit())
-                .map(|path| path.id);
-        }
-        let own = || self.paths.get(acked).filter(|path| path.can_transmit());
-        let any = || self.paths.iter().find(|path| path.can_transmit());
-        chosen = chosen.or_else(|| own().or_else(any).map(|path| path.id));
-        self.returns.resize(self.paths.len(), None);
-        if let Some(entry) = self.returns.get_mut(at) {
-            *entry = chosen;
-        }
-        chosen
-    }
-
-    /// Asks the scheduler where data goes; the answer is clamped to what the path allows.
+    /// Asks the scheduler where data goes.
     fn plan_data(&mut self, now: Time) -> Option<Assignment> {
-        if self.decided.is_some() {
-            return self.decided.take();
-        }
-        if self.scheduler_waits {
-            return None;
-        }
-        let queue = self.queue_view();
-        if queue.total() == 0 && !self.has_copies() {
-            return None;
-        }
-        if !self.paths.iter().any(|path| path.can_send_data(now)) {
-            return None;
-        }
-        self.refresh_views(now);
-        let view = SendView { now, paths: &self.views, queue, segments: &Segments(&self.streams) };
-        let decision = self.scheduler.schedule(&view, &mut self.commands);
-        self.obey_commands();
-        match decision {
-            Decision::Send(assignment) => {
-                let sendable =
-                    self.views.iter().find(|view| view.id == assignment.path).map_or(0, |v| v.sendable());
-                if sendable == 0 {
-                    self.scheduler_waits = true;
-                    return None;
-                }
-                Some(assignment)
-            }
-            Decision::Wait(until) => {
-                self.scheduler_waits = true;
-                self.scheduler_wakes = until.filter(|&time| time > now);
-                None
-            }
-        }
-    }
-
-    /// What waits, as the scheduler sees it.
-    pub(super) fn queue_view(&self) -> QueueView {
-        QueueView {
-            datagrams: self.datagrams.queued_for_any(),
-            datagram_count: self.datagrams.count_for_any(),
-            ..self.streams.queue()
-        }
-    }
-
-    /// Brings the picture of the paths up to date.
-    pub(super) fn refresh_views(&mut self, now: Time) {
-        self.paths.fill_views(now, &mut self.views);
+        let Connection { policies, paths, streams, datagrams, .. } = self;
+        policies.next_assignment(&mut Targets { now, paths, streams, datagrams })
     }
 }

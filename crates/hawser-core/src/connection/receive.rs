@@ -57,6 +57,8 @@ pub(crate) struct Arrival {
     pub(crate) now: Time,
     pub(crate) tuple: FourTuple,
     pub(crate) ecn: Option<Ecn>,
+    /// When the socket received it; not later than `now`.
+    pub(crate) received_at: Time,
     /// Bytes of the datagram.
     pub(crate) datagram_bytes: usize,
 }
@@ -94,12 +96,12 @@ impl Opened {
 impl Connection {
     /// Takes a UDP datagram that the endpoint routed here.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
-        let Datagram { tuple, ecn, payload, .. } = datagram;
+        let Datagram { tuple, ecn, payload, received_at } = datagram;
         self.stats.datagrams_received += 1;
         self.stats.bytes_received += payload.len() as u64;
-        let arrival = Arrival { now, tuple, ecn, datagram_bytes: payload.len() };
+        let arrival = Arrival { now, tuple, ecn, received_at, datagram_bytes: payload.len() };
         self.last_now = now;
-        self.scheduler_waits = false;
+        self.policies.wake();
         self.handle_coalesced(&arrival, payload, false);
         self.retry_early_packets();
     }

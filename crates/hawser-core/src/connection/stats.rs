@@ -42,6 +42,9 @@ pub struct ConnectionStats {
     pub policy_messages_received: u64,
     /// Messages of the peer's policies that were dropped: they came too fast, or nobody took them.
     pub policy_messages_dropped: u64,
+    /// Commands of policies that were not applied: they named a path, a range or a stream that does not exist, asked for
+    /// what the stream does not permit, or were too many.
+    pub policy_commands_ignored: u64,
     /// Key updates, by either end.
     pub key_updates: u64,
 }

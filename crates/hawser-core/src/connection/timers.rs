@@ -3,15 +3,16 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Earliest, PathId, PathState, SendView, Siblings, Time};
+use hawser_policy::{Earliest, Event, Interests, PathId, PathState, Siblings, Time};
 
 use super::acks::is_movable;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
+use super::policies::Targets;
+use super::policies::schedule::has_queued;
 use super::receive::SpaceId;
 use super::recovery::{PacketNumberSpace, SpaceKind};
-use super::streams::Segments;
 use super::{Connection, Scratch};
 use crate::endpoint::EndpointEvent;
 use crate::{Code, ConnectionError, TransportError};
@@ -29,13 +30,12 @@ impl Connection {
             return self.closing.deadline();
         }
         let three_pto = self.three_pto();
-        let queued = self.has_queued();
+        let queued = has_queued(&self.paths, &self.streams, &self.datagrams);
         let own = Earliest::NONE
             .or(self.idle_deadline(three_pto))
             .or(self.keep_alive_deadline())
             .or(self.shrink_deadline(three_pto))
-            .or(self.scheduler.next_timeout())
-            .or(self.scheduler_wakes)
+            .or(self.policies.deadline())
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.paths.next_expiry())
             .or(self.messages.deadline())
@@ -60,6 +60,7 @@ impl Connection {
         first
             .or(ack)
             .or(recovery.loss_timer(&path.space))
+            .or(recovery.controller_timer())
             .or(probe)
             .or(self.silence_deadline(path))
             .or(path.validation_timeout(MIN_ONE_RTT_ROOM as u64))
@@ -148,10 +149,10 @@ impl Connection {
     }
 
     pub(super) fn largest_probe_timeout(&self) -> Duration {
-        self.paths.iter().map(|path| path.recovery.probe_timeout()).max().unwrap_or(self.initial_pto)
+        self.paths.largest_probe_timeout()
     }
 
-    /// The time asked for has come; harmless if called early.
+    /// A timer expired; harmless if called early.
     pub fn handle_timeout(&mut self, now: Time) {
         self.last_now = now;
         if !self.closing.is_open() {
@@ -170,7 +171,6 @@ impl Connection {
             self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, reason));
             return;
         }
-        self.scheduler_waits = false;
         self.on_keep_alive(now);
         self.on_idle(now);
         if let Some(keys) = &mut self.handshake.one_rtt {
@@ -187,7 +187,8 @@ impl Connection {
         for id in ids {
             self.on_path_timeout(now, id);
         }
-        self.on_scheduler_timeout(now);
+        let Connection { policies, paths, streams, datagrams, .. } = self;
+        policies.on_timeout(Targets { now, paths, streams, datagrams });
         self.trace_paths(now);
     }
 
@@ -238,6 +239,7 @@ impl Connection {
         }
         let Some(path) = self.paths.get_mut(id).filter(|path| path.life().can_send()) else { return };
         path.mtu.on_timeout(now);
+        path.recovery.on_controller_timeout(now);
         if path.recovery.loss_timer(&path.space).is_some_and(|at| at <= now) {
             self.on_loss_timeout(now, id);
         }
@@ -283,6 +285,7 @@ impl Connection {
             return;
         }
         path.recovery.on_pto();
+        path.recovery.signal_probe_timeout(now);
         path.probes = PROBES_PER_TIMEOUT;
         let count = path.recovery.pto_count();
         if path.mtu.on_probe_timeout(now, count) {
@@ -297,16 +300,8 @@ impl Connection {
         for frame in &frames {
             self.on_frame_lost(SpaceId::Path(id), frame);
         }
-    }
-
-    fn on_scheduler_timeout(&mut self, now: Time) {
-        self.scheduler_wakes = self.scheduler_wakes.filter(|&at| at > now);
-        if self.scheduler.next_timeout().is_some_and(|at| at <= now) {
-            self.refresh_views(now);
-            let queue = self.queue_view();
-            let view = SendView { now, paths: &self.views, queue, segments: &Segments(&self.streams) };
-            self.scheduler.on_timeout(&view, &mut self.commands);
-            self.obey_commands();
+        if self.policies.wants(Interests::PROBE_TIMEOUT) {
+            self.policies.on_event(&Event::ProbeTimeout { now, path: id, count });
         }
     }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use hawser_cc::Cubic;
 use hawser_policy::{
-    Ack, Assignment, CongestionController, ControllerInit, Decision, Loss, LossCause, PathChange, PathId,
-    PathState, PathView, QueueView, Rate, Scheduler, Selection, Sent, Siblings, Time,
+    Ack, Assignment, CongestionController, ControllerInit, Decision, LimitedBy, Loss, LossCause, PathChange,
+    PathId, PathState, PathView, QueueView, Rate, Scheduler, Selection, Sent, Siblings, Time,
 };
 
 use super::{DATAGRAM, path, view_at};
@@ -216,7 +216,9 @@ impl<'s> Network<'s> {
             Event::Lost { path, number } => {
                 if self.now >= self.paths[path].spec.dies_at {
                     self.paths[path].view.state = PathState::Suspect;
-                    self.scheduler.on_path_change(PathId(path as u32), PathChange::Suspect, self.now);
+                    let (now, path) = (self.now, PathId(path as u32));
+                    let event = hawser_policy::Event::Path { now, path, change: PathChange::Suspect };
+                    self.scheduler.on_event(&event, &mut Vec::new());
                 }
                 if let Some(packet) = self.paths[path].lose(number, self.now) {
                     self.retransmit.extend(packet.ranges);
@@ -327,7 +329,7 @@ impl<'s> Network<'s> {
             packet_number: number,
             bytes: DATAGRAM,
             bytes_in_flight: path.view.bytes_in_flight,
-            app_limited: false,
+            limited_by: LimitedBy::Nothing,
         });
         let backlog = path.spec.rate.bytes_in(path.idle_at - now);
         let serialisation = path.spec.rate.time_for(DATAGRAM);
@@ -414,7 +416,10 @@ impl Path {
             min_rtt: view.min_rtt,
             one_way_delay: None,
             // The window was not the limit.
-            app_limited: view.bytes_in_flight + 4 * DATAGRAM < view.congestion_window / 2,
+            limited_by: match view.bytes_in_flight + 4 * DATAGRAM < view.congestion_window / 2 {
+                true => LimitedBy::Application,
+                false => LimitedBy::CongestionWindow,
+            },
             delivered: view.bytes_acked,
             delivery: None,
             ecn_ce: 0,

@@ -208,11 +208,13 @@ impl Path {
         (self.life() == LifeCycle::Active && fits).then_some(size)
     }
 
-    /// Queues a copy of a range. Beyond the bound copies are dropped: they are a favour, not a duty.
-    pub(crate) fn queue_copy(&mut self, range: SentStream) {
-        if self.copies.len() < MAX_COPIES && self.life() == LifeCycle::Active {
+    /// Queues a copy of a range; whether there was room. Beyond the bound copies are dropped: nothing depends on them.
+    pub(crate) fn queue_copy(&mut self, range: SentStream) -> bool {
+        let fits = self.copies.len() < MAX_COPIES && self.life() == LifeCycle::Active;
+        if fits {
             self.copies.push_back(range);
         }
+        fits
     }
 
     /// Gives back memory of a burst that is over.
@@ -242,7 +244,7 @@ impl Path {
         }
     }
 
-    /// Draws the picture for policies, who see the path in `state`, over another one: every field is set.
+    /// Fills in the view that policies have of the path in `state`: every field is set.
     pub(crate) fn fill_view(&self, now: Time, state: PathState, view: &mut PathView) {
         view.id = self.id;
         view.link = self.link;

@@ -23,6 +23,9 @@ const MAX_REMEMBERED: usize = 256;
 /// active_connection_id_limit: connection ids of the peer that we keep per path.
 pub(crate) const ACTIVE_CID_LIMIT: usize = 4;
 
+/// Probe timeout without a path: that of RFC 9002 section 6.2.2 for a path without samples.
+const NO_PATH_PROBE_TIMEOUT: Duration = Duration::from_millis(999);
+
 /// The paths of a connection.
 pub(crate) struct PathSet {
     /// Opened paths in order of id.
@@ -339,7 +342,13 @@ impl PathSet {
         self.open.iter().map(|path| path.recovery.rtt.smoothed()).max()
     }
 
-    /// Refreshes the pictures of the paths that policies see.
+    /// The largest probe timeout of all paths, without back-off.
+    pub(crate) fn largest_probe_timeout(&self) -> Duration {
+        // There is always a path: the last one is never removed before the connection ends.
+        self.open.iter().map(|path| path.recovery.probe_timeout()).max().unwrap_or(NO_PATH_PROBE_TIMEOUT)
+    }
+
+    /// Refreshes the views of the paths that policies see.
     pub(crate) fn fill_views(&self, now: Time, views: &mut Vec<PathView>) {
         let mut filled = 0;
         for path in &self.open {

@@ -100,7 +100,7 @@ impl PathRecovery {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
             one_way_delay: tally.one_way_delay,
-            app_limited: self.app_limited,
+            limited_by: self.limited_by,
             delivered: self.delivery.delivered(),
             delivery: tally.delivery,
             ecn_ce: tally.congestion_marks,
@@ -202,7 +202,10 @@ impl PathRecovery {
             let rtt = self.rtt.smoothed().max(Duration::from_micros(1));
             Rate::from_bytes_over(self.window, rtt).scaled(numerator, denominator)
         });
+        let rate =
+            if self.pacing_percent == 100 { rate } else { rate.scaled(self.pacing_percent.into(), 100) };
         self.pacer.set_rate(now, rate, self.rtt.has_sample());
+        self.controller_timer = self.controller.next_timeout();
     }
 
     /// What a successor of the present controller takes over.

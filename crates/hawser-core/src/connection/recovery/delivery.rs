@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{DeliverySample, Rate, Time};
+use hawser_policy::{DeliverySample, LimitedBy, Rate, Time};
 
 use super::sent::SentPacket;
 
@@ -29,8 +29,8 @@ pub(crate) struct DeliveryState {
     pub(crate) inflight: u64,
     /// Bytes lost on the path by then.
     pub(crate) lost: u64,
-    /// Whether the application had too little to send.
-    pub(crate) app_limited: bool,
+    /// What held the sender back, if it was not the network.
+    pub(crate) limited_by: LimitedBy,
 }
 
 /// The sample of one ACK frame while its packets are being gone through.
@@ -46,8 +46,10 @@ pub(crate) struct DeliveryRateEstimator {
     delivered_at: Time,
     first_sent_at: Time,
     lost: u64,
-    /// Samples are application-limited until this many bytes are delivered; 0 when they are not.
-    app_limited_until: u64,
+    /// Samples are limited by the sender until this many bytes are delivered; 0 when they are not.
+    limited_until: u64,
+    /// What limits them.
+    limited_by: LimitedBy,
     round: u64,
     round_ends_at: u64,
     smoothed: Option<Rate>,
@@ -63,7 +65,8 @@ impl DeliveryRateEstimator {
             delivered_at: now,
             first_sent_at: now,
             lost: 0,
-            app_limited_until: 0,
+            limited_until: 0,
+            limited_by: LimitedBy::Nothing,
             round: 0,
             round_ends_at: 0,
             smoothed: None,
@@ -84,14 +87,15 @@ impl DeliveryRateEstimator {
             first_sent_at: self.first_sent_at,
             inflight: in_flight_before + bytes,
             lost: self.lost,
-            app_limited: self.app_limited_until != 0,
+            limited_by: self.limited_by,
         }
     }
 
     /// The sender stopped although window and pacer would have let it go on.
     #[inline]
-    pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
-        self.app_limited_until = (self.delivered + in_flight).max(1);
+    pub(crate) fn on_limited(&mut self, in_flight: u64, by: LimitedBy) {
+        self.limited_until = (self.delivered + in_flight).max(1);
+        self.limited_by = by;
     }
 
     /// A packet in flight was acknowledged.
@@ -123,8 +127,8 @@ impl DeliveryRateEstimator {
         min_rtt: Duration,
     ) -> (Option<DeliverySample>, bool) {
         let Some((state, sent_at, _)) = sample.newest else { return (None, false) };
-        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
-            self.app_limited_until = 0;
+        if self.limited_until != 0 && self.delivered > self.limited_until {
+            (self.limited_until, self.limited_by) = (0, LimitedBy::Nothing);
         }
         let round_began = state.delivered >= self.round_ends_at;
         if round_began {
@@ -141,13 +145,13 @@ impl DeliveryRateEstimator {
             return (None, round_began);
         }
         let rate = Rate::from_bytes_over(self.delivered - state.delivered, interval);
-        self.note_rate(rate, state.app_limited);
+        self.note_rate(rate, state.limited_by.leaves_window_unused());
         let sample = DeliverySample {
             rate,
             prior_delivered: state.delivered,
             inflight_at_send: state.inflight,
             lost: self.lost.saturating_sub(state.lost),
-            app_limited: state.app_limited,
+            limited_by: state.limited_by,
         };
         (Some(sample), round_began)
     }
@@ -178,12 +182,12 @@ impl DeliveryRateEstimator {
         self.smoothed.and(self.round_max.iter().copied().max())
     }
 
-    fn note_rate(&mut self, rate: Rate, app_limited: bool) {
+    fn note_rate(&mut self, rate: Rate, is_lower_bound: bool) {
         let slot = self.slot();
         self.round_max[slot] = self.round_max[slot].max(rate);
         self.smoothed = Some(match self.smoothed {
             None => rate,
-            Some(smoothed) if app_limited && rate < smoothed => smoothed,
+            Some(smoothed) if is_lower_bound && rate < smoothed => smoothed,
             Some(smoothed) => {
                 let (old, new) = (smoothed.bits_per_second(), rate.bits_per_second());
                 Rate::from_bits_per_second(old - old / 8 + new / 8)

@@ -40,8 +40,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hawser_policy::{
-    CongestionController, ControllerFactory, GroupId, LinkId, LinkUpdate, PathId, PathView, Rate, Sent,
-    Sibling, Time,
+    CongestionController, ControllerFactory, GroupId, LimitedBy, LinkId, LinkUpdate, MAX_PACING_PERCENT,
+    MIN_PACING_PERCENT, PathId, PathView, Rate, Sent, Sibling, Time,
 };
 
 pub(crate) use acknowledge::AckInfo;
@@ -98,8 +98,12 @@ pub(crate) struct PathRecovery {
     window: u64,
     pacer: Pacer,
     max_datagram_size: u16,
-    /// When the sender last stopped, it was for lack of data and the window was not used up.
-    app_limited: bool,
+    /// Why the sender last stopped; [`LimitedBy::Nothing`] while it has not.
+    limited_by: LimitedBy,
+    /// When the controller wants to be called.
+    controller_timer: Option<Time>,
+    /// Pacing is scaled by this, in percent.
+    pacing_percent: u16,
     epoch: RecoveryEpoch,
     acked_since_loss: u64,
     acked_between_losses: u64,
@@ -139,7 +143,9 @@ impl PathRecovery {
             window: 0,
             pacer: Pacer::new(now, Rate::ZERO, max_datagram_size),
             max_datagram_size,
-            app_limited: true,
+            limited_by: LimitedBy::Application,
+            controller_timer: None,
+            pacing_percent: 100,
             epoch: RecoveryEpoch::default(),
             acked_since_loss: 0,
             acked_between_losses: 0,
@@ -168,15 +174,9 @@ impl PathRecovery {
         self.peer_validated_us = true;
     }
 
-    /// A packet left. `app_limited`: after it the sender has nothing more for this path, or holds it back for a
-    /// reason other than window and pacer. `packet.delivery` is filled in here.
+    /// A packet left. `packet.delivery` is filled in here.
     #[inline]
-    pub(crate) fn on_packet_sent(
-        &mut self,
-        space: &mut PacketNumberSpace,
-        packet: SentPacket,
-        app_limited: bool,
-    ) {
+    pub(crate) fn on_packet_sent(&mut self, space: &mut PacketNumberSpace, packet: SentPacket) {
         let packet = space.on_packet_sent(packet);
         debug_assert!(packet.in_flight || !packet.ack_eliciting, "ack-eliciting packets are in flight");
         let (now, bytes) = (packet.sent_at, u64::from(packet.bytes));
@@ -196,15 +196,55 @@ impl PathRecovery {
                 packet.delivery = self.delivery.on_packet_sent(now, bytes, self.bytes_in_flight);
                 self.bytes_in_flight += bytes;
                 self.pacer.on_sent(now, bytes);
-                self.note_use(app_limited);
-                self.tell_sent(packet, bytes);
+                let limited_by = std::mem::take(&mut self.limited_by);
+                self.tell_sent(packet, bytes, limited_by);
             }
         }
     }
 
-    /// Nothing more to send although window and pacer allow it (where that shows only after the last packet left).
-    pub(crate) fn on_app_limited(&mut self) {
-        self.note_use(true);
+    /// Nothing more leaves on this path now, and why. RFC 9002 section 7.8: a window that is not used must not grow; but in
+    /// slow start half of it is used enough, or a sender that just keeps up with its window would never see it double.
+    #[inline]
+    pub(crate) fn on_stopped(&mut self, reason: LimitedBy) {
+        if self.limited_by == reason {
+            return;
+        }
+        self.limited_by = match reason.leaves_window_unused() {
+            true if self.window_left() < u64::from(self.max_datagram_size) => LimitedBy::CongestionWindow,
+            true if self.controller.in_slow_start() && self.bytes_in_flight * 2 > self.window => {
+                LimitedBy::Nothing
+            }
+            _ => reason,
+        };
+        if self.limited_by.leaves_window_unused() {
+            self.delivery.on_limited(self.bytes_in_flight, self.limited_by);
+        }
+    }
+
+    /// Why the sender last stopped; [`LimitedBy::Nothing`] if it has not since.
+    #[inline]
+    pub(crate) fn limited_by(&self) -> LimitedBy {
+        self.limited_by
+    }
+
+    /// When [`on_controller_timeout`](Self::on_controller_timeout) should be called.
+    #[inline]
+    pub(crate) fn controller_timer(&self) -> Option<Time> {
+        self.controller_timer
+    }
+
+    /// A timer of the controller expired, perhaps.
+    pub(crate) fn on_controller_timeout(&mut self, now: Time) {
+        if self.controller_timer.is_some_and(|at| at <= now) {
+            self.controller.on_timeout(now);
+            self.refresh_limits(now);
+        }
+    }
+
+    /// Paces at `percent` of the controller's rate from now on, within the bounds of the seam.
+    pub(crate) fn scale_pacing(&mut self, now: Time, percent: u16) {
+        self.pacing_percent = percent.clamp(MIN_PACING_PERCENT, MAX_PACING_PERCENT);
+        self.refresh_limits(now);
     }
 
     /// Free congestion window in bytes.
@@ -363,27 +403,14 @@ impl PathRecovery {
         self.window / u64::from(self.max_datagram_size).max(1)
     }
 
-    /// Notes why the sender stopped. RFC 9002 section 7.8: a window that is not used must not grow; but in slow start
-    /// half of it is used enough, or a sender that just keeps up with its window would never see it double.
     #[inline]
-    fn note_use(&mut self, app_limited: bool) {
-        let full = self.bytes_in_flight + u64::from(self.max_datagram_size) > self.window;
-        self.app_limited = app_limited
-            && !full
-            && !(self.controller.in_slow_start() && self.bytes_in_flight * 2 > self.window);
-        if self.app_limited {
-            self.delivery.on_app_limited(self.bytes_in_flight);
-        }
-    }
-
-    #[inline]
-    fn tell_sent(&mut self, packet: &SentPacket, bytes: u64) {
+    fn tell_sent(&mut self, packet: &SentPacket, bytes: u64, limited_by: LimitedBy) {
         self.controller.on_sent(&Sent {
             now: packet.sent_at,
             packet_number: packet.packet_number,
             bytes,
             bytes_in_flight: self.bytes_in_flight,
-            app_limited: self.app_limited,
+            limited_by,
         });
         if self.bytes_in_flight == bytes {
             // The first packet after a pause: controllers may restart from a lower rate.

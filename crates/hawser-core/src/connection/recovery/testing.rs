@@ -155,8 +155,8 @@ impl Bench {
     pub(super) fn with(kind: SpaceKind, window: u64) -> Self {
         let diary = Diary::default();
         let config = config(window, &diary);
-        let factory = Arc::clone(&config.controller);
-        let mut recovery = PathRecovery::new(Time::ZERO, &identity(), &*factory, &config, millis(25));
+        let factory = fixed_window(window, &diary);
+        let mut recovery = PathRecovery::new(Time::ZERO, &identity(), &factory, &config, millis(25));
         if kind == SpaceKind::Application {
             recovery.on_handshake_confirmed();
         }
@@ -175,7 +175,7 @@ impl Bench {
         let mut packet = packet(number, now);
         packet.tuple_generation = self.recovery.tuple_generation();
         change(&mut packet);
-        self.recovery.on_packet_sent(&mut self.space, packet, false);
+        self.recovery.on_packet_sent(&mut self.space, packet);
         self.next = number + 1;
         number
     }

@@ -61,6 +61,12 @@ impl PathRecovery {
         self.totals.probe_timeouts += 1;
     }
 
+    /// Tells the controller of the probe timeout that expired.
+    pub(crate) fn signal_probe_timeout(&mut self, now: Time) {
+        self.controller.on_probe_timeout(now, self.pto_count);
+        self.refresh_limits(now);
+    }
+
     /// Probe timeouts since the last acknowledgement.
     pub(crate) fn pto_count(&self) -> u32 {
         self.pto_count

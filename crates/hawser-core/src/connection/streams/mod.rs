@@ -170,6 +170,11 @@ impl Streams {
         }
     }
 
+    /// Whether data is written and unsent, all of which flow control holds back.
+    pub(crate) fn is_held_by_flow_control(&self) -> bool {
+        self.totals.unsent > 0 && self.queue().total() == 0
+    }
+
     /// The next event.
     #[inline]
     pub(crate) fn poll_event(&mut self) -> Option<StreamEvent> {

@@ -192,7 +192,7 @@ fn foreign_view() -> PathView {
     }
 }
 
-/// Views are drawn one over the other: whatever stood there, they come out the same.
+/// Views are filled in over those of before: whatever stood there, they come out the same.
 #[test]
 fn views_of_paths_keep_nothing_of_what_they_replace() {
     let mut pair = Pair::connected(Settings::default());
@@ -201,10 +201,10 @@ fn views_of_paths_keep_nothing_of_what_they_replace() {
     pair.run(Duration::from_millis(40));
     let now = pair.now;
     let client = pair.client();
-    let mut drawn_over = |before| {
-        client.views = before;
-        format!("{:#?}", client.path_views(now))
+    let filled_over = |mut views: Vec<PathView>| {
+        client.paths.fill_views(now, &mut views);
+        format!("{views:#?}")
     };
-    let fresh = drawn_over(Vec::new());
-    assert_eq!(drawn_over(vec![foreign_view(); 3]), fresh);
+    let fresh = filled_over(Vec::new());
+    assert_eq!(filled_over(vec![foreign_view(); 3]), fresh);
 }

@@ -36,10 +36,10 @@ impl Connection {
     /// A 1-RTT packet with this payload, of which recovery does not know.
     pub(super) fn forge(&mut self, id: PathId, payload: &[u8]) -> Vec<u8> {
         let destination_cid = self.paths.remote_cid(id, None).unwrap();
-        let draw = self.draw();
+        let random = self.next_random();
         let keys = self.handshake.one_rtt.as_mut().unwrap();
         let space = &mut self.paths.get_mut(id).unwrap().space;
-        let number = space.next_packet_number(draw);
+        let number = space.next_packet_number(random);
         space.on_unrecorded_sent();
         let truncated = TruncatedPacketNumber::new(number, space.largest_acked());
         let mut packet = vec![0; payload.len() + 64];
@@ -65,9 +65,9 @@ impl Connection {
     ) -> Vec<u8> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None).unwrap();
         let source_cid = from.unwrap_or(self.handshake_cid);
-        let draw = self.draw();
+        let random = self.next_random();
         let long = self.handshake.long_level(level).unwrap();
-        let number = long.space.next_packet_number(draw);
+        let number = long.space.next_packet_number(random);
         long.space.on_unrecorded_sent();
         let mut packet = vec![0; size.max(payload.len() + 100)];
         let mut w = Writer::new(&mut packet);

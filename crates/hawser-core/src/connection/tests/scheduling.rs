@@ -66,7 +66,6 @@ fn copies_first(view: &SendView<'_>, _: &mut Commands) -> Decision {
 }
 
 #[test]
-#[ignore = "fails until every wait of a sender has something that ends it"]
 fn copies_that_were_acknowledged_meanwhile_do_not_hold_up_new_data() {
     let mut pair = Pair::connected(with_scheduler(|| Scripted(copies_first)));
     let id = pair.write(Side::Client, 3_000);
@@ -79,7 +78,6 @@ fn copies_that_were_acknowledged_meanwhile_do_not_hold_up_new_data() {
 }
 
 #[test]
-#[ignore = "fails until every wait of a sender has something that ends it"]
 fn a_selection_beyond_the_queue_is_taken_as_its_head() {
     let far = |view: &SendView<'_>, _: &mut Commands| first_sendable(view, Selection::Skip(1 << 30));
     let mut pair = Pair::connected(with_scheduler(move || Scripted(far)));
@@ -88,7 +86,6 @@ fn a_selection_beyond_the_queue_is_taken_as_its_head() {
 }
 
 #[test]
-#[ignore = "fails until every wait of a sender has something that ends it"]
 fn waiting_until_now_is_a_short_wait() {
     let make = || {
         let mut waited = false;
@@ -106,7 +103,6 @@ fn waiting_until_now_is_a_short_wait() {
 }
 
 #[test]
-#[ignore = "fails until every wait of a sender has something that ends it"]
 fn a_scheduler_that_waits_for_nothing_is_asked_again_within_a_probe_timeout() {
     let make = || {
         let mut asked = 0;
@@ -144,7 +140,6 @@ impl CongestionController for Fixed {
 }
 
 #[test]
-#[ignore = "fails until every wait of a sender has something that ends it"]
 fn a_new_controller_with_a_larger_window_is_used_at_once() {
     let first_only = |view: &SendView<'_>, _: &mut Commands| match view.path(PathId::ZERO) {
         Some(path) if path.sendable() > 0 => Decision::Send(Assignment::next(path.id)),
@@ -171,7 +166,6 @@ fn a_new_controller_with_a_larger_window_is_used_at_once() {
 }
 
 #[test]
-#[ignore = "fails until copies are queued by path id"]
 fn copies_go_to_the_paths_they_were_meant_for_while_another_one_drains() {
     for victim in [PathId(2), PathId(1), PathId::ZERO] {
         let everywhere = |view: &SendView<'_>, commands: &mut Commands| {
@@ -221,7 +215,6 @@ fn trickle() -> impl FnMut(&SendView<'_>, &mut Commands) -> Decision + Send {
 }
 
 #[test]
-#[ignore = "fails until recovery learns why sending stopped"]
 fn the_window_of_a_path_on_which_the_scheduler_trickles_does_not_grow() {
     let mut pair = Pair::connected(with_scheduler(|| Scripted(trickle())));
     pair.open(1);

@@ -83,12 +83,13 @@ impl TransportOptions {
         let registry: Registry = hawser::policies();
         let mut transport = hawser::default_transport();
         let unknown = |error: hawser::PolicyError| Failure::usage(error.to_string());
-        if let Some(name) = &self.scheduler {
-            transport.scheduler = registry.scheduler(name).map_err(unknown)?;
-        }
-        if let Some(name) = &self.cc {
-            transport.controller = registry.controller(name).map_err(unknown)?;
-        }
+        let scheduler = self.scheduler.as_deref().unwrap_or("default");
+        let controller = self.cc.as_deref().unwrap_or("cubic");
+        transport.policies = TransportConfig::new(
+            registry.scheduler(scheduler).map_err(unknown)?,
+            registry.controller(controller).map_err(unknown)?,
+        )
+        .policies;
         Ok(transport)
     }
 

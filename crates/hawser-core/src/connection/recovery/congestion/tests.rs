@@ -1,5 +1,7 @@
 use hawser_wire::frame::EcnCounts;
 
+use hawser_policy::LimitedBy;
+
 use super::super::testing::{Bench, DATAGRAM, Diary, Told, fixed_window, identity, millis, ms};
 use super::*;
 use crate::connection::recovery::{EcnState, SpaceKind};
@@ -45,7 +47,7 @@ fn an_acknowledgement_is_told_in_full() {
     let ack = bench.acks()[0];
     assert_eq!((ack.bytes, ack.packets, ack.largest_acked), (3600, 3, 3));
     assert_eq!((ack.largest_sent_at, ack.latest_rtt), (ms(100), Some(millis(90))));
-    assert_eq!((ack.bytes_in_flight, ack.delivered, ack.app_limited), (2400, 4800, false));
+    assert_eq!((ack.bytes_in_flight, ack.delivered, ack.limited_by), (2400, 4800, LimitedBy::Nothing));
     let delivery = ack.delivery.expect("an interval of a round trip");
     assert_eq!((delivery.inflight_at_send, delivery.rate), (3600, Rate::from_bytes_over(3600, millis(90))));
     bench.clear();
@@ -84,14 +86,14 @@ fn a_window_that_is_not_used_is_application_limited() {
     let mut bench = Bench::with(SpaceKind::Application, 10 * u64::from(DATAGRAM));
     bench.settle_rtt(millis(80));
     bench.send_many(ms(100), 3);
-    bench.recovery.on_app_limited();
+    bench.recovery.on_stopped(LimitedBy::Application);
     bench.ack(ms(180), &[1..=2]);
-    assert!(bench.acks()[0].app_limited);
+    assert_eq!(bench.acks()[0].limited_by, LimitedBy::Application);
     bench.send_many(ms(181), 9);
-    bench.recovery.on_app_limited();
+    bench.recovery.on_stopped(LimitedBy::Application);
     assert_eq!(bench.recovery.window_left(), 0);
     bench.ack(ms(261), &[4..=5]);
-    assert!(!bench.acks()[1].app_limited, "the window was full");
+    assert_eq!(bench.acks()[1].limited_by, LimitedBy::CongestionWindow, "the window was full");
 }
 
 #[test]

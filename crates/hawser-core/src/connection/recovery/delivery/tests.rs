@@ -1,3 +1,5 @@
+use hawser_policy::LimitedBy;
+
 use super::super::testing::{millis, ms, packet};
 use super::*;
 
@@ -85,20 +87,23 @@ fn application_limited_samples_raise_the_estimate_but_never_lower_it() {
     flow.ack(ms(20), 100);
     let full = flow.estimator.rate();
     flow.send(ms(100));
-    flow.estimator.on_app_limited(BYTES);
+    flow.estimator.on_limited(BYTES, LimitedBy::Application);
     flow.send(ms(101));
     flow.ack(ms(121), 1);
     let limited = flow.ack(ms(122), 1).expect("a sample");
-    assert!(limited.app_limited);
+    assert_eq!(limited.limited_by, LimitedBy::Application);
     // The first of them left before the limit was noted.
     assert!(flow.estimator.rate() < full);
     let before = flow.estimator.rate();
-    flow.estimator.on_app_limited(0);
+    flow.estimator.on_limited(0, LimitedBy::Scheduler);
     flow.send(ms(200));
-    assert!(flow.ack(ms(250), 1).is_some_and(|sample| sample.app_limited));
+    assert!(flow.ack(ms(250), 1).is_some_and(|sample| sample.limited_by == LimitedBy::Scheduler));
     assert_eq!(flow.estimator.rate(), before);
     flow.send(ms(300));
-    assert!(flow.ack(ms(350), 1).is_some_and(|sample| !sample.app_limited), "the limit has passed");
+    assert!(
+        flow.ack(ms(350), 1).is_some_and(|sample| sample.limited_by == LimitedBy::Nothing),
+        "the limit has passed"
+    );
 }
 
 #[test]

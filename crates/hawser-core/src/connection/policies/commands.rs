@@ -1,0 +1,96 @@
+//! What policies order beside their answers.
+
+use hawser_policy::{Command, MAX_COMMANDS, PathId};
+
+use super::{Policies, Targets};
+use crate::connection::frames::{SentFrame, SentStream};
+use crate::connection::paths::life_cycle::LifeCycle;
+use crate::connection::paths::set::PathSet;
+use crate::connection::recovery::PathIdentity;
+
+impl Policies {
+    /// Applies what was ordered. Orders that name what does not exist change nothing and are counted.
+    #[inline]
+    pub(crate) fn apply_commands(&mut self, targets: &mut Targets<'_>) {
+        if !self.commands.is_empty() {
+            self.apply_all(targets);
+        }
+    }
+
+    #[inline(never)]
+    fn apply_all(&mut self, targets: &mut Targets<'_>) {
+        let mut commands = std::mem::take(&mut self.commands);
+        self.ignored_commands += commands.len().saturating_sub(MAX_COMMANDS) as u64;
+        commands.truncate(MAX_COMMANDS);
+        for command in commands.drain(..) {
+            if !self.apply(command, targets) {
+                self.ignored_commands += 1;
+            }
+        }
+        self.commands = commands;
+        self.wake();
+    }
+
+    /// Applies one command; whether that was possible.
+    fn apply(&mut self, command: Command, targets: &mut Targets<'_>) -> bool {
+        match command {
+            Command::Reinject { from, to, max_bytes } => reinject(targets.paths, from, to, max_bytes),
+            Command::Copy { stream, range, to } => {
+                let length = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
+                let copy = SentStream { id: stream, offset: range.start, length, fin: false, copy: true };
+                let path = targets.paths.get_mut(to).filter(|_| length > 0);
+                path.is_some_and(|path| path.queue_copy(copy))
+            }
+            Command::ReplaceController { path } => self.replace_controller(path, targets),
+            Command::ScalePacing { path, percent } => {
+                let path = targets.paths.get_mut(path);
+                path.map(|path| path.recovery.scale_pacing(targets.now, percent)).is_some()
+            }
+            Command::Ping { path } => {
+                let active =
+                    |path: &&mut crate::connection::paths::path::Path| path.life() == LifeCycle::Active;
+                let path = targets.paths.get_mut(path).filter(active);
+                path.map(|path| path.probes = path.probes.max(1)).is_some()
+            }
+            // Streams cannot be marked as partially reliable yet, and for others these are ignored by contract.
+            Command::Assign { .. }
+            | Command::Unassign { .. }
+            | Command::Discard { .. }
+            | Command::DoNotRetransmit { .. } => false,
+        }
+    }
+
+    /// Makes the controller of a path anew; estimates are carried over.
+    pub(crate) fn replace_controller(&mut self, id: PathId, targets: &mut Targets<'_>) -> bool {
+        let seed = self.next_seed();
+        let Some(path) = targets.paths.get_mut(id) else { return false };
+        let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
+        path.recovery.swap_controller(&*self.set.congestion, &identity, targets.now);
+        true
+    }
+}
+
+/// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this where they
+/// no longer count on the first, and the loss of the second transmission must not wait for that of the first to be noticed.
+fn reinject(paths: &mut PathSet, from: PathId, to: PathId, max_bytes: u64) -> bool {
+    if from == to || paths.get(to).is_none() {
+        return false;
+    }
+    let Some(source) = paths.get(from) else { return false };
+    let mut left = max_bytes;
+    let mut ranges = Vec::new();
+    for frame in source.space.sent.iter().flat_map(|packet| &packet.frames) {
+        let SentFrame::Stream(range) = frame else { continue };
+        if left == 0 {
+            break;
+        }
+        left = left.saturating_sub(u64::from(range.length));
+        ranges.push(SentStream { copy: false, ..*range });
+    }
+    if let Some(path) = paths.get_mut(to) {
+        for range in ranges {
+            path.queue_copy(range);
+        }
+    }
+    true
+}

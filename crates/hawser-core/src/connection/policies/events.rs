@@ -1,0 +1,120 @@
+//! What policies are told. An event is put together only if the scheduler or the agent asked for its kind.
+
+use hawser_policy::{
+    Event, Feedback, Interests, LimitedBy, LinkUpdate, PacketReceived, PacketReport, PacketSent, PathChange,
+    PathId, StreamRange, Time,
+};
+
+use super::Policies;
+use crate::connection::frames::{SentFrame, SentFrames};
+use crate::connection::recovery::SentPacket;
+
+impl Policies {
+    /// Whether anybody asked for events of this kind.
+    #[inline]
+    pub(crate) fn wants(&self, interest: Interests) -> bool {
+        self.interests.contains(interest)
+    }
+
+    /// Tells who asked.
+    pub(crate) fn on_event(&mut self, event: &Event<'_>) {
+        let interest = event.interest();
+        if self.scheduler_interests.contains(interest) {
+            self.set.scheduler.on_event(event, &mut self.commands);
+        }
+        if self.agent_interests.contains(interest)
+            && let Some(agent) = &mut self.set.agent
+        {
+            agent.on_event(event, &mut self.commands);
+        }
+    }
+
+    /// A packet of a path leaves; `bytes_in_flight` includes it.
+    #[inline(never)]
+    pub(crate) fn on_packet_sent(
+        &mut self,
+        path: PathId,
+        packet: &SentPacket,
+        bytes_in_flight: u64,
+        limited_by: LimitedBy,
+    ) {
+        let ranges = self.take_ranges(&packet.frames);
+        self.on_event(&Event::Sent(&PacketSent {
+            now: packet.sent_at,
+            path,
+            packet_number: packet.packet_number,
+            bytes: u64::from(packet.bytes),
+            bytes_in_flight,
+            tag: packet.tag,
+            ranges: &ranges,
+            limited_by,
+        }));
+        self.ranges = ranges;
+    }
+
+    /// A packet of a path was acknowledged.
+    #[inline(never)]
+    pub(crate) fn on_packet_acked(&mut self, now: Time, path: PathId, packet: &SentPacket) {
+        let ranges = self.take_ranges(&packet.frames);
+        self.on_event(&Event::Acked(&report(now, path, packet, &ranges)));
+        self.ranges = ranges;
+    }
+
+    /// A packet of a path was declared lost.
+    #[inline(never)]
+    pub(crate) fn on_packet_lost(&mut self, now: Time, path: PathId, packet: &SentPacket) {
+        let ranges = self.take_ranges(&packet.frames);
+        self.on_event(&Event::Lost(&report(now, path, packet, &ranges)));
+        self.ranges = ranges;
+    }
+
+    /// A packet arrived and was processed.
+    pub(crate) fn on_packet_received(&mut self, received: &PacketReceived) {
+        self.on_event(&Event::Received(received));
+    }
+
+    /// A path came, changed or went.
+    pub(crate) fn on_path_change(&mut self, now: Time, path: PathId, change: PathChange) {
+        self.on_event(&Event::Path { now, path, change });
+        self.on_paths_changed();
+    }
+
+    /// News of a local link.
+    pub(crate) fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
+        self.on_event(&Event::Link(update));
+        self.wake();
+    }
+
+    /// The application reported on quality.
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.on_event(&Event::Feedback { now, feedback });
+        self.wake();
+    }
+
+    /// The stream ranges of a packet, in a list that is given back afterwards so that nothing is allocated.
+    fn take_ranges(&mut self, frames: &SentFrames) -> Vec<StreamRange> {
+        let mut ranges = std::mem::take(&mut self.ranges);
+        ranges.clear();
+        ranges.extend(frames.iter().filter_map(|frame| match frame {
+            SentFrame::Stream(sent) => {
+                Some(StreamRange { stream: sent.id, range: sent.offset..sent.end(), copy: sent.copy })
+            }
+            _ => None,
+        }));
+        ranges
+    }
+}
+
+fn report<'a>(now: Time, path: PathId, packet: &SentPacket, ranges: &'a [StreamRange]) -> PacketReport<'a> {
+    PacketReport {
+        now,
+        path,
+        packet_number: packet.packet_number,
+        bytes: u64::from(packet.bytes),
+        sent_at: packet.sent_at,
+        bytes_in_flight_at_send: packet.delivery.inflight,
+        tag: packet.tag,
+        ranges,
+        one_way_delay: None,
+    }
+}

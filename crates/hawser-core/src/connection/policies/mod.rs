@@ -1,0 +1,170 @@
+//! The policy set of a connection: what it is shown, what it is asked, and what it orders.
+//!
+//! [`Policies`] owns the set and all that belongs to asking it: the views of the paths, the assignment that waits its turn,
+//! the commands that are still to be applied, why the scheduler is not asked now. It has no pointer to the connection: what
+//! it looks at, and what commands change, comes with each call.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `schedule` | which data goes where next, and why sending stopped |
+//! | `wait` | why the scheduler is not asked, and what wakes it |
+//! | `commands` | what policies order beside their answers |
+//! | `events` | what policies are told |
+//! | `acknowledge` | when acknowledgements leave, and where |
+
+mod acknowledge;
+mod commands;
+mod events;
+pub(crate) mod schedule;
+mod wait;
+
+#[cfg(test)]
+mod tests;
+
+use hawser_policy::{
+    Assignment, Commands, ControllerFactory, Earliest, Interests, PathId, PathView, PolicySet, Scheduler,
+    SendView, StreamRange, Time,
+};
+use smallvec::SmallVec;
+
+use self::wait::Wait;
+use super::datagrams::DatagramQueue;
+use super::paths::set::PathSet;
+use super::streams::{Segments, Streams};
+
+/// What policies look at and commands change.
+pub(crate) struct Targets<'a> {
+    pub(crate) now: Time,
+    pub(crate) paths: &'a mut PathSet,
+    pub(crate) streams: &'a mut Streams,
+    pub(crate) datagrams: &'a DatagramQueue,
+}
+
+/// The policy set of a connection. See the module.
+pub(crate) struct Policies {
+    set: PolicySet,
+    scheduler_interests: Interests,
+    agent_interests: Interests,
+    /// Of both.
+    interests: Interests,
+    wait: Wait,
+    /// An assignment that waits while something more urgent is sent.
+    pending_assignment: Option<Assignment>,
+    commands: Commands,
+    views: Vec<PathView>,
+    /// For each path, by its position, the one on which its acknowledgements were last found to return.
+    ack_return_paths: SmallVec<[Option<PathId>; 8]>,
+    /// Stream ranges of the packet that is being reported.
+    ranges: Vec<StreamRange>,
+    /// For the seeds of controllers that are made anew.
+    seed: u64,
+    ignored_commands: u64,
+}
+
+impl Policies {
+    pub(crate) fn new(set: PolicySet, seed: u64) -> Self {
+        let mut policies = Policies {
+            set,
+            scheduler_interests: Interests::NONE,
+            agent_interests: Interests::NONE,
+            interests: Interests::NONE,
+            wait: Wait::default(),
+            pending_assignment: None,
+            commands: Vec::new(),
+            views: Vec::new(),
+            ack_return_paths: SmallVec::new(),
+            ranges: Vec::new(),
+            seed,
+            ignored_commands: 0,
+        };
+        policies.ask_interests();
+        policies
+    }
+
+    fn ask_interests(&mut self) {
+        self.scheduler_interests = self.set.scheduler.interests();
+        self.agent_interests = self.set.agent.as_ref().map_or(Interests::NONE, |agent| agent.interests());
+        self.interests = self.scheduler_interests | self.agent_interests;
+    }
+
+    /// Makes the controllers of this connection.
+    pub(crate) fn controllers(&self) -> &dyn ControllerFactory {
+        &*self.set.congestion
+    }
+
+    /// Exchanges the scheduler while the connection runs.
+    pub(crate) fn set_scheduler(&mut self, scheduler: Box<dyn Scheduler>) {
+        self.set.scheduler = scheduler;
+        self.ask_interests();
+        self.on_paths_changed();
+    }
+
+    /// Exchanges the whole set while the connection runs; the caller has the controllers made anew.
+    pub(crate) fn replace(&mut self, set: PolicySet) {
+        self.set = set;
+        self.commands.clear();
+        self.ack_return_paths.clear();
+        self.ask_interests();
+        self.on_paths_changed();
+    }
+
+    /// Something changed that may change the scheduler's mind.
+    #[inline]
+    pub(crate) fn wake(&mut self) {
+        self.wait = Wait::None;
+    }
+
+    /// The paths are others than those that the scheduler saw.
+    pub(crate) fn on_paths_changed(&mut self) {
+        self.pending_assignment = None;
+        self.wake();
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) should be called.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let agent = self.set.agent.as_ref().and_then(|agent| agent.next_timeout());
+        Earliest::NONE.or(self.set.scheduler.next_timeout()).or(agent).or(self.wait.until()).time()
+    }
+
+    /// Timers of the set that expired. A scheduler that waits is asked again after any timer.
+    pub(crate) fn on_timeout(&mut self, mut targets: Targets<'_>) {
+        self.wake();
+        let now = targets.now;
+        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        let scheduler = is_due(self.set.scheduler.next_timeout());
+        let agent = self.set.agent.as_ref().is_some_and(|agent| is_due(agent.next_timeout()));
+        if !scheduler && !agent {
+            return;
+        }
+        targets.paths.fill_views(now, &mut self.views);
+        let queue = schedule::queue_view(targets.streams, targets.datagrams);
+        let view = SendView { now, paths: &self.views, queue, segments: &Segments(targets.streams) };
+        if scheduler {
+            self.set.scheduler.on_timeout(&view, &mut self.commands);
+        }
+        if let Some(agent) = self.set.agent.as_mut().filter(|_| agent) {
+            agent.on_timeout(&view, &mut self.commands);
+        }
+        self.apply_commands(&mut targets);
+    }
+
+    /// The paths as policies see them.
+    pub(crate) fn path_views(&mut self, now: Time, paths: &PathSet) -> &[PathView] {
+        paths.fill_views(now, &mut self.views);
+        &self.views
+    }
+
+    /// Commands that could not be applied: no such path, nothing in that range, too many.
+    pub(crate) fn ignored_commands(&self) -> u64 {
+        self.ignored_commands
+    }
+
+    fn next_seed(&mut self) -> u64 {
+        // SplitMix64 (Steele, Lea, Flood 2014): enough to make seeds of a seed.
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}

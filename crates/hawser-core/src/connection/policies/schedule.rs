@@ -1,0 +1,145 @@
+//! Which data goes where next, and why sending stopped.
+
+use hawser_policy::{
+    Assignment, Decision, Interests, LimitedBy, PathMask, QueueView, Selection, SendView, Time,
+};
+
+use super::wait::Wait;
+use super::{Policies, Targets};
+use crate::connection::datagrams::DatagramQueue;
+use crate::connection::paths::life_cycle::LifeCycle;
+use crate::connection::paths::path::Path;
+use crate::connection::paths::set::PathSet;
+use crate::connection::streams::{Segments, Streams};
+
+/// What waits to be sent, as schedulers see it.
+pub(crate) fn queue_view(streams: &Streams, datagrams: &DatagramQueue) -> QueueView {
+    QueueView {
+        datagrams: datagrams.queued_for_any(),
+        datagram_count: datagrams.count_for_any(),
+        ..streams.queue()
+    }
+}
+
+/// Whether data waits that a pacer may hold back.
+pub(crate) fn has_queued(paths: &PathSet, streams: &Streams, datagrams: &DatagramQueue) -> bool {
+    queue_view(streams, datagrams).total() > 0 || has_copies(paths)
+}
+
+/// Whether ranges wait that another path carries too.
+fn has_copies(paths: &PathSet) -> bool {
+    paths.iter().any(|path| !path.copies.is_empty())
+}
+
+/// Whether the peer owes an acknowledgement on any path, so that a timer runs there.
+fn is_outstanding(paths: &PathSet) -> bool {
+    paths.iter().any(|path| path.life().can_send() && path.recovery.outstanding_since().is_some())
+}
+
+impl Policies {
+    /// Asks the scheduler where data goes, if there is something to ask about; the answer is clamped to what the path
+    /// allows.
+    pub(crate) fn next_assignment(&mut self, targets: &mut Targets<'_>) -> Option<Assignment> {
+        if self.pending_assignment.is_some() {
+            return self.pending_assignment.take();
+        }
+        if self.wait.is_waiting() {
+            return None;
+        }
+        let queue = queue_view(targets.streams, targets.datagrams);
+        if queue.total() == 0 && !has_copies(targets.paths) && !self.is_asked_when_idle(targets.paths) {
+            return None;
+        }
+        let now = targets.now;
+        if !targets.paths.iter().any(|path| path.can_send_data(now)) {
+            return None;
+        }
+        targets.paths.fill_views(now, &mut self.views);
+        let view = SendView { now, paths: &self.views, queue, segments: &Segments(targets.streams) };
+        let decision = self.set.scheduler.schedule(&view, &mut self.commands);
+        self.apply_commands(targets);
+        let named = match decision {
+            Decision::Send(assignment) if self.is_sendable(&assignment) => {
+                return Some(Assignment {
+                    copies: self.set_positions(assignment.copies, targets.paths),
+                    ..assignment
+                });
+            }
+            Decision::Send(_) => None,
+            Decision::Wait(until) => until,
+        };
+        let patience = targets.paths.largest_probe_timeout();
+        self.wait = Wait::asked(now, named, is_outstanding(targets.paths), patience);
+        None
+    }
+
+    /// Keeps an assignment while something more urgent is sent.
+    pub(crate) fn keep(&mut self, assignment: Option<Assignment>) {
+        self.pending_assignment = assignment;
+    }
+
+    fn is_asked_when_idle(&self, paths: &PathSet) -> bool {
+        self.scheduler_interests.contains(Interests::IDLE) && is_outstanding(paths)
+    }
+
+    fn is_sendable(&self, assignment: &Assignment) -> bool {
+        self.views.iter().any(|view| view.id == assignment.path && view.sendable() > 0)
+    }
+
+    /// Positions in the view, which has no abandoned paths, as positions in the set of open ones.
+    fn set_positions(&self, mask: PathMask, paths: &PathSet) -> PathMask {
+        if mask == PathMask::NONE {
+            return mask;
+        }
+        let chosen = self.views.iter().enumerate().filter(|(at, _)| mask.contains(*at));
+        let positions = chosen.filter_map(|(_, view)| paths.position(view.id));
+        positions.fold(PathMask::NONE, PathMask::with)
+    }
+
+    /// Nothing of an assignment could be written. Copies that were acknowledged meanwhile are gone from their queue now, so
+    /// that the scheduler can be asked at once; a selection beyond the queue is taken as its head; anything else has to
+    /// wait, or the same answer would come again and again.
+    pub(crate) fn on_unwritten(&mut self, assignment: &Assignment, targets: &Targets<'_>) {
+        let queue = queue_view(targets.streams, targets.datagrams);
+        match assignment.selection {
+            Selection::Copies if queue.total() > 0 || has_copies(targets.paths) => {}
+            Selection::Skip(_) | Selection::Range { .. } | Selection::Datagrams if queue.total() > 0 => {
+                let head = Assignment { selection: Selection::Next, ..*assignment };
+                self.pending_assignment = Some(head);
+            }
+            _ => {
+                let until = targets.now + targets.paths.largest_probe_timeout();
+                self.wait = Wait::Unwritable { until };
+            }
+        }
+    }
+
+    /// Nothing more is sent now: each path learns why.
+    pub(crate) fn on_stopped(&self, targets: Targets<'_>) {
+        let queue = queue_view(targets.streams, targets.datagrams);
+        let is_empty = queue.total() == 0;
+        let flow_controlled = is_empty && targets.streams.is_held_by_flow_control();
+        for path in targets.paths.iter_mut().filter(|path| path.life() == LifeCycle::Active) {
+            let reason = match (is_empty && path.copies.is_empty(), flow_controlled) {
+                (false, _) => why_stopped(path, targets.now),
+                (true, true) => LimitedBy::FlowControl,
+                (true, false) => LimitedBy::Application,
+            };
+            path.recovery.on_stopped(reason);
+        }
+    }
+}
+
+/// Why a path sends nothing although data is queued.
+fn why_stopped(path: &Path, now: Time) -> LimitedBy {
+    let datagram = u64::from(path.recovery.max_datagram_size());
+    if path.recovery.window_left() < datagram {
+        LimitedBy::CongestionWindow
+    } else if (path.amplification_room() as u64) < datagram {
+        LimitedBy::Amplification
+    } else if path.recovery.pacing_budget(now) < datagram {
+        LimitedBy::Pacing
+    } else {
+        LimitedBy::Scheduler
+    }
+}

@@ -1,0 +1,111 @@
+//! A policy set: all that decides for one connection.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{
+    AckPolicy, AckPolicyFactory, Commands, ControllerFactory, Event, Interests, Scheduler, SchedulerFactory,
+    SchedulerInit, SendView, Side, Time,
+};
+
+/// What a policy set is told when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct SetInit {
+    /// Our end.
+    pub side: Side,
+    /// Seed for its random decisions. A set with several random parts derives their seeds from it.
+    pub seed: u64,
+    /// The present.
+    pub now: Time,
+}
+
+/// The part of a set that watches and steers: it is told what it asks for and answers with commands.
+///
+/// At the receiving end it sees what arrives, at the sending end what becomes of it; whatever it learns reaches the
+/// scheduler and the controllers of its set through the state that they share.
+pub trait Agent: Send {
+    /// The events that it wants; asked once.
+    fn interests(&self) -> Interests;
+
+    /// One of them happened.
+    fn on_event(&mut self, event: &Event<'_>, commands: &mut Commands);
+
+    /// When [`on_timeout`](Agent::on_timeout) should be called.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// The timer expired.
+    fn on_timeout(&mut self, _view: &SendView<'_>, _commands: &mut Commands) {}
+}
+
+/// All that decides for one connection. Parts that must know of each other share state: the factory of the set makes it
+/// and gives each part a handle (an `Arc<Mutex<..>>`; one connection runs on one thread at a time, so that nobody waits).
+pub struct PolicySet {
+    /// Which path carries what.
+    pub scheduler: Box<dyn Scheduler>,
+    /// Makes the congestion controller of each path, also for a path whose controller is exchanged.
+    pub congestion: Arc<dyn ControllerFactory>,
+    /// When acknowledgements leave, and on which path.
+    pub acknowledgements: Box<dyn AckPolicy>,
+    /// Watches and steers; `None` if the set has no such part.
+    pub agent: Option<Box<dyn Agent>>,
+}
+
+/// Makes the policy set of each connection.
+pub trait PolicySetFactory: Send + Sync {
+    /// The set of a new connection.
+    fn build(&self, init: &SetInit) -> PolicySet;
+}
+
+impl<F> PolicySetFactory for F
+where
+    F: Fn(&SetInit) -> PolicySet + Send + Sync,
+{
+    fn build(&self, init: &SetInit) -> PolicySet {
+        self(init)
+    }
+}
+
+impl fmt::Debug for PolicySet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicySet")
+            .field("scheduler", &self.scheduler.name())
+            .field("agent", &self.agent.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A set of parts that do not know of each other.
+#[derive(Clone)]
+pub struct Composed {
+    /// Makes the scheduler.
+    pub scheduler: Arc<dyn SchedulerFactory>,
+    /// Makes the controllers.
+    pub congestion: Arc<dyn ControllerFactory>,
+    /// Makes the acknowledgement policy.
+    pub acknowledgements: Arc<dyn AckPolicyFactory>,
+}
+
+impl PolicySetFactory for Composed {
+    fn build(&self, init: &SetInit) -> PolicySet {
+        // Seeds of different parts must differ, or their choices would be correlated.
+        let scheduler = SchedulerInit { side: init.side, seed: init.seed };
+        let seed = init.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        PolicySet {
+            scheduler: self.scheduler.build(&scheduler),
+            congestion: self
+                .congestion
+                .for_connection(init.side, seed)
+                .unwrap_or_else(|| self.congestion.clone()),
+            acknowledgements: self.acknowledgements.build(),
+            agent: None,
+        }
+    }
+}
+
+impl fmt::Debug for Composed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Composed").finish_non_exhaustive()
+    }
+}
