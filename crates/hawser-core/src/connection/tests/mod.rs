@@ -2,12 +2,14 @@
 //! made to misbehave, by packets that are forged with its own keys.
 
 mod addresses;
+mod dead_zone;
 mod ending;
 mod forge;
 mod handshaking;
 mod messages;
 mod pair;
 mod policy_messages;
+mod probing;
 mod scheduling;
 mod silence;
 mod violations;

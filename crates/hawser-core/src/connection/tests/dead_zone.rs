@@ -1,0 +1,107 @@
+//! Half of a path works, or none at all for a while: what must not end the connection.
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, PathState, PathStatus, Side, Time};
+use hawser_wire::Frame;
+
+use super::forge::encode;
+use super::pair::{DELAY, Pair, Sent, Settings, client_address};
+use crate::{Code, Event};
+
+/// What the server sends on path 0 within half a second after the first one.
+fn answers_on_path_zero(sent: &Sent) -> bool {
+    let trouble = Time::from_millis(1_000)..Time::from_millis(1_500);
+    !sent.by.is_client() && sent.tuple.remote == client_address(0) && trouble.contains(&sent.at)
+}
+
+/// draft-ietf-quic-multipath-21 section 3.4: who gave a path up may not send there any more, so that the peer who did
+/// not hear of it gets no answer on it.
+#[test]
+fn abandonment_is_repeated_while_the_peer_goes_on_sending() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    pair.run(Time::from_millis(1_000).since(pair.now));
+    pair.lose = answers_on_path_zero;
+    let now = pair.now;
+    pair.server().abandon_path(now, second, Code::NO_ERROR).unwrap();
+    let probe_timeout = pair.server().largest_probe_timeout();
+    assert!(probe_timeout < Duration::from_millis(80), "{probe_timeout:?}");
+    while pair.client().paths().len() > 1 && pair.now < Time::from_secs(5) {
+        pair.inject_from(1, second, &encode(&[Frame::Ping]));
+        pair.run(Duration::from_millis(10));
+    }
+    let latest = Time::from_millis(1_500) + probe_timeout + DELAY + Duration::from_millis(20);
+    assert!(pair.now <= latest, "heard at {:?}, expected by {latest:?}", pair.now);
+    // Acknowledgements of every second packet, probes, and one repetition for each probe timeout.
+    let datagrams = pair.datagrams(Side::Server, Time::from_millis(1_000)).count();
+    assert!(datagrams <= 30 + 6 + 10, "{datagrams} datagrams of the server");
+}
+
+/// The client's answers to challenges, which stand at the front of their packets, for the first ten seconds.
+fn path_responses(sent: &Sent) -> bool {
+    const PATH_RESPONSE: u8 = 0x1b;
+    let first = sent.payload[0];
+    let frames = 1 + 8 + usize::from(first & 3) + 1;
+    sent.by.is_client()
+        && sent.at < Time::from_secs(10)
+        && first & 0x80 == 0
+        && sent.payload.get(frames) == Some(&PATH_RESPONSE)
+}
+
+/// RFC 9000 section 8.2.4: a validation takes three probe timeouts, here three seconds. One packet in that time tells
+/// that the path works in this direction.
+#[test]
+fn a_validation_goes_on_when_anything_was_heard_in_its_period() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.lose = path_responses;
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+    let of_server =
+        |pair: &mut Pair| pair.server().paths().iter().find(|path| path.id == second).map(|path| path.state);
+    while pair.now < Time::from_millis(7_500) {
+        pair.write(Side::Client, 100);
+        pair.run(Duration::from_millis(2_300));
+        assert_eq!(of_server(&mut pair), Some(PathState::Validating), "at {:?}", pair.now);
+    }
+    pair.write(Side::Client, 100);
+    pair.run(Duration::from_secs(3));
+    assert_eq!(of_server(&mut pair), Some(PathState::Active));
+}
+
+/// All that the server sends, and what the client sends from its first two addresses.
+fn dead_zone(sent: &Sent) -> bool {
+    let end = Time::from_secs(8);
+    let old = |address| address == client_address(0) || address == client_address(1);
+    sent.at >= Time::from_secs(1)
+        && (old(sent.tuple.local) || old(sent.tuple.remote) || sent.at < end)
+        && !(sent.by.is_client() && sent.at < Time::from_millis(1_100))
+}
+
+/// Each end gave up another path, and only the client could say so. It comes back over a third link seven seconds later:
+/// only the idle timeout may end what waits for that.
+#[test]
+fn a_server_without_paths_waits_for_the_client_to_return() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    pair.run(Time::from_secs(1).since(pair.now));
+    pair.lose = dead_zone;
+    let now = pair.now;
+    pair.server().abandon_path(now, second, Code::NO_ERROR).unwrap();
+    pair.client().abandon_path(now, PathId::ZERO, Code::NO_ERROR).unwrap();
+    pair.run(Duration::from_millis(500));
+    assert!(pair.server().paths().is_empty(), "{:?}", pair.server().paths());
+    pair.run(Time::from_millis(8_010).since(pair.now));
+    assert_eq!(pair.server.closed(), None);
+    let third = pair.open(2);
+    pair.run(Duration::from_millis(200));
+    let established = Event::Path(hawser_policy::PathEvent::Established(third));
+    assert!(pair.server.events.contains(&established), "{:?}", pair.server.events);
+    let id = pair.write(Side::Client, 5_000);
+    pair.run(Duration::from_millis(200));
+    pair.server().accept_stream(false);
+    let read = pair.server().read_chunk(id, 1 << 20).unwrap().map_or(0, |chunk| chunk.len());
+    assert!(read > 1_000, "{read} bytes");
+    assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
+}

@@ -1,0 +1,133 @@
+//! What probes carry while no acknowledgement arrives (RFC 9002 section 6.2.4).
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, PathState, Side, StreamId, Time};
+
+use super::pair::{Pair, Sent, Settings};
+use crate::Code;
+
+/// When the connection is at rest and the trouble begins.
+const TROUBLE: Time = Time::from_millis(1_000);
+
+/// When packets of the client arrive again; it hears nothing for the rest of the test.
+const HEARD_AGAIN: Time = Time::from_millis(1_300);
+
+/// From [`TROUBLE`] on nothing arrives, from [`HEARD_AGAIN`] on what the client sends.
+fn deaf_client(sent: &Sent) -> bool {
+    sent.at >= TROUBLE && (!sent.by.is_client() || sent.at < HEARD_AGAIN)
+}
+
+fn at_rest(paths: u16) -> Pair {
+    let mut pair = Pair::connected(Settings::default());
+    for n in 1..=paths {
+        pair.open(n);
+    }
+    pair.run(TROUBLE.since(pair.now));
+    pair.lose = deaf_client;
+    pair
+}
+
+/// Bytes of a stream that the server can read now.
+fn read(pair: &mut Pair, id: StreamId) -> usize {
+    pair.server().accept_stream(false);
+    let mut total = 0;
+    while let Ok(Some(chunk)) = pair.server().read_chunk(id, 1 << 20) {
+        total += chunk.len();
+    }
+    total
+}
+
+/// Runs until the server has read `length` bytes of a stream, at most until `limit`; says when, and how many it read.
+fn run_until_read(pair: &mut Pair, id: StreamId, length: usize, limit: Time) -> (Time, usize) {
+    let mut total = read(pair, id);
+    while total < length && pair.now < limit {
+        pair.run(Duration::from_millis(10));
+        total += read(pair, id);
+    }
+    (pair.now, total)
+}
+
+/// Runs until the server knows that the paths are abandoned, at most until `limit`; says when it knew of each.
+fn run_until_abandoned<const N: usize>(
+    pair: &mut Pair,
+    paths: [PathId; N],
+    limit: Time,
+) -> [Option<Time>; N] {
+    let mut known = [None; N];
+    while known.contains(&None) && pair.now < limit {
+        pair.run(Duration::from_millis(10));
+        for (id, at) in paths.into_iter().zip(&mut known) {
+            if pair.server().paths.get(id).is_none_or(|path| path.life().is_abandoned()) {
+                at.get_or_insert(pair.now);
+            }
+        }
+    }
+    known
+}
+
+/// Nine packets in flight: five probe timeouts of two probes each repeat them all, and the first two of these, which
+/// were lost themselves, are made good by two more.
+#[test]
+fn probes_retransmit_what_was_not_retransmitted_yet() {
+    let mut pair = at_rest(0);
+    let id = pair.write(Side::Client, 10_000);
+    let (at, total) = run_until_read(&mut pair, id, 10_000, Time::from_secs(25));
+    assert_eq!(total, 10_000);
+    let arrived = pair.datagrams(Side::Client, HEARD_AGAIN).count();
+    assert!(at <= Time::from_secs(8) && arrived <= 14, "at {at:?}, after {arrived} probes");
+}
+
+/// More than the window lets out: about half of the probes carry what never left.
+#[test]
+fn probes_carry_new_data_although_the_window_is_full() {
+    let mut pair = at_rest(0);
+    let window = pair.client().paths.get(PathId::ZERO).unwrap().recovery.window();
+    pair.write(Side::Client, 100_000);
+    pair.run(Duration::from_millis(20));
+    let first = pair.client().stats();
+    assert!(first.stream_bytes_sent < window && first.stream_bytes_retransmitted == 0);
+    pair.run(Duration::from_secs(10));
+    let probes = pair.datagrams(Side::Client, TROUBLE + Duration::from_millis(30)).count() as u64;
+    let last = pair.client().stats();
+    let (new, again) = (last.stream_bytes_sent - first.stream_bytes_sent, last.stream_bytes_retransmitted);
+    assert!(probes >= 14, "{probes} probes");
+    for (what, bytes) in [("new", new), ("again", again)] {
+        assert!(bytes > probes * 2 / 5 * 1_100, "{bytes} bytes {what} in {probes} probes");
+    }
+}
+
+#[test]
+fn every_control_frame_is_retransmitted_by_probes() {
+    let mut pair = at_rest(2);
+    let now = pair.now;
+    for id in [1, 2] {
+        pair.client().abandon_path(now, PathId(id), Code::NO_ERROR).unwrap();
+        pair.run(Duration::from_nanos(1));
+    }
+    let known = run_until_abandoned(&mut pair, [PathId(1), PathId(2)], Time::from_secs(10));
+    for at in known {
+        assert!(at.is_some_and(|at| at < Time::from_millis(1_800)), "{known:?}");
+    }
+}
+
+/// The path was silent while there was another one. When that is gone, all depends on it.
+#[test]
+fn a_suspect_path_that_is_left_alone_carries_what_is_outstanding() {
+    let mut pair = at_rest(2);
+    let id = pair.write(Side::Client, 5_000);
+    let now = pair.now;
+    pair.client().abandon_path(now, PathId(1), Code::NO_ERROR).unwrap();
+    pair.run(Duration::from_millis(150));
+    let first = pair.client().paths()[0].clone();
+    assert_eq!((first.id, first.state), (PathId::ZERO, PathState::Suspect));
+    let now = pair.now;
+    pair.client().abandon_path(now, PathId(2), Code::NO_ERROR).unwrap();
+    let known = run_until_abandoned(&mut pair, [PathId(1), PathId(2)], Time::from_secs(10));
+    for at in known {
+        assert!(at.is_some_and(|at| at < Time::from_millis(2_500)), "{known:?}");
+    }
+    let (at, total) = run_until_read(&mut pair, id, 5_000, Time::from_secs(25));
+    assert!(total == 5_000 && at < Time::from_secs(5), "{total} bytes at {at:?}");
+    assert_eq!(pair.client().paths()[0].state, PathState::Suspect, "it never answered");
+}
