@@ -82,7 +82,7 @@ impl Connection {
             idle_since: now,
             idle_armed_by_send: false,
             last_handshake_activity: now,
-            pathless_until: None,
+            no_path_deadline: None,
             last_keep_alive: now,
             shrunk: false,
             key_phase_since: now,

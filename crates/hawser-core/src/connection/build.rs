@@ -125,12 +125,13 @@ impl Connection {
 
     #[cold]
     fn build_probe(&mut self, now: Time, id: PathId, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
-        // A silent path gets nothing that would have to be sent again elsewhere: where there is another path, that takes
-        // the data, and a PING asks whether this one is still there.
+        // Where there is another path, that takes the data. A silent one then gets nothing that would have to be sent
+        // again: a PING asks whether it is still there.
+        let alone = !self.has_alternative(id);
         let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
-        let alone = !suspect && !self.has_alternative(id);
         let data = alone.then_some(Selection::Next);
-        let contents = Contents { acks: !suspect, control: alone, data, ping: true, ..Contents::CONTROL };
+        let acks = alone || !suspect;
+        let contents = Contents { acks, control: alone, data, ping: true, ..Contents::CONTROL };
         let built = self.build_single(now, id, contents, None, buffer);
         if let Some(path) = self.paths.get_mut(id) {
             path.probes = path.probes.saturating_sub(1);

@@ -155,7 +155,7 @@ pub struct Connection {
     idle_armed_by_send: bool,
     last_handshake_activity: Time,
     /// The peer abandoned the last path: how long another one is waited for.
-    pathless_until: Option<Time>,
+    no_path_deadline: Option<Time>,
     /// When a keep-alive was last sent, or would have been.
     last_keep_alive: Time,
     /// Whether memory of busier times was given back since something last arrived.

@@ -1,5 +1,7 @@
 //! Paths come, move and go (draft-ietf-quic-multipath-21 section 3).
 
+use std::time::Duration;
+
 use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathState, PathStatus, PathView, Side, Time};
 use hawser_wire::StatelessResetToken;
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
@@ -21,6 +23,9 @@ use super::recovery::{PathIdentity, PathRecovery};
 use super::stats::{PathInfo, PathStats};
 use crate::endpoint::EndpointEvent;
 use crate::{Code, FourTuple, TransportError};
+
+/// How long another path is waited for when the peer abandoned the last one and no idle timeout was agreed on.
+const NO_PATH_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a path could not be opened, abandoned or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -206,7 +211,7 @@ impl Connection {
         let mut path = Path::new(control, tuples, recovery, mtu);
         path.link = link;
         self.paths.insert(path);
-        self.pathless_until = None;
+        self.no_path_deadline = None;
         self.move_path(now, id, LifeEvent::Opened);
         self.trace_path(now, id);
         self.issue_path_cids();
@@ -250,6 +255,9 @@ impl Connection {
         if !is_probing && is_largest {
             path.largest_non_probing = Some(number);
         }
+        if path.life() == LifeCycle::Abandoning {
+            return self.on_packet_after_abandon(arrival.now, id);
+        }
         if path.tuples.current() == arrival.tuple {
             return;
         }
@@ -260,6 +268,14 @@ impl Connection {
             handshake_confirmed: self.handshake.confirmed,
         };
         self.on_packet_from_elsewhere(arrival, id, facts);
+    }
+
+    #[cold]
+    fn on_packet_after_abandon(&mut self, now: Time, id: PathId) {
+        let probe_timeout = self.largest_probe_timeout();
+        if let Some(control) = self.paths.control_mut(id) {
+            control.on_packet_after_abandon(now, probe_timeout);
+        }
     }
 
     #[cold]
@@ -312,7 +328,7 @@ impl Connection {
 
     /// What became of a validation.
     pub(super) fn on_tuple_event(&mut self, now: Time, id: PathId, event: TupleEvent) {
-        let (confirmed, initial_pto) = (self.handshake.confirmed, self.initial_pto);
+        let confirmed = self.handshake.confirmed;
         let Some(path) = self.paths.get_mut(id) else { return };
         match event {
             TupleEvent::Validated { reset_estimates, releases_previous } => {
@@ -340,10 +356,12 @@ impl Connection {
                 let released = path.control.remote_cids.release_previous(&mut self.cid_changes);
                 self.after_cid_change(now, released);
             }
-            TupleEvent::Failed(ValidationFailure::Unreachable) if is_heard(now, path, initial_pto) => {
+            TupleEvent::Failed { failure: ValidationFailure::Unreachable, began }
+                if path.heard_at.is_some_and(|at| at >= began) =>
+            {
                 self.validate_again(now, id);
             }
-            TupleEvent::Failed(_) => {
+            TupleEvent::Failed { .. } => {
                 if self.paths.iter().filter(|path| path.life().can_send()).count() > 1 {
                     self.abandon(now, id, LifeEvent::ValidationFailed, Code::PATH_UNSTABLE_OR_POOR);
                 } else if id != PathId::ZERO || confirmed {
@@ -356,8 +374,8 @@ impl Connection {
         }
     }
 
-    /// The challenges or their answers are lost, but what else the peer sends arrives. It may have validated the path long
-    /// ago and send its data here. To give the path up would help nobody, and the peer might not even hear of it: who
+    /// The challenges or their answers are lost, but something that the peer sent since the first of them arrived. It may
+    /// have validated the path long ago and send its data here, if rarely. To give the path up would help nobody, and the peer might not even hear of it: who
     /// stands in half a dead zone would lose the connection when the other path is given up at the other end.
     fn validate_again(&mut self, now: Time, id: PathId) {
         let mut context =
@@ -462,9 +480,10 @@ impl Connection {
         self.abandon(now, id, LifeEvent::AbandonedByPeer, Code::NO_ERROR);
         if !self.paths.iter().any(|path| path.life().can_send()) {
             // draft-ietf-quic-multipath-21 section 3.4: a path that the peer had opened before may be known to us only
-            // after this frame. It has as long as a path has to be validated (RFC 9000 section 8.2.4).
-            let patience = 3 * self.largest_probe_timeout().max(self.initial_pto);
-            self.pathless_until.get_or_insert(now + patience);
+            // after this frame. And who drives through a dead zone opens one at its end: as with silence, it is the idle
+            // timeout that says how long to wait for that.
+            let patience = self.idle_timeout.unwrap_or(NO_PATH_PATIENCE).max(self.three_pto());
+            self.no_path_deadline.get_or_insert(now + patience);
         }
         Ok(())
     }
@@ -605,19 +624,13 @@ impl Connection {
     }
 }
 
-/// Whether an authentic packet came over a path so lately, within a probe timeout, that the peer must still be using it.
-fn is_heard(now: Time, path: &Path, initial_pto: std::time::Duration) -> bool {
-    let lately = path.recovery.probe_timeout().max(initial_pto);
-    path.heard_at.is_some_and(|at| now.since(at) < lately)
-}
-
 /// When and how long to validate an address of a path.
 fn validation_context<'a>(
     now: Time,
     paths: &super::paths::set::PathSet,
     id: PathId,
     pacer: &'a mut super::paths::validation::ValidationPacer,
-    initial_pto: std::time::Duration,
+    initial_pto: Duration,
 ) -> ValidationContext<'a> {
     let present = paths.get(id).map_or(initial_pto, |path| path.recovery.probe_timeout());
     ValidationContext { now, probe_timeout: present.max(initial_pto), pacer }

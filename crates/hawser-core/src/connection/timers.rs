@@ -7,10 +7,11 @@ use hawser_policy::{Earliest, Event, Interests, PathId, PathState, Siblings, Tim
 
 use super::acks::is_movable;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
+use super::frames::SentFrames;
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::policies::Targets;
-use super::policies::schedule::has_queued;
+use super::policies::schedule::{has_queued, queue_view};
 use super::receive::SpaceId;
 use super::recovery::{PacketNumberSpace, SpaceKind};
 use super::{Connection, Scratch};
@@ -39,7 +40,7 @@ impl Connection {
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.paths.next_expiry())
             .or(self.messages.deadline())
-            .or(self.pathless_until)
+            .or(self.no_path_deadline)
             .or(if self.handshake.has_long_levels() { self.handshake_deadline() } else { None });
         let all = self.paths.iter().fold(own, |first, path| self.path_deadline(first, path, queued));
         all.time()
@@ -166,7 +167,7 @@ impl Connection {
             self.terminate(now, ConnectionError::TimedOut);
             return;
         }
-        if self.pathless_until.is_some_and(|at| at <= now) {
+        if self.no_path_deadline.is_some_and(|at| at <= now) {
             let reason = "the peer abandoned the last path and opened no other";
             self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, reason));
             return;
@@ -274,8 +275,12 @@ impl Connection {
             self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
         } else if suspect.next_probe <= now {
             suspect.on_probe(now);
-            path.probes = path.probes.max(1);
             path.recovery.on_pto();
+            if replaceable {
+                path.probes = path.probes.max(1);
+            } else {
+                self.probe_with_data(id);
+            }
         }
     }
 
@@ -286,22 +291,31 @@ impl Connection {
         }
         path.recovery.on_pto();
         path.recovery.signal_probe_timeout(now);
-        path.probes = PROBES_PER_TIMEOUT;
         let count = path.recovery.pto_count();
         if path.mtu.on_probe_timeout(now, count) {
             let size = path.mtu.current();
             path.recovery.on_max_datagram_size(now, size);
         }
-        // RFC 9002 section 6.2.4: a probe had better carry data; the oldest unacknowledged is wanted most. Where there is
-        // another path, that carries it.
-        let oldest = path.space.sent.iter().find(|packet| packet.ack_eliciting);
-        let frames: Vec<_> =
-            oldest.map(|p| p.frames.iter().filter(|f| is_movable(f)).cloned().collect()).unwrap_or_default();
-        for frame in &frames {
-            self.on_frame_lost(SpaceId::Path(id), frame);
-        }
+        self.probe_with_data(id);
         if self.policies.wants(Interests::PROBE_TIMEOUT) {
             self.policies.on_event(&Event::ProbeTimeout { now, path: id, count });
+        }
+    }
+
+    /// RFC 9002 section 6.2.4: a probe had better carry data. Where there is another path, that carries it.
+    ///
+    /// What was retransmitted once is in a newer packet, which has its turn later: if only the acknowledgements are lost,
+    /// everything arrives in the end. The oldest is wanted most, but one of the probes is left to what waits already,
+    /// which no acknowledgement may ever make room for in the window.
+    fn probe_with_data(&mut self, id: PathId) {
+        let waiting = queue_view(&self.streams, &self.datagrams).total() > 0;
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.probes = PROBES_PER_TIMEOUT;
+        let packets = usize::from(PROBES_PER_TIMEOUT) - usize::from(waiting);
+        let mut frames = SentFrames::new();
+        path.space.sent.retransmit_oldest(packets, is_movable, &mut frames);
+        for frame in &frames {
+            self.on_frame_lost(SpaceId::Path(id), frame);
         }
     }
 

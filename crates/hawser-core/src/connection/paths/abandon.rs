@@ -22,12 +22,21 @@ pub(crate) struct Abandonment {
     drained_at: Option<Time>,
     /// Three probe timeouts after ours was acknowledged.
     unanswered_at: Option<Time>,
+    /// When it is said again if the peer still sends on the path; `None` until it did so once.
+    repeat_at: Option<Time>,
 }
 
 impl Abandonment {
     /// We give the path up.
     pub(crate) fn by_us(path: PathId, code: Code) -> Self {
-        Abandonment { path, code, delivery: Delivery::Queued, drained_at: None, unanswered_at: None }
+        Abandonment {
+            path,
+            code,
+            delivery: Delivery::Queued,
+            drained_at: None,
+            unanswered_at: None,
+            repeat_at: None,
+        }
     }
 
     /// The peer gave the path up first; it is answered with NO_ERROR. `probe_timeout` is the largest of all paths:
@@ -41,6 +50,21 @@ impl Abandonment {
     /// The peer's PATH_ABANDON arrived. Repetitions do not prolong the period.
     pub(crate) fn on_peer(&mut self, now: Time, probe_timeout: Duration) {
         self.drained_at.get_or_insert(now + probe_timeout * ABANDON_PROBE_TIMEOUTS);
+    }
+
+    /// The peer sent a packet on the path. Some are under way when the path is given up; who still sends after a probe
+    /// timeout did not hear of it, and as nothing may be sent on the path, nothing there tells. PATH_ABANDON is then
+    /// repeated once in a probe timeout, without the back-off of the path that carried it.
+    pub(crate) fn on_packet(&mut self, now: Time, probe_timeout: Duration) {
+        if self.delivery != Delivery::InFlight || self.drained_at.is_some() {
+            return;
+        }
+        if self.repeat_at.is_some_and(|at| at <= now) {
+            self.delivery = Delivery::Queued;
+        }
+        if self.repeat_at.is_none_or(|at| at <= now) {
+            self.repeat_at = Some(now + probe_timeout);
+        }
     }
 
     /// Whether PATH_ABANDON is to be sent, on any other open path.

@@ -86,6 +86,13 @@ impl Control {
         }
     }
 
+    /// The peer sent a packet on the path after it was given up.
+    pub(crate) fn on_packet_after_abandon(&mut self, now: Time, probe_timeout: Duration) {
+        if let Some(abandonment) = &mut self.abandonment {
+            abandonment.on_packet(now, probe_timeout);
+        }
+    }
+
     /// When the abandonment is over and the path id may be forgotten.
     pub(crate) fn expiry(&self) -> Option<Time> {
         self.abandonment.as_ref().and_then(Abandonment::timeout)

@@ -52,8 +52,8 @@ pub(crate) enum TupleEvent {
     FellBack,
     /// The addresses left in a migration are of no more interest; their connection id can be retired.
     PreviousReleased,
-    /// Validation failed and there is nothing to fall back to.
-    Failed(ValidationFailure),
+    /// Validation failed, begun when it says, and there is nothing to fall back to.
+    Failed { failure: ValidationFailure, began: Time },
 }
 
 /// When and how long to validate.
@@ -296,14 +296,15 @@ impl Tuples {
                 return Some(TupleEvent::PreviousReleased);
             }
         }
-        let failure = self.current.validation.as_ref()?.failure(now)?;
+        let validation = self.current.validation.as_ref()?;
+        let (failure, began) = (validation.failure(now)?, validation.began());
         self.current.validation = None;
         match self.previous.take() {
             Some(previous) => {
                 self.return_to(previous);
                 Some(TupleEvent::FellBack)
             }
-            None => Some(TupleEvent::Failed(failure)),
+            None => Some(TupleEvent::Failed { failure, began }),
         }
     }
 

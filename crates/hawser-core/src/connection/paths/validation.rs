@@ -63,6 +63,7 @@ struct Challenge {
 /// proves the address only; then a second round with full datagrams follows.
 #[derive(Clone, Debug)]
 pub(crate) struct TupleValidation {
+    began: Time,
     probe_timeout: Duration,
     /// When the next challenge leaves; `None` when the last one is out.
     next_send: Option<Time>,
@@ -77,6 +78,7 @@ impl TupleValidation {
     /// (RFC 9000 section 8.2.4): the new addresses may be farther away.
     pub(crate) fn new(start: Time, probe_timeout: Duration) -> Self {
         TupleValidation {
+            began: start,
             probe_timeout,
             next_send: Some(start),
             next_interval: probe_timeout / FIRST_INTERVAL_DIVISOR,
@@ -139,6 +141,11 @@ impl TupleValidation {
         } else {
             ValidationFailure::Unreachable
         })
+    }
+
+    /// When the first challenge could leave.
+    pub(crate) fn began(&self) -> Time {
+        self.began
     }
 
     /// When the attempt is over.

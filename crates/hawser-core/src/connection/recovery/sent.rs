@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use hawser_policy::{Tag, Time};
 
 use super::delivery::DeliveryState;
-use crate::connection::frames::SentFrames;
+use crate::connection::frames::{SentFrame, SentFrames};
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +44,8 @@ pub(crate) struct SentPacket {
     pub(crate) kind: PacketKind,
     /// Left with an ECT(0) mark.
     pub(crate) ecn_marked: bool,
-    /// Its frames were queued again when the path fell silent: when it is declared lost, they need no more care.
+    /// Its frames were queued again when the path fell silent or a probe timeout expired: when it is declared lost, they
+    /// need no more care.
     pub(crate) resent: bool,
     /// Which 4-tuple of the path it took. Packets of another one give no round-trip or congestion signal
     /// (RFC 9000 section 9.4).
@@ -172,6 +173,29 @@ impl SentPackets {
                 visit(packet);
             }
             position = found + 1;
+        }
+    }
+
+    /// Marks the oldest `packets` that were not retransmitted yet as such and appends to `frames` what is to be
+    /// retransmitted of them; packets without anything like that are passed over.
+    pub(crate) fn retransmit_oldest(
+        &mut self,
+        packets: usize,
+        is_wanted: impl Fn(&SentFrame) -> bool,
+        frames: &mut SentFrames,
+    ) {
+        let (mut position, mut left) = (self.head, packets);
+        while left > 0
+            && let Some(found) = self.next_occupied(position)
+        {
+            position = found + 1;
+            let Some(Some(packet)) = self.slot_mut(found) else { continue };
+            if packet.resent || !packet.frames.iter().any(&is_wanted) {
+                continue;
+            }
+            frames.extend(packet.frames.iter().filter(|frame| is_wanted(frame)).cloned());
+            packet.resent = true;
+            left -= 1;
         }
     }
 

@@ -210,6 +210,9 @@ fn new_path_that_is_never_answered_fails() {
     path.challenge(millis(0));
     path.tuples.on_sent(tuple(3, 3000), 1200);
     assert_eq!(path.tuples.allowance(), 2400);
-    assert_eq!(path.timeouts(millis(300)), [TupleEvent::Failed(ValidationFailure::Unreachable)]);
+    assert_eq!(
+        path.timeouts(millis(300)),
+        [TupleEvent::Failed { failure: ValidationFailure::Unreachable, began: millis(0) }]
+    );
     assert_eq!(path.timeouts(millis(301)), [], "said once");
 }
