@@ -20,7 +20,9 @@ pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig,
 pub use connection::datagrams::SendDatagramError;
 pub use connection::messages::SendMessageError;
 pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
-pub use connection::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError};
+pub use connection::streams::{
+    Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError,
+};
 pub use connection::{Connection, Event, FirstSend, PathError, QlogConnection, QlogFactory};
 pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,

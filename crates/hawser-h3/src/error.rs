@@ -23,6 +23,8 @@ pub(crate) fn read_error(error: ReadError) -> StreamErrorIncoming {
     match error {
         ReadError::Reset(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
         ReadError::ConnectionLost(error) => on_stream(error),
+        // HTTP/3 declares nothing unreliable, so a peer that gives bytes up broke the stream.
+        gap @ ReadError::Gap { .. } => StreamErrorIncoming::Unknown(Box::new(gap)),
         ReadError::Closed(closed) => StreamErrorIncoming::Unknown(Box::new(closed)),
     }
 }

@@ -86,6 +86,7 @@ pub use interfaces::{Interface, Interfaces, watch_interfaces};
 pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
 pub use pin::{InvalidPin, Pin};
 pub use stream::{
-    ClosedStream, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream, StoppedError, WriteError,
+    Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream,
+    StoppedError, WriteError,
 };
 pub use trust::{CertificateProblem, Trust};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use hawser_core::{Connection, ConnectionError, Event, ReadError, ReadOutcome, StreamEvent};
+use hawser_core::{Chunk, Connection, ConnectionError, Event, ReadError, ReadOutcome, StreamEvent};
 use hawser_policy::{PathId, Side, StreamId};
 
 /// Bytes that an application writes in all.
@@ -164,6 +164,11 @@ impl Application {
                         break;
                     }
                     Err(ReadError::Blocked) => break,
+                    Err(ReadError::Gap { offset, length }) => {
+                        assert!(peer.is_none(), "{id:?} has a gap, and nobody gave anything up");
+                        assert_eq!(connection.next_chunk(id, 1), Ok(Chunk::Gap { offset, length }));
+                        stream.read += length;
+                    }
                     Err(ReadError::Reset(_) | ReadError::ClosedStream) => {
                         stream.given_up = true;
                         break;

@@ -152,6 +152,7 @@ impl Connection {
                 SentFrame::StreamControl(control) => self.streams.on_control_acked(*control),
                 SentFrame::PathControl(control) => self.on_path_control_acked(now, *control),
                 SentFrame::PolicyMessage(id) => self.messages.on_acked(*id),
+                SentFrame::StreamSkip(skip) => self.streams.on_skip_acked(skip),
                 SentFrame::Crypto { .. } | SentFrame::HandshakeDone | SentFrame::NewToken(_) => {}
             }
         }
@@ -189,6 +190,7 @@ impl Connection {
                 self.handshake.on_crypto_lost(space.level(), *offset, *length)
             }
             SentFrame::StreamControl(control) => self.streams.on_control_lost(*control),
+            SentFrame::StreamSkip(skip) => self.streams.on_skip_lost(skip),
             SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
             SentFrame::HandshakeDone => self.handshake_done_owed = true,
             SentFrame::NewToken(_) => self.tokens_owed += 1,
@@ -255,6 +257,7 @@ impl Connection {
 pub(super) fn is_movable(frame: &SentFrame) -> bool {
     match frame {
         SentFrame::Stream(_)
+        | SentFrame::StreamSkip(_)
         | SentFrame::PathControl(_)
         | SentFrame::HandshakeDone
         | SentFrame::NewToken(_)

@@ -144,6 +144,7 @@ impl Connection {
 
     /// Totals.
     pub fn stats(&self) -> ConnectionStats {
+        let skips = self.streams.skip_totals();
         let (drops, messages) = (self.datagrams.drops(), self.messages.counts());
         ConnectionStats {
             messages_dropped_unsent: drops.send_overflow + drops.too_large,
@@ -152,6 +153,8 @@ impl Connection {
             policy_messages_received: messages.received,
             policy_messages_dropped: messages.dropped,
             policy_commands_ignored: self.policies.ignored_commands(),
+            stream_bytes_discarded: skips.bytes_given_up,
+            stream_bytes_missed: skips.bytes_missed,
             ..self.stats
         }
     }

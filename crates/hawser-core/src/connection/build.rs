@@ -89,6 +89,7 @@ impl Connection {
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.last_now = now;
         self.check_key_limits(now);
+        self.streams.expire(now);
         let (paths, initial_rtt) = (&self.paths, self.transport.initial_rtt);
         self.streams.update_windows(now, || paths.largest_rtt().unwrap_or(initial_rtt));
         for _ in 0..MAX_ATTEMPTS {

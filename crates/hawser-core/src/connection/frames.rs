@@ -1,5 +1,7 @@
 //! What a sent packet contained, as far as its acknowledgement or loss matters.
 
+use std::ops::Range;
+
 use hawser_policy::{PathId, StreamId};
 use smallvec::SmallVec;
 
@@ -17,6 +19,8 @@ pub(crate) enum SentFrame {
     Ack { path: PathId, largest: u64 },
     /// Stream bookkeeping. Carries no value: on loss the current value is sent if it still matters.
     StreamControl(StreamControl),
+    /// A range of a stream that will not come. Rare, and longer than the others.
+    StreamSkip(Box<SentSkip>),
     /// Path and connection-id bookkeeping, likewise.
     PathControl(PathControl),
     /// HANDSHAKE_DONE.
@@ -26,6 +30,9 @@ pub(crate) enum SentFrame {
     /// A message to the peer's policies, by the number that `messages` gave it.
     PolicyMessage(u64),
 }
+
+// Each sent packet holds two without allocation.
+const _: () = assert!(size_of::<SentFrame>() == 24);
 
 /// A range of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +49,13 @@ impl SentStream {
     pub(crate) fn end(&self) -> u64 {
         self.offset + u64::from(self.length)
     }
+}
+
+/// What a STREAM_SKIP frame told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SentSkip {
+    pub(crate) id: StreamId,
+    pub(crate) range: Range<u64>,
 }
 
 /// Control frames of streams and flow control.

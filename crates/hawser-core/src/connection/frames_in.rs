@@ -119,7 +119,8 @@ impl Connection {
             | Frame::MaxStreams { .. }
             | Frame::DataBlocked(_)
             | Frame::StreamDataBlocked { .. }
-            | Frame::StreamsBlocked { .. } => self.on_stream_control(frame),
+            | Frame::StreamsBlocked { .. }
+            | Frame::StreamSkip(_) => self.on_stream_control(frame),
             _ => self.on_path_frame(arrival, id, frame),
         }
     }
@@ -156,6 +157,10 @@ impl Connection {
             }
             Frame::StreamDataBlocked { stream_id, .. } => {
                 self.streams.on_stream_data_blocked(StreamId(*stream_id))
+            }
+            // We offer it to everybody, so anybody may send it.
+            Frame::StreamSkip(skip) => {
+                self.streams.on_stream_skip(StreamId(skip.stream_id), skip.offset, skip.length)
             }
             Frame::StreamsBlocked { direction, limit } => {
                 self.streams.on_streams_blocked(is_bidirectional(direction), *limit)
@@ -225,10 +230,7 @@ impl Connection {
             }
             // Not offered by us, so not to be sent to us.
             Frame::PolicyMessage(message) => self.on_policy_message(arrival.now, message),
-            Frame::AckFrequency(_)
-            | Frame::ImmediateAck
-            | Frame::ObservedAddress(_)
-            | Frame::StreamSkip(_) => Err(not_negotiated()),
+            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => Err(not_negotiated()),
             _ => Ok(()),
         }
     }

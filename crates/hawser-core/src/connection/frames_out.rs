@@ -157,10 +157,10 @@ impl Connection {
     ) -> bool {
         let (position, first) = (w.position(), frames.len());
         let written = match selection {
-            Selection::Next => self.streams.write_data(w, frames, 0),
-            Selection::Skip(skip) => self.streams.write_data(w, frames, skip),
+            Selection::Next => self.streams.write_data(w, frames, id, 0),
+            Selection::Skip(skip) => self.streams.write_data(w, frames, id, skip),
             Selection::Range { stream, start, end } => {
-                self.streams.write_range(w, frames, stream, start..end)
+                self.streams.write_range(w, frames, id, stream, start..end)
             }
             Selection::Copies => {
                 self.write_copies(id, w, frames);

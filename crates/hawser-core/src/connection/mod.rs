@@ -7,7 +7,7 @@
 //! | `handshake` | TLS, keys, the Initial and Handshake levels |
 //! | `paths` | path ids, addresses, validation, connection ids, datagram size |
 //! | `recovery` | what was sent, what arrived, how much may follow |
-//! | `streams`, `datagrams` | application data |
+//! | `streams`, `datagrams`, `metadata` | application data |
 //! | `messages` | what policies say to those of the peer |
 //! | `policies` | the policy set: what it sees, is asked and orders |
 //! | `receive`, `frames_in`, `acks` | from a datagram to the parts |
@@ -32,6 +32,7 @@ pub(crate) mod handshake;
 pub(crate) mod init;
 mod lifetime;
 pub(crate) mod messages;
+mod metadata;
 mod multipath;
 pub(crate) mod parameters;
 pub(crate) mod paths;

@@ -409,6 +409,9 @@ impl Connection {
             PathEvent::Closed(_) => Some(PathChange::Abandoned),
             _ => None,
         };
+        if matches!(change, Some(PathChange::Suspect | PathChange::Abandoned)) {
+            self.streams.unassign_path(id);
+        }
         if let Some(change) = change {
             self.policies.on_path_change(now, id, change);
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hawser_policy::Side;
+use hawser_wire::codepoints::private::feature;
 use hawser_wire::transport_parameters::{FeatureSet, ReservedParameter, Role};
 use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, varint};
 use rand::RngCore;
@@ -41,6 +42,9 @@ pub(crate) fn local_parameters(
 ) -> TransportParameters {
     let integer = |value: u64| value.min(varint::MAX);
     let streams = |count: u64| count.min(hawser_wire::frame::MAX_STREAM_COUNT);
+    let mut features = local_features(transport);
+    // The core's own; one that does not fit beside those of the policies is not offered.
+    features.insert(feature::STREAM_SKIP);
     let mut parameters = TransportParameters {
         max_idle_timeout: transport.max_idle_timeout.map_or(0, |timeout| {
             // 0 means never, and a timeout below a millisecond surely does not.
@@ -63,7 +67,7 @@ pub(crate) fn local_parameters(
             transport.max_concurrent_paths,
         ),
         reset_stream_at: true,
-        features: Some(local_features(transport)).filter(|features| !features.is_empty()),
+        features: Some(features),
         ..TransportParameters::default()
     };
     match *cids {
@@ -80,7 +84,7 @@ pub(crate) fn local_parameters(
     parameters
 }
 
-/// The features that we offer in `hawser_features`.
+/// The features of policies that we offer in `hawser_features`.
 pub(crate) fn local_features(transport: &TransportConfig) -> FeatureSet {
     transport.features.iter().map(|feature| feature.0).collect()
 }

@@ -31,6 +31,10 @@ pub struct ConnectionStats {
     pub stream_bytes_retransmitted: u64,
     /// Stream bytes sent as copies.
     pub stream_bytes_copied: u64,
+    /// Stream bytes that were discarded: not sent, or lost and not sent again.
+    pub stream_bytes_discarded: u64,
+    /// Stream bytes of the peer that readers passed as gaps.
+    pub stream_bytes_missed: u64,
     /// Messages (DATAGRAM frames) dropped before they were sent: newer ones took their place, or they no longer fit the
     /// path.
     pub messages_dropped_unsent: u64,

@@ -15,7 +15,7 @@ use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
 };
 use hawser_policy::{
-    ControllerFactory, Feedback, PathEvent, PathId, PathStatus, PolicyError, Registry, Side, StreamId,
+    ControllerFactory, Feedback, PathEvent, PathId, PathStatus, PolicyError, Registry, Side, StreamId, Time,
 };
 use tokio::sync::broadcast;
 
@@ -311,6 +311,16 @@ impl Connection {
     pub fn feedback(&self, feedback: &Feedback) {
         let now = self.shared().now();
         self.act(|state| state.core.feedback(now, feedback));
+    }
+
+    /// Whether the peer takes streams with gaps, so that frames can be discarded.
+    pub fn can_discard(&self) -> bool {
+        self.ask(|state| state.core.can_discard())
+    }
+
+    /// The present in the connection's own time, in which deadlines of frames are given.
+    pub fn now(&self) -> Time {
+        self.shared().now()
     }
 
     /// Whether both ends speak multipath.

@@ -1,11 +1,14 @@
 //! Streams as the application holds them.
 
+mod frames;
+mod gaps;
 mod recv;
 mod send;
 
 use std::io;
 
 use hawser_core::ConnectionError;
+pub use hawser_core::{Chunk, FrameError};
 
 pub use self::recv::{ReadError, ReadExactError, ReadToEndError, RecvStream};
 pub use self::send::{SendStream, StoppedError, WriteError};

@@ -17,8 +17,8 @@ use crate::connection::ConnectionState;
 /// When it is dropped before its end was read, the peer is told to stop sending (code 0).
 #[derive(Debug)]
 pub struct RecvStream {
-    connection: Connection,
-    id: StreamId,
+    pub(super) connection: Connection,
+    pub(super) id: StreamId,
     /// Whether it ended, was reset or stopped.
     is_over: bool,
 }
@@ -29,6 +29,15 @@ pub enum ReadError {
     /// The peer gave the stream up.
     #[error("the peer reset the stream: code {0}")]
     Reset(u64),
+    /// The peer gave these bytes up. Nothing that arrived is lost; only [`next_chunk`](RecvStream::next_chunk) goes past
+    /// them.
+    #[error("{length} bytes at {offset} will not come: read with next_chunk, which gives gaps")]
+    Gap {
+        /// Where the reader is.
+        offset: u64,
+        /// Bytes missing there, as far as known.
+        length: u64,
+    },
     /// The connection has ended.
     #[error("the connection is lost: {0}")]
     ConnectionLost(ConnectionError),
@@ -72,6 +81,7 @@ impl From<ReadError> for io::Error {
         match &error {
             ReadError::Reset(_) => io::Error::new(io::ErrorKind::ConnectionReset, error),
             ReadError::ConnectionLost(reason) => lost(reason),
+            ReadError::Gap { .. } => io::Error::new(io::ErrorKind::InvalidData, error),
             ReadError::Closed(_) => io::Error::new(io::ErrorKind::NotConnected, error),
         }
     }
@@ -161,7 +171,7 @@ impl RecvStream {
     }
 
     /// One attempt to read. `Ok(None)` from `read` is the end of the stream.
-    fn poll_core<T>(
+    pub(super) fn poll_core<T>(
         &mut self,
         cx: &mut Context<'_>,
         read: impl FnOnce(&mut ConnectionState) -> Result<Option<T>, CoreReadError>,
@@ -193,6 +203,7 @@ impl RecvStream {
                 self.is_over = true;
                 Poll::Ready(Err(ReadError::Reset(code)))
             }
+            Err(CoreReadError::Gap { offset, length }) => Poll::Ready(Err(ReadError::Gap { offset, length })),
             Err(CoreReadError::ClosedStream) => Poll::Ready(Err(ClosedStream.into())),
         }
     }

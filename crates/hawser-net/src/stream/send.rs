@@ -18,8 +18,8 @@ use crate::connection::ConnectionState;
 /// call [`reset`](SendStream::reset).
 #[derive(Debug)]
 pub struct SendStream {
-    connection: Connection,
-    id: StreamId,
+    pub(super) connection: Connection,
+    pub(super) id: StreamId,
     /// Whether its end was decided: finished, reset or stopped.
     is_over: bool,
     /// With which code the peer stopped it.
@@ -117,7 +117,7 @@ impl SendStream {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_core(
+    pub(super) fn poll_core(
         &mut self,
         cx: &mut Context<'_>,
         write: impl FnOnce(&mut ConnectionState) -> Result<usize, CoreWriteError>,

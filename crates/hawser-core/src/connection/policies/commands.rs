@@ -52,11 +52,13 @@ impl Policies {
                 let path = targets.paths.get_mut(path).filter(active);
                 path.map(|path| path.probes = path.probes.max(1)).is_some()
             }
-            // Streams cannot be marked as partially reliable yet, and for others these are ignored by contract.
-            Command::Assign { .. }
-            | Command::Unassign { .. }
-            | Command::Discard { .. }
-            | Command::DoNotRetransmit { .. } => false,
+            Command::Assign { stream, range, path } => {
+                let usable = targets.paths.get(path).is_some_and(|path| path.life() == LifeCycle::Active);
+                usable && targets.streams.assign(stream, range, path)
+            }
+            Command::Unassign { stream, range } => targets.streams.unassign(stream, range),
+            Command::Discard { stream, range } => targets.streams.discard(stream, range),
+            Command::DoNotRetransmit { stream, range } => targets.streams.do_not_retransmit(stream, range),
         }
     }
 

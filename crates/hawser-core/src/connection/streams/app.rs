@@ -49,14 +49,14 @@ impl Streams {
         Ok(room)
     }
 
-    fn after_write(&mut self) {
+    pub(super) fn after_write(&mut self) {
         if self.credit.left() == 0 {
             self.note_data_blocked();
         }
     }
 
     /// The stream and how much of `wanted` bytes may be written.
-    fn writable(&mut self, id: StreamId, wanted: usize) -> Result<(Key, usize), WriteError> {
+    pub(super) fn writable(&mut self, id: StreamId, wanted: usize) -> Result<(Key, usize), WriteError> {
         let key = self.open_stream(id).ok_or(WriteError::ClosedStream)?;
         let own = self.table.send_mut(key).ok_or(WriteError::ClosedStream)?.unacked();
         let space = self.send_space(own);
@@ -187,7 +187,7 @@ impl Streams {
         outcome
     }
 
-    fn after_read(&mut self, key: Key, ended: bool) {
+    pub(super) fn after_read(&mut self, key: Key, ended: bool) {
         if ended {
             self.close_receive(key);
         } else if let Some(recv) = self.table.recv_mut(key)

@@ -1,6 +1,7 @@
 //! Puts received stream data in order.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use bytes::{Buf, Bytes};
 
@@ -199,6 +200,33 @@ impl Assembler {
         };
         self.read_to += chunk.len() as u64;
         Some(chunk)
+    }
+
+    /// Where the first range begins that waits for what lies before it.
+    pub(super) fn next_ahead(&self) -> Option<u64> {
+        self.ahead.first_key_value().map(|(&start, _)| start)
+    }
+
+    /// The first part of `range` that was not received. `range` begins no lower than what was read.
+    pub(super) fn first_hole(&self, range: Range<u64>) -> Option<Range<u64>> {
+        let mut start = range.start.max(self.ready_to);
+        if let Some((_, segment)) = self.ahead.range(..=start).next_back() {
+            start = start.max(segment.end);
+        }
+        let next = self.ahead.range(start..).next().map_or(u64::MAX, |(&next, _)| next);
+        let hole = start..next.min(range.end);
+        (!hole.is_empty()).then_some(hole)
+    }
+
+    /// Reads on at `to`, past bytes that will not be there. Nothing may be ready, and nothing received below `to`.
+    pub(super) fn pass(&mut self, to: u64, budget: &mut Budget) {
+        debug_assert!(!self.is_readable() && self.next_ahead().is_none_or(|next| next >= to));
+        (self.read_to, self.ready_to) = (to, to);
+        if let Some(segment) = self.ahead.remove(&to) {
+            budget.ranges -= 1;
+            self.ready_to = segment.end;
+            self.ready = segment.pieces;
+        }
     }
 
     /// Drops what lies at or above `end`; nothing there will be inserted again.

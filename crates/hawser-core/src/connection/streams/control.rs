@@ -21,7 +21,10 @@ impl Due {
     /// A STREAM frame with nothing but the end. It is no data, so no scheduler is asked about it.
     pub(super) const FIN: Due = Due(1 << 4);
 
-    const EACH: [Due; 5] = [Due::RESET, Due::STOP, Due::MAX_DATA, Due::BLOCKED, Due::FIN];
+    /// STREAM_SKIP frames.
+    pub(super) const SKIP: Due = Due(1 << 5);
+
+    const EACH: [Due; 6] = [Due::RESET, Due::STOP, Due::MAX_DATA, Due::BLOCKED, Due::FIN, Due::SKIP];
 
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
@@ -161,6 +164,9 @@ impl Streams {
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
     ) -> Result<(), BufferTooShort> {
+        if frame == Due::SKIP {
+            return self.write_skips(key, w, sent);
+        }
         let (id, stream_id) = (key.id, key.id.0);
         let Some(stream) = self.table.get_mut(key) else { return Ok(()) };
         let control = match (frame, &mut stream.send, &mut stream.recv) {
@@ -271,16 +277,20 @@ impl Streams {
         }
     }
 
-    /// Notes what a stream's sending half has due by its state: reset or lone end.
+    /// Notes what a stream's sending half has due by its state: reset, lone end, bytes given up.
     #[inline]
     pub(super) fn note_stream_control(&mut self, key: Key) {
         let Some(send) = self.table.send_mut(key) else { return };
         let (reset, fin) = (send.reset_frame().is_some(), send.lone_fin().is_some());
+        let skip = send.next_skip().is_some();
         if reset {
             self.control.add(&mut self.table, key, Due::RESET);
         }
         if fin {
             self.control.add(&mut self.table, key, Due::FIN);
+        }
+        if skip {
+            self.control.add(&mut self.table, key, Due::SKIP);
         }
     }
 }

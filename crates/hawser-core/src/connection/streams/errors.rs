@@ -1,5 +1,7 @@
 //! What the application's calls on streams answer.
 
+use bytes::Bytes;
+
 /// The stream is not open in this direction: it ended, was reset or stopped by this side, or never existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the stream is not open in this direction")]
@@ -28,6 +30,15 @@ pub enum ReadError {
     /// The peer gave the stream up with this code. What could be read was read; the stream is closed now.
     #[error("the peer reset the stream: code {0}")]
     Reset(u64),
+    /// The peer gave these bytes up; nothing that arrived is lost. Only [`next_chunk`](crate::Connection::next_chunk)
+    /// goes past them.
+    #[error("{length} bytes at {offset} will not come: read with next_chunk, which gives gaps")]
+    Gap {
+        /// Where the reader is.
+        offset: u64,
+        /// Bytes missing there, as far as known.
+        length: u64,
+    },
     /// See [`ClosedStream`].
     #[error("the stream is not open for reading")]
     ClosedStream,
@@ -50,6 +61,41 @@ pub enum ResetAtError {
     /// See [`ClosedStream`].
     #[error("the stream is not open for writing")]
     ClosedStream,
+}
+
+/// Why a frame was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The stream has no such frame of which something is not acknowledged.
+    #[error("the stream holds no frame of this number")]
+    Unknown,
+    /// The peer does not take STREAM_SKIP: its readers would wait for ever.
+    #[error("the peer does not support streams with gaps")]
+    Unsupported,
+    /// See [`ClosedStream`].
+    #[error("the stream is not open for writing")]
+    ClosedStream,
+}
+
+/// A piece of a stream that may have gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chunk {
+    /// Bytes, at least one.
+    Data {
+        /// Their place in the stream.
+        offset: u64,
+        /// Themselves.
+        bytes: Bytes,
+    },
+    /// Bytes that will not come. Two gaps may follow each other.
+    Gap {
+        /// Where.
+        offset: u64,
+        /// How many.
+        length: u64,
+    },
+    /// The end of the stream.
+    End,
 }
 
 /// What a read gave.

@@ -79,7 +79,7 @@ impl Streams {
 
     /// Wakes the application if there is news for it, or frees the half if there is nobody to tell.
     #[inline]
-    fn after_receive(&mut self, key: Key) {
+    pub(super) fn after_receive(&mut self, key: Key) {
         let Some(recv) = self.table.recv_mut(key) else { return };
         if recv.take_wakeup() {
             self.events.push(StreamEvent::Readable(key.id));
@@ -102,6 +102,7 @@ impl Streams {
     /// A MAX_DATA frame.
     pub(crate) fn on_max_data(&mut self, limit: u64) {
         if self.credit.raise(limit) {
+            self.give_up_deferred();
             self.note_data_blocked();
         }
     }
@@ -169,7 +170,11 @@ impl Streams {
 
     /// The stream on which the peer sent something; `None` if that has ended.
     #[inline]
-    fn received_on(&mut self, id: StreamId, frame_type: u64) -> Result<Option<Key>, TransportError> {
+    pub(super) fn received_on(
+        &mut self,
+        id: StreamId,
+        frame_type: u64,
+    ) -> Result<Option<Key>, TransportError> {
         if let Some(key) = self.table.find(id)
             && self.has_receive_half(id)
         {

@@ -11,8 +11,10 @@
 //! * `app`: the application's calls
 //! * `incoming`: frames from the peer
 //! * `outgoing`: data into packets; `named`: data that a scheduler named; `control`: control frames into packets
-//! * `outcome`: acknowledgement, loss, starting over
+//! * `acked_lost`: what a packet's fate means for the data in it
+//! * `skips`: partial delivery, STREAM_SKIP
 
+mod acked_lost;
 mod app;
 mod assembler;
 mod control;
@@ -23,19 +25,20 @@ mod incoming;
 mod named;
 mod numbers;
 mod order;
-mod outcome;
 mod outgoing;
 mod range_set;
 mod recv;
 mod segments;
 mod send;
 mod send_buffer;
+mod skips;
 mod table;
 
 use std::time::Duration;
 
 use hawser_policy::{QueueView, Side, StreamId, Time};
 use hawser_wire::TransportParameters;
+use hawser_wire::codepoints::private::feature;
 
 use crate::TransportConfig;
 
@@ -47,9 +50,10 @@ use numbers::{LocalStreams, PeerStreams};
 use order::SendOrder;
 use recv::{RecvStream, Shared};
 use send::{Amounts, SendStream, WriteBlock};
+use skips::Skips;
 use table::{Key, Stream, Table};
 
-pub use errors::{ClosedStream, ReadError, ReadOutcome, ResetAtError, WriteError};
+pub use errors::{Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, WriteError};
 pub use events::StreamEvent;
 pub(crate) use segments::Segments;
 
@@ -74,6 +78,7 @@ pub(crate) struct Streams {
     retransmissions: SendOrder,
     totals: Amounts,
     control: Control,
+    skips: Skips,
     events: Events,
     /// Streams whose writers wait for room in the send buffer.
     blocked_writers: Vec<Key>,
@@ -121,6 +126,7 @@ impl Streams {
             retransmissions: SendOrder::default(),
             totals: Amounts::default(),
             control: Control::default(),
+            skips: Skips::new(),
             events: Events::default(),
             blocked_writers: Vec::new(),
             to_be_tuned: Vec::new(),
@@ -137,6 +143,9 @@ impl Streams {
         raise(&mut limits.bidirectional_from_us, parameters.initial_max_stream_data_bidi_remote);
         raise(&mut limits.unidirectional, parameters.initial_max_stream_data_uni);
         limits.reset_stream_at = parameters.reset_stream_at;
+        self.set_skip_supported(
+            parameters.features.is_some_and(|features| features.contains(feature::STREAM_SKIP)),
+        );
         for key in self.table.keys() {
             let credit = self.initial_credit(key.id);
             self.raise_stream_credit(key, credit);
@@ -312,7 +321,7 @@ impl Streams {
         }
         let amounts = send.amounts();
         self.totals.replace(&amounts, &Amounts::default());
-        for frame in [Due::RESET, Due::BLOCKED, Due::FIN] {
+        for frame in [Due::RESET, Due::BLOCKED, Due::FIN, Due::SKIP] {
             self.control.cancel(&mut self.table, key, frame);
         }
         if let Some(stream) = self.table.get_mut(key) {

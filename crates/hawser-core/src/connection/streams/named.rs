@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hawser_policy::StreamId;
+use hawser_policy::{PathId, StreamId};
 use hawser_wire::Writer;
 
 use super::Streams;
@@ -10,12 +10,14 @@ use super::outgoing::{Purpose, WrittenData, write_frame};
 use crate::connection::frames::SentFrames;
 
 impl Streams {
-    /// Writes those bytes of a range that wait to be sent: lost ones first, then unsent ones within flow control. Ranges
-    /// that reach beyond what was written, or lie in streams that are not there, are cut to what there is.
+    /// Writes those bytes of a range that wait to be sent and were not given to another path than `path`: lost ones first,
+    /// then unsent ones within flow control. Ranges that reach beyond what was written, or lie in streams that are not
+    /// there, are cut to what there is.
     pub(crate) fn write_range(
         &mut self,
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
+        path: PathId,
         id: StreamId,
         range: Range<u64>,
     ) -> WrittenData {
@@ -23,19 +25,16 @@ impl Streams {
         let Some(key) = self.table.find(id) else { return written };
         let Some(send) = self.table.send_mut(key) else { return written };
         let before = send.amounts();
-        let mut full = false;
-        while let Some(part) = send.lost().first_in(range.clone()) {
-            let Some(count) = write_frame(send, id, part.clone(), Purpose::Deliver, w, sent) else {
-                full = true;
-                break;
-            };
-            send.mark_resent(part.start..part.start + count);
-            written.retransmitted_bytes += count;
-        }
-        while !full && let Some(part) = send.unsent_in(range.clone(), self.credit.left()) {
+        while let Some((part, lost)) = send.next_named(path, &range, self.credit.left()) {
             let Some(count) = write_frame(send, id, part.clone(), Purpose::Deliver, w, sent) else { break };
-            self.credit.take(send.mark_sent(part.start..part.start + count));
-            written.new_bytes += count;
+            let part = part.start..part.start + count;
+            if lost {
+                send.mark_resent(part);
+                written.retransmitted_bytes += count;
+            } else {
+                self.credit.take(send.mark_sent(part));
+                written.new_bytes += count;
+            }
         }
         self.totals.replace(&before, &send.amounts());
         if send.reset_frame().is_some() {

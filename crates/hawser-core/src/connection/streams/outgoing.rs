@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hawser_policy::StreamId;
+use hawser_policy::{PathId, StreamId};
 use hawser_wire::Writer;
 use hawser_wire::frame::StreamHeader;
 use hawser_wire::varint;
@@ -30,14 +30,22 @@ impl Streams {
     /// unsent bytes at the head of that order for other paths and takes what follows; the order counts each stream
     /// whole, and what flow control allows is given out in that order too.
     ///
+    /// What was given to another path than `path` is left out.
+    ///
     /// The last frame has no length where it ends with the writer's buffer, which must then be the end of the packet.
-    pub(crate) fn write_data(&mut self, w: &mut Writer<'_>, sent: &mut SentFrames, skip: u64) -> WrittenData {
+    pub(crate) fn write_data(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        path: PathId,
+        skip: u64,
+    ) -> WrittenData {
         let mut written = WrittenData::default();
         if self.totals.lost > 0 {
-            self.write_lost(w, sent, &mut written);
+            self.write_lost(w, sent, path, &mut written);
         }
         if self.totals.gaps > 0 || (self.totals.tail > 0 && self.credit.left() > 0) {
-            self.write_unsent(w, sent, skip, &mut written);
+            self.write_unsent(w, sent, path, skip, &mut written);
         }
         if self.credit.left() == 0 && written.new_bytes > 0 {
             self.note_data_blocked();
@@ -46,13 +54,19 @@ impl Streams {
     }
 
     #[inline(never)]
-    fn write_lost(&mut self, w: &mut Writer<'_>, sent: &mut SentFrames, written: &mut WrittenData) {
+    fn write_lost(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        path: PathId,
+        written: &mut WrittenData,
+    ) {
         let mut cursor = Cursor::default();
         while let Some(key) = self.retransmissions.at(&mut cursor) {
             if let Some(send) = self.table.send_mut(key).filter(|send| send.requeued) {
                 let before = send.amounts();
                 let mut full = false;
-                while let Some(range) = send.lost().first() {
+                while let Some(range) = send.next_lost(path) {
                     let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
                     else {
                         full = true;
@@ -65,6 +79,11 @@ impl Streams {
                 if full {
                     return;
                 }
+                if !send.lost().is_empty() {
+                    // The rest was given to another path.
+                    cursor = cursor.next();
+                    continue;
+                }
                 send.requeued = false;
             }
             self.retransmissions.remove(cursor);
@@ -75,6 +94,7 @@ impl Streams {
         &mut self,
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
+        path: PathId,
         mut skip: u64,
         written: &mut WrittenData,
     ) {
@@ -96,7 +116,9 @@ impl Streams {
                 skip -= available;
                 reserved += tail;
             } else {
-                while let Some(range) = send.unsent_at(skip, self.credit.left().saturating_sub(reserved)) {
+                while let Some(range) =
+                    send.next_unsent(path, skip, self.credit.left().saturating_sub(reserved))
+                {
                     let count = match w.remaining() {
                         // Nearly always the frame before filled the packet.
                         0 => None,
@@ -146,7 +168,7 @@ impl Streams {
         let purpose = if range.copy { Purpose::Copy } else { Purpose::Deliver };
         let mut fin = range.fin && !send.fin_acked() && send.ends_at(range.end());
         let mut rest = range.offset..range.end();
-        while let Some(part) = send.first_unacked(rest.clone()) {
+        while let Some(part) = send.first_copyable(rest.clone()) {
             let Some(count) = write_frame(send, range.id, part.clone(), purpose, w, sent) else {
                 return Some(remaining(range, part.start, fin));
             };

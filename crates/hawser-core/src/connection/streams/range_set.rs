@@ -26,6 +26,11 @@ impl RangeSet {
         self.bytes == 0
     }
 
+    /// How many ranges these are.
+    pub(super) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// The lowest range.
     #[inline]
     pub(super) fn first(&self) -> Option<Range<u64>> {

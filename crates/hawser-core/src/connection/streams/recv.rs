@@ -1,5 +1,7 @@
 //! The receiving half of a stream (RFC 9000 section 3.2).
 
+mod gaps;
+
 use bytes::Bytes;
 use hawser_policy::Time;
 use hawser_wire::codepoints::frame;
@@ -9,6 +11,8 @@ use crate::{Code, TransportError};
 use super::assembler::{Assembler, Budget, MAX_DISJOINT_RANGES, TooManyRanges};
 use super::errors::{ReadError, ReadOutcome};
 use super::flow::{Overrun, ReceiveWindow};
+
+use gaps::Gaps;
 
 /// Where the half stands. It is freed when the application has seen the end or the reset, or when it stopped
 /// reading and the final size is known.
@@ -39,6 +43,8 @@ pub(super) struct RecvStream {
     assembler: Assembler,
     window: ReceiveWindow,
     state: State,
+    /// What the peer will not send, if anything.
+    gaps: Option<Box<Gaps>>,
     /// The application found nothing at its last read and waits to hear of more.
     armed: bool,
     /// Whether it is in the list of streams read since windows were tuned.
@@ -51,6 +57,7 @@ impl RecvStream {
             assembler: Assembler::default(),
             window: ReceiveWindow::new(window, window_cap, now),
             state: State::Receiving,
+            gaps: None,
             armed: true,
             to_be_tuned: false,
         }
@@ -137,6 +144,7 @@ impl RecvStream {
         let read_to = self.assembler.read_to();
         let (before, after) = (promised.max(read_to), reliable_size.max(read_to));
         self.assembler.truncate(after, &mut shared.budget);
+        self.cut_gaps(after, shared);
         self.consume(before - after, shared);
         let code = if let State::Reset { code: known, .. } = self.state { known } else { code };
         self.state = State::Reset { code, final_size, reliable_size };
@@ -190,6 +198,7 @@ impl RecvStream {
     pub(super) fn take_wakeup(&mut self) -> bool {
         let at = self.assembler.read_to();
         let news = self.assembler.is_readable()
+            || self.gap_ahead().is_some()
             || match self.state {
                 State::Receiving | State::Stopped { .. } => false,
                 State::SizeKnown { final_size } => at == final_size,
@@ -226,6 +235,9 @@ impl RecvStream {
     }
 
     fn nothing_to_read(&mut self) -> Result<ReadOutcome, ReadError> {
+        if let Some(gap) = self.gap_ahead() {
+            return Err(ReadError::Gap { offset: gap.start, length: gap.end - gap.start });
+        }
         let at = self.assembler.read_to();
         match self.state {
             State::SizeKnown { final_size } if at == final_size => Ok(ReadOutcome::Finished),
@@ -246,7 +258,7 @@ impl RecvStream {
             State::Receiving | State::SizeKnown { .. } => self.window.received() - self.assembler.read_to(),
             State::Reset { reliable_size, .. } => reliable_size.saturating_sub(self.assembler.read_to()),
         };
-        self.assembler.clear(&mut shared.budget);
+        self.release(shared);
         self.consume(unread, shared);
         self.state = State::Stopped { code, final_size };
         final_size.is_none()
@@ -280,6 +292,7 @@ impl RecvStream {
     /// Frees what is held, when the half ends.
     pub(super) fn release(&mut self, shared: &mut Shared) {
         self.assembler.clear(&mut shared.budget);
+        self.cut_gaps(0, shared);
     }
 
     /// Bytes held for the application.

@@ -1,8 +1,8 @@
 //! The send queue as schedulers see it.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
-use hawser_policy::{Segment, SendQueue, StreamId};
+use hawser_policy::{Segment, SendQueue};
 
 use super::Streams;
 
@@ -15,7 +15,7 @@ impl SendQueue for Segments<'_> {
         let lost = self.0.retransmissions.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));
         for (key, send) in lost.filter(|(_, send)| send.requeued) {
             for range in send.lost().iter() {
-                if visit(&segment(key.id, range, send.priority, true)).is_break() {
+                if send.visit_segments(key.id, range, true, visit).is_break() {
                     return;
                 }
             }
@@ -23,14 +23,10 @@ impl SendQueue for Segments<'_> {
         let unsent = self.0.order.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));
         for (key, send) in unsent.filter(|(_, send)| send.queued) {
             for range in send.unsent() {
-                if visit(&segment(key.id, range, send.priority, false)).is_break() {
+                if send.visit_segments(key.id, range, false, visit).is_break() {
                     return;
                 }
             }
         }
     }
-}
-
-fn segment(stream: StreamId, range: Range<u64>, priority: i32, retransmission: bool) -> Segment<'static> {
-    Segment { priority, retransmission, ..Segment::plain(stream, range) }
 }

@@ -1,5 +1,10 @@
 //! The sending half of a stream (RFC 9000 section 3.1).
 
+mod assignments;
+mod metadata;
+mod partial;
+mod units;
+
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -7,6 +12,9 @@ use bytes::Bytes;
 use super::errors::{ClosedStream, ResetAtError, WriteError};
 use super::range_set::RangeSet;
 use super::send_buffer::SendBuffer;
+
+use metadata::Metadata;
+pub(super) use partial::GivenUp;
 
 /// How far the frame that ends a stream got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +94,7 @@ pub(super) enum WriteBlock {
 /// acknowledged. The unsent bytes are a tail without holes unless a scheduler skipped some.
 ///
 /// A byte on its way is owned by the one packet that carries it other than as a copy; only its loss queues the byte
-/// again, the loss of a copy changes nothing.
+/// again, the loss of a copy changes nothing. Bytes that were given up (see `partial`) count as acknowledged.
 #[derive(Debug)]
 pub(super) struct SendStream {
     /// From the first byte that was not acknowledged to the last written.
@@ -109,6 +117,8 @@ pub(super) struct SendStream {
     pub(super) queued: bool,
     /// Whether it is in the order of retransmissions.
     pub(super) requeued: bool,
+    /// What was said about its bytes, if anything was.
+    metadata: Option<Box<Metadata>>,
 }
 
 impl SendStream {
@@ -126,6 +136,7 @@ impl SendStream {
             blocked: WriteBlock::None,
             queued: false,
             requeued: false,
+            metadata: None,
         }
     }
 
@@ -240,6 +251,9 @@ impl SendStream {
         self.gaps.remove(end..u64::MAX);
         self.lost.remove(end..u64::MAX);
         self.acked.remove(end..u64::MAX);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.truncate(reliable_size);
+        }
     }
 
     /// The peer's reason to stop, if it asked.
@@ -466,11 +480,14 @@ impl SendStream {
     pub(super) fn is_done(&self) -> bool {
         match self.state {
             State::Writing => false,
-            State::Finishing { fin } => fin == Delivery::Acked && self.buffer.start() == self.buffer.end(),
+            State::Finishing { fin } => {
+                fin == Delivery::Acked && self.buffer.start() == self.buffer.end() && self.is_all_told()
+            }
             State::Resetting { frame, .. } => {
                 frame == Delivery::Acked
                     && self.buffer.start() == self.buffer.end()
                     && self.stopped.is_none_or(|stopped| stopped.seen)
+                    && self.is_all_told()
             }
         }
     }
@@ -487,6 +504,6 @@ impl SendStream {
 
     /// Bytes of memory beside the buffer.
     pub(super) fn memory(&self) -> usize {
-        self.gaps.memory() + self.lost.memory() + self.acked.memory()
+        self.gaps.memory() + self.lost.memory() + self.acked.memory() + self.metadata_memory()
     }
 }

@@ -23,6 +23,8 @@ pub(crate) fn test_config() -> Arc<TransportConfig> {
 }
 
 mod errors;
+mod frames;
+mod gaps;
 mod life;
 mod named;
 mod pair;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::{FeatureId, FeatureSet, PathId, Side};
 use hawser_wire::frame::{
     AckFrequency, ConnectionClose, Crypto, MessageDelivery, NewConnectionId, ObservedAddress, PolicyMessage,
-    ResetStream, RetireConnectionId, Stream, StreamDirection, StreamSkip,
+    ResetStream, RetireConnectionId, Stream, StreamDirection,
 };
 use hawser_wire::{ConnectionId, Frame, StatelessResetToken, codepoints};
 
@@ -200,12 +200,6 @@ fn frames_that_nobody_may_send() {
             encode(&[Frame::PolicyMessage(message(1, None))]),
             violation,
             frame::POLICY_MESSAGE,
-        ),
-        (
-            "skip that was not listed",
-            encode(&[Frame::StreamSkip(StreamSkip { stream_id: 1, offset: 0, length: 1 })]),
-            violation,
-            frame::STREAM_SKIP,
         ),
     ];
     for (name, payload, code, frame) in cases {

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use hawser_policy::{SendQueue, Side, StreamId};
+use hawser_policy::{PathId, SendQueue, Side, StreamId};
+use hawser_wire::codepoints::private::feature;
 use hawser_wire::frame::{Frame, StreamDirection};
 use hawser_wire::{FrameIter, TransportParameters, Writer};
 
 use super::super::outgoing::WrittenData;
-use super::super::send::Amounts;
+use super::super::send::{Amounts, SendStream};
 use super::super::{Segments, Streams};
 use super::test_config;
 use crate::connection::frames::{SentFrame, SentFrames, SentStream};
@@ -37,6 +38,7 @@ pub(super) fn parameters(config: &TransportConfig) -> TransportParameters {
         initial_max_streams_bidi: config.max_bidirectional_streams,
         initial_max_streams_uni: config.max_unidirectional_streams,
         reset_stream_at: true,
+        features: Some([feature::STREAM_SKIP].into_iter().collect()),
         ..TransportParameters::default()
     }
 }
@@ -64,12 +66,22 @@ pub(super) fn build(streams: &mut Streams, room: usize, skip: u64) -> Option<Pac
 }
 
 pub(super) fn build_counted(streams: &mut Streams, room: usize, skip: u64) -> Option<(Packet, WrittenData)> {
+    build_on(streams, PathId::ZERO, room, skip)
+}
+
+/// Builds a packet for a path.
+pub(super) fn build_on(
+    streams: &mut Streams,
+    path: PathId,
+    room: usize,
+    skip: u64,
+) -> Option<(Packet, WrittenData)> {
     let mut frames = SentFrames::new();
     let mut buffer = vec![0xff; room];
     let mut w = Writer::new(&mut buffer);
     streams.write_control(&mut w, &mut frames);
     let before = streams.queue();
-    let written = streams.write_data(&mut w, &mut frames, skip);
+    let written = streams.write_data(&mut w, &mut frames, path, skip);
     let after = streams.queue();
     assert_eq!(before.unsent - after.unsent, written.new_bytes, "what was written left the queue");
     assert_eq!(before.retransmit - after.retransmit, written.retransmitted_bytes);
@@ -130,6 +142,7 @@ fn receive_frame(streams: &mut Streams, frame: &Frame<'_>) -> Result<(), Transpo
         Frame::StreamsBlocked { direction, limit } => {
             streams.on_streams_blocked(bidirectional(direction), limit)
         }
+        Frame::StreamSkip(f) => streams.on_stream_skip(StreamId(f.stream_id), f.offset, f.length),
         ref other => panic!("{other:?} is not a stream frame"),
     }
 }
@@ -139,6 +152,7 @@ pub(super) fn acked(streams: &mut Streams, packet: &Packet) {
         match frame {
             SentFrame::Stream(range) => streams.on_acked(range),
             SentFrame::StreamControl(control) => streams.on_control_acked(*control),
+            SentFrame::StreamSkip(skip) => streams.on_skip_acked(skip),
             other => panic!("{other:?} is not a stream frame"),
         }
     }
@@ -149,6 +163,7 @@ pub(super) fn lost(streams: &mut Streams, packet: &Packet) {
         match frame {
             SentFrame::Stream(range) => streams.on_lost(range),
             SentFrame::StreamControl(control) => streams.on_control_lost(*control),
+            SentFrame::StreamSkip(skip) => streams.on_skip_lost(skip),
             other => panic!("{other:?} is not a stream frame"),
         }
     }
@@ -163,6 +178,10 @@ pub(super) fn flush(from: &mut Streams, to: &mut Streams) -> Vec<Packet> {
         packets.push(packet);
     }
     packets
+}
+
+fn halves(streams: &Streams) -> impl Iterator<Item = &SendStream> {
+    streams.table.iter().filter_map(|stream| stream.send.as_ref())
 }
 
 /// Counts everything again, slowly.
@@ -189,6 +208,7 @@ pub(super) fn check(streams: &Streams) {
     });
     let queue = streams.queue();
     assert_eq!(retransmit, queue.retransmit, "lost ranges in the order");
-    assert_eq!(unsent, totals.gaps + totals.tail, "unsent ranges in the order");
+    let deferred: u64 = halves(streams).map(SendStream::deferred).sum();
+    assert_eq!(unsent + deferred, totals.gaps + totals.tail, "unsent ranges in the order");
     assert_eq!(queue.unsent, totals.gaps + totals.tail.min(queue.connection_window_left));
 }

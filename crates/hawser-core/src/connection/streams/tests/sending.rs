@@ -13,7 +13,7 @@ use crate::TransportConfig;
 use crate::connection::frames::{SentFrame, SentFrames};
 
 /// Limits that do not matter.
-fn wide() -> TransportConfig {
+pub(super) fn wide() -> TransportConfig {
     TransportConfig { max_send_buffer: 100 << 20, ..(*test_config()).clone() }
 }
 

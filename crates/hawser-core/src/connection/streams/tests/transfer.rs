@@ -94,7 +94,7 @@ fn op(with_resets: bool) -> impl Strategy<Value = Op> {
 }
 
 /// A byte of a stream; the two directions differ.
-fn pattern(sender: usize, id: StreamId, offset: u64) -> u8 {
+pub(super) fn pattern(sender: usize, id: StreamId, offset: u64) -> u8 {
     let mixed = (id.0 * 2 + sender as u64).wrapping_mul(0x1_0001).wrapping_add(offset);
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
@@ -327,6 +327,7 @@ impl World {
                 assert!(code == 66 && half.reset.is_some_and(|promised| half.read >= promised), "{half:?}");
                 assert!(!std::mem::replace(&mut half.ended, true));
             }
+            Err(ReadError::Gap { .. }) => panic!("nothing was given up"),
             Err(ReadError::Blocked) => assert!(!half.ended && !half.stopped),
             Err(ReadError::ClosedStream) => {
                 assert!(half.ended || half.stopped || !known);
@@ -387,7 +388,7 @@ impl World {
     }
 }
 
-fn nth<T>(list: &[T], pick: usize) -> Option<&T> {
+pub(super) fn nth<T>(list: &[T], pick: usize) -> Option<&T> {
     if list.is_empty() { None } else { list.get(pick % list.len()) }
 }
 

@@ -1,4 +1,4 @@
-//! What became of sent data.
+//! What a packet's acknowledgement or loss means for the data in it.
 
 use super::Streams;
 use crate::connection::frames::SentStream;
@@ -26,7 +26,12 @@ impl Streams {
             return;
         }
         let Some(key) = self.table.find(range.id) else { return };
-        self.update_send(key, |send| send.on_lost(range.offset..range.end(), range.fin));
+        let may_give_up = self.may_give_up();
+        let given_up = self.update_send(key, |send| {
+            send.on_lost(range.offset..range.end(), range.fin);
+            if may_give_up { send.give_up_lost(range.offset..range.end()) } else { 0 }
+        });
+        self.count_given_up(given_up.unwrap_or(0));
         self.note_stream_control(key);
     }
 }
