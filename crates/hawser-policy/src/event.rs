@@ -3,7 +3,7 @@
 use std::ops::{BitOr, Range};
 use std::time::Duration;
 
-use crate::{Feedback, LinkUpdate, PathChange, PathId, StreamId, Tag, Time};
+use crate::{Feedback, LinkUpdate, Message, PathChange, PathId, StreamId, Tag, Time};
 
 /// The kinds of [`Event`] that a policy asks for. What nobody asked for is not even put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -30,6 +30,8 @@ impl Interests {
     pub const FEEDBACK: Interests = Interests(1 << 7);
     /// [`Event::Received`], for every packet that arrives.
     pub const RECEIVED: Interests = Interests(1 << 8);
+    /// [`Event::Message`]: messages of the features that the set lists, and of the application.
+    pub const MESSAGES: Interests = Interests(1 << 10);
     /// Not an event: the scheduler is asked also when nothing is queued but data is in flight, and when flow control
     /// blocks what is queued. For schedulers that rescue what a slow path carries.
     pub const IDLE: Interests = Interests(1 << 9);
@@ -171,6 +173,15 @@ pub struct PacketReceived {
     pub congestion_marked: bool,
 }
 
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MessageOrigin {
+    /// The policies of the peer.
+    Peer,
+    /// The application at this end.
+    Application,
+}
+
 /// Something that happened to a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -216,6 +227,15 @@ pub enum Event<'a> {
     },
     /// A packet arrived.
     Received(&'a PacketReceived),
+    /// A message came.
+    Message {
+        /// When.
+        now: Time,
+        /// From whom.
+        origin: MessageOrigin,
+        /// The message; expect anything of a peer's payload.
+        message: &'a Message,
+    },
 }
 
 impl Event<'_> {
@@ -231,6 +251,7 @@ impl Event<'_> {
             Event::Link(_) => Interests::LINKS,
             Event::Feedback { .. } => Interests::FEEDBACK,
             Event::Received(_) => Interests::RECEIVED,
+            Event::Message { .. } => Interests::MESSAGES,
         }
     }
 }

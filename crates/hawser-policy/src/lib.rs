@@ -45,7 +45,9 @@ pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
     Sibling, Siblings, Snapshot,
 };
-pub use event::{Event, Interests, LimitedBy, PacketReceived, PacketReport, PacketSent, StreamRange};
+pub use event::{
+    Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
+};
 pub use fec::{FecDecision, FecPolicy, Protection};
 pub use full_mesh::FullMesh;
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};

@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    Event, FecDecision, Interests, MobilityReport, PathId, PathMask, PathStatus, SendView, Side, StreamId,
-    Tag, Time,
+    Event, FecDecision, Interests, Message, MobilityReport, PathId, PathMask, PathStatus, SendView, Side,
+    StreamId, Tag, Time,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -132,6 +132,11 @@ pub enum Command {
         /// From [`MIN_PACING_PERCENT`] to [`MAX_PACING_PERCENT`]; clamped.
         percent: u16,
     },
+    /// Send a message to the policies of the peer. Refused and counted if its feature was not negotiated or too many
+    /// messages are under way.
+    Send(Message),
+    /// Hand a message to the application at this end. The oldest give way if it does not take them.
+    Tell(Message),
     /// Send a PING on a path, whatever window and pacer say. At most one is pending.
     Ping {
         /// The path.

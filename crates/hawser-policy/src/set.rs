@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::{
-    AckPolicy, AckPolicyFactory, Commands, ControllerFactory, Event, Interests, Scheduler, SchedulerFactory,
-    SchedulerInit, SendView, Side, Time,
+    AckPolicy, AckPolicyFactory, Commands, ControllerFactory, Event, FeatureSet, Interests, Scheduler,
+    SchedulerFactory, SchedulerInit, SendView, Side, Time,
 };
 
 /// What a policy set is told when it is made.
@@ -50,12 +50,19 @@ pub struct PolicySet {
     pub acknowledgements: Box<dyn AckPolicy>,
     /// Watches and steers; `None` if the set has no such part.
     pub agent: Option<Box<dyn Agent>>,
+    /// The features whose messages are for this set ([`Event::Message`]); others go to the application.
+    pub features: FeatureSet,
 }
 
 /// Makes the policy set of each connection.
 pub trait PolicySetFactory: Send + Sync {
     /// The set of a new connection.
     fn build(&self, init: &SetInit) -> PolicySet;
+
+    /// The features that its sets speak; they are offered to the peer. None by default.
+    fn features(&self) -> FeatureSet {
+        FeatureSet::NONE
+    }
 }
 
 impl<F> PolicySetFactory for F
@@ -100,6 +107,7 @@ impl PolicySetFactory for Composed {
                 .unwrap_or_else(|| self.congestion.clone()),
             acknowledgements: self.acknowledgements.build(),
             agent: None,
+            features: FeatureSet::NONE,
         }
     }
 }

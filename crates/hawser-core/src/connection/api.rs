@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, PathId, PolicySetFactory, Registry,
-    SchedulerInit, SetInit, Side, StreamId, Time,
+    ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin, PathId, PolicySetFactory,
+    Registry, SchedulerInit, SetInit, Side, StreamId, Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -133,7 +133,7 @@ impl Connection {
             .pop()
             .or_else(|| self.streams.poll_event().map(Event::Stream))
             .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
-            .or_else(|| self.messages.poll_received().map(Event::Policy))
+            .or_else(|| self.messages.poll_application().map(Event::Policy))
             .or_else(|| self.events.take_closed().map(Event::Closed))
     }
 
@@ -353,6 +353,13 @@ impl Connection {
         self.messages.send(message)
     }
 
+    /// Hands a message of the application to the policies of this end ([`Event::Message`](hawser_policy::Event)); nothing
+    /// is sent. Messages of the policies to the application come as [`Event::Policy`].
+    pub fn tell_policies(&mut self, now: Time, message: &Message) {
+        self.policies.on_message(now, MessageOrigin::Application, message);
+        self.apply_commands(now);
+    }
+
     /// Whether both ends offered a feature ([`TransportConfig::features`](crate::TransportConfig::features)).
     pub fn is_feature_negotiated(&self, feature: FeatureId) -> bool {
         self.messages.is_negotiated(feature.0)
@@ -405,8 +412,7 @@ impl Connection {
         let init = SetInit { side: self.side, seed: self.next_random(), now };
         self.policies.replace(factory.build(&init));
         let ids: Vec<PathId> = self.paths.iter().map(|path| path.id).collect();
-        let Connection { policies, paths, streams, datagrams, .. } = self;
-        let mut targets = Targets { now, paths, streams, datagrams };
+        let (policies, mut targets) = self.split_policies(now);
         for id in ids {
             policies.replace_controller(id, &mut targets);
         }
@@ -414,8 +420,32 @@ impl Connection {
 
     /// Applies what policies ordered when they were told something.
     pub(super) fn apply_commands(&mut self, now: Time) {
-        let Connection { policies, paths, streams, datagrams, .. } = self;
-        policies.apply_commands(&mut Targets { now, paths, streams, datagrams });
+        let (policies, mut targets) = self.split_policies(now);
+        policies.apply_commands(&mut targets);
+    }
+
+    /// The policies, and what they look at and change.
+    #[inline]
+    pub(super) fn split_policies(&mut self, now: Time) -> (&mut Policies, Targets<'_>) {
+        let Connection { policies, paths, streams, datagrams, messages, .. } = self;
+        (policies, Targets { now, paths, streams, datagrams, messages })
+    }
+
+    /// Hands messages of the peer's policies to ours, as far as they take them; the rest waits for the application.
+    #[inline]
+    pub(super) fn deliver_messages(&mut self, now: Time) {
+        if self.messages.has_received() {
+            self.deliver_received(now);
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_received(&mut self, now: Time) {
+        let policies = &mut self.policies;
+        while let Some(message) = self.messages.take_received(|feature| policies.takes(feature)) {
+            policies.on_message(now, MessageOrigin::Peer, &message);
+        }
+        self.apply_commands(now);
     }
 
     /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.

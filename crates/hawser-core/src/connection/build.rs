@@ -11,7 +11,6 @@ use super::frames::SentFrames;
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::plan::Plan;
-use super::policies::Targets;
 use super::receive::SpaceId;
 use super::recovery::{DeliveryState, PacketKind, SentPacket};
 use super::trace::TracedPacket;
@@ -94,8 +93,8 @@ impl Connection {
         self.streams.update_windows(now, || paths.largest_rtt().unwrap_or(initial_rtt));
         for _ in 0..MAX_ATTEMPTS {
             let Some(plan) = self.plan(now) else {
-                let Connection { policies, paths, streams, datagrams, .. } = self;
-                policies.on_stopped(Targets { now, paths, streams, datagrams });
+                let (policies, targets) = self.split_policies(now);
+                policies.on_stopped(targets);
                 return None;
             };
             if let Some((path, transmit)) = self.execute(now, plan, buffer) {
@@ -231,8 +230,8 @@ impl Connection {
 
     #[cold]
     fn on_unwritten(&mut self, now: Time, assignment: &Assignment) {
-        let Connection { policies, paths, streams, datagrams, .. } = self;
-        policies.on_unwritten(assignment, &Targets { now, paths, streams, datagrams });
+        let (policies, targets) = self.split_policies(now);
+        policies.on_unwritten(assignment, &targets);
     }
 
     #[cold]

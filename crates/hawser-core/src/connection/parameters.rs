@@ -86,7 +86,8 @@ pub(crate) fn local_parameters(
 
 /// The features of policies that we offer in `hawser_features`.
 pub(crate) fn local_features(transport: &TransportConfig) -> FeatureSet {
-    transport.features.iter().map(|feature| feature.0).collect()
+    let features = transport.features.clone().union(&transport.policies.features());
+    features.iter().map(|feature| feature.0).collect()
 }
 
 /// `parameters` as TLS carries them. With `grease`, one without meaning is added (RFC 9000 section 18.1).

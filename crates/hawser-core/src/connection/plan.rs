@@ -5,7 +5,6 @@ use hawser_policy::{Assignment, PathId, PathState, Time};
 use super::Connection;
 use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::path::Path;
-use super::policies::Targets;
 use crate::FourTuple;
 use crate::crypto::Level;
 
@@ -155,7 +154,7 @@ impl Connection {
 
     /// Asks the scheduler where data goes.
     fn plan_data(&mut self, now: Time) -> Option<Assignment> {
-        let Connection { policies, paths, streams, datagrams, .. } = self;
-        policies.next_assignment(&mut Targets { now, paths, streams, datagrams })
+        let (policies, mut targets) = self.split_policies(now);
+        policies.next_assignment(&mut targets)
     }
 }

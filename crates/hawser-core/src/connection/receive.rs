@@ -104,6 +104,7 @@ impl Connection {
         self.policies.wake();
         self.handle_coalesced(&arrival, payload, false);
         self.retry_early_packets();
+        self.deliver_messages(now);
     }
 
     /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.

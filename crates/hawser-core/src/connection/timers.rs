@@ -10,7 +10,6 @@ use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::frames::SentFrames;
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
-use super::policies::Targets;
 use super::policies::schedule::{has_queued, queue_view};
 use super::receive::SpaceId;
 use super::recovery::{PacketNumberSpace, SpaceKind};
@@ -190,8 +189,8 @@ impl Connection {
         for id in ids {
             self.on_path_timeout(now, id);
         }
-        let Connection { policies, paths, streams, datagrams, .. } = self;
-        policies.on_timeout(Targets { now, paths, streams, datagrams });
+        let (policies, targets) = self.split_policies(now);
+        policies.on_timeout(targets);
         self.trace_paths(now);
     }
 

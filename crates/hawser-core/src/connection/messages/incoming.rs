@@ -47,8 +47,13 @@ impl Incoming {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Message> {
-        self.ready.pop_front()
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    pub(super) fn take(&mut self, takes: impl Fn(FeatureId) -> bool) -> Option<Message> {
+        let at = self.ready.iter().position(|message| takes(message.feature))?;
+        self.ready.remove(at)
     }
 
     pub(super) fn on_frame(&mut self, now: Time, frame: &PolicyMessage<'_>) -> Result<(), TransportError> {

@@ -10,6 +10,8 @@ mod outgoing;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use hawser_policy::{FeatureId, Message, MessageDelivery, PathId, Time};
 use hawser_wire::Writer;
 use hawser_wire::frame::PolicyMessage;
@@ -108,11 +110,18 @@ pub(crate) struct Messages {
     negotiated: FeatureSet,
     outgoing: Outgoing,
     incoming: Incoming,
+    /// Messages of our policies to the application.
+    for_application: VecDeque<Message>,
 }
 
 impl Messages {
     pub(crate) fn new() -> Self {
-        Messages { negotiated: FeatureSet::EMPTY, outgoing: Outgoing::new(), incoming: Incoming::new() }
+        Messages {
+            negotiated: FeatureSet::EMPTY,
+            outgoing: Outgoing::new(),
+            incoming: Incoming::new(),
+            for_application: VecDeque::new(),
+        }
     }
 
     /// Both ends have said what they offer.
@@ -200,10 +209,29 @@ impl Messages {
         self.incoming.on_frame(now, frame)
     }
 
-    /// The next message for the policies.
+    /// Whether a received message waits to be taken.
     #[inline]
-    pub(crate) fn poll_received(&mut self) -> Option<Message> {
-        self.incoming.pop()
+    pub(crate) fn has_received(&self) -> bool {
+        self.incoming.has_ready()
+    }
+
+    /// The next received message of a feature that `takes`.
+    pub(crate) fn take_received(&mut self, takes: impl Fn(FeatureId) -> bool) -> Option<Message> {
+        self.incoming.take(takes)
+    }
+
+    /// Hands a message of our own policies to the application.
+    pub(crate) fn tell_application(&mut self, message: Message) {
+        if self.for_application.len() == MAX_READY_MESSAGES {
+            self.for_application.pop_front();
+        }
+        self.for_application.push_back(message);
+    }
+
+    /// The next message for the application: of our policies, or of the peer's if ours do not take it.
+    #[inline]
+    pub(crate) fn poll_application(&mut self) -> Option<Message> {
+        self.for_application.pop_front().or_else(|| self.incoming.take(|_| true))
     }
 
     pub(crate) fn counts(&self) -> MessageCounts {

@@ -48,7 +48,7 @@ fn deliver(now: Time, packet: &Packet, to: &mut Messages) {
 }
 
 fn received(at: &mut Messages) -> Vec<Vec<u8>> {
-    std::iter::from_fn(|| at.poll_received()).map(|message| message.payload).collect()
+    std::iter::from_fn(|| at.poll_application()).map(|message| message.payload).collect()
 }
 
 /// A frame that an honest end could have sent.
@@ -202,12 +202,12 @@ fn a_peer_that_sends_too_much_loses_messages() {
         let now = Time::from_secs(5);
         for n in 0..1_000 {
             b.on_frame(now, &frame(delivery, n)).unwrap();
-            b.poll_received();
+            b.poll_application();
         }
         assert_eq!(b.counts().dropped, 1_000 - u64::from(RECEIVE_BURST), "{delivery:?}");
         let later = now + Duration::from_secs(1) / RECEIVE_RATE;
         b.on_frame(later, &frame(delivery, 1_000)).unwrap();
-        assert!(b.poll_received().is_some(), "{delivery:?}: those behind are not held up");
+        assert!(b.poll_application().is_some(), "{delivery:?}: those behind are not held up");
     }
 }
 
@@ -226,7 +226,7 @@ fn a_peer_cannot_make_us_keep_messages() {
     for n in 0..200 {
         let about = PolicyMessage { path_id: Some(n), ..frame(Latest, 0) };
         b.on_frame(Time::from_secs(u64::from(n)), &about).unwrap();
-        b.poll_received();
+        b.poll_application();
     }
     assert_eq!(b.counts().received, MAX_CHANNELS as u64);
     // The first one of each channel is missing.
@@ -296,7 +296,7 @@ proptest! {
             }
         };
         let collect = |b: &mut Messages, got: &mut [Vec<u32>; 2]| {
-            while let Some(message) = b.poll_received() {
+            while let Some(message) = b.poll_application() {
                 let value = u32::from_be_bytes(message.payload.try_into().unwrap());
                 got[usize::from(message.delivery == MessageDelivery::Reliable)].push(value);
             }

@@ -46,6 +46,14 @@ impl Policies {
                 let path = targets.paths.get_mut(path);
                 path.map(|path| path.recovery.scale_pacing(targets.now, percent)).is_some()
             }
+            Command::Send(message) => {
+                let known = |path| targets.paths.get(path).is_some();
+                message.path.is_none_or(known) && targets.messages.send(message).is_ok()
+            }
+            Command::Tell(message) => {
+                targets.messages.tell_application(message);
+                true
+            }
             Command::Ping { path } => {
                 let active =
                     |path: &&mut crate::connection::paths::path::Path| path.life() == LifeCycle::Active;

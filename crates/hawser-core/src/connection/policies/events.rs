@@ -1,8 +1,8 @@
 //! What policies are told. An event is put together only if the scheduler or the agent asked for its kind.
 
 use hawser_policy::{
-    Event, Feedback, Interests, LimitedBy, LinkUpdate, PacketReceived, PacketReport, PacketSent, PathChange,
-    PathId, StreamRange, Time,
+    Event, Feedback, Interests, LimitedBy, LinkUpdate, Message, MessageOrigin, PacketReceived, PacketReport,
+    PacketSent, PathChange, PathId, StreamRange, Time,
 };
 
 use super::Policies;
@@ -71,6 +71,12 @@ impl Policies {
     /// A packet arrived and was processed.
     pub(crate) fn on_packet_received(&mut self, received: &PacketReceived) {
         self.on_event(&Event::Received(received));
+    }
+
+    /// A message came, of the peer's policies or of our application.
+    pub(crate) fn on_message(&mut self, now: Time, origin: MessageOrigin, message: &Message) {
+        self.on_event(&Event::Message { now, origin, message });
+        self.wake();
     }
 
     /// A path came, changed or went.

@@ -22,13 +22,14 @@ mod wait;
 mod tests;
 
 use hawser_policy::{
-    Assignment, Commands, ControllerFactory, Earliest, Interests, PathId, PathView, PolicySet, Scheduler,
-    SendView, StreamRange, Time,
+    Assignment, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView, PolicySet,
+    Scheduler, SendView, StreamRange, Time,
 };
 use smallvec::SmallVec;
 
 use self::wait::Wait;
 use super::datagrams::DatagramQueue;
+use super::messages::Messages;
 use super::paths::set::PathSet;
 use super::streams::{Segments, Streams};
 
@@ -38,6 +39,7 @@ pub(crate) struct Targets<'a> {
     pub(crate) paths: &'a mut PathSet,
     pub(crate) streams: &'a mut Streams,
     pub(crate) datagrams: &'a DatagramQueue,
+    pub(crate) messages: &'a mut Messages,
 }
 
 /// The policy set of a connection. See the module.
@@ -85,6 +87,11 @@ impl Policies {
         self.scheduler_interests = self.set.scheduler.interests();
         self.agent_interests = self.set.agent.as_ref().map_or(Interests::NONE, |agent| agent.interests());
         self.interests = self.scheduler_interests | self.agent_interests;
+    }
+
+    /// Whether messages of this feature are for the set.
+    pub(crate) fn takes(&self, feature: FeatureId) -> bool {
+        self.set.features.contains(feature)
     }
 
     /// Makes the controllers of this connection.

@@ -10,6 +10,7 @@ mod messages;
 mod pair;
 mod policy_messages;
 mod probing;
+mod policy_sets;
 mod scheduling;
 mod silence;
 mod violations;
