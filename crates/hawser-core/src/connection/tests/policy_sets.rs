@@ -195,10 +195,14 @@ fn each_packet_is_told_once_to_who_asked() {
 
 #[test]
 fn a_set_is_exchanged_while_the_connection_runs() {
-    let mut pair = Pair::connected(Settings { server: transport(), ..Settings::default() });
+    // Nobody reads at the server: its windows hold all that is sent here.
+    let window = 32 << 20;
+    let server =
+        TransportConfig { initial_stream_window: window, initial_connection_window: window, ..transport() };
+    let mut pair = Pair::connected(Settings { server, ..Settings::default() });
     pair.open(1);
-    pair.write(Side::Client, 2_000_000);
-    pair.run(Duration::from_millis(200));
+    pair.write(Side::Client, 20 << 20);
+    pair.run(Duration::from_millis(100));
     let (set, shared) = steered(Interests::NONE);
     shared.lock().unwrap().chosen = Some(PathId(1));
     let now = pair.now;
