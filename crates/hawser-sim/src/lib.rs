@@ -11,6 +11,7 @@
 mod application;
 mod deadlines;
 mod engine;
+pub mod gauntlet;
 mod host;
 mod network;
 mod node;
