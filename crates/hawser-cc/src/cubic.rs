@@ -195,6 +195,10 @@ impl CongestionController for Cubic {
         self.before_loss = None;
     }
 
+    fn on_path_return(&mut self, before: &Snapshot) {
+        self.window.take_over(before);
+    }
+
     fn on_max_datagram_size(&mut self, bytes: u16) {
         self.window.set_datagram(bytes);
     }

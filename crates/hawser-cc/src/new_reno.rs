@@ -1,5 +1,6 @@
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, PolicyInfo, Siblings, Time,
+    Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, PolicyInfo, Siblings,
+    Snapshot, Time,
 };
 
 use crate::window::{Window, bytes_that_count};
@@ -76,6 +77,10 @@ impl CongestionController for NewReno {
     fn on_path_reset(&mut self, _now: Time) {
         self.window.restart(self.initial_window);
         self.before_loss = None;
+    }
+
+    fn on_path_return(&mut self, before: &Snapshot) {
+        self.window.take_over(before);
     }
 
     fn on_max_datagram_size(&mut self, bytes: u16) {

@@ -1,6 +1,6 @@
 use hawser_policy::{
     Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, Parameters, PolicyInfo, Sent,
-    Sibling, Siblings, Time,
+    Sibling, Siblings, Snapshot, Time,
 };
 
 use crate::slow_start::SlowStart;
@@ -175,6 +175,10 @@ impl CongestionController for Olia {
         self.window.restart(self.initial_window);
         self.slow_start = SlowStart::new(self.parameters.hystart);
         self.before_loss = None;
+    }
+
+    fn on_path_return(&mut self, before: &Snapshot) {
+        self.window.take_over(before);
     }
 
     fn on_max_datagram_size(&mut self, bytes: u16) {

@@ -23,13 +23,14 @@ impl Window {
         };
         window.set(init.initial_window as f64);
         if let Some(snapshot) = &init.snapshot {
-            window.seed(snapshot);
+            window.take_over(snapshot);
         }
         window
     }
 
-    /// Takes over from another controller on a running path (specs/sscc section 3.8, row "window-based").
-    fn seed(&mut self, from: &Snapshot) {
+    /// Takes over from another controller on a running path (specs/sscc section 3.8, row "window-based"), or what was
+    /// known of a 4-tuple to which the path is back.
+    pub(crate) fn take_over(&mut self, from: &Snapshot) {
         let delivered_per_round = from.max_delivery_rate.map_or(0, |rate| rate.bytes_in(from.min_rtt));
         let wanted = from.bytes_in_flight.max(delivered_per_round) as f64;
         // Never more than the predecessor allowed: the path has not shown that it carries more.

@@ -202,8 +202,13 @@ pub trait CongestionController: Send + fmt::Debug {
     /// The losses since the last epoch turned out to be reordering (all were acknowledged later).
     fn on_spurious_loss(&mut self, _now: Time) {}
 
-    /// The path moved to another 4-tuple: estimates of the old one do not hold.
+    /// The path moved to another 4-tuple: estimates of the old one do not hold. Called before the first packet leaves
+    /// on it (RFC 9000 section 9.4). A mere change of port does not count.
     fn on_path_reset(&mut self, _now: Time) {}
+
+    /// After [`on_path_reset`](Self::on_path_reset): the path is back on a 4-tuple that it left a moment ago, and
+    /// `before` is what was known of it then. Without an implementation the window starts anew.
+    fn on_path_return(&mut self, _before: &Snapshot) {}
 
     /// The datagram size changed.
     fn on_max_datagram_size(&mut self, bytes: u16);

@@ -216,7 +216,7 @@ impl Connection {
     }
 
     /// A packet left: recovery, timers and counters take note.
-    pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, mut packet: SentPacket) {
+    pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, packet: SentPacket) {
         if packet.ack_eliciting && !self.idle_armed_by_send {
             // RFC 9000 section 10.1: the first ack-eliciting packet since the last one received restarts the timer.
             self.idle_since = now;
@@ -226,7 +226,6 @@ impl Connection {
         if packet.ack_eliciting {
             path.ack_only_run = 0;
         }
-        packet.tuple_generation = path.tuples.generation();
         let numbers = match space {
             SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space),
             SpaceId::Handshake => self.handshake.handshake.as_mut().map(|level| &mut level.space),

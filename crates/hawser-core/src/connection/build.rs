@@ -272,6 +272,11 @@ impl Connection {
         let destination_cid = self.paths.remote_cid(id, contents.validation.as_ref())?;
         let random = self.next_random();
         let path = self.paths.get_mut(id)?;
+        // Challenges and answers may go to other addresses than those in use.
+        let tuple_generation = match contents.validation {
+            None => path.tuples.generation(),
+            Some(tuple) => path.tuples.generation_of(tuple),
+        };
         let number = path.space.next_packet_number(random);
         let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
         let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
@@ -317,7 +322,7 @@ impl Connection {
             kind: contents.kind,
             ecn_marked: contents.validation.is_none() && self.ecn_mark(id).is_some(),
             resent: false,
-            tuple_generation: 0,
+            tuple_generation,
             delivery: DeliveryState::default(),
             tag: contents.tag,
             frames,
@@ -396,6 +401,7 @@ impl Connection {
         pad: impl Fn(usize) -> usize,
     ) -> Option<usize> {
         let random = self.next_random();
+        let tuple_generation = self.paths.get(PathId::ZERO)?.tuples.generation();
         let long = self.handshake.long_level(level)?;
         let tag_length = long.packet_local().tag_length();
         let number = long.space.next_packet_number(random);
@@ -436,7 +442,7 @@ impl Connection {
             kind: PacketKind::Normal,
             ecn_marked: false,
             resent: false,
-            tuple_generation: 0,
+            tuple_generation,
             delivery: DeliveryState::default(),
             tag: Tag(0),
             frames,

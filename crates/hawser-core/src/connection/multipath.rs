@@ -302,14 +302,15 @@ impl Connection {
                     if !switched {
                         cids.request_more();
                     }
-                    path.mtu.reset();
                 })
             }
-            TupleDecision::Returned => cids.revert(changes).map(|()| {
-                path.mtu.reset();
-                path.mtu.start();
-            }),
+            TupleDecision::Returned => cids.revert(changes),
         };
+        path.follow_tuple(now);
+        if decision == TupleDecision::Returned {
+            path.mtu.start();
+        }
+        self.policies.wake();
         if let Err(error) = changed {
             self.fail(now, error);
         }
@@ -330,12 +331,9 @@ impl Connection {
     pub(super) fn on_tuple_event(&mut self, now: Time, id: PathId, event: TupleEvent) {
         let confirmed = self.handshake.confirmed;
         let Some(path) = self.paths.get_mut(id) else { return };
+        path.follow_tuple(now);
         match event {
-            TupleEvent::Validated { reset_estimates, releases_previous } => {
-                if reset_estimates {
-                    let generation = path.tuples.generation();
-                    path.recovery.on_tuple_change(now, generation, &path.space);
-                }
+            TupleEvent::Validated { releases_previous } => {
                 if confirmed {
                     path.mtu.start();
                 }
@@ -347,7 +345,6 @@ impl Connection {
             }
             TupleEvent::FellBack => {
                 let reverted = path.control.remote_cids.revert(&mut self.cid_changes);
-                path.mtu.reset();
                 path.mtu.start();
                 self.trace_path(now, id);
                 self.after_cid_change(now, reverted);

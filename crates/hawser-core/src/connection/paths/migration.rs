@@ -11,6 +11,10 @@ use hawser_wire::Writer;
 use super::amplification::Amplification;
 use super::validation::{ResponseEffect, TupleValidation, ValidationFailure, ValidationPacer};
 use crate::FourTuple;
+use crate::connection::recovery::TupleGenerations;
+
+/// Stamp for packets to addresses that are neither in use nor may be returned to: it is nobody's.
+const NO_GENERATION: u32 = u32::MAX;
 
 /// What the decision about a received packet depends on.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +36,7 @@ pub(crate) enum TupleDecision {
     /// Nothing.
     Keep,
     /// One end moved, or its NAT did: from now on packets go over the new addresses, which are being validated. The
-    /// caller switches the connection id and begins MTU discovery and ECN validation anew. `drops_previous`: the
+    /// caller switches the connection id and lets recovery follow. `drops_previous`: the
     /// addresses that an earlier migration left are of no more use, their connection id is to be released first.
     Moved { drops_previous: bool },
     /// The path is back on its previous addresses, which need no validation, and on their connection id.
@@ -44,10 +48,9 @@ pub(crate) enum TupleDecision {
 /// What became of a validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TupleEvent {
-    /// The addresses in use are the peer's. `reset_estimates`: they are not merely another port of the same hosts, so
-    /// that window and round-trip time begin anew (RFC 9000 section 9.4). `releases_previous` as in
+    /// The addresses in use are the peer's. `releases_previous` as in
     /// [`PreviousReleased`](TupleEvent::PreviousReleased).
-    Validated { reset_estimates: bool, releases_previous: bool },
+    Validated { releases_previous: bool },
     /// The addresses in use could not be validated: back to those before (RFC 9000 section 9.3.2).
     FellBack,
     /// The addresses left in a migration are of no more interest; their connection id can be retired.
@@ -74,12 +77,10 @@ impl ValidationContext<'_> {
 #[derive(Clone, Debug)]
 struct Addresses {
     tuple: FourTuple,
-    /// Rises with every change to new addresses, so that what was sent on others is told apart.
+    /// Rises with every change to other hosts, so that what was sent on others is told apart.
     generation: u32,
     amplification: Amplification,
     validation: Option<TupleValidation>,
-    /// They differ from those before in more than a port.
-    reset_estimates: bool,
 }
 
 /// The addresses of one path.
@@ -127,7 +128,7 @@ impl Tuples {
         amplification: Amplification,
         validation: Option<TupleValidation>,
     ) -> Self {
-        let current = Addresses { tuple, generation: 0, amplification, validation, reset_estimates: false };
+        let current = Addresses { tuple, generation: 0, amplification, validation };
         Tuples { side, current, previous: None, last_generation: 0 }
     }
 
@@ -143,10 +144,22 @@ impl Tuples {
     }
 
     /// Stamp for packets sent now. A packet with another stamp was sent to other addresses and says nothing about the
-    /// present ones (RFC 9000 section 9.4); after a return to earlier addresses theirs is valid again.
+    /// present ones (RFC 9000 section 9.4); after a return to earlier addresses theirs is valid again. Addresses that
+    /// differ in ports only have the same stamp.
     #[inline]
     pub(crate) fn generation(&self) -> u32 {
         self.current.generation
+    }
+
+    /// Stamp for packets to these addresses, which need not be those in use.
+    pub(crate) fn generation_of(&self, tuple: FourTuple) -> u32 {
+        self.find(tuple).map_or(NO_GENERATION, |addresses| addresses.generation)
+    }
+
+    /// The stamps that may count, now or after a return.
+    pub(crate) fn generations(&self) -> TupleGenerations {
+        let previous = self.previous.as_ref().map(|addresses| addresses.generation);
+        TupleGenerations { current: self.current.generation, previous }
     }
 
     /// Whether the addresses in use are validated.
@@ -335,9 +348,7 @@ impl Tuples {
             return None;
         }
         self.current.validation = None;
-        let reset_estimates = std::mem::take(&mut self.current.reset_estimates);
-        let releases_previous = self.release_previous();
-        Some(TupleEvent::Validated { reset_estimates, releases_previous })
+        Some(TupleEvent::Validated { releases_previous: self.release_previous() })
     }
 
     /// Forgets the previous addresses once they are neither being validated nor needed.
@@ -358,20 +369,18 @@ impl Tuples {
         amplification: Amplification,
         context: &mut ValidationContext<'_>,
     ) -> bool {
-        self.last_generation += 1;
-        let next = Addresses {
-            tuple,
-            generation: self.last_generation,
-            amplification,
-            validation: Some(context.begin()),
-            reset_estimates: !differs_in_port_only(self.current.tuple, tuple),
+        let generation = if differs_in_port_only(self.current.tuple, tuple) {
+            self.current.generation
+        } else {
+            self.last_generation += 1;
+            self.last_generation
         };
+        let next = Addresses { tuple, generation, amplification, validation: Some(context.begin()) };
         let left = std::mem::replace(&mut self.current, next);
         // Only validated addresses are worth returning to; else the ones before them remain.
         if left.validation.is_none() && left.amplification.is_validated() {
             return self.previous.replace(left).is_some();
         }
-        self.current.reset_estimates |= left.reset_estimates;
         false
     }
 

@@ -217,6 +217,19 @@ impl Path {
         fits
     }
 
+    /// Lets recovery and datagram size follow the addresses in use. To be called after each event that may have changed
+    /// them, before the next packet leaves.
+    #[cold]
+    pub(crate) fn follow_tuple(&mut self, now: Time) {
+        let tuples = self.tuples.generations();
+        // RFC 9000 section 14.2: the size is one of a pair of IP addresses; another port does not change it.
+        if tuples.current != self.recovery.tuple_generation() {
+            self.mtu.reset();
+            self.recovery.on_max_datagram_size(now, self.mtu.current());
+        }
+        self.recovery.follow_tuple(now, tuples, &self.space);
+    }
+
     /// Gives back memory of a burst that is over.
     pub(crate) fn shrink(&mut self) {
         self.space.shrink();

@@ -13,6 +13,7 @@
 //! | `timers` | loss timer, probe timeout, silence |
 //! | `rtt`, `delivery`, `statistics` | estimators |
 //! | `congestion`, `pacer`, `ecn` | how much may leave, and when |
+//! | `tuple` | which 4-tuple all this is about, and what a change of it means |
 
 mod acknowledge;
 mod congestion;
@@ -28,6 +29,7 @@ mod sent;
 mod space;
 mod statistics;
 mod timers;
+mod tuple;
 
 #[cfg(test)]
 mod scenarios;
@@ -52,6 +54,7 @@ pub(crate) use rtt::{GRANULARITY, RttEstimator};
 pub(crate) use sent::{PacketKind, SentPacket};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
+pub(crate) use tuple::TupleGenerations;
 
 use congestion::{RecoveryEpoch, controller_init};
 use delivery::DeliveryRateEstimator;
@@ -59,6 +62,7 @@ use ecn::EcnValidator;
 use pacer::Pacer;
 use reordering::ReorderingTolerance;
 use statistics::RecentLoss;
+use tuple::FormerTuple;
 
 use crate::config::TransportConfig;
 use crate::tuple::Ecn;
@@ -83,7 +87,10 @@ pub(crate) struct PathRecovery {
     /// The last acknowledgement, or when something became outstanding after nothing was.
     last_progress: Time,
     pto_count: u32,
+    /// Which 4-tuple packets leave on, and all estimates are of.
     tuple_generation: u32,
+    /// What was known of the 4-tuple to which the path may have to return.
+    former: Option<Box<FormerTuple>>,
     handshake_confirmed: bool,
     /// Whether the peer is known to have validated our address; until then acknowledgements do not end the back-off
     /// (RFC 9002 section 6.2.1).
@@ -132,6 +139,7 @@ impl PathRecovery {
             last_progress: now,
             pto_count: 0,
             tuple_generation: 0,
+            former: None,
             handshake_confirmed: false,
             peer_validated_us: false,
             initial_rtt: config.initial_rtt,
@@ -317,12 +325,6 @@ impl PathRecovery {
         self.ecn.state()
     }
 
-    /// Which 4-tuple of the path packets take.
-    #[cfg(test)]
-    pub(crate) fn tuple_generation(&self) -> u32 {
-        self.tuple_generation
-    }
-
     /// MTU discovery found another datagram size.
     pub(crate) fn on_max_datagram_size(&mut self, now: Time, bytes: u16) {
         self.max_datagram_size = bytes;
@@ -335,27 +337,6 @@ impl PathRecovery {
     pub(crate) fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
         self.controller.on_link_update(update);
         self.refresh_limits(update.now);
-    }
-
-    /// The path moved to another 4-tuple, from now on known as `generation` (RFC 9000 section 9.4): estimates start
-    /// anew, and packets of the old one no longer count. Going back to an earlier 4-tuple takes its old generation.
-    /// A change of the peer's port alone is most likely a NAT's; then the caller keeps generation and estimates.
-    pub(crate) fn on_tuple_change(&mut self, now: Time, generation: u32, space: &PacketNumberSpace) {
-        self.tuple_generation = generation;
-        self.rtt = RttEstimator::new(self.initial_rtt, self.rtt.max_ack_delay());
-        self.reordering = ReorderingTolerance::new();
-        self.delivery = DeliveryRateEstimator::new(now);
-        self.ecn = EcnValidator::new(self.ecn_enabled);
-        self.recent_loss = RecentLoss::default();
-        self.one_way_delay = None;
-        self.pto_count = 0;
-        self.epoch.leave();
-        // Packets that went ahead to validate the 4-tuple are on it already.
-        let here = space.sent.iter().filter(|packet| packet.tuple_generation == generation);
-        self.bytes_in_flight = here.map(|packet| u64::from(packet.bytes)).sum();
-        self.controller.on_path_reset(now);
-        self.pacer = Pacer::new(now, Rate::ZERO, self.max_datagram_size);
-        self.refresh_limits(now);
     }
 
     /// What a coupled controller on another path may know of this one.

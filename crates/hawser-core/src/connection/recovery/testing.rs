@@ -28,6 +28,7 @@ pub(super) enum Told {
     Loss(Loss),
     Spurious,
     Reset,
+    Return(Snapshot),
     Born(Option<Snapshot>),
 }
 
@@ -64,6 +65,10 @@ impl CongestionController for FixedWindow {
 
     fn on_path_reset(&mut self, _now: Time) {
         self.note(Told::Reset);
+    }
+
+    fn on_path_return(&mut self, before: &Snapshot) {
+        self.note(Told::Return(*before));
     }
 
     fn on_max_datagram_size(&mut self, _bytes: u16) {}

@@ -116,6 +116,7 @@ enum Step {
     },
     Probe,
     ChangeTuple,
+    ReturnToTuple,
     Drain,
 }
 
@@ -129,6 +130,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u64..200).prop_map(|millis| Step::Wait { millis }),
         1 => Just(Step::Probe),
         1 => Just(Step::ChangeTuple),
+        1 => Just(Step::ReturnToTuple),
         1 => prop::bool::weighted(0.1).prop_map(|drain| if drain { Step::Drain } else { Step::Timer }),
     ]
 }
@@ -136,7 +138,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// Runs the steps and checks the books after each.
 fn keep_books(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut bench = Bench::new();
-    let (mut now, mut generation) = (ms(1), 0);
+    let (mut now, mut last_generation) = (ms(1), 0);
+    let mut tuples = TupleGenerations { current: 0, previous: None };
     // Packets sent, in flight or not; of those in flight, what became of them.
     let mut sent: BTreeMap<u64, (u16, bool)> = BTreeMap::new();
     let mut fates: BTreeMap<u64, &str> = BTreeMap::new();
@@ -172,8 +175,14 @@ fn keep_books(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Wait { millis: wait } => now += millis(wait),
             Step::Probe => bench.recovery.on_pto(),
             Step::ChangeTuple => {
-                generation += 1;
-                bench.recovery.on_tuple_change(now, generation, &bench.space);
+                last_generation += 1;
+                tuples = TupleGenerations { current: last_generation, previous: Some(tuples.current) };
+                bench.recovery.follow_tuple(now, tuples, &bench.space);
+            }
+            Step::ReturnToTuple => {
+                tuples =
+                    TupleGenerations { current: tuples.previous.unwrap_or(tuples.current), previous: None };
+                bench.recovery.follow_tuple(now, tuples, &bench.space);
             }
             Step::Drain => {
                 let Bench { recovery, space, lost, .. } = &mut bench;
@@ -186,7 +195,7 @@ fn keep_books(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 prop_assert_eq!(before, None, "packet {} has two fates", packet.packet_number);
             }
         }
-        let here = bench.space.sent.iter().filter(|packet| packet.tuple_generation == generation);
+        let here = bench.space.sent.iter().filter(|packet| packet.tuple_generation == tuples.current);
         prop_assert_eq!(
             bench.recovery.bytes_in_flight(),
             here.map(|packet| u64::from(packet.bytes)).sum::<u64>()

@@ -3,10 +3,11 @@ use std::time::Duration;
 use hawser_policy::{Side, Time};
 use hawser_wire::Writer;
 
-use super::{PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
+use super::{NO_GENERATION, PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
 use crate::FourTuple;
 use crate::connection::paths::testing::{millis, tuple};
 use crate::connection::paths::validation::{ValidationFailure, ValidationPacer};
+use crate::connection::recovery::TupleGenerations;
 
 const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -60,16 +61,16 @@ fn data_for(tuple: FourTuple) -> [u8; 8] {
 }
 
 #[test]
-fn nat_rebinding_is_followed_and_keeps_the_estimates() {
+fn nat_rebinding_is_followed_and_keeps_the_generation() {
     let (old, new) = (tuple(1, 1000), tuple(1, 2000));
     let mut path = Path::established(Side::Server, old);
     assert_eq!(path.tuples.allowance(), u64::MAX);
     assert_eq!(path.receive(millis(0), new, NEWEST), TupleDecision::Moved { drops_previous: false });
     assert_eq!(path.tuples.current(), new);
-    assert_eq!(path.tuples.generation(), 1);
+    assert_eq!(path.tuples.generation(), 0, "what is in flight counts on, and so do the estimates");
     assert_eq!(path.tuples.allowance(), 3600, "three times the datagram that came");
     assert_eq!(path.challenge(millis(0)), [new, old], "the old addresses are asked too");
-    let validated = TupleEvent::Validated { reset_estimates: false, releases_previous: false };
+    let validated = TupleEvent::Validated { releases_previous: false };
     assert_eq!(path.tuples.on_response(millis(20), data_for(new)), Some(validated));
     assert_eq!(path.tuples.allowance(), u64::MAX);
     assert_eq!(path.timeouts(millis(400)), [TupleEvent::PreviousReleased]);
@@ -80,12 +81,14 @@ fn nat_rebinding_is_followed_and_keeps_the_estimates() {
 fn another_host_begins_anew() {
     let mut path = Path::established(Side::Server, tuple(1, 1000));
     path.receive(millis(0), tuple(2, 2000), NEWEST);
+    let generations = TupleGenerations { current: 1, previous: Some(0) };
+    assert_eq!(path.tuples.generations(), generations, "from the first packet on");
     path.challenge(millis(0));
     // The old addresses answer first: the client is still there, but moved on.
     assert_eq!(path.tuples.on_response(millis(10), data_for(tuple(1, 1000))), None);
     assert_eq!(
         path.tuples.on_response(millis(20), data_for(tuple(2, 2000))),
-        Some(TupleEvent::Validated { reset_estimates: true, releases_previous: true })
+        Some(TupleEvent::Validated { releases_previous: true })
     );
 }
 
@@ -125,7 +128,7 @@ fn the_peer_itself_calls_back_at_once() {
     let mut path = Path::established(Side::Server, home);
     path.receive(millis(0), victim, NEWEST);
     assert_eq!(path.receive(millis(10), home, NEWEST), TupleDecision::Returned);
-    assert_eq!(path.tuples.current(), home);
+    assert_eq!((path.tuples.current(), path.tuples.generation()), (home, 0));
     assert!(!path.tuples.is_validating() && path.tuples.is_validated());
     assert_eq!(path.challenge(millis(1000)), [], "the victim hears no more");
 }
@@ -149,6 +152,7 @@ fn many_migrations_keep_the_last_validated_addresses() {
         assert_eq!(moved, TupleDecision::Moved { drops_previous: false });
         assert_eq!(path.tuples.previous(), Some(home));
     }
+    assert_eq!(path.tuples.generations(), TupleGenerations { current: 1, previous: Some(0) }, "ports only");
     let challenges = path.challenge(millis(100)).len();
     assert!(challenges <= 2, "what was left is not asked any more");
     assert_eq!(path.timeouts(Time::from_secs(1000)), [TupleEvent::FellBack]);
@@ -183,7 +187,7 @@ fn client_ignores_other_servers_and_moves_only_by_itself() {
     assert_eq!(path.challenge(millis(10)), [other_link], "its own old socket may be gone");
     assert_eq!(
         path.tuples.on_response(millis(30), data_for(other_link)),
-        Some(TupleEvent::Validated { reset_estimates: true, releases_previous: true })
+        Some(TupleEvent::Validated { releases_previous: true })
     );
 }
 
@@ -215,4 +219,13 @@ fn new_path_that_is_never_answered_fails() {
         [TupleEvent::Failed { failure: ValidationFailure::Unreachable, began: millis(0) }]
     );
     assert_eq!(path.timeouts(millis(301)), [], "said once");
+}
+
+#[test]
+fn a_challenge_is_credited_to_the_addresses_it_goes_to() {
+    let (home, new, stranger) = (tuple(1, 1000), tuple(2, 2000), tuple(3, 3000));
+    let mut path = Path::established(Side::Server, home);
+    path.receive(millis(0), new, NEWEST);
+    let stamps = [home, new, stranger].map(|tuple| path.tuples.generation_of(tuple));
+    assert_eq!(stamps, [0, 1, NO_GENERATION]);
 }

@@ -1,6 +1,6 @@
 use hawser_policy::LossCause;
 
-use super::super::testing::{Bench, Told, WINDOW, millis, ms};
+use super::super::testing::{Bench, Told, millis, ms};
 use super::*;
 
 /// Smoothed RTT 80 ms after this, time threshold 90 ms.
@@ -165,23 +165,4 @@ fn a_drained_or_discarded_space_is_empty_and_no_signal() {
     assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.pto_count()), (0, 0));
     assert!(bench.losses().is_empty());
     assert_eq!(bench.recovery.totals.packets_discarded, 5);
-}
-
-#[test]
-fn after_a_change_of_address_old_packets_give_no_signal() {
-    let mut bench = bench();
-    bench.send_many(ms(100), 5);
-    // One packet went ahead to validate the new 4-tuple.
-    bench.send_with(ms(110), |packet| packet.tuple_generation = 1);
-    bench.recovery.on_tuple_change(ms(150), 1, &bench.space);
-    assert_eq!(bench.recovery.bytes_in_flight(), 1200);
-    assert!(!bench.recovery.rtt.has_sample());
-    bench.clear();
-    let outcome = bench.ack(ms(180), &[5..=5]);
-    assert!(outcome.newly_acked && !outcome.rtt_updated);
-    assert_eq!(bench.lost_numbers(), [1, 2]);
-    assert!(bench.told().is_empty(), "{:?}", bench.told());
-    assert!(bench.ack(ms(190), &[6..=6]).rtt_updated);
-    assert_eq!(bench.recovery.rtt.smoothed(), millis(80));
-    assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.window_left()), (0, WINDOW));
 }
