@@ -3,6 +3,7 @@
 
 mod addresses;
 mod dead_zone;
+mod ecn;
 mod ending;
 mod forge;
 mod handshaking;

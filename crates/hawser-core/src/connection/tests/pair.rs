@@ -12,7 +12,7 @@ use hawser_sched::MinRtt;
 
 use crate::crypto::null::{NullClient, NullHandshake, NullServer};
 use crate::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Endpoint, EndpointConfig, Event,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint, EndpointConfig, Event,
     FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
 };
 
@@ -96,6 +96,7 @@ pub(super) struct Sent {
     pub(super) by: Side,
     /// As the sender sees it.
     pub(super) tuple: FourTuple,
+    pub(super) ecn: Option<Ecn>,
     pub(super) payload: Vec<u8>,
 }
 
@@ -125,6 +126,8 @@ pub(super) struct Pair {
     /// All that left, whether it arrived or not.
     pub(super) sent: Vec<Sent>,
     pub(super) lose: fn(&Sent) -> bool,
+    /// The mark with which it arrives.
+    pub(super) remark: fn(&Sent) -> Option<Ecn>,
     /// Client addresses behind which nobody is.
     pub(super) dead: Vec<SocketAddr>,
     server_config: Arc<ServerConfig>,
@@ -158,6 +161,7 @@ impl Pair {
             under_way: BTreeMap::new(),
             sent: Vec::new(),
             lose: |_| false,
+            remark: |sent| sent.ecn,
             dead: Vec::new(),
             server_config,
         }
@@ -208,7 +212,11 @@ impl Pair {
 
     /// Puts a datagram on its way as if `by` had sent it.
     pub(super) fn send(&mut self, by: Side, tuple: FourTuple, payload: Vec<u8>) {
-        let sent = Sent { at: self.now, by, tuple, payload };
+        self.send_marked(by, tuple, None, payload);
+    }
+
+    fn send_marked(&mut self, by: Side, tuple: FourTuple, ecn: Option<Ecn>, payload: Vec<u8>) {
+        let sent = Sent { at: self.now, by, tuple, ecn, payload };
         self.sent.push(sent.clone());
         let towards_nobody = !by.is_client() && self.dead.contains(&tuple.remote);
         if !towards_nobody && !(self.lose)(&sent) {
@@ -250,15 +258,15 @@ impl Pair {
             let end = self.end(side);
             end.service();
             let mut leaving: Vec<_> =
-                end.stateless.drain(..).map(|answer| (answer.transmit.tuple, answer.bytes)).collect();
+                end.stateless.drain(..).map(|answer| (answer.transmit.tuple, None, answer.bytes)).collect();
             while let Some(transmit) = end.connection.as_mut().and_then(|c| c.poll_transmit(now, &mut buffer))
             {
                 let size = transmit.segment_size.unwrap_or(transmit.size);
                 let segments = buffer[..transmit.size].chunks(size);
-                leaving.extend(segments.map(|segment| (transmit.tuple, segment.to_vec())));
+                leaving.extend(segments.map(|segment| (transmit.tuple, transmit.ecn, segment.to_vec())));
             }
             end.service();
-            leaving.into_iter().for_each(|(tuple, payload)| self.send(side, tuple, payload));
+            leaving.into_iter().for_each(|(tuple, ecn, payload)| self.send_marked(side, tuple, ecn, payload));
         }
     }
 
@@ -266,15 +274,20 @@ impl Pair {
         while let Some(entry) = self.under_way.first_entry().filter(|entry| entry.key().0 <= self.now) {
             let sent = entry.remove();
             let tuple = FourTuple { local: sent.tuple.remote, remote: sent.tuple.local };
-            self.receive(if sent.by.is_client() { Side::Server } else { Side::Client }, tuple, &sent.payload);
+            let side = if sent.by.is_client() { Side::Server } else { Side::Client };
+            self.receive_marked(side, tuple, (self.remark)(&sent), &sent.payload);
         }
     }
 
-    /// A datagram arrives at `side`; `tuple` as that side sees it.
+    /// A datagram without a mark arrives at `side`; `tuple` as that side sees it.
     pub(super) fn receive(&mut self, side: Side, tuple: FourTuple, payload: &[u8]) {
+        self.receive_marked(side, tuple, None, payload);
+    }
+
+    fn receive_marked(&mut self, side: Side, tuple: FourTuple, ecn: Option<Ecn>, payload: &[u8]) {
         let now = self.now;
         let end = self.end(side);
-        let datagram = Datagram { tuple, ecn: None, received_at: now, payload: BytesMut::from(payload) };
+        let datagram = Datagram { tuple, ecn, received_at: now, payload: BytesMut::from(payload) };
         match end.endpoint.handle_datagram(now, datagram, &mut end.stateless) {
             Some(Routed::Connection(_, datagram)) => {
                 if let Some(connection) = &mut end.connection {
