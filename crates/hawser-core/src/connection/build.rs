@@ -59,6 +59,8 @@ pub(super) struct Contents {
     pub(super) kind: PacketKind,
     pub(super) tag: Tag,
     pub(super) copies: PathMask,
+    /// The mark that the datagram leaves with.
+    pub(super) ecn: Option<Ecn>,
 }
 
 impl Contents {
@@ -73,6 +75,7 @@ impl Contents {
         kind: PacketKind::Normal,
         tag: Tag(0),
         copies: PathMask::NONE,
+        ecn: None,
     };
 }
 
@@ -170,10 +173,10 @@ impl Connection {
         let path = self.paths.get(id)?;
         let size = usize::from(size.unwrap_or(path.mtu.current())).min(path.amplification_room());
         let tuple = path.tuples.current();
-        let ecn = self.ecn_mark(id);
+        let contents = Contents { ecn: path.recovery.ecn_mark(), ..contents };
         reserve(buffer, size);
         let length = self.build_one_rtt(now, id, &mut buffer[..size], &contents)?;
-        Some((id, Transmit { tuple, ecn, size: length, segment_size: None }))
+        Some((id, Transmit { tuple, ecn: contents.ecn, size: length, segment_size: None }))
     }
 
     /// A batch of datagrams with data.
@@ -200,14 +203,16 @@ impl Connection {
             .min((granted / size as u64).max(1))
             .min(self.transport.max_batch_segments as u64)
             .min((MAX_BATCH_BYTES / size).max(1) as u64) as usize;
+        // One system call sends the batch, with one mark for all of it. ECN validation may end its test in between.
+        let ecn = path.recovery.ecn_mark();
         reserve(buffer, segments * size);
         let mut contents = Contents {
             data: Some(assignment.selection),
             tag: assignment.tag,
             copies: assignment.copies,
+            ecn,
             ..Contents::CONTROL
         };
-        let ecn = self.ecn_mark(id);
         let mut total = 0;
         for segment in buffer[..segments * size].chunks_exact_mut(size) {
             let Some(length) = self.build_one_rtt(now, id, segment, &contents) else { break };
@@ -320,7 +325,7 @@ impl Connection {
             ack_eliciting: filled.ack_eliciting,
             in_flight: filled.ack_eliciting || contents.pad,
             kind: contents.kind,
-            ecn_marked: contents.validation.is_none() && self.ecn_mark(id).is_some(),
+            ecn_marked: contents.ecn.is_some(),
             resent: false,
             tuple_generation,
             delivery: DeliveryState::default(),
@@ -449,11 +454,6 @@ impl Connection {
         };
         self.on_sent(now, space, packet);
         Some(length)
-    }
-
-    /// The mark for packets of a path.
-    fn ecn_mark(&self, id: PathId) -> Option<Ecn> {
-        self.paths.get(id)?.recovery.ecn_mark()
     }
 
     fn account(&mut self, id: PathId, transmit: &Transmit) {

@@ -82,10 +82,10 @@ impl EcnValidator {
         matches!(self.state, EcnState::Testing | EcnState::Capable).then_some(Ecn::Ect0)
     }
 
-    /// A marked packet left.
+    /// A marked packet left. The mark of a batch is asked for once, so more of them may follow those of the test.
     #[inline]
     pub(crate) fn on_marked_sent(&mut self) {
-        if self.state == EcnState::Testing {
+        if matches!(self.state, EcnState::Testing | EcnState::Unknown) {
             self.marked_sent += 1;
             if self.marked_sent >= TESTING_PACKETS {
                 self.state = EcnState::Unknown;
@@ -93,11 +93,11 @@ impl EcnValidator {
         }
     }
 
-    /// A marked packet was lost. If all of the test packets are, marks may be the reason (RFC 9000 section 13.4.2).
+    /// A marked packet was lost. If all of them are, marks may be the reason (RFC 9000 section 13.4.2).
     pub(crate) fn on_marked_lost(&mut self) {
         if matches!(self.state, EcnState::Testing | EcnState::Unknown) {
             self.marked_lost += 1;
-            if self.marked_lost >= TESTING_PACKETS {
+            if self.marked_lost >= self.marked_sent.max(TESTING_PACKETS) {
                 self.state = EcnState::Failed;
             }
         }

@@ -12,8 +12,8 @@ use hawser_sched::MinRtt;
 
 use crate::crypto::null::{NullClient, NullHandshake, NullServer};
 use crate::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint, EndpointConfig, Event,
-    FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint, EndpointConfig,
+    Event, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
 };
 
 /// One way.

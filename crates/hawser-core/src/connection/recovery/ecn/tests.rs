@@ -72,3 +72,17 @@ fn a_path_that_loses_all_marked_packets_gets_no_more() {
     assert_eq!(ecn.state(), EcnState::Failed);
     assert_eq!(EcnValidator::new(false).mark(), None);
 }
+
+#[test]
+fn a_batch_that_outlasts_the_test_fails_only_if_all_of_it_is_lost() {
+    let mut ecn = tested(10);
+    for _ in 0..20 {
+        ecn.on_marked_sent();
+    }
+    for _ in 0..29 {
+        ecn.on_marked_lost();
+    }
+    assert_eq!(ecn.state(), EcnState::Unknown);
+    ecn.on_marked_lost();
+    assert_eq!(ecn.state(), EcnState::Failed);
+}
