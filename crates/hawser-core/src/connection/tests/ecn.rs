@@ -50,9 +50,9 @@ fn a_path_that_clears_marks_gets_no_more_of_them() {
     assert!((1..=20).contains(&marked), "{marked} datagrams were marked");
 }
 
-/// Every datagram with data is marked as having met congestion from 500 ms on.
+/// Every datagram with data is marked as having met congestion from 360 ms on.
 fn congested(sent: &Sent) -> Option<Ecn> {
-    let late = sent.at > hawser_policy::Time::from_millis(500);
+    let late = sent.at > hawser_policy::Time::from_millis(360);
     if late && sent.payload.len() > 1_000 { sent.ecn.map(|_| Ecn::Ce) } else { sent.ecn }
 }
 
@@ -61,10 +61,10 @@ fn congestion_marks_reduce_the_window() {
     let mut pair = pair();
     pair.remark = congested;
     pair.write(Side::Client, 4_000_000);
-    pair.run(Duration::from_millis(200));
+    pair.run(Duration::from_millis(60));
     let before = pair.client().path_stats(PathId::ZERO).unwrap().congestion_window;
-    pair.run(Duration::from_millis(100));
+    pair.run(Duration::from_millis(75));
     let stats = pair.client().path_stats(PathId::ZERO).unwrap();
-    assert!(stats.congestion_window < before / 4, "{before} then {}", stats.congestion_window);
+    assert!(stats.congestion_window < before / 3, "{before} then {}", stats.congestion_window);
     assert_eq!(stats.packets_lost, 0);
 }

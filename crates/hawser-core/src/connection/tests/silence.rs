@@ -1,8 +1,14 @@
 //! Paths on which nothing is heard any more.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathState, PathStatus, Side, Time};
+use hawser_cc::NewReno;
+use hawser_policy::{
+    Commands, ControllerInit, Decision, Event, Interests, PathChange, PathId, PathState, PathStatus,
+    Scheduler, SchedulerInit, SendView, Side, Time,
+};
+use hawser_sched::MinRtt;
 
 use super::pair::{Pair, Sent, Settings, client_address, transport};
 use crate::{Code, TransportConfig};
@@ -61,4 +67,88 @@ fn a_path_over_which_the_peer_sends_is_not_given_up_for_want_of_an_answer() {
     pair.write(Side::Client, 20_000);
     pair.run(Duration::from_secs(4));
     assert_eq!(of_server(&mut pair), Some(PathState::Active));
+}
+
+type Changes = Arc<Mutex<Vec<(PathId, PathChange)>>>;
+
+/// MinRTT that writes down which changes of paths it hears of.
+struct Listener(MinRtt, Changes);
+
+impl Scheduler for Listener {
+    fn name(&self) -> &'static str {
+        "listener"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
+        self.0.schedule(view, commands)
+    }
+
+    fn interests(&self) -> Interests {
+        Interests::PATHS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {
+        if let Event::Path { path, change, .. } = event {
+            self.1.lock().unwrap().push((*path, *change));
+        }
+    }
+}
+
+#[test]
+fn a_scheduler_hears_once_that_a_path_is_back() {
+    let changes = Changes::default();
+    let heard = Arc::clone(&changes);
+    let scheduler =
+        move |_: &SchedulerInit| Box::new(Listener(MinRtt, Arc::clone(&heard))) as Box<dyn Scheduler>;
+    let controller = |init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>;
+    let client = TransportConfig::new(Arc::new(scheduler), Arc::new(controller));
+    let mut pair = Pair::connected(Settings { client, ..Settings::default() });
+    let second = pair.open(1);
+    pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));
+    pair.write(Side::Client, 400_000);
+    pair.run(Duration::from_millis(300));
+    pair.lose = |_| false;
+    pair.run(Duration::from_secs(2));
+    let of_second: Vec<_> = changes
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|(path, _)| *path == second)
+        .map(|(_, change)| *change)
+        .collect();
+    assert_eq!(of_second, [PathChange::Established, PathChange::Suspect, PathChange::Recovered]);
+}
+
+/// When one end sent something, after all that it sent is lost.
+fn probes_after_an_outage(pair: &mut Pair) -> Vec<Duration> {
+    pair.lose = |_| true;
+    let began = pair.now;
+    pair.write(Side::Client, 500);
+    pair.run(Duration::from_secs(25));
+    let mut times: Vec<_> = pair.datagrams(Side::Client, began).map(|sent| sent.at).collect();
+    times.dedup();
+    times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
+}
+
+/// RFC 9002 section 6.2.1: the timeout doubles each time, and there is no cap for it. Ours is for connections that have
+/// another path.
+#[test]
+fn probes_of_the_only_path_back_off_without_end() {
+    let mut pair = Pair::connected(Settings::default());
+    let gaps = probes_after_an_outage(&mut pair);
+    let longest = gaps.iter().max().copied().unwrap_or_default();
+    assert!(longest > Duration::from_secs(5), "{gaps:?}");
+    for pair in gaps[2..].windows(2) {
+        let factor = pair[1].as_secs_f64() / pair[0].as_secs_f64();
+        assert!((1.9..2.1).contains(&factor), "{factor}: {gaps:?}");
+    }
+}
+
+#[test]
+fn with_another_path_probes_come_every_two_seconds_at_least() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.open(1);
+    let gaps = probes_after_an_outage(&mut pair);
+    let longest = gaps.iter().max().copied().unwrap_or_default();
+    assert!(longest <= Duration::from_millis(2_010), "{gaps:?}");
 }

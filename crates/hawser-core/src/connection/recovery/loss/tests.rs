@@ -114,6 +114,35 @@ fn losses_over_three_probe_timeouts_are_persistent_congestion() {
     assert_eq!(bench.recovery.totals.persistent_congestion, 0, "too short");
 }
 
+/// RFC 9000 section 14.4: the loss of an MTU probe is no sign of congestion. It neither ends the run nor completes it, which
+/// the next packet does.
+#[test]
+fn an_mtu_probe_does_not_swallow_persistent_congestion() {
+    let mut bench = bench();
+    bench.send(ms(100));
+    bench.send(ms(200));
+    bench.send_with(ms(776), |packet| packet.kind = PacketKind::MtuProbe);
+    bench.send(ms(790));
+    let end = bench.send(ms(790));
+    bench.ack(ms(870), &[end..=end]);
+    assert_eq!(bench.lost.len(), 3, "the probe with this acknowledgement, the packet behind it later");
+    bench.detect_lost(ms(885));
+    assert_eq!(bench.lost.len(), 4);
+    assert_eq!(bench.recovery.totals.persistent_congestion, 1);
+}
+
+#[test]
+fn an_mtu_probe_alone_completes_no_persistent_congestion() {
+    let mut bench = bench();
+    bench.send(ms(100));
+    bench.send(ms(200));
+    bench.send_with(ms(900), |packet| packet.kind = PacketKind::MtuProbe);
+    let end = bench.send(ms(900));
+    bench.ack(ms(980), &[end..=end]);
+    bench.detect_lost(ms(1_000));
+    assert_eq!((bench.lost.len(), bench.recovery.totals.persistent_congestion), (3, 0));
+}
+
 #[test]
 fn an_acknowledgement_in_between_proves_the_path_works() {
     let bench = run_of_losses(900, |bench| {
