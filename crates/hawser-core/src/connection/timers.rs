@@ -12,7 +12,7 @@ use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::policies::schedule::{has_queued, queue_view};
 use super::receive::SpaceId;
-use super::recovery::{PacketNumberSpace, SpaceKind};
+use super::recovery::{BackOff, SpaceKind};
 use super::{Connection, Scratch};
 use crate::endpoint::EndpointEvent;
 use crate::{Code, ConnectionError, TransportError};
@@ -56,7 +56,7 @@ impl Connection {
         let recovery = &path.recovery;
         let probe = match &path.suspect {
             Some(suspect) => Some(suspect.next_probe),
-            None => probe_deadline(path, &path.space),
+            None => probe_deadline(path, self.back_off()),
         };
         first
             .or(ack)
@@ -74,6 +74,14 @@ impl Connection {
     fn silence_deadline(&self, path: &Path) -> Option<Time> {
         let at = path.recovery.silence_timer()?;
         (path.life() == LifeCycle::Active && self.has_alternative(path.id)).then_some(at)
+    }
+
+    /// How far probe timeouts back off.
+    #[inline]
+    fn back_off(&self) -> BackOff {
+        let is_alone =
+            self.paths.len() == 1 || self.paths.iter().filter(|path| path.life().can_send()).nth(1).is_none();
+        if is_alone { BackOff::Unlimited } else { BackOff::Capped }
     }
 
     /// Whether another path than this can carry data.
@@ -98,7 +106,7 @@ impl Connection {
         Earliest::NONE
             .or(level.space.received.deadline().filter(|_| may_send))
             .or(path.recovery.loss_timer(&level.space))
-            .or(path.recovery.pto_timer(&level.space).filter(|_| may_send))
+            .or(path.recovery.pto_timer(&level.space, BackOff::Unlimited).filter(|_| may_send))
             .or(self.anti_deadlock_deadline(space))
             .time()
     }
@@ -217,7 +225,8 @@ impl Connection {
             if path.recovery.loss_timer(&level.space).is_some_and(|at| at <= now) {
                 path.recovery.detect_lost(&mut level.space, now, &Siblings::NONE, &mut lost);
             } else if path.amplification_room() >= handshake_room(space.level()) {
-                probe |= path.recovery.pto_timer(&level.space).is_some_and(|at| at <= now);
+                let timer = path.recovery.pto_timer(&level.space, BackOff::Unlimited);
+                probe |= timer.is_some_and(|at| at <= now);
             }
             if probe {
                 path.recovery.on_pto();
@@ -286,8 +295,9 @@ impl Connection {
     }
 
     fn on_probe_timeout(&mut self, now: Time, id: PathId) {
+        let back_off = self.back_off();
         let Some(path) = self.paths.get_mut(id).filter(|path| path.suspect.is_none()) else { return };
-        if probe_deadline(path, &path.space).is_none_or(|at| at > now) {
+        if probe_deadline(path, back_off).is_none_or(|at| at > now) {
             return;
         }
         path.recovery.on_pto();
@@ -329,8 +339,8 @@ impl Connection {
     }
 }
 
-/// The probe timeout of a space of `path`.
+/// The probe timeout of a path's application data.
 #[inline]
-fn probe_deadline(path: &Path, space: &PacketNumberSpace) -> Option<Time> {
-    path.recovery.pto_timer(space).filter(|_| path.can_transmit())
+fn probe_deadline(path: &Path, back_off: BackOff) -> Option<Time> {
+    path.recovery.pto_timer(&path.space, back_off).filter(|_| path.can_transmit())
 }

@@ -155,7 +155,7 @@ impl PathRecovery {
             bytes: packet.bytes,
         });
         if current {
-            tally.persistent |= self.extends_to_persistent_congestion(space, packet);
+            tally.persistent |= self.extends_to_persistent_congestion(space, packet, congestion);
         } else {
             space.loss_run = None;
         }
@@ -163,7 +163,15 @@ impl PathRecovery {
 
     /// Adds a lost packet to the run of losses. True when the run lasts long enough (RFC 9002 section 7.6.2: between
     /// two ack-eliciting packets, sent after the first round-trip sample, none acknowledged in between).
-    fn extends_to_persistent_congestion(&self, space: &mut PacketNumberSpace, packet: &SentPacket) -> bool {
+    ///
+    /// A packet whose loss is no sign of congestion (RFC 9000 section 14.4) is part of a run, but neither its beginning nor
+    /// its end: the controller would not hear of it.
+    fn extends_to_persistent_congestion(
+        &self,
+        space: &mut PacketNumberSpace,
+        packet: &SentPacket,
+        congestion: bool,
+    ) -> bool {
         // The handshake has a space for each key; a run within one of them says nothing about the others.
         if space.kind != SpaceKind::Application {
             return false;
@@ -172,14 +180,14 @@ impl PathRecovery {
         let run = space.loss_run.filter(|run| space.is_next_sent(run.last, packet.packet_number));
         space.loss_run = match run {
             Some(run) => Some(LossRun { last: packet.packet_number, ..run }),
-            None if packet.ack_eliciting && packet.sent_at > first_sample_at => {
+            None if congestion && packet.ack_eliciting && packet.sent_at > first_sample_at => {
                 Some(LossRun { from: packet.sent_at, last: packet.packet_number })
             }
             None => None,
         };
         let Some(run) = space.loss_run else { return false };
         let duration = self.probe_timeout() * PERSISTENT_CONGESTION_THRESHOLD;
-        if packet.ack_eliciting && packet.sent_at.since(run.from) > duration {
+        if congestion && packet.ack_eliciting && packet.sent_at.since(run.from) > duration {
             space.loss_run = None;
             return true;
         }

@@ -54,6 +54,7 @@ pub(crate) use rtt::{GRANULARITY, RttEstimator};
 pub(crate) use sent::{PacketKind, SentPacket};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
+pub(crate) use timers::BackOff;
 pub(crate) use tuple::TupleGenerations;
 
 use congestion::{RecoveryEpoch, controller_init};

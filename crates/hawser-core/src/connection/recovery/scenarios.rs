@@ -89,7 +89,7 @@ impl Link {
             if self.bench.recovery.loss_timer(&self.bench.space).is_some_and(|at| at <= now) {
                 self.bench.detect_lost(now);
             }
-            if self.bench.recovery.pto_timer(&self.bench.space).is_some_and(|at| at <= now) {
+            if self.bench.recovery.pto_timer(&self.bench.space, BackOff::Capped).is_some_and(|at| at <= now) {
                 self.bench.recovery.on_pto();
                 self.send(now);
             }

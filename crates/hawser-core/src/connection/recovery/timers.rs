@@ -10,13 +10,22 @@ use super::space::{PacketNumberSpace, SpaceKind};
 #[cfg(test)]
 mod tests;
 
-/// Doublings of the probe timeout.
-const MAX_BACKOFF: u32 = 6;
-/// The back-off stops here (or at the probe timeout itself, where that is longer). RFC 9002 section 6.2.1 doubles
-/// without end and trusts the idle timeout to end the connection. With several links that is the wrong trade: a path
-/// that drops every eighth packet loses some probes in a row, and a link that returns after a tunnel must be found
-/// while it is there. One or two packets in two seconds burden nobody.
+/// Doublings of the probe timeout. The idle timeout ends the connection long before.
+const MAX_BACKOFF: u32 = 16;
+/// Where the back-off stops on a connection with several paths (or at the probe timeout itself, where that is longer).
+/// RFC 9002 section 6.2.1 doubles without end and trusts the idle timeout to end the connection. With several links that
+/// is the wrong trade: a path that drops every eighth packet loses some probes in a row, and a link that returns after a
+/// tunnel must be found while it is there. One or two packets in two seconds burden nobody.
 const MAX_BACKED_OFF_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How far the probe timeout backs off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BackOff {
+    /// As RFC 9002 says: this is the only path, and the timeout doubles until the connection ends.
+    Unlimited,
+    /// Up to [`MAX_BACKED_OFF_TIMEOUT`]: there are other paths.
+    Capped,
+}
 
 impl PathRecovery {
     /// Probe timeout of application data, without back-off (RFC 9002 section 6.2.1).
@@ -39,20 +48,21 @@ impl PathRecovery {
     /// When a probe must be sent in `space`. `None` while the loss timer runs (section 6.2.1), when no ack-eliciting
     /// packet is outstanding, and for application data before the handshake is confirmed.
     #[inline]
-    pub(crate) fn pto_timer(&self, space: &PacketNumberSpace) -> Option<Time> {
+    pub(crate) fn pto_timer(&self, space: &PacketNumberSpace, back_off: BackOff) -> Option<Time> {
         if space.loss_time.is_some() || space.sent.ack_eliciting() == 0 {
             return None;
         }
         if space.kind == SpaceKind::Application && !self.handshake_confirmed {
             return None;
         }
-        Some(space.last_ack_eliciting_sent? + self.backed_off_timeout(space.kind))
+        Some(space.last_ack_eliciting_sent? + self.backed_off_timeout(space.kind, back_off))
     }
 
     /// When a client with nothing outstanding must send a probe so that a server that is limited by address
     /// validation can go on (RFC 9002 section 6.2.2.1). `since` is when the client last sent or received.
     pub(crate) fn anti_deadlock_timer(&self, kind: SpaceKind, since: Time) -> Time {
-        since + self.backed_off_timeout(kind)
+        // During the handshake there is one path.
+        since + self.backed_off_timeout(kind, BackOff::Unlimited)
     }
 
     /// A probe timeout expired: one or two probes follow, whatever window and pacer say (section 6.2.4).
@@ -86,7 +96,7 @@ impl PathRecovery {
 
     /// Never below kGranularity, as the bound on the round trip is not.
     #[inline]
-    fn backed_off_timeout(&self, kind: SpaceKind) -> Duration {
+    fn backed_off_timeout(&self, kind: SpaceKind, back_off: BackOff) -> Duration {
         // Initial and Handshake packets are acknowledged at once (section 6.2.1).
         let timeout = match kind {
             SpaceKind::Application => self.probe_timeout(),
@@ -95,7 +105,10 @@ impl PathRecovery {
         if self.pto_count == 0 {
             return timeout;
         }
-        let backed_off = timeout * (1 << self.pto_count.min(MAX_BACKOFF));
-        backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout)
+        let backed_off = timeout.saturating_mul(1 << self.pto_count.min(MAX_BACKOFF));
+        match back_off {
+            BackOff::Unlimited => backed_off,
+            BackOff::Capped => backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout),
+        }
     }
 }

@@ -67,7 +67,7 @@ fn run_until_abandoned<const N: usize>(
 }
 
 /// Nine packets in flight: five probe timeouts of two probes each repeat them all, and the first two of these, which
-/// were lost themselves, are made good by two more.
+/// were lost themselves, are made good by two more. The timeout of the only path doubles each time.
 #[test]
 fn probes_retransmit_what_was_not_retransmitted_yet() {
     let mut pair = at_rest(0);
@@ -75,7 +75,7 @@ fn probes_retransmit_what_was_not_retransmitted_yet() {
     let (at, total) = run_until_read(&mut pair, id, 10_000, Time::from_secs(25));
     assert_eq!(total, 10_000);
     let arrived = pair.datagrams(Side::Client, HEARD_AGAIN).count();
-    assert!(at <= Time::from_secs(8) && arrived <= 14, "at {at:?}, after {arrived} probes");
+    assert!(at <= Time::from_secs(10) && arrived <= 14, "at {at:?}, after {arrived} probes");
 }
 
 /// More than the window lets out: about half of the probes carry what never left.

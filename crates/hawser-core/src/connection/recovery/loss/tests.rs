@@ -1,5 +1,6 @@
 use hawser_policy::LossCause;
 
+use super::super::BackOff;
 use super::super::testing::{Bench, Told, millis, ms};
 use super::*;
 
@@ -32,7 +33,7 @@ fn nine_eighths_of_a_round_trip_later_means_lost() {
     bench.ack(ms(185), &[2..=2]);
     let timer = bench.recovery.loss_timer(&bench.space);
     assert!(timer > Some(ms(188)) && timer <= Some(ms(191)), "{timer:?}");
-    assert_eq!(bench.recovery.pto_timer(&bench.space), None, "the loss timer goes first");
+    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::Capped), None, "the loss timer goes first");
     bench.detect_lost(ms(188));
     assert!(bench.lost.is_empty());
     bench.detect_lost(ms(191));

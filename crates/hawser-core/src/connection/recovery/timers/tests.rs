@@ -10,13 +10,31 @@ fn the_probe_timeout_doubles_up_to_a_cap() {
     assert_eq!(bench.recovery.probe_timeout(), millis(265));
     let mut timeouts = Vec::new();
     for _ in 0..6 {
-        let at = bench.recovery.pto_timer(&bench.space).expect("armed");
+        let at = bench.recovery.pto_timer(&bench.space, BackOff::Capped).expect("armed");
         timeouts.push(at.since(ms(100)).as_millis());
         bench.recovery.on_pto();
     }
     assert_eq!(timeouts, [265, 530, 1060, 2000, 2000, 2000]);
     bench.ack(ms(1000), &[1..=1]);
-    assert_eq!((bench.recovery.pto_count(), bench.recovery.pto_timer(&bench.space)), (0, None));
+    assert_eq!(
+        (bench.recovery.pto_count(), bench.recovery.pto_timer(&bench.space, BackOff::Capped)),
+        (0, None)
+    );
+}
+
+#[test]
+fn the_probe_timeout_of_the_only_path_doubles_without_a_cap() {
+    let mut bench = Bench::new();
+    bench.settle_rtt(millis(80));
+    bench.send(ms(100));
+    let mut timeouts = Vec::new();
+    for _ in 0..40 {
+        let at = bench.recovery.pto_timer(&bench.space, BackOff::Unlimited).expect("armed");
+        timeouts.push(at.since(ms(100)).as_millis());
+        bench.recovery.on_pto();
+    }
+    assert_eq!(timeouts[..6], [265, 530, 1060, 2120, 4240, 8480]);
+    assert_eq!(timeouts[39], 265 << 16, "nothing overflows");
 }
 
 #[test]
@@ -28,7 +46,7 @@ fn a_long_path_is_not_probed_before_its_timeout() {
         bench.recovery.on_pto();
     }
     let timeout = bench.recovery.probe_timeout();
-    assert_eq!(bench.recovery.pto_timer(&bench.space), Some(ms(5_000) + timeout));
+    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::Capped), Some(ms(5_000) + timeout));
 }
 
 #[test]
@@ -36,7 +54,7 @@ fn handshake_packets_are_acknowledged_without_delay() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);
     bench.send(ms(0));
     // Initial RTT 333 ms: 333 + 4 * 166.5
-    let timer = bench.recovery.pto_timer(&bench.space);
+    let timer = bench.recovery.pto_timer(&bench.space, BackOff::Capped);
     assert_eq!(timer, Some(ms(999)));
     assert_eq!(bench.recovery.anti_deadlock_timer(SpaceKind::Handshake, ms(1)), ms(1000));
 }
@@ -46,9 +64,9 @@ fn application_data_waits_for_the_handshake() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);
     bench.space.kind = SpaceKind::Application;
     bench.send(ms(0));
-    assert_eq!(bench.recovery.pto_timer(&bench.space), None);
+    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::Capped), None);
     bench.recovery.on_handshake_confirmed();
-    assert!(bench.recovery.pto_timer(&bench.space).is_some());
+    assert!(bench.recovery.pto_timer(&bench.space, BackOff::Capped).is_some());
 }
 
 #[test]
