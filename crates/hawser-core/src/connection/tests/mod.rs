@@ -7,6 +7,7 @@ mod ecn;
 mod ending;
 mod forge;
 mod handshaking;
+mod key_updates;
 mod messages;
 mod pair;
 mod policy_messages;
