@@ -159,8 +159,10 @@ impl Connection {
         let SpaceId::Path(id) = space else { return };
         if let Some(path) = self.paths.get_mut(id) {
             path.on_packet_acked(now, packet);
+            if path.key_phase.on_acked(packet.packet_number) {
+                self.on_key_phase_acked(now);
+            }
         }
-        self.on_one_rtt_acked(now, packet.sent_at);
         if self.policies.wants(Interests::ACKED) {
             self.policies.on_packet_acked(now, id, packet);
         }

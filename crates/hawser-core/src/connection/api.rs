@@ -85,7 +85,6 @@ impl Connection {
             no_path_deadline: None,
             last_keep_alive: now,
             shrunk: false,
-            key_phase_since: now,
             last_now: now,
             send_log: None,
             rng,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_policy::{PathEvent, PathId, Side, Time};
+use hawser_policy::{PathEvent, PathId, PathState, Side, Time};
 use hawser_wire::frame::{ConnectionClose, Frame};
 use hawser_wire::packet::{LongHeader, LongPacketType, ShortHeader, TruncatedPacketNumber};
 use hawser_wire::{ConnectionId, Writer};
@@ -17,6 +17,7 @@ use super::events::Event;
 use super::handshake::{LongLevel, Progress};
 use super::parameters::{self, PeerParameters};
 use super::paths::life_cycle::{LifeCycle, LifeEvent};
+use super::paths::path::Path;
 use super::receive::SpaceId;
 use super::recovery::PacketKind;
 use super::trace::TracedPacket;
@@ -185,11 +186,22 @@ impl Connection {
 
     /// Starts a key update (RFC 9001 section 6). Happens by itself before the keys wear out.
     ///
-    /// Returns whether it was possible now: the previous one must be three probe timeouts past.
+    /// Returns whether it was possible now: every path must have acknowledged a packet of the present phase
+    /// (draft-ietf-quic-multipath-21 section 4), and three probe timeouts must be over since.
     pub fn initiate_key_update(&mut self, now: Time) -> bool {
-        let may = self.handshake.confirmed
-            && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.may_update(now));
-        let updated = may && self.roll_keys(now).is_ok();
+        let Some(keys) = self.handshake.one_rtt.as_ref().filter(|_| self.handshake.confirmed) else {
+            return false;
+        };
+        // A silent path may block for as long as it takes to abandon it; that it is left out when the keys run out is
+        // better than to end the connection. Should it return, its packets are of the present phase like all others.
+        let is_urgent = keys.needs_update();
+        let counts = |path: &&Path| match path.state() {
+            Some(PathState::Active) => true,
+            Some(PathState::Suspect) => !is_urgent,
+            _ => false,
+        };
+        let all_acknowledged = self.paths.iter().filter(counts).all(|path| path.key_phase.is_acknowledged());
+        let updated = all_acknowledged && keys.may_update(now) && self.roll_keys(now).is_ok();
         if updated {
             self.trace_key_update(now, "local_update");
         }
@@ -200,24 +212,16 @@ impl Connection {
     pub(super) fn roll_keys(&mut self, _now: Time) -> Result<(), TransportError> {
         self.handshake.update_keys()?;
         self.stats.key_updates += 1;
-        for path in self.paths.iter_mut() {
-            path.first_of_phase = None;
-        }
-        self.key_phase_since = self.last_now;
+        self.paths.iter_mut().for_each(Path::on_key_update);
         Ok(())
     }
 
-    /// A 1-RTT packet was acknowledged: if it was sent in the current key phase, the next update may come.
-    pub(super) fn on_one_rtt_acked(&mut self, now: Time, sent_at: Time) {
-        if sent_at < self.key_phase_since || self.handshake.one_rtt.is_none() {
-            return;
-        }
-        let waits = self.handshake.one_rtt.as_ref().is_some_and(|keys| !keys.is_acknowledged());
-        if waits {
-            let three_pto = self.three_pto();
-            if let Some(keys) = &mut self.handshake.one_rtt {
-                keys.on_acknowledged(now, three_pto);
-            }
+    /// A packet of the present key phase was acknowledged for the first time on a path.
+    #[cold]
+    pub(super) fn on_key_phase_acked(&mut self, now: Time) {
+        let three_pto = self.three_pto();
+        if let Some(keys) = &mut self.handshake.one_rtt {
+            keys.on_acknowledged(now, three_pto);
         }
     }
 

@@ -161,8 +161,6 @@ pub struct Connection {
     last_keep_alive: Time,
     /// Whether memory of busier times was given back since something last arrived.
     shrunk: bool,
-    /// When the present key phase began.
-    key_phase_since: Time,
     last_now: Time,
     /// First sendings of stream data, if somebody wants to know.
     send_log: Option<SendLog>,

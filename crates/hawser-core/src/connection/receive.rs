@@ -285,7 +285,7 @@ impl Connection {
                 (level.keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
             }
             SpaceId::Path(id) => {
-                let first_of_phase = || self.paths.get(id).and_then(|path| path.first_of_phase);
+                let first_of_phase = || self.paths.get(id).and_then(|path| path.key_phase.first_received());
                 let Some(keys) = &self.handshake.one_rtt else { return Err(packet) };
                 let choice = keys.choose(plain.key_phase, number, first_of_phase);
                 (keys.open(choice, id.0, number, head, payload), choice)
@@ -410,9 +410,18 @@ impl Connection {
         path.heard_at = Some(now);
         if let SpaceId::Path(_) = opened.space
             && opened.choice != KeyChoice::Previous
+            && path.key_phase.on_received(opened.number)
         {
-            path.first_of_phase =
-                Some(path.first_of_phase.map_or(opened.number, |first| first.min(opened.number)));
+            self.on_key_phase_received(now);
+        }
+    }
+
+    /// The first packet of the present key phase on a path.
+    #[cold]
+    fn on_key_phase_received(&mut self, now: Time) {
+        let three_pto = self.three_pto();
+        if let Some(keys) = &mut self.handshake.one_rtt {
+            keys.on_received(now, three_pto);
         }
     }
 

@@ -6,8 +6,9 @@ use hawser_policy::Time;
 
 use crate::crypto::{HeaderKey, Keys, OpenError, PacketKey, PacketKeys};
 
-/// Packets short of the confidentiality limit at which the key is changed.
-const UPDATE_MARGIN: u64 = 10_000;
+/// Packets short of the confidentiality limit at which the key is changed although a silent path has not acknowledged
+/// it.
+const URGENT_MARGIN: u64 = 10_000;
 
 /// Keys of the 1-RTT level in up to three phases: the current one, the next (derived ahead so that accepting an
 /// update takes no longer than any other packet, RFC 9001 section 9.5), and the previous one for late packets.
@@ -19,14 +20,62 @@ pub(crate) struct OneRttKeys {
     previous: Option<Previous>,
     phase: bool,
     sealed: u64,
-    /// Whether the peer acknowledged a packet of the current phase; before that no update may begin.
-    acknowledged: bool,
+    /// When an update may begin; `None` until a packet of the current phase is acknowledged.
     not_before: Option<Time>,
 }
 
 struct Previous {
     remote: Box<dyn PacketKey>,
+    /// `None` until a packet of the present phase arrives.
     until: Option<Time>,
+}
+
+/// How far the present key phase has come on one path.
+///
+/// All paths share the keys, but packet numbers are of each path, and by them a receiver tells the phase before from
+/// the next one. draft-ietf-quic-multipath-21 section 4 therefore asks that every path carries a packet of a phase, and
+/// has it acknowledged, before the next phase begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathKeyPhase {
+    /// Lowest packet number received in it.
+    first_received: Option<u64>,
+    /// Packet number from which on packets were sent in it.
+    first_sent: u64,
+    acknowledged: bool,
+}
+
+impl PathKeyPhase {
+    /// Begins with the packet numbered `next`.
+    pub(crate) fn new(next: u64) -> Self {
+        PathKeyPhase { first_received: None, first_sent: next, acknowledged: false }
+    }
+
+    /// A packet of the phase arrived. Returns whether it is the path's first.
+    #[inline]
+    pub(crate) fn on_received(&mut self, packet_number: u64) -> bool {
+        let is_first = self.first_received.is_none();
+        self.first_received =
+            Some(self.first_received.map_or(packet_number, |first| first.min(packet_number)));
+        is_first
+    }
+
+    /// A packet was acknowledged. Returns whether it is the first of the phase.
+    #[inline]
+    pub(crate) fn on_acked(&mut self, packet_number: u64) -> bool {
+        let is_first = !self.acknowledged && packet_number >= self.first_sent;
+        self.acknowledged |= is_first;
+        is_first
+    }
+
+    /// Lowest packet number received in the phase.
+    pub(crate) fn first_received(&self) -> Option<u64> {
+        self.first_received
+    }
+
+    /// Whether the peer acknowledged a packet of the phase.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.acknowledged
+    }
 }
 
 /// Which keys a packet asks for.
@@ -47,7 +96,6 @@ impl OneRttKeys {
             previous: None,
             phase: false,
             sealed: 0,
-            acknowledged: false,
             not_before: None,
         }
     }
@@ -74,8 +122,8 @@ impl OneRttKeys {
     }
 
     /// Which keys open a packet with this phase bit. `first_of_phase` is the lowest packet number received on the
-    /// same path in the current phase: numbers below belong to the previous phase (RFC 9001 section 6.5), and the
-    /// draft makes this a matter of each path.
+    /// same path in the current phase: numbers below belong to the previous phase (RFC 9001 section 6.5). Where the path
+    /// received nothing in it, the packet is late while the previous keys exist, and the next phase's afterwards.
     #[inline]
     pub(crate) fn choose(
         &self,
@@ -115,38 +163,39 @@ impl OneRttKeys {
         self.previous = Some(Previous { remote: current.remote, until: None });
         self.phase = !self.phase;
         self.sealed = 0;
-        self.acknowledged = false;
         self.not_before = None;
     }
 
-    /// A packet sent in the current phase was acknowledged. The previous keys go, and the next update may come,
-    /// `3 x the largest PTO of all paths` later (draft-ietf-quic-multipath-21 section 4).
-    pub(crate) fn on_acknowledged(&mut self, now: Time, three_pto: Duration) {
-        if self.acknowledged {
-            return;
-        }
-        self.acknowledged = true;
-        self.not_before = Some(now + three_pto);
+    /// A packet that the peer sent in the current phase arrived. RFC 9001 section 6.5: the previous keys open late packets
+    /// for `3 x the largest PTO of all paths` more. They must go then: on a path that carried nothing in this phase they
+    /// would be taken for the keys of the next.
+    pub(crate) fn on_received(&mut self, now: Time, three_pto: Duration) {
         if let Some(previous) = &mut self.previous {
             previous.until.get_or_insert(now + three_pto);
         }
     }
 
-    /// Whether a packet of the current phase was acknowledged.
-    #[inline]
-    pub(crate) fn is_acknowledged(&self) -> bool {
-        self.acknowledged
+    /// A packet sent in the current phase was acknowledged on some path: an update may come when `three_pto` is over,
+    /// after which the peer has no use for its previous keys.
+    pub(crate) fn on_acknowledged(&mut self, now: Time, three_pto: Duration) {
+        self.not_before.get_or_insert(now + three_pto);
     }
 
-    /// Whether we may start an update now.
+    /// Whether we may start an update now, as far as time goes.
     pub(crate) fn may_update(&self, now: Time) -> bool {
-        self.acknowledged && self.previous.is_none() && self.not_before.is_none_or(|time| now >= time)
+        self.previous.is_none() && self.not_before.is_some_and(|time| now >= time)
+    }
+
+    /// Whether the current key is half used up, time to change it at leisure.
+    #[inline]
+    pub(crate) fn wants_update(&self) -> bool {
+        self.sealed >= self.current.local.confidentiality_limit() / 2
     }
 
     /// Whether the current key is nearly used up.
     #[inline]
-    pub(crate) fn wants_update(&self) -> bool {
-        self.sealed.saturating_add(UPDATE_MARGIN) >= self.current.local.confidentiality_limit()
+    pub(crate) fn needs_update(&self) -> bool {
+        self.sealed.saturating_add(URGENT_MARGIN) >= self.current.local.confidentiality_limit()
     }
 
     /// Whether the current key must not seal another packet.

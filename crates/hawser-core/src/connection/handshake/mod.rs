@@ -10,7 +10,7 @@ use crate::crypto::{HeaderKey, KeyChange, Keys, Level, PacketKey, Session};
 use crate::{Code, TransportError};
 
 pub(crate) use crypto_stream::{CryptoReceive, CryptoSend};
-pub(crate) use keys::{KeyChoice, OneRttKeys};
+pub(crate) use keys::{KeyChoice, OneRttKeys, PathKeyPhase};
 
 /// An Initial or Handshake level while its keys exist: dropping it discards everything that belongs to it.
 pub(crate) struct LongLevel {

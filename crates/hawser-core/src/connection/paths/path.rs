@@ -15,6 +15,7 @@ use super::validation::ResponseQueue;
 use crate::FourTuple;
 use crate::connection::build::MIN_ONE_RTT_ROOM;
 use crate::connection::frames::SentStream;
+use crate::connection::handshake::PathKeyPhase;
 use crate::connection::recovery::{PacketKind, PacketNumberSpace, PathRecovery, SentPacket, SpaceKind};
 use crate::connection::stats::{PathInfo, PathStats};
 
@@ -43,8 +44,7 @@ pub(crate) struct Path {
     pub(crate) probes: u8,
     /// When a silent path is probed next, and how long it has been so.
     pub(crate) suspect: Option<Suspect>,
-    /// Lowest packet number received in the current key phase.
-    pub(crate) first_of_phase: Option<u64>,
+    pub(crate) key_phase: PathKeyPhase,
     /// Largest number of a received packet that was not a mere probe.
     pub(crate) largest_non_probing: Option<u64>,
     /// Acknowledgement-only packets sent in a row.
@@ -98,7 +98,7 @@ impl Path {
             copies: VecDeque::new(),
             probes: 0,
             suspect: None,
-            first_of_phase: None,
+            key_phase: PathKeyPhase::default(),
             largest_non_probing: None,
             ack_only_run: 0,
             heard_at: None,
@@ -215,6 +215,15 @@ impl Path {
             self.copies.push_back(range);
         }
         fits
+    }
+
+    /// A key phase begins. A path that carries nothing else carries a PING in it: until the peer has acknowledged a packet
+    /// of this phase on each path, no other may begin (draft-ietf-quic-multipath-21 section 4).
+    pub(crate) fn on_key_update(&mut self) {
+        self.key_phase = PathKeyPhase::new(self.space.end());
+        if self.life() == LifeCycle::Active {
+            self.probes = self.probes.max(1);
+        }
     }
 
     /// Lets recovery and datagram size follow the addresses in use. To be called after each event that may have changed
