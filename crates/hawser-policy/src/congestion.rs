@@ -53,9 +53,13 @@ pub struct Ack {
     pub largest_sent_at: Time,
     /// Bytes in flight after removal.
     pub bytes_in_flight: u64,
+    /// The path on which it arrived. Often another one than its packets took: then the sample has that path's way back.
+    pub received_on: PathId,
     /// Round-trip sample of this acknowledgement, if it gave one (peer's delay already taken off).
     pub latest_rtt: Option<Duration>,
-    /// Smoothed round-trip time.
+    /// The same sample as it was measured, with the peer's delay.
+    pub raw_rtt: Option<Duration>,
+    /// Smoothed round-trip time, over acknowledgements that return on the path on which most do.
     pub smoothed_rtt: Duration,
     /// Smallest round-trip time of the path.
     pub min_rtt: Duration,

@@ -74,8 +74,14 @@ impl Connection {
         received.on_decision(decision, arrival.now, max_ack_delay);
     }
 
-    /// An ACK or PATH_ACK frame for a space.
-    pub(super) fn on_ack(&mut self, now: Time, space: SpaceId, ack: &Ack<'_>) -> Result<(), TransportError> {
+    /// An ACK or PATH_ACK frame for a space, in a packet that came on `received_on`.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        space: SpaceId,
+        received_on: PathId,
+        ack: &Ack<'_>,
+    ) -> Result<(), TransportError> {
         if let SpaceId::Path(id) = space
             && !self.paths.accepts_ack(id)?
         {
@@ -85,6 +91,7 @@ impl Connection {
             if space.level() == Level::OneRtt { u32::from(self.peer.ack_delay_exponent.min(20)) } else { 3 };
         let delay = Duration::from_micros(ack.delay.saturating_mul(1 << exponent).min(1 << 40));
         let info = AckInfo {
+            received_on,
             largest: ack.ranges.largest(),
             delay,
             ranges: ack.ranges.iter(),

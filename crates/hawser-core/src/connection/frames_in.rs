@@ -67,7 +67,7 @@ impl Connection {
     ) -> Result<(), TransportError> {
         match frame {
             Frame::Padding(_) | Frame::Ping => Ok(()),
-            Frame::Ack(ack) => self.on_ack(arrival.now, space, ack),
+            Frame::Ack(ack) => self.on_ack(arrival.now, space, PathId::ZERO, ack),
             Frame::Crypto(crypto) => self.on_crypto(arrival.now, space, crypto.offset, crypto.data),
             Frame::ConnectionClose(close) => {
                 self.on_close(arrival, close);
@@ -97,7 +97,7 @@ impl Connection {
                     return Err(not_negotiated());
                 }
                 let acked = ack.path_id.map_or(PathId::ZERO, PathId);
-                self.on_ack(arrival.now, SpaceId::Path(acked), ack)
+                self.on_ack(arrival.now, SpaceId::Path(acked), id, ack)
             }
             Frame::Datagram(datagram) => {
                 self.on_datagram(packet.slice_ref(datagram.data), frame.encoded_len())

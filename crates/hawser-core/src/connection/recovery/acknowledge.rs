@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use hawser_policy::{Siblings, Time};
+use hawser_policy::{PathId, Siblings, Time};
 use hawser_wire::frame::EcnCounts;
 
 use super::PathRecovery;
@@ -17,6 +17,8 @@ use crate::error::TransportError;
 /// An ACK or PATH_ACK frame.
 #[derive(Clone, Debug)]
 pub(crate) struct AckInfo<R> {
+    /// The path on which the frame arrived, which need not be the one it is about.
+    pub(crate) received_on: PathId,
     /// Largest Acknowledged.
     pub(crate) largest: u64,
     /// ACK Delay, with the peer's exponent applied.
@@ -92,6 +94,7 @@ impl PathRecovery {
             return Ok(outcome);
         }
         self.note_progress(space.kind, now);
+        walk.tally.received_on = ack.received_on;
         outcome.rtt_updated = self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now);
         if ack.one_way_delay.is_some() {
             self.one_way_delay = ack.one_way_delay;
@@ -198,7 +201,9 @@ impl PathRecovery {
             _ if self.handshake_confirmed => delay.min(self.rtt.max_ack_delay()),
             _ => delay,
         };
-        walk.tally.latest_rtt = Some(self.rtt.on_sample(now, now.since(sent_at), delay));
+        let raw = now.since(sent_at);
+        walk.tally.raw_rtt = Some(raw);
+        walk.tally.latest_rtt = Some(self.rtt.on_sample(now, raw, delay, walk.tally.received_on));
         true
     }
 

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Rate, Siblings, Snapshot, Time,
+    Ack, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, PathId, Rate, Siblings,
+    Snapshot, Time,
 };
 
 use super::delivery::DeliveryState;
@@ -77,7 +78,9 @@ pub(super) struct AckTally {
     pub(super) bytes_in_recovery: u64,
     pub(super) packets: u64,
     pub(super) largest: Option<(u64, Time)>,
+    pub(super) received_on: PathId,
     pub(super) latest_rtt: Option<Duration>,
+    pub(super) raw_rtt: Option<Duration>,
     pub(super) one_way_delay: Option<Duration>,
     pub(super) delivery: Option<DeliverySample>,
     pub(super) congestion_marks: u64,
@@ -96,7 +99,9 @@ impl PathRecovery {
             largest_acked,
             largest_sent_at,
             bytes_in_flight: self.bytes_in_flight,
+            received_on: tally.received_on,
             latest_rtt: tally.latest_rtt,
+            raw_rtt: tally.raw_rtt,
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
             one_way_delay: tally.one_way_delay,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::Time;
+use hawser_policy::{PathId, Time};
 
 #[cfg(test)]
 mod tests;
@@ -15,10 +15,29 @@ pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
 /// within three.
 const SILENCE_HALF_TIMEOUTS: u32 = 3;
 
+/// Return paths that are told apart.
+const MAX_RETURN_PATHS: usize = 4;
+/// A return path without a sample for longer than this and for [`STALE_ROUND_TRIPS`] is no longer in use.
+const STALE_AFTER: Duration = Duration::from_millis(500);
+const STALE_ROUND_TRIPS: u32 = 4;
+/// What a sample adds to the weight of its return path, of which each sample of any takes an eighth: RFC 9002's memory.
+const SAMPLE_WEIGHT: u16 = 32;
+/// The weight of a return path that has all samples.
+const FULL_WEIGHT: u16 = 8 * SAMPLE_WEIGHT;
+
 /// Round-trip time of one path.
+///
+/// With draft-ietf-quic-multipath-21 a round trip is the way there on this path and the way back on whichever path
+/// the acknowledgement took. Under load nearly all take the quickest; but where traffic is sparse, some of them ride on
+/// another path, and one estimator for all would wander between both sums and have their difference as its variance. So
+/// each return path has an estimate of its own, by the formulas of RFC 9002. The *smoothed* time of the path is that of its
+/// usual return path: the one of most samples lately, which another replaces when it has half as many again. Neither the
+/// quickest nor a mean would do: a rare acknowledgement that comes another way would move them. The probe timeout waits
+/// for the slowest return path in use, since an acknowledgement on that one is no sign of loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     latest: Duration,
+    /// Of the usual return path.
     smoothed: Duration,
     variance: Duration,
     min: Duration,
@@ -26,7 +45,49 @@ pub(crate) struct RttEstimator {
     first_sample_at: Option<Time>,
     /// The peer's: for how long it may hold back an acknowledgement.
     max_ack_delay: Duration,
+    /// One for each return path seen, the rest unused.
+    returns: [Return; MAX_RETURN_PATHS],
+    returns_used: u8,
+    /// Position of the usual one.
+    usual: u8,
     bounds: Bounds,
+}
+
+/// Round trips with one return path.
+#[derive(Clone, Copy, Debug)]
+struct Return {
+    path: PathId,
+    smoothed: Duration,
+    variance: Duration,
+    sampled_at: Time,
+    /// How much of the recent samples it had.
+    weight: u16,
+}
+
+impl Return {
+    const UNUSED: Return = Return {
+        path: PathId::ZERO,
+        smoothed: Duration::ZERO,
+        variance: Duration::ZERO,
+        sampled_at: Time::ZERO,
+        weight: 0,
+    };
+
+    /// RFC 9002 section 5.3.
+    fn smooth(&mut self, now: Time, sample: Duration) {
+        self.variance = (self.variance * 3 + self.smoothed.abs_diff(sample)) / 4;
+        self.smoothed = (self.smoothed * 7 + sample) / 8;
+        self.sampled_at = now;
+    }
+
+    fn is_in_use(&self, now: Time) -> bool {
+        now.since(self.sampled_at) <= STALE_AFTER.max(self.smoothed * STALE_ROUND_TRIPS)
+    }
+
+    /// Time within which an acknowledgement comes this way, the peer's delay aside (section 6.2.1).
+    fn bound(&self) -> Duration {
+        self.smoothed + (self.variance * 4).max(GRANULARITY)
+    }
 }
 
 /// What follows from smoothed RTT, variance and delay of acknowledgements: asked for many times per sample.
@@ -38,8 +99,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(smoothed: Duration, variance: Duration, max_ack_delay: Duration) -> Self {
-        let round_trip = smoothed + (variance * 4).max(GRANULARITY);
+    fn new(round_trip: Duration, max_ack_delay: Duration) -> Self {
         let probe_timeout = round_trip + max_ack_delay;
         Bounds { round_trip, probe_timeout, silence: probe_timeout * SILENCE_HALF_TIMEOUTS / 2 }
     }
@@ -48,6 +108,7 @@ impl Bounds {
 impl RttEstimator {
     /// No sample yet: `initial` is assumed (RFC 9002 section 6.2.2).
     pub(crate) fn new(initial: Duration, max_ack_delay: Duration) -> Self {
+        let round_trip = initial + (initial * 2).max(GRANULARITY);
         RttEstimator {
             latest: initial,
             smoothed: initial,
@@ -56,19 +117,30 @@ impl RttEstimator {
             min_at: Time::ZERO,
             first_sample_at: None,
             max_ack_delay,
-            bounds: Bounds::new(initial, initial / 2, max_ack_delay),
+            returns: [Return::UNUSED; MAX_RETURN_PATHS],
+            returns_used: 0,
+            usual: 0,
+            bounds: Bounds::new(round_trip, max_ack_delay),
         }
     }
 
-    /// A sample, and how long the peer says it held the acknowledgement. Returns the sample less that delay.
-    pub(crate) fn on_sample(&mut self, now: Time, sample: Duration, ack_delay: Duration) -> Duration {
+    /// A sample, how long the peer says it held the acknowledgement, and the path on which that came. Returns the sample
+    /// less that delay.
+    pub(crate) fn on_sample(
+        &mut self,
+        now: Time,
+        sample: Duration,
+        ack_delay: Duration,
+        received_on: PathId,
+    ) -> Duration {
         // Virtual links can have no delay at all; formulas divide by this.
         let sample = sample.max(Duration::from_nanos(1));
         self.latest = sample;
         if self.first_sample_at.is_none() {
             self.first_sample_at = Some(now);
             (self.min, self.min_at) = (sample, now);
-            self.smooth(sample, sample / 2);
+            self.variance = sample / 2;
+            self.begin_return(now, sample, received_on);
             return sample;
         }
         // Section 5.2: the minimum ignores the peer's word on its delay.
@@ -77,20 +149,61 @@ impl RttEstimator {
         }
         // Section 5.3: a delay that would take the sample under the minimum is not believed.
         let adjusted = if sample >= self.min + ack_delay { sample - ack_delay } else { sample };
-        let variance = (self.variance * 3 + self.smoothed.abs_diff(adjusted)) / 4;
-        self.smooth((self.smoothed * 7 + adjusted) / 8, variance);
+        match self.known_returns().iter().position(|known| known.path == received_on) {
+            Some(at) => {
+                self.returns[at].smooth(now, adjusted);
+                self.choose_return(now, at);
+            }
+            None => self.begin_return(now, adjusted, received_on),
+        }
         adjusted
     }
 
-    fn smooth(&mut self, smoothed: Duration, variance: Duration) {
-        (self.smoothed, self.variance) = (smoothed, variance);
-        self.bounds = Bounds::new(smoothed, variance, self.max_ack_delay);
+    fn known_returns(&self) -> &[Return] {
+        &self.returns[..usize::from(self.returns_used)]
+    }
+
+    /// The first sample with this return path. The way there is known already, and with it how much it varies.
+    #[cold]
+    fn begin_return(&mut self, now: Time, sample: Duration, path: PathId) {
+        // The first has had all samples.
+        let weight = if self.returns_used == 0 { FULL_WEIGHT } else { 0 };
+        let new = Return { path, smoothed: sample, variance: self.variance, sampled_at: now, weight };
+        let at = if usize::from(self.returns_used) < MAX_RETURN_PATHS {
+            self.returns_used += 1;
+            usize::from(self.returns_used) - 1
+        } else {
+            let oldest = (0..MAX_RETURN_PATHS).min_by_key(|&at| self.returns[at].sampled_at);
+            oldest.unwrap_or_default()
+        };
+        self.returns[at] = new;
+        self.choose_return(now, at);
+    }
+
+    /// After a sample of the return path at `sampled`: takes over the estimate of the usual one, and the bound of the
+    /// slowest in use.
+    fn choose_return(&mut self, now: Time, sampled: usize) {
+        let mut usual = usize::from(self.usual);
+        let mut round_trip = self.returns[sampled].bound();
+        // Nearly always there is one.
+        if self.returns_used > 1 {
+            self.returns.iter_mut().for_each(|known| known.weight -= known.weight / 8);
+            self.returns[sampled].weight += SAMPLE_WEIGHT;
+            if self.returns[sampled].weight * 2 > self.returns[usual].weight * 3 {
+                usual = sampled;
+                self.usual = sampled as u8;
+            }
+            let in_use = self.known_returns().iter().filter(|known| known.is_in_use(now));
+            round_trip = in_use.map(Return::bound).fold(round_trip, Duration::max);
+        }
+        (self.smoothed, self.variance) = (self.returns[usual].smoothed, self.returns[usual].variance);
+        self.bounds = Bounds::new(round_trip, self.max_ack_delay);
     }
 
     /// The peer promises to hold back acknowledgements for no longer than this.
     pub(crate) fn set_max_ack_delay(&mut self, max_ack_delay: Duration) {
         self.max_ack_delay = max_ack_delay;
-        self.bounds = Bounds::new(self.smoothed, self.variance, max_ack_delay);
+        self.bounds = Bounds::new(self.bounds.round_trip, max_ack_delay);
     }
 
     /// For how long the peer may hold back an acknowledgement.
@@ -108,7 +221,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// Smoothed RTT.
+    /// Smoothed RTT, with acknowledgements that return on their usual path.
     pub(crate) fn smoothed(&self) -> Duration {
         self.smoothed
     }

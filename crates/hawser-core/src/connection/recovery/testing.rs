@@ -203,7 +203,14 @@ impl Bench {
     ) -> Result<AckOutcome, TransportError> {
         let largest = *ranges[0].end();
         let ranges = ranges.iter().cloned();
-        let info = AckInfo { largest, delay: Duration::ZERO, ranges, ecn, one_way_delay: None };
+        let info = AckInfo {
+            received_on: PathId::ZERO,
+            largest,
+            delay: Duration::ZERO,
+            ranges,
+            ecn,
+            one_way_delay: None,
+        };
         let (acked, lost) = (&mut self.acked, &mut self.lost);
         self.recovery.on_ack(&mut self.space, info, now, &Siblings::NONE, acked, lost)
     }

@@ -65,6 +65,7 @@ fn the_ack_delay_is_clamped_once_the_handshake_is_confirmed() {
         bench.settle_rtt(millis(80));
         bench.send(ms(100));
         let info = AckInfo {
+            received_on: PathId(3),
             largest: 1,
             delay: millis(60),
             ranges: [1..=1].into_iter(),
@@ -73,7 +74,9 @@ fn the_ack_delay_is_clamped_once_the_handshake_is_confirmed() {
         };
         let Bench { recovery, space, acked, lost, .. } = &mut bench;
         recovery.on_ack(space, info, ms(300), &hawser_policy::Siblings::NONE, acked, lost).expect("valid");
-        assert_eq!(bench.acks()[0].latest_rtt, Some(millis(200 - believed)));
+        let ack = bench.acks()[0];
+        assert_eq!(ack.latest_rtt, Some(millis(200 - believed)));
+        assert_eq!((ack.raw_rtt, ack.received_on), (Some(millis(200)), PathId(3)));
     }
 }
 

@@ -1,11 +1,14 @@
 use super::super::testing::{millis, ms};
 use super::*;
 
+const OWN: PathId = PathId(1);
+const OTHER: PathId = PathId(0);
+
 #[test]
 fn the_first_sample_replaces_the_assumption() {
     let mut rtt = RttEstimator::new(millis(333), millis(25));
     assert_eq!((rtt.smoothed(), rtt.has_sample()), (millis(333), false));
-    rtt.on_sample(ms(5), millis(40), millis(30));
+    rtt.on_sample(ms(5), millis(40), millis(30), OWN);
     assert_eq!((rtt.smoothed(), rtt.variance(), rtt.min()), (millis(40), millis(20), millis(40)));
     assert_eq!(rtt.round_trip_bound(), millis(120));
 }
@@ -13,8 +16,8 @@ fn the_first_sample_replaces_the_assumption() {
 #[test]
 fn the_formula_of_section_5_3() {
     let mut rtt = RttEstimator::new(millis(333), millis(25));
-    rtt.on_sample(ms(0), millis(40), Duration::ZERO);
-    let adjusted = rtt.on_sample(ms(1), millis(72), millis(16));
+    rtt.on_sample(ms(0), millis(40), Duration::ZERO, OWN);
+    let adjusted = rtt.on_sample(ms(1), millis(72), millis(16), OWN);
     assert_eq!((adjusted, rtt.latest()), (millis(56), millis(72)));
     // variance = (3 * 20 + |40 - 56|) / 4, smoothed = (7 * 40 + 56) / 8
     assert_eq!((rtt.variance(), rtt.smoothed()), (millis(19), millis(42)));
@@ -23,16 +26,16 @@ fn the_formula_of_section_5_3() {
 #[test]
 fn an_unbelievable_ack_delay_is_ignored() {
     let mut rtt = RttEstimator::new(millis(333), millis(25));
-    rtt.on_sample(ms(0), millis(40), Duration::ZERO);
-    assert_eq!(rtt.on_sample(ms(1), millis(50), millis(11)), millis(50));
-    assert_eq!(rtt.on_sample(ms(2), millis(50), millis(10)), millis(40));
+    rtt.on_sample(ms(0), millis(40), Duration::ZERO, OWN);
+    assert_eq!(rtt.on_sample(ms(1), millis(50), millis(11), OWN), millis(50));
+    assert_eq!(rtt.on_sample(ms(2), millis(50), millis(10), OWN), millis(40));
 }
 
 #[test]
 fn the_minimum_ignores_ack_delay_and_can_be_restarted() {
     let mut rtt = RttEstimator::new(millis(333), millis(25));
-    rtt.on_sample(ms(0), millis(40), Duration::ZERO);
-    rtt.on_sample(ms(1), millis(90), millis(25));
+    rtt.on_sample(ms(0), millis(40), Duration::ZERO, OWN);
+    rtt.on_sample(ms(1), millis(90), millis(25), OWN);
     assert_eq!((rtt.min(), rtt.min_at()), (millis(40), ms(0)));
     rtt.restart_minimum(ms(2));
     assert_eq!((rtt.min(), rtt.min_at()), (millis(90), ms(2)));
@@ -41,6 +44,65 @@ fn the_minimum_ignores_ack_delay_and_can_be_restarted() {
 #[test]
 fn a_path_without_delay_divides_nothing_by_zero() {
     let mut rtt = RttEstimator::new(millis(333), millis(25));
-    rtt.on_sample(ms(0), Duration::ZERO, Duration::ZERO);
+    rtt.on_sample(ms(0), Duration::ZERO, Duration::ZERO, OWN);
     assert!(rtt.smoothed() > Duration::ZERO && rtt.round_trip_bound() >= GRANULARITY);
+}
+
+/// A slow path of 30 ms one way beside a quick one of 10: acknowledgements return on either.
+#[test]
+fn return_paths_do_not_mix() {
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
+    for n in 0..100 {
+        rtt.on_sample(ms(n * 20), millis(60), Duration::ZERO, OWN);
+        rtt.on_sample(ms(n * 20 + 10), millis(40), Duration::ZERO, OTHER);
+    }
+    assert_eq!((rtt.smoothed(), rtt.min(), rtt.latest()), (millis(60), millis(40), millis(40)));
+    assert!(rtt.variance() < millis(1), "{:?}", rtt.variance());
+    let bound = rtt.round_trip_bound();
+    assert!(bound >= millis(60) && bound < millis(63), "{bound:?}");
+}
+
+#[test]
+fn a_rare_return_path_moves_nothing_but_the_probe_timeout() {
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
+    let mut bounds = Vec::new();
+    for n in 0..400 {
+        let (sample, path) = if n % 10 == 5 { (52, OTHER) } else { (20, OWN) };
+        rtt.on_sample(ms(n * 10), millis(sample), Duration::ZERO, path);
+        if n > 100 {
+            assert_eq!(rtt.smoothed(), millis(20));
+            bounds.push(rtt.round_trip_bound());
+        }
+    }
+    assert!(bounds.iter().all(|bound| (millis(52)..millis(56)).contains(bound)), "{bounds:?}");
+    // When no acknowledgement has come that way for half a second, none is waited for.
+    for n in 0..60 {
+        rtt.on_sample(ms(4_000 + n * 10), millis(20), Duration::ZERO, OWN);
+    }
+    assert!(rtt.round_trip_bound() < millis(22), "{:?}", rtt.round_trip_bound());
+}
+
+/// As the one estimator of RFC 9002 would take some eight samples to follow.
+#[test]
+fn another_return_path_takes_over_within_eight_samples() {
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
+    for n in 0..100 {
+        rtt.on_sample(ms(n * 10), millis(60), Duration::ZERO, OWN);
+    }
+    let mut taken = 0;
+    while rtt.smoothed() == millis(60) {
+        taken += 1;
+        rtt.on_sample(ms(1_000 + taken * 10), millis(40), Duration::ZERO, OTHER);
+    }
+    assert_eq!(rtt.smoothed(), millis(40));
+    assert!((2..=8).contains(&taken), "{taken}");
+}
+
+#[test]
+fn the_number_of_return_paths_is_bounded() {
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
+    for n in 0..1_000 {
+        rtt.on_sample(ms(n), millis(40 + n % 7), Duration::ZERO, PathId(n as u32));
+    }
+    assert!((millis(40)..=millis(46)).contains(&rtt.smoothed()));
 }
