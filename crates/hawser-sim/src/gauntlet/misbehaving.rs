@@ -7,7 +7,9 @@ use hawser_core::Code;
 use hawser_link::{
     DirectionConfig, Discipline, MILLISECOND, QueueConfig, RateModel, StepMarking, StepThreshold,
 };
-use hawser_policy::{Assignment, Commands, Decision, PathId, Scheduler, SchedulerInit, SendView, Side, Time};
+use hawser_policy::{
+    Assignment, Commands, Decision, PathId, PathView, Scheduler, SchedulerInit, SendView, Side, Time,
+};
 
 use super::bed::{Bed, street};
 use super::{Measure, Setting};
@@ -89,8 +91,8 @@ pub(super) fn marking_queue(setting: &Setting<'_>) -> Vec<Measure> {
     vec![
         Measure::at_least("marked", marked as f64, "packets", 10.0),
         Measure::at_most("dropped by the marking queue", dropped as f64, "packets", 0.0),
-        Measure::at_most("mean wait in the marking queue", waited / packets, "ms", 20.0),
-        Measure::at_most("end", end, "s", 5.2),
+        Measure::at_most("mean wait in the marking queue", waited / packets, "ms", 8.0),
+        Measure::at_most("end", end, "s", 4.9),
         bed.beyond_window(),
     ]
 }
@@ -105,9 +107,12 @@ pub(super) fn abandon_while_copies_wait(setting: &Setting<'_>) -> Vec<Measure> {
     bed.run_to(Time::from_secs(2));
     bed.count_from_here();
     let now = bed.network.now();
+    let waiting = |path: &PathView| if path.id == second { path.copies_queued } else { 0 };
+    let copies: u64 = bed.sending().path_views(now).iter().map(waiting).sum();
     bed.client().abandon_path(now, second, Code::NO_ERROR).expect("there is another");
     let end = bed.finish();
     vec![
+        Measure::at_least("copies that waited", copies as f64 / 1e3, "kB", 100.0),
         Measure::at_most("longer than on one path", (end - alone) * 1e3, "ms", 100.0),
         bed.sent_again(350.0),
         bed.beyond_window(),

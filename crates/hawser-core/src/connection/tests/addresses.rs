@@ -39,6 +39,34 @@ fn an_address_that_does_not_answer_gets_three_times_what_came_from_it() {
     assert_eq!(read_all(&mut pair, id), 200_000);
 }
 
+/// RFC 9000 section 9.3.3: an attacker who is quicker makes a path move, until the peer's next packet. What was known of the
+/// path is not lost with that.
+#[test]
+fn a_forged_move_costs_neither_window_nor_round_trip_time() {
+    let mut pair = Pair::connected(Settings::default());
+    let victim = "203.0.113.9:4000".parse().unwrap();
+    pair.dead.push(victim);
+    let id = pair.write(Side::Server, 900_000);
+    pair.run(Duration::from_millis(110));
+    let before = pair.server().path_stats(PathId::ZERO).unwrap();
+    let packet = pair.client().forge(PathId::ZERO, &encode(&[Frame::Ping]));
+    pair.receive(Side::Server, at_server(victim), &packet);
+    let moved = pair.server().path_stats(PathId::ZERO).unwrap();
+    assert_eq!(
+        (moved.bytes_in_flight, moved.smoothed_rtt),
+        (0, Duration::from_millis(333)),
+        "a path of its own"
+    );
+    assert!(moved.congestion_window <= 14_720, "the initial window");
+    pair.run(Duration::from_millis(15));
+    let after = pair.server().path_stats(PathId::ZERO).unwrap();
+    assert!(after.smoothed_rtt < Duration::from_millis(25), "{:?}", after.smoothed_rtt);
+    assert!(after.congestion_window >= before.congestion_window / 2, "{before:?}, then {after:?}");
+    assert!(after.bytes_in_flight > 0 && after.bytes_in_flight <= after.congestion_window, "{after:?}");
+    pair.run(Duration::from_secs(2));
+    assert_eq!(read_all(&mut pair, id), 900_000);
+}
+
 /// draft-ietf-quic-multipath-21 section 8.2: the limit is one of each path.
 #[test]
 fn a_new_path_to_nobody_gets_three_times_what_came_from_it() {
