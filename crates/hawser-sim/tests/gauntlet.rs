@@ -43,9 +43,8 @@ cases! {
     upload_migration = "upload-migration";
     upload_migration_to_another_port = "upload-migration-to-another-port";
     rebinding_every_5_s = "rebinding-every-5-s";
-    #[ignore = "fails until the default scheduler keeps the end of a transfer off a path with seconds of queue"]
+    #[ignore = "fails until the default scheduler leaves a path alone that holds up the others' data by seconds"]
     trickling_path = "trickling-path";
-    #[ignore = "fails until a path on which the scheduler trickles counts as application-limited"]
     trickling_use = "trickling-use";
     marking_queue = "marking-queue";
     abandon_while_copies_wait = "abandon-while-copies-wait";
