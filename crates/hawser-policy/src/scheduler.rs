@@ -69,8 +69,8 @@ pub enum Decision {
     /// Send.
     Send(Assignment),
     /// Send nothing although something could be sent. The core asks again when an acknowledgement arrives, when the queue
-    /// or a path changes, and at the given time, but not before [`MIN_WAIT`] is over. If nothing is in flight that could
-    /// be acknowledged, it asks again after a probe timeout at the latest: a scheduler cannot stop a connection.
+    /// or a path changes, and at the given time, but not before [`MIN_WAIT`] is over, and after a probe timeout of the
+    /// slowest path at the latest: a scheduler cannot stop a connection.
     Wait(Option<Time>),
 }
 

@@ -18,9 +18,6 @@ mod events;
 pub(crate) mod schedule;
 mod wait;
 
-#[cfg(test)]
-mod tests;
-
 use hawser_policy::{
     Assignment, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView, PolicySet,
     Scheduler, SendView, StreamRange, Time,

@@ -69,7 +69,7 @@ impl Policies {
             Decision::Wait(until) => until,
         };
         let patience = targets.paths.largest_probe_timeout();
-        self.wait = Wait::asked(now, named, is_outstanding(targets.paths), patience);
+        self.wait = Wait::asked(now, named, patience);
         None
     }
 

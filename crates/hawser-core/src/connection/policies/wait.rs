@@ -5,8 +5,8 @@ use std::time::Duration;
 use hawser_policy::{MIN_WAIT, Time};
 
 /// Why the scheduler is not asked. Whatever may change its mind ends the wait ([`Policies::wake`](super::Policies::wake)):
-/// an acknowledgement, a loss, a datagram of the peer, a change of the queue, of a path, of a controller, any timer. Each
-/// wait that nothing of this kind may ever end has a time of its own, so that data which could leave never stays for ever.
+/// an acknowledgement, a loss, a datagram of the peer, a change of the queue, of a path, of a controller, any timer. Since
+/// none of these may come (nothing is in flight, or all that is was lost), each wait has a time of its own as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Wait {
     /// It is asked as soon as data is queued and a path can send.
@@ -14,8 +14,8 @@ pub(super) enum Wait {
     None,
     /// It answered [`Decision::Wait`](hawser_policy::Decision::Wait), or named a path that cannot send.
     Asked {
-        /// When it is asked again at the latest; `None` while an acknowledgement is due, whose timers end the wait.
-        until: Option<Time>,
+        /// When it is asked again at the latest.
+        until: Time,
     },
     /// What it chose could not be written. The next answer may be the same: it is asked again after a while only.
     Unwritable {
@@ -25,15 +25,11 @@ pub(super) enum Wait {
 }
 
 impl Wait {
-    /// The scheduler wants to wait, until a time that it named or until something changes. `is_outstanding`: an
-    /// acknowledgement is due on some path, whose loss and probe timers run; without one, `patience` is all that is waited.
-    pub(super) fn asked(now: Time, named: Option<Time>, is_outstanding: bool, patience: Duration) -> Self {
-        let named = named.map(|at| at.max(now + MIN_WAIT));
-        let bound = (!is_outstanding).then_some(now + patience);
-        let until = match (named, bound) {
-            (Some(named), Some(bound)) => Some(named.min(bound)),
-            (named, bound) => named.or(bound),
-        };
+    /// The scheduler wants to wait, until a time that it named or until something changes, but not for longer than
+    /// `patience`.
+    pub(super) fn asked(now: Time, named: Option<Time>, patience: Duration) -> Self {
+        let bound = now + patience.max(MIN_WAIT);
+        let until = named.map_or(bound, |at| at.max(now + MIN_WAIT).min(bound));
         Wait::Asked { until }
     }
 
@@ -48,8 +44,7 @@ impl Wait {
     pub(super) fn until(self) -> Option<Time> {
         match self {
             Wait::None => None,
-            Wait::Asked { until } => until,
-            Wait::Unwritable { until } => Some(until),
+            Wait::Asked { until } | Wait::Unwritable { until } => Some(until),
         }
     }
 }
@@ -59,16 +54,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_wait_that_no_acknowledgement_ends_has_a_time() {
+    fn every_wait_has_a_time() {
         let (now, patience) = (Time::from_millis(100), Duration::from_millis(50));
-        let until = |named, is_outstanding| Wait::asked(now, named, is_outstanding, patience).until();
-        assert_eq!(until(None, true), None);
-        assert_eq!(until(None, false), Some(Time::from_millis(150)));
-        assert_eq!(until(Some(Time::from_secs(9)), false), Some(Time::from_millis(150)));
-        assert_eq!(until(Some(Time::from_secs(9)), true), Some(Time::from_secs(9)));
+        let until = |named| Wait::asked(now, named, patience).until();
+        assert_eq!(until(None), Some(Time::from_millis(150)));
+        assert_eq!(until(Some(Time::from_secs(9))), Some(Time::from_millis(150)));
+        assert_eq!(until(Some(Time::from_millis(120))), Some(Time::from_millis(120)));
         // A time that has come already is the shortest wait, not an endless one.
         for past in [Time::ZERO, now] {
-            assert_eq!(until(Some(past), true), Some(now + MIN_WAIT));
+            assert_eq!(until(Some(past)), Some(now + MIN_WAIT));
         }
     }
 }
