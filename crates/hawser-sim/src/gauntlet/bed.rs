@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_core::{Connection, FourTuple, TransportConfig};
-use hawser_link::DirectionConfig;
+use hawser_link::{DirectionConfig, LinkStats};
 use hawser_policy::{PathId, PathStatus, SchedulerFactory, Side, Time};
 
 use super::bulk::Bulk;
 use super::{Measure, Setting};
 use crate::testing::{SERVER, client, client_address, client_config, link, server};
 use crate::{Host, LinkHandle, Network};
+
+/// The largest that RFC 9002 section 7.2 allows.
+pub(super) const INITIAL_WINDOW: u64 = 14_720;
 
 /// How often the sender is looked at.
 const STEP: Duration = Duration::from_millis(5);
@@ -52,6 +55,8 @@ pub(super) struct Bed {
 struct Before {
     dropped: u64,
     retransmitted: u64,
+    waited: u64,
+    passed: u64,
 }
 
 impl Bed {
@@ -134,7 +139,8 @@ impl Bed {
 
     /// Drops, retransmissions and excess count from here on.
     pub(super) fn count_from_here(&mut self) {
-        self.since = Before { dropped: self.dropped(), retransmitted: self.retransmitted() };
+        let (waited, passed) = self.queued();
+        self.since = Before { dropped: self.dropped(), retransmitted: self.retransmitted(), waited, passed };
         self.overshoot = 0;
     }
 
@@ -176,14 +182,45 @@ impl Bed {
         self.overshoot = self.overshoot.max((look.sent - first).saturating_sub(window));
     }
 
+    /// Counters of all links in the direction of the data.
+    fn link_stats(&self) -> impl Iterator<Item = &LinkStats> {
+        let towards_server = self.sender.is_client();
+        self.links.iter().filter_map(move |link| {
+            let (up, down) = self.network.link_stats(*link)?;
+            Some(if towards_server { up } else { down })
+        })
+    }
+
     /// Packets that the links dropped in the direction of the data.
     pub(super) fn dropped(&self) -> u64 {
-        let towards_server = self.sender.is_client();
-        let direction = |link: &LinkHandle| {
-            let (up, down) = self.network.link_stats(*link)?;
-            Some(if towards_server { up } else { down }.dropped_packets())
+        self.link_stats().map(LinkStats::dropped_packets).sum()
+    }
+
+    /// Time that packets waited for their last bit to be sent, nanoseconds, and how many these were.
+    fn queued(&self) -> (u64, u64) {
+        let add = |(waited, passed), stats: &LinkStats| {
+            (waited + stats.queue_time_total, passed + stats.delivered_packets)
         };
-        self.links.iter().filter_map(direction).sum()
+        self.link_stats().fold((0, 0), add)
+    }
+
+    /// How long a packet waited in the mean, milliseconds: how full the queue was.
+    pub(super) fn mean_wait(&self) -> f64 {
+        let (waited, passed) = self.queued();
+        (waited - self.since.waited) as f64 / 1e6 / (passed - self.since.passed).max(1) as f64
+    }
+
+    /// Bytes that leave in the first round trip with the initial window, once the sender knows of the move.
+    pub(super) fn first_flight(&mut self) -> u64 {
+        let noticed_by = self.network.now() + 8 * ROUND_TRIP;
+        let stats = |bed: &mut Self| bed.sending().path_stats(PathId::ZERO).expect("path 0 was there");
+        let mut before = stats(self);
+        while before.congestion_window > INITIAL_WINDOW && self.network.now() < noticed_by {
+            self.run_to(self.network.now() + Duration::from_millis(1));
+            before = stats(self);
+        }
+        self.run_to(self.network.now() + ROUND_TRIP - STEP);
+        stats(self).bytes_sent - before.bytes_sent
     }
 
     fn retransmitted(&mut self) -> u64 {

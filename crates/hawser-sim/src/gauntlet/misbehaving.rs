@@ -82,7 +82,7 @@ pub(super) fn marking_queue(setting: &Setting<'_>) -> Vec<Measure> {
     bed.open(1);
     bed.run_to(Time::from_secs(1));
     bed.count_from_here();
-    let before = bed.network.link_stats(bed.links[0]).expect("it exists").1.clone();
+    let before = *bed.network.link_stats(bed.links[0]).expect("it exists").1;
     let end = bed.finish();
     let stats = bed.network.link_stats(bed.links[0]).expect("it exists").1;
     let waited = (stats.queue_time_total - before.queue_time_total) as f64 / 1e6;

@@ -154,6 +154,11 @@ pub const CASES: &[Case] = &[
         run: moving::upload_migration_to_another_port,
     },
     Case {
+        name: "upload-migration-to-a-dead-link",
+        about: "the client migrates its path to a link on which nobody answers, and falls back",
+        run: moving::upload_migration_to_a_dead_link,
+    },
+    Case {
         name: "rebinding-every-5-s",
         about: "a NAT gives the client another port every 5 s, for 60 MB",
         run: moving::rebinding_every_5_s,
