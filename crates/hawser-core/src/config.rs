@@ -55,6 +55,10 @@ pub struct TransportConfig {
     pub suspect_path_timeout: Duration,
     /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
     pub policies: Arc<dyn PolicySetFactory>,
+    /// Ask the peer when packets arrived, at most this many times per acknowledgement
+    /// (draft-ietf-quic-receive-ts-02); `None` does not ask. One-way delays come from it. Acknowledgements grow by about
+    /// 10 bytes, which `docs/wire.md` measures.
+    pub receive_timestamps: Option<u64>,
     /// Features offered to the peer beside those that the core has on its own (`hawser_features` in `docs/wire.md`); the
     /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them.
     pub features: FeatureSet,
@@ -98,6 +102,7 @@ impl TransportConfig {
             max_concurrent_paths: 8,
             suspect_path_timeout: Duration::from_secs(30),
             policies,
+            receive_timestamps: None,
             features: FeatureSet::NONE,
             grease: true,
             qlog: None,

@@ -55,6 +55,10 @@ impl Connection {
                 congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
             });
         }
+        if let (Some(limits), SpaceId::Path(_)) = (self.receive_times.peer_limits(), space) {
+            let micros = self.receive_times.micros_of(arrival.received_at);
+            received.note_arrival(number, micros, limits.max_count);
+        }
         if !ack_eliciting || outcome.duplicate {
             return;
         }
@@ -90,15 +94,16 @@ impl Connection {
         let exponent =
             if space.level() == Level::OneRtt { u32::from(self.peer.ack_delay_exponent.min(20)) } else { 3 };
         let delay = Duration::from_micros(ack.delay.saturating_mul(1 << exponent).min(1 << 40));
+        self.receive_times.read(ack)?;
+        self.fill_siblings(space.path());
         let info = AckInfo {
             received_on,
             largest: ack.ranges.largest(),
             delay,
             ranges: ack.ranges.iter(),
             ecn: ack.ecn,
-            one_way_delay: None,
+            arrivals: self.receive_times.arrivals(),
         };
-        self.fill_siblings(space.path());
         let mut acked = std::mem::take(&mut self.scratch.acked);
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let siblings = Siblings { own: space.path(), paths: &self.scratch.siblings };
@@ -171,7 +176,8 @@ impl Connection {
             }
         }
         if self.policies.wants(Interests::ACKED) {
-            self.policies.on_packet_acked(now, id, packet);
+            let delay = self.receive_times.arrivals().one_way_delay(packet.packet_number, packet.sent_at);
+            self.policies.on_packet_acked(now, id, packet, delay);
         }
     }
 

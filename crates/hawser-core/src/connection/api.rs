@@ -28,6 +28,7 @@ use super::paths::path_ids::PathIds;
 use super::paths::set::{ACTIVE_CID_LIMIT, PathSet};
 use super::paths::validation::ValidationPacer;
 use super::policies::{Policies, Targets};
+use super::receive_times::ReceiveTimes;
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
@@ -51,6 +52,7 @@ impl Connection {
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
             messages: Messages::new(),
+            receive_times: ReceiveTimes::new(now, transport.receive_timestamps),
             closing: CloseState::Open,
             events: EventQueue::default(),
             endpoint_events: VecDeque::new(),
@@ -362,6 +364,13 @@ impl Connection {
     /// Whether both ends offered a feature ([`TransportConfig::features`](crate::TransportConfig::features)).
     pub fn is_feature_negotiated(&self, feature: FeatureId) -> bool {
         self.messages.is_negotiated(feature.0)
+    }
+
+    /// Whether the peer wants to know when packets arrived: then it pays to know it exactly
+    /// ([`Datagram::received_at`](crate::Datagram::received_at)).
+    #[inline]
+    pub fn reports_receive_times(&self) -> bool {
+        self.receive_times.peer_limits().is_some()
     }
 
     /// Passes feedback of the application on to the scheduler.

@@ -93,7 +93,7 @@ impl Connection {
                 self.streams.on_stream(StreamId(stream.stream_id), stream.offset, stream.fin, data)
             }
             Frame::Ack(ack) => {
-                if ack.receive_timestamps.is_some() || (ack.path_id.is_some() && !self.multipath) {
+                if ack.path_id.is_some() && !self.multipath {
                     return Err(not_negotiated());
                 }
                 let acked = ack.path_id.map_or(PathId::ZERO, PathId);

@@ -1,7 +1,10 @@
 //! Filling packets with frames.
 
 use hawser_policy::{PathId, PathMask, Selection, Time};
-use hawser_wire::frame::{AckHeader, Frame, crypto_capacity, write_ack, write_crypto_header};
+use hawser_wire::frame::{
+    AckHeader, Frame, TimestampLimits, crypto_capacity, write_ack, write_ack_with_timestamps,
+    write_crypto_header,
+};
 use hawser_wire::writer::Writer;
 
 use super::Connection;
@@ -121,7 +124,8 @@ impl Connection {
         let waiting = |path: &&mut Path| path.space.received.unacknowledged() > 0;
         let Some(path) = self.paths.at_mut(at).filter(waiting) else { return };
         let header = with_path.then_some(path.id.0);
-        if let Some(largest) = write_ack_of(now, &mut path.space.received, header, w) {
+        let limits = self.receive_times.peer_limits();
+        if let Some(largest) = write_ack_of(now, &mut path.space.received, header, limits, w) {
             frames.push(SentFrame::Ack { path: path.id, largest });
         }
     }
@@ -220,13 +224,21 @@ fn write_ack_of(
     now: Time,
     received: &mut ReceivedPackets,
     path_id: Option<u32>,
+    timestamps: Option<TimestampLimits>,
     w: &mut Writer<'_>,
 ) -> Option<u64> {
     let largest = received.largest()?;
     let delay = u64::try_from(received.ack_delay(now).as_micros()).unwrap_or(u64::MAX) >> ACK_DELAY_EXPONENT;
     let ecn = received.ecn();
     let header = AckHeader { path_id, delay: delay.min(hawser_wire::varint::MAX), ecn };
-    write_ack(w, &header, received.ack_ranges(), MAX_REPORTED_RANGES).ok()?;
+    match timestamps.filter(|_| received.arrivals().len() > 0) {
+        None => write_ack(w, &header, received.ack_ranges(), MAX_REPORTED_RANGES),
+        Some(limits) => {
+            let (ranges, arrivals) = (received.ack_ranges(), received.arrivals());
+            write_ack_with_timestamps(w, &header, ranges, MAX_REPORTED_RANGES, limits, arrivals)
+        }
+    }
+    .ok()?;
     received.on_ack_sent();
     Some(largest)
 }
@@ -261,7 +273,7 @@ pub(super) fn fill_long(
     // before it was lost, and whose congestion window is full of 1-RTT packets by then, has nothing of its handshake in
     // flight, so no probe timeout either. quinn 0.11.19 and noq 1.4.0 then never send Finished again.
     if level.space.received.unacknowledged() > 0
-        && let Some(largest) = write_ack_of(now, &mut level.space.received, None, w)
+        && let Some(largest) = write_ack_of(now, &mut level.space.received, None, None, w)
     {
         frames.push(SentFrame::Ack { path: PathId::ZERO, largest });
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{PathEvent, PathId, PathState, Side, Time};
-use hawser_wire::frame::{ConnectionClose, Frame};
+use hawser_wire::frame::{ConnectionClose, Frame, TimestampLimits};
 use hawser_wire::packet::{LongHeader, LongPacketType, ShortHeader, TruncatedPacketNumber};
 use hawser_wire::{ConnectionId, Writer};
 use rand::RngCore;
@@ -86,6 +86,11 @@ impl Connection {
             }
         }
         self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
+        if let Some(max_count) = peer.max_receive_timestamps_per_ack {
+            let limits = TimestampLimits { exponent: peer.receive_timestamps_exponent, max_count };
+            let random = self.draw();
+            self.receive_times.on_peer_asks(limits, random);
+        }
         self.trace_peer_parameters(&peer);
         self.peer = PeerParameters::from(&peer);
         if let (Some(theirs), Some(_)) = (peer.initial_max_path_id, self.transport.max_path_id) {

@@ -7,6 +7,7 @@
 //! | `handshake` | TLS, keys, the Initial and Handshake levels |
 //! | `paths` | path ids, addresses, validation, connection ids, datagram size |
 //! | `recovery` | what was sent, what arrived, how much may follow |
+//! | `receive_times` | when packets arrived, and one-way delays |
 //! | `streams`, `datagrams`, `metadata` | application data |
 //! | `messages` | what policies say to those of the peer |
 //! | `policies` | the policy set: what it sees, is asked and orders |
@@ -39,6 +40,7 @@ pub(crate) mod paths;
 mod plan;
 mod policies;
 mod receive;
+pub(crate) mod receive_times;
 pub(crate) mod recovery;
 mod send_log;
 pub(crate) mod stats;
@@ -68,6 +70,7 @@ use self::paths::set::PathSet;
 use self::paths::validation::ValidationPacer;
 use self::policies::Policies;
 use self::receive::EarlyPacket;
+use self::receive_times::ReceiveTimes;
 use self::recovery::SentPacket;
 use self::send_log::SendLog;
 use self::stats::ConnectionStats;
@@ -106,6 +109,7 @@ pub struct Connection {
     streams: Streams,
     datagrams: DatagramQueue,
     messages: Messages,
+    receive_times: ReceiveTimes,
     closing: CloseState,
     events: EventQueue,
     endpoint_events: VecDeque<EndpointEvent>,

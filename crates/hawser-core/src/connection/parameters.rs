@@ -10,6 +10,7 @@ use rand::RngCore;
 
 use super::datagrams::max_frame_size;
 use super::paths::path_ids::PathIds;
+use super::receive_times::RECEIVE_TIMESTAMPS_EXPONENT;
 use crate::{Code, EndpointConfig, TransportConfig, TransportError};
 
 /// Connection ids of the peer that we keep, per path (draft-ietf-quic-multipath-21 section 2.2): the one in use, one to
@@ -67,6 +68,8 @@ pub(crate) fn local_parameters(
             transport.max_concurrent_paths,
         ),
         reset_stream_at: true,
+        max_receive_timestamps_per_ack: transport.receive_timestamps.map(integer),
+        receive_timestamps_exponent: transport.receive_timestamps.map_or(0, |_| RECEIVE_TIMESTAMPS_EXPONENT),
         features: Some(features),
         ..TransportParameters::default()
     };

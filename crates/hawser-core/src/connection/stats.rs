@@ -86,6 +86,9 @@ pub struct PathStats {
     pub min_rtt: Duration,
     /// Mean deviation of the round-trip time.
     pub rtt_variance: Duration,
+    /// Latest one-way delay to the peer, with an offset that is unknown, constant and the same for all paths of the
+    /// connection; `None` if the peer reports no receive times.
+    pub one_way_delay: Option<Duration>,
     /// Delivery rate.
     pub delivery_rate: Option<Rate>,
     /// UDP payload size in use.

@@ -327,6 +327,7 @@ impl Path {
             smoothed_rtt: self.recovery.rtt.smoothed(),
             min_rtt: self.recovery.rtt.min(),
             rtt_variance: self.recovery.rtt.variance(),
+            one_way_delay: self.recovery.one_way_delay(),
             delivery_rate: self.recovery.delivery_rate(),
             mtu: self.mtu.current(),
             probe_timeouts: totals.probe_timeouts,

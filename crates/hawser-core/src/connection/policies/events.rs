@@ -54,9 +54,16 @@ impl Policies {
 
     /// A packet of a path was acknowledged.
     #[inline(never)]
-    pub(crate) fn on_packet_acked(&mut self, now: Time, path: PathId, packet: &SentPacket) {
+    pub(crate) fn on_packet_acked(
+        &mut self,
+        now: Time,
+        path: PathId,
+        packet: &SentPacket,
+        one_way_delay: Option<Duration>,
+    ) {
         let ranges = self.take_ranges(&packet.frames);
-        self.on_event(&Event::Acked(&report(now, path, packet, &ranges)));
+        let report = PacketReport { one_way_delay, ..report(now, path, packet, &ranges) };
+        self.on_event(&Event::Acked(&report));
         self.ranges = ranges;
     }
 

@@ -12,11 +12,12 @@ use super::delivery::SampleBuilder;
 use super::ecn::EcnReport;
 use super::sent::SentPacket;
 use super::space::{LostRecord, PacketNumberSpace, SpaceKind};
+use crate::connection::receive_times::Arrivals;
 use crate::error::TransportError;
 
 /// An ACK or PATH_ACK frame.
 #[derive(Clone, Debug)]
-pub(crate) struct AckInfo<R> {
+pub(crate) struct AckInfo<'a, R> {
     /// The path on which the frame arrived, which need not be the one it is about.
     pub(crate) received_on: PathId,
     /// Largest Acknowledged.
@@ -27,8 +28,8 @@ pub(crate) struct AckInfo<R> {
     pub(crate) ranges: R,
     /// ECN counts, if the frame has them.
     pub(crate) ecn: Option<EcnCounts>,
-    /// One-way delay of the largest packet, when the peer reports receive times; its offset is unknown but constant.
-    pub(crate) one_way_delay: Option<Duration>,
+    /// When packets arrived, when the peer reports it.
+    pub(crate) arrivals: Arrivals<'a>,
 }
 
 /// What came of it.
@@ -65,7 +66,7 @@ impl PathRecovery {
     pub(crate) fn on_ack<R: Iterator<Item = RangeInclusive<u64>>>(
         &mut self,
         space: &mut PacketNumberSpace,
-        ack: AckInfo<R>,
+        ack: AckInfo<'_, R>,
         now: Time,
         siblings: &Siblings<'_>,
         acked: &mut Vec<SentPacket>,
@@ -96,10 +97,7 @@ impl PathRecovery {
         self.note_progress(space.kind, now);
         walk.tally.received_on = ack.received_on;
         outcome.rtt_updated = self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now);
-        if ack.one_way_delay.is_some() {
-            self.one_way_delay = ack.one_way_delay;
-            walk.tally.one_way_delay = ack.one_way_delay;
-        }
+        self.sample_one_way_delay(&mut walk, &ack.arrivals);
         if raised {
             self.process_ecn(space, &mut walk, ack.ecn, now, siblings, &mut outcome);
         }
@@ -205,6 +203,20 @@ impl PathRecovery {
         walk.tally.raw_rtt = Some(raw);
         walk.tally.latest_rtt = Some(self.rtt.on_sample(now, raw, delay, walk.tally.received_on));
         true
+    }
+
+    /// The delay of the newest packet acknowledged, if the peer says when it arrived.
+    #[inline]
+    fn sample_one_way_delay(&mut self, walk: &mut Walk, arrivals: &Arrivals<'_>) {
+        let Some((number, sent_at, generation)) = walk.newest else { return };
+        if generation != self.tuple_generation {
+            return;
+        }
+        let delay = arrivals.one_way_delay(number, sent_at);
+        if delay.is_some() {
+            self.one_way_delay = delay;
+            walk.tally.one_way_delay = delay;
+        }
     }
 
     fn process_ecn(

@@ -295,6 +295,11 @@ impl PathRecovery {
         self.window
     }
 
+    /// Latest one-way delay, offset unknown but constant.
+    pub(crate) fn one_way_delay(&self) -> Option<Duration> {
+        self.one_way_delay
+    }
+
     /// Recent delivery rate.
     pub(crate) fn delivery_rate(&self) -> Option<Rate> {
         self.delivery.rate()

@@ -1,5 +1,6 @@
 //! Packets that arrived, and when to acknowledge them.
 
+use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ pub(crate) const MAX_RANGES: usize = 64;
 /// Ranges reported in one ACK frame, newest first. Each range is reported in many ACKs in a row; more would mostly
 /// repeat what the peer knows (RFC 9000 section 13.2.3).
 pub(crate) const MAX_REPORTED_RANGES: usize = 32;
+
+/// Arrivals that are kept for the next acknowledgement. When there are more, the oldest are not reported.
+pub(crate) const MAX_RECEIVE_TIMESTAMPS: usize = 64;
 
 /// What is to be said about a packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,8 @@ pub(crate) struct ReceivedPackets {
     unacknowledged: u64,
     deadline: Option<Time>,
     ecn: EcnCounts,
+    /// Packet numbers and receive times in microseconds, in order of time: those that no acknowledgement reported yet.
+    arrivals: VecDeque<(u64, u64)>,
 }
 
 impl ReceivedPackets {
@@ -93,6 +99,24 @@ impl ReceivedPackets {
         ecn::count(&mut self.ecn, ecn);
         let out_of_order = ack_eliciting && self.note_eliciting(number);
         Received { duplicate: false, out_of_order }
+    }
+
+    /// Remembers when a packet arrived, for a peer that wants at most `wanted` times per acknowledgement.
+    pub(crate) fn note_arrival(&mut self, number: u64, micros: u64, wanted: u64) {
+        let most = usize::try_from(wanted).unwrap_or(usize::MAX).min(MAX_RECEIVE_TIMESTAMPS);
+        while self.arrivals.len() >= most {
+            if self.arrivals.pop_front().is_none() {
+                return;
+            }
+        }
+        // The frame can only express times that rise; kernels note them on several processors.
+        let latest = self.arrivals.back().map_or(0, |(_, latest)| *latest);
+        self.arrivals.push_back((number, micros.max(latest)));
+    }
+
+    /// Arrivals to report, latest first.
+    pub(crate) fn arrivals(&self) -> impl ExactSizeIterator<Item = (u64, u64)> + '_ {
+        self.arrivals.iter().rev().copied()
     }
 
     /// The acknowledgement policy's word on the packet just received. `max_delay` is what we promised the peer.
@@ -151,6 +175,7 @@ impl ReceivedPackets {
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;
         self.deadline = None;
+        self.arrivals.clear();
     }
 
     /// An ACK frame of ours with this largest number was acknowledged: what it said need not be said again

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::config::TransportConfig;
 use crate::connection::frames::SentFrames;
+use crate::connection::receive_times::Arrivals;
 use crate::error::TransportError;
 
 pub(super) const DATAGRAM: u16 = 1200;
@@ -209,7 +210,7 @@ impl Bench {
             delay: Duration::ZERO,
             ranges,
             ecn,
-            one_way_delay: None,
+            arrivals: Arrivals::NONE,
         };
         let (acked, lost) = (&mut self.acked, &mut self.lost);
         self.recovery.on_ack(&mut self.space, info, now, &Siblings::NONE, acked, lost)

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::testing::{Bench, millis, ms};
 use super::*;
+use crate::connection::receive_times::Arrivals;
 use crate::error::Code;
 
 #[test]
@@ -70,7 +71,7 @@ fn the_ack_delay_is_clamped_once_the_handshake_is_confirmed() {
             delay: millis(60),
             ranges: [1..=1].into_iter(),
             ecn: None,
-            one_way_delay: None,
+            arrivals: Arrivals::NONE,
         };
         let Bench { recovery, space, acked, lost, .. } = &mut bench;
         recovery.on_ack(space, info, ms(300), &hawser_policy::Siblings::NONE, acked, lost).expect("valid");

@@ -209,6 +209,9 @@ fn write_ack(json: &mut Json, ack: &Ack<'_>, exponent: u32) {
         json.number("ect0", ecn.ect0);
         json.number("ce", ecn.ce);
     }
+    if let Some(timestamps) = &ack.receive_timestamps {
+        json.number("receive_timestamps", timestamps.count());
+    }
 }
 
 fn write_close(json: &mut Json, close: &ConnectionClose<'_>) {
