@@ -1,6 +1,9 @@
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hawser_policy::Time;
+
+/// The longest that a datagram is believed to have waited in a socket's buffer.
+const MAX_QUEUED: Duration = Duration::from_secs(1);
 
 /// Turns the machine's monotonic clock into the core's [`Time`].
 ///
@@ -27,6 +30,20 @@ impl Clock {
         Time::ZERO + instant.saturating_duration_since(self.origin)
     }
 
+    /// Real time at [`Time::ZERO`], since 1970; zero, which means unknown, if the machine's clock is before 1970.
+    pub(crate) fn unix_origin(&self) -> Duration {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        now.saturating_sub(self.now().since(Time::ZERO))
+    }
+
+    /// The core's name for a real time that the kernel noted a moment before `now`. `now` itself where that cannot be:
+    /// the machine's clock was set meanwhile.
+    pub(crate) fn time_of_unix(&self, unix: Duration, now: Time) -> Time {
+        // Both clocks are read anew each time, since real time is set and slewed.
+        let noted = Time::ZERO + unix.saturating_sub(self.unix_origin());
+        if noted > now || now.since(noted) > MAX_QUEUED { now } else { noted }
+    }
+
     /// The instant of this time. Times beyond what the platform can express come out a year ahead: far enough never
     /// to fire.
     pub(crate) fn instant_of(&self, time: Time) -> Instant {
@@ -34,5 +51,24 @@ impl Clock {
         self.origin
             .checked_add(offset)
             .unwrap_or_else(|| Instant::now() + Duration::from_secs(365 * 24 * 3600))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receive_times_of_the_kernel_are_times_of_the_core() {
+        let clock = Clock::start();
+        std::thread::sleep(Duration::from_millis(2));
+        let (now, unix) = (clock.now(), clock.unix_origin() + clock.now().since(Time::ZERO));
+        let ago = |millis| clock.time_of_unix(unix - Duration::from_millis(millis), now);
+        for millis in [1, 500] {
+            let age = now.since(ago(millis));
+            assert!(age.abs_diff(Duration::from_millis(millis)) < Duration::from_millis(1), "{age:?}");
+        }
+        assert_eq!(ago(3_600_000), now, "the machine's clock was set");
+        assert_eq!(clock.time_of_unix(unix + Duration::from_secs(5), now), now);
     }
 }

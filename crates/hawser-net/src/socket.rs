@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use hawser_core::{Ecn, FourTuple};
@@ -92,13 +93,31 @@ impl LinkSocket {
         let io = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&io).into())?;
         // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them beside GRO size,
-        // destination and ECN: the kernel then drops the ECN mark. Nothing here needs the times.
+        // destination and ECN: the kernel then drops the ECN mark. See `enable_receive_times`.
         setsockopt(&io, sockopt::ReceiveTimestampns, &false).map_err(io::Error::from)?;
         if binding.report_errors {
             state.enable_transport_errors((&io).into())?;
         }
         let local = io.local_addr()?;
         Ok(Arc::new(LinkSocket { io, state, local, is_dual_stack, link: binding.link }))
+    }
+
+    /// Has the kernel note when each message arrives. Their control data then only fits what quinn-udp provides for it if
+    /// it leaves out the destination, which a socket bound to one address knows anyway; on a wildcard socket nothing
+    /// changes, and the time of reading has to do.
+    pub(crate) fn enable_receive_times(&self) {
+        if self.local.ip().is_unspecified() {
+            return;
+        }
+        let without_destination = match self.local {
+            SocketAddr::V4(_) => setsockopt(&self.io, sockopt::Ipv4PacketInfo, &false),
+            SocketAddr::V6(_) => setsockopt(&self.io, sockopt::Ipv6RecvPacketInfo, &false),
+        };
+        let enabled =
+            without_destination.and_then(|()| setsockopt(&self.io, sockopt::ReceiveTimestampns, &true));
+        if let Err(error) = enabled {
+            tracing::debug!(%error, "the kernel does not note when datagrams arrive");
+        }
     }
 
     /// Bound address; the port is the real one.
@@ -152,6 +171,7 @@ impl LinkSocket {
                 tuple: self.tuple_of(meta),
                 ecn: meta.ecn.map(from_codepoint),
                 segment_size: meta.stride.clamp(1, meta.len),
+                received_at: meta.timestamp,
                 bytes: buffers.take(index, meta.len),
             });
         }
@@ -258,6 +278,8 @@ pub(crate) struct Message {
     pub(crate) tuple: FourTuple,
     pub(crate) ecn: Option<Ecn>,
     pub(crate) segment_size: usize,
+    /// When the kernel received it, since 1970, if it was asked to note that.
+    pub(crate) received_at: Option<Duration>,
     pub(crate) bytes: BytesMut,
 }
 

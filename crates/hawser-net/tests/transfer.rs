@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::*;
-use hawser_net::Links;
 use hawser_net::policy::{PathId, PathState, PathStatus};
+use hawser_net::{Endpoint, Links, TransportConfig, default_transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]
@@ -171,4 +171,33 @@ async fn many_connections_at_once() {
     // Three probe timeouts, of connections that shared two cores with a hundred others.
     tokio::time::timeout(Duration::from_secs(15), client.wait_idle()).await.expect("closed connections go");
     assert_eq!(client.open_connections(), 0);
+}
+
+/// Receive times of the kernel become one-way delays of the sender. The offset between the ends is unknown, but it is one
+/// for all paths.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_way_delays_are_measured_on_every_path() {
+    let asking = || TransportConfig { receive_timestamps: Some(32), ..default_transport() };
+    let (server, pin) = server_with(asking());
+    serve(&server, echo);
+    let config = client_config_with(pin, asking());
+    let client = Endpoint::client(config, links(&["127.0.0.1", "127.0.0.2"])).unwrap();
+    let connection = client.connect(address_of(&server), "localhost").await.unwrap();
+    let active = || connection.paths().iter().filter(|path| path.state == PathState::Active).count();
+    eventually("a second path", || active() == 2).await;
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    let data = pattern(4 << 20);
+    let (_, received) = tokio::join!(
+        async {
+            send.write_all(&data).await.unwrap();
+            send.shutdown().await.unwrap();
+        },
+        receive.read_to_end(data.len()),
+    );
+    assert!(received.unwrap() == data);
+    let paths: Vec<_> = connection.paths().iter().map(|path| path.id).collect();
+    let delay = |id: &PathId| connection.path_stats(*id).unwrap().one_way_delay;
+    let delays: Vec<_> = paths.iter().map(|id| delay(id).expect("reported")).collect();
+    assert_eq!(delays.len(), 2);
+    assert!(delays[0].abs_diff(delays[1]) < Duration::from_secs(1), "{delays:?}");
 }

@@ -88,7 +88,7 @@ impl Connection {
         self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
         if let Some(max_count) = peer.max_receive_timestamps_per_ack {
             let limits = TimestampLimits { exponent: peer.receive_timestamps_exponent, max_count };
-            let random = self.draw();
+            let random = self.next_random();
             self.receive_times.on_peer_asks(limits, random);
         }
         self.trace_peer_parameters(&peer);

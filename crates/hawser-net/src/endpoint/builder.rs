@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use hawser_core::{EndpointConfig, EndpointGroup};
 use tokio::runtime::Handle;
@@ -131,7 +131,7 @@ impl EndpointBuilder {
     fn crew(&self, count: usize, runtime: &Handle) -> Result<Vec<(Home, Arc<Worker>)>, EndpointError> {
         let clock = Clock::start();
         let mut config = EndpointConfig::new(self.reset_key.unwrap_or_else(rand::random));
-        config.unix_time_at_origin = unix_time_at_origin(clock);
+        config.unix_time_at_origin = clock.unix_origin();
         config.connection_id_length = self.connection_id_length.unwrap_or(config.connection_id_length);
         let config = Arc::new(config);
         let server = self.server.as_ref().map(|server| server.core.clone());
@@ -208,10 +208,4 @@ async fn follow_interfaces(workers: Vec<Weak<Worker>>, known: watch::Sender<bool
             return;
         }
     }
-}
-
-/// Real time at the clock's origin; zero, which means unknown, if the machine's clock is before 1970.
-fn unix_time_at_origin(clock: Clock) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(clock.now().since(hawser_policy::Time::ZERO))
 }

@@ -107,3 +107,28 @@ async fn an_address_is_shared_only_with_those_who_belong_together() {
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "another server, {sharing:?}");
     }
 }
+
+/// The control messages of a socket that notes receive times must all fit, whatever else it is told of a message.
+#[tokio::test]
+async fn receive_times_cost_no_ecn_marks() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let (a, b) = (bind(address), bind(address));
+        b.enable_receive_times();
+        let tuple = FourTuple { local: a.local(), remote: b.local() };
+        let batch = [vec![1; 1_200], vec![2; 1_200], vec![3; 300]].concat();
+        let unix = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let before = unix();
+        assert!(matches!(a.send(&tuple, Some(Ecn::Ce), 1_200, &batch, 0), SendOutcome::Sent));
+        let mut received = Vec::new();
+        while received.len() < 3 {
+            let messages = receive(&b).await;
+            for message in &messages {
+                assert_eq!(message.tuple, FourTuple { local: b.local(), remote: a.local() });
+                assert_eq!(message.ecn, Some(Ecn::Ce));
+                let at = message.received_at.expect("the kernel noted it");
+                assert!((before..=unix()).contains(&at), "{at:?} after {before:?}");
+            }
+            received.extend(datagrams(&messages));
+        }
+    }
+}

@@ -119,14 +119,15 @@ impl Driver {
 
     /// Splits a message into its datagrams and hands them to their connections.
     fn route(&mut self, state: &mut WorkerState, message: Message, now: Time) {
-        let Message { tuple, ecn, segment_size, mut bytes } = message;
+        let Message { tuple, ecn, segment_size, received_at, mut bytes } = message;
+        let received_at = received_at.map_or(now, |unix| self.worker.clock.time_of_unix(unix, now));
         while !bytes.is_empty() {
             let payload = if bytes.len() > segment_size {
                 bytes.split_to(segment_size)
             } else {
                 std::mem::take(&mut bytes)
             };
-            let datagram = Datagram { tuple, ecn, received_at: now, payload };
+            let datagram = Datagram { tuple, ecn, received_at, payload };
             match state.core.handle_datagram(now, datagram, &mut self.responses) {
                 Some(Routed::Connection(handle, datagram)) => self.routed.push((handle, datagram)),
                 Some(Routed::Incoming(incoming)) => {
@@ -215,6 +216,9 @@ impl Driver {
         loop {
             self.worker.carry_out(state, connection, now);
             connection.take_events(now, &mut self.due);
+            if connection.core.reports_receive_times() {
+                state.sockets.enable_receive_times();
+            }
             if !connection.has_path_actions() {
                 return;
             }

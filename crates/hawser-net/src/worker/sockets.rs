@@ -39,6 +39,8 @@ pub(crate) struct SocketSet {
     turn: usize,
     /// Empty buffers for the backlog.
     spare: Vec<Vec<u8>>,
+    /// Some peer wants to know when its packets arrived.
+    receive_times: bool,
 }
 
 #[derive(Debug)]
@@ -91,9 +93,20 @@ impl SocketSet {
         }
         let socket = self.bind_unique(&binding, buffer_bytes)?;
         let local = socket.local();
+        if self.receive_times {
+            socket.enable_receive_times();
+        }
         let watcher = if binding.report_errors { watch(&socket) } else { None };
         self.entries.push(Entry { socket, binding, backlog: VecDeque::new(), waiting: Vec::new(), watcher });
         Ok(local)
+    }
+
+    /// From now on the kernel notes when datagrams arrive, on these sockets and those to come.
+    pub(crate) fn enable_receive_times(&mut self) {
+        if !self.receive_times {
+            self.receive_times = true;
+            self.entries.iter().for_each(|entry| entry.socket.enable_receive_times());
+        }
     }
 
     /// Two modems of one make may have the same private address. A 4-tuple names a socket, so their ports must differ,

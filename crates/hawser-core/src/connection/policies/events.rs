@@ -1,5 +1,7 @@
 //! What policies are told. An event is put together only if the scheduler or the agent asked for its kind.
 
+use std::time::Duration;
+
 use hawser_policy::{
     Event, Feedback, Interests, LimitedBy, LinkUpdate, Message, MessageOrigin, PacketReceived, PacketReport,
     PacketSent, PathChange, PathId, StreamRange, Time,

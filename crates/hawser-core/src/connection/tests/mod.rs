@@ -13,6 +13,7 @@ mod pair;
 mod policy_messages;
 mod policy_sets;
 mod probing;
+mod receive_times;
 mod scheduling;
 mod silence;
 mod violations;
