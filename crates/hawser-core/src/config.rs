@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    Composed, ControllerFactory, DefaultAckPolicy, FeatureSet, PolicySetFactory, SchedulerFactory,
+    AckFrequency, Composed, ControllerFactory, DefaultAckPolicy, FeatureSet, PolicySetFactory,
+    SchedulerFactory,
 };
 
 use crate::connection::QlogFactory;
@@ -55,6 +56,9 @@ pub struct TransportConfig {
     pub suspect_path_timeout: Duration,
     /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
     pub policies: Arc<dyn PolicySetFactory>,
+    /// Ask the peer for another acknowledgement frequency as soon as the handshake allows it, if it takes such requests
+    /// (draft-ietf-quic-ack-frequency).
+    pub ack_frequency: Option<AckFrequency>,
     /// Ask the peer when packets arrived, at most this many times per acknowledgement
     /// (draft-ietf-quic-receive-ts-02); `None` does not ask. One-way delays come from it. Acknowledgements grow by about
     /// 10 bytes, which `docs/wire.md` measures.
@@ -102,6 +106,7 @@ impl TransportConfig {
             max_concurrent_paths: 8,
             suspect_path_timeout: Duration::from_secs(30),
             policies,
+            ack_frequency: None,
             receive_timestamps: None,
             features: FeatureSet::NONE,
             grease: true,
@@ -117,17 +122,6 @@ impl fmt::Debug for TransportConfig {
             .field("max_path_id", &self.max_path_id)
             .finish_non_exhaustive()
     }
-}
-
-/// Acknowledgement frequency asked of the peer (draft-ietf-quic-ack-frequency).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckFrequencyConfig {
-    /// Ack-eliciting packets the peer may receive without acknowledging.
-    pub ack_eliciting_threshold: u64,
-    /// Longest delay asked of the peer.
-    pub max_ack_delay: Duration,
-    /// Reordering tolerated before an immediate acknowledgement.
-    pub reordering_threshold: u64,
 }
 
 /// What all connections of an endpoint share.

@@ -16,7 +16,8 @@ mod error;
 mod rate_limit;
 mod tuple;
 
-pub use config::{AckFrequencyConfig, ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
+pub use config::{ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
+pub use connection::ack_frequency::AckFrequencyUnsupported;
 pub use connection::datagrams::SendDatagramError;
 pub use connection::messages::SendMessageError;
 pub use connection::stats::{ConnectionStats, PathInfo, PathStats};

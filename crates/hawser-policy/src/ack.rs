@@ -2,6 +2,18 @@ use std::time::Duration;
 
 use crate::{LinkId, PathId, PathState, Time};
 
+/// How often acknowledgements are wanted (draft-ietf-quic-ack-frequency section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckFrequency {
+    /// Ack-eliciting packets that may arrive without an acknowledgement: 1 asks for one acknowledgement per two packets,
+    /// as usual, 0 for one per packet.
+    pub ack_eliciting_threshold: u64,
+    /// Longest delay of an acknowledgement.
+    pub max_ack_delay: Duration,
+    /// A gap of so many packets is acknowledged at once; 1 any gap, as usual; 0 none.
+    pub reordering_threshold: u64,
+}
+
 /// An ack-eliciting packet arrived and its acknowledgement is pending.
 #[derive(Clone, Copy, Debug)]
 pub struct AckOpportunity {
@@ -11,12 +23,15 @@ pub struct AckOpportunity {
     pub path: PathId,
     /// Ack-eliciting packets received on that path and not yet acknowledged, this one included.
     pub unacknowledged: u64,
-    /// Whether it arrived out of order.
+    /// Whether it arrived out of order, by more than the peer tolerates.
     pub out_of_order: bool,
-    /// Whether it carried an ECN congestion mark.
+    /// Whether it carried an ECN congestion mark that the peer wants to hear of at once; if it asked for fewer
+    /// acknowledgements, only the first mark after packets without.
     pub congestion_marked: bool,
-    /// The delay we promised never to exceed.
+    /// The delay we promised never to exceed, or the one that the peer asked for.
     pub max_ack_delay: Duration,
+    /// How often the peer asked to be told, if it did. To be obeyed as far as there is no reason not to.
+    pub requested: Option<AckFrequency>,
 }
 
 /// When to acknowledge.
@@ -71,7 +86,7 @@ where
     }
 }
 
-/// Every second ack-eliciting packet, at once on reordering that the peer should know of and on congestion marks, else
+/// Every second ack-eliciting packet or as the peer asks, at once on reordering that the peer should know of and on congestion marks, else
 /// within `max_ack_delay` (RFC 9000 section 13.2.1).
 ///
 /// Acknowledgements return on the active path with the least smoothed round-trip time that was heard from just now, so
@@ -125,10 +140,10 @@ impl DefaultAckPolicy {
 
 impl AckPolicy for DefaultAckPolicy {
     fn decide(&mut self, opportunity: &AckOpportunity) -> AckDecision {
-        if opportunity.unacknowledged >= self.every
-            || opportunity.out_of_order
-            || opportunity.congestion_marked
-        {
+        let every = opportunity
+            .requested
+            .map_or(self.every, |requested| requested.ack_eliciting_threshold.saturating_add(1));
+        if opportunity.unacknowledged >= every || opportunity.out_of_order || opportunity.congestion_marked {
             AckDecision::Now
         } else {
             AckDecision::Within(opportunity.max_ack_delay)

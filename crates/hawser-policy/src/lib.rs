@@ -40,7 +40,9 @@ mod spec;
 mod time;
 mod view;
 
-pub use ack::{AckDecision, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy, ReturnPath};
+pub use ack::{
+    AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy, ReturnPath,
+};
 pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
     Sibling, Siblings, Snapshot,

@@ -60,6 +60,8 @@ pub(crate) struct AckFrequencies {
     /// Sequence number of the peer's newest request, and what it asks for.
     largest_received: Option<u64>,
     wanted: Option<AckFrequency>,
+    /// The packet that is being processed has IMMEDIATE_ACK.
+    immediately: bool,
 }
 
 impl AckFrequencies {
@@ -76,6 +78,7 @@ impl AckFrequencies {
             our_min: min_ack_delay(max_ack_delay),
             largest_received: None,
             wanted: None,
+            immediately: false,
         }
     }
 
@@ -143,11 +146,14 @@ impl AckFrequencies {
     }
 
     /// Writes IMMEDIATE_ACK if it is to be sent on this path and fits. It is not repeated when it is lost (section 5).
-    pub(crate) fn write_immediate(&mut self, path: PathId, w: &mut Writer<'_>) {
-        let Some(at) = self.immediate.iter().position(|other| *other == path) else { return };
-        if Frame::ImmediateAck.encode(w).is_ok() {
+    /// Returns whether it was written.
+    pub(crate) fn write_immediate(&mut self, path: PathId, w: &mut Writer<'_>) -> bool {
+        let Some(at) = self.immediate.iter().position(|other| *other == path) else { return false };
+        let written = Frame::ImmediateAck.encode(w).is_ok();
+        if written {
             self.immediate.swap_remove(at);
         }
+        written
     }
 
     /// A path is gone.
@@ -197,6 +203,17 @@ impl AckFrequencies {
             reordering_threshold: frame.reordering_threshold,
         });
         Ok(())
+    }
+
+    /// IMMEDIATE_ACK of the peer.
+    pub(crate) fn on_immediate_ack(&mut self) {
+        self.immediately = true;
+    }
+
+    /// Whether the packet that was just processed is to be acknowledged at once.
+    #[inline]
+    pub(crate) fn take_immediate(&mut self) -> bool {
+        std::mem::take(&mut self.immediately)
     }
 
     /// What the peer asked for last.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{AckOpportunity, Interests, PacketReceived, PathId, Siblings, Time};
+use hawser_policy::{AckDecision, AckOpportunity, Interests, PacketReceived, PathId, Siblings, Time};
 use hawser_wire::frame::Ack;
 
 use super::Connection;
@@ -31,7 +31,9 @@ impl Connection {
         number: u64,
         ack_eliciting: bool,
     ) {
-        let max_ack_delay = self.transport.max_ack_delay;
+        let requested = self.ack_frequencies.wanted();
+        let max_ack_delay = requested.map_or(self.transport.max_ack_delay, |wanted| wanted.max_ack_delay);
+        let immediate = self.ack_frequencies.take_immediate();
         let policies = &mut self.policies;
         let received = match space {
             SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space.received),
@@ -62,18 +64,24 @@ impl Connection {
         if !ack_eliciting || outcome.duplicate {
             return;
         }
-        let decision = if let SpaceId::Path(path) = space {
-            policies.decide_ack(&AckOpportunity {
-                now: arrival.now,
-                path,
-                unacknowledged: received.unacknowledged(),
-                out_of_order: outcome.out_of_order,
-                congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
-                max_ack_delay,
-            })
-        } else {
+        let decision = match space {
+            SpaceId::Path(path) if !immediate => {
+                let (out_of_order, congestion_marked) = match &requested {
+                    None => (outcome.out_of_order, arrival.ecn == Some(crate::Ecn::Ce)),
+                    Some(requested) => received.news(number, &outcome, arrival.ecn, requested),
+                };
+                policies.decide_ack(&AckOpportunity {
+                    now: arrival.now,
+                    path,
+                    unacknowledged: received.unacknowledged(),
+                    out_of_order,
+                    congestion_marked,
+                    max_ack_delay,
+                    requested,
+                })
+            }
             // RFC 9000 section 13.2.1: Initial and Handshake packets at once.
-            hawser_policy::AckDecision::Now
+            _ => AckDecision::Now,
         };
         received.on_decision(decision, arrival.now, max_ack_delay);
     }
@@ -165,6 +173,7 @@ impl Connection {
                 SentFrame::PathControl(control) => self.on_path_control_acked(now, *control),
                 SentFrame::PolicyMessage(id) => self.messages.on_acked(*id),
                 SentFrame::StreamSkip(skip) => self.streams.on_skip_acked(skip),
+                SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, true),
                 SentFrame::Crypto { .. } | SentFrame::HandshakeDone | SentFrame::NewToken(_) => {}
             }
         }
@@ -210,7 +219,28 @@ impl Connection {
             SentFrame::HandshakeDone => self.handshake_done_owed = true,
             SentFrame::NewToken(_) => self.tokens_owed += 1,
             SentFrame::PolicyMessage(id) => self.messages.on_lost(*id),
+            SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, false),
             SentFrame::Ack { .. } => {}
+        }
+    }
+
+    /// A request of ours for another acknowledgement frequency arrived, or did not.
+    #[cold]
+    fn on_ack_frequency_settled(&mut self, sequence: u64, arrived: bool) {
+        if arrived {
+            self.ack_frequencies.on_acked(sequence);
+        } else {
+            self.ack_frequencies.on_lost(sequence);
+        }
+        self.sync_peer_max_ack_delay();
+    }
+
+    /// Probe timeouts of all paths count with the delay that the peer may take now.
+    pub(super) fn sync_peer_max_ack_delay(&mut self) {
+        let delay = self.ack_frequencies.peer_max_ack_delay();
+        if delay != self.peer.max_ack_delay {
+            self.peer.max_ack_delay = delay;
+            self.paths.iter_mut().for_each(|path| path.recovery.set_max_ack_delay(delay));
         }
     }
 
@@ -275,7 +305,8 @@ pub(super) fn is_movable(frame: &SentFrame) -> bool {
         | SentFrame::PathControl(_)
         | SentFrame::HandshakeDone
         | SentFrame::NewToken(_)
-        | SentFrame::PolicyMessage(_) => true,
+        | SentFrame::PolicyMessage(_)
+        | SentFrame::AckFrequency(_) => true,
         SentFrame::StreamControl(control) => !matches!(
             control,
             StreamControl::DataBlocked

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin, PathId, PolicySetFactory,
-    Registry, SchedulerInit, SetInit, Side, StreamId, Time,
+    AckFrequency, ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin, PathId,
+    PolicySetFactory, Registry, SchedulerInit, SetInit, Side, StreamId, Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::ack_frequency::{AckFrequencies, AckFrequencyUnsupported};
 use super::close::CloseState;
 use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
 use super::events::{Event, EventQueue};
@@ -53,6 +54,7 @@ impl Connection {
             datagrams: DatagramQueue::new(&transport),
             messages: Messages::new(),
             receive_times: ReceiveTimes::new(now, transport.receive_timestamps),
+            ack_frequencies: AckFrequencies::new(transport.max_ack_delay),
             closing: CloseState::Open,
             events: EventQueue::default(),
             endpoint_events: VecDeque::new(),
@@ -371,6 +373,27 @@ impl Connection {
     #[inline]
     pub fn reports_receive_times(&self) -> bool {
         self.receive_times.peer_limits().is_some()
+    }
+
+    /// Asks the peer for another acknowledgement frequency (draft-ietf-quic-ack-frequency), on all paths. The delay is
+    /// clamped to what the peer takes.
+    ///
+    /// # Errors
+    /// If the peer takes no such requests, or the handshake is not so far.
+    pub fn request_ack_frequency(&mut self, frequency: AckFrequency) -> Result<(), AckFrequencyUnsupported> {
+        self.ack_frequencies.request(frequency)
+    }
+
+    /// Asks the peer to acknowledge at once what was sent on a path; sends a packet there if nothing else leaves. Does
+    /// nothing for a path that does not exist.
+    ///
+    /// # Errors
+    /// If the peer takes no such requests, or the handshake is not so far.
+    pub fn request_immediate_ack(&mut self, path: PathId) -> Result<(), AckFrequencyUnsupported> {
+        if self.paths.get(path).is_none() {
+            return Ok(());
+        }
+        self.ack_frequencies.request_immediate(path)
     }
 
     /// Passes feedback of the application on to the scheduler.

@@ -29,6 +29,8 @@ pub(crate) enum SentFrame {
     NewToken(u32),
     /// A message to the peer's policies, by the number that `messages` gave it.
     PolicyMessage(u64),
+    /// ACK_FREQUENCY with this sequence number.
+    AckFrequency(u64),
 }
 
 // Each sent packet holds two without allocation.

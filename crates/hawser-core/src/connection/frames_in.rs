@@ -228,9 +228,14 @@ impl Connection {
             Frame::PathCidsBlocked { path_id, next_sequence_number } => {
                 self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
             }
-            // Not offered by us, so not to be sent to us.
             Frame::PolicyMessage(message) => self.on_policy_message(arrival.now, message),
-            Frame::AckFrequency(_) | Frame::ImmediateAck | Frame::ObservedAddress(_) => Err(not_negotiated()),
+            Frame::AckFrequency(frequency) => self.ack_frequencies.on_frame(frequency),
+            Frame::ImmediateAck => {
+                self.ack_frequencies.on_immediate_ack();
+                Ok(())
+            }
+            // Not offered by us, so not to be sent to us.
+            Frame::ObservedAddress(_) => Err(not_negotiated()),
             _ => Ok(()),
         }
     }

@@ -62,6 +62,10 @@ impl Connection {
                 ack_eliciting |= w.position() > before;
             }
         }
+        if contents.control && !self.ack_frequencies.immediate_paths().is_empty() && self.may_send_control(id)
+        {
+            ack_eliciting |= self.ack_frequencies.write_immediate(id, w);
+        }
         let takes_datagrams = contents.data.is_some_and(|data| !matches!(data, Selection::Range { .. }));
         if takes_datagrams || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
         {
@@ -148,6 +152,10 @@ impl Connection {
         self.paths.write_control(w, frames);
         self.streams.write_control(w, frames);
         self.messages.write(now, w, frames);
+        if self.ack_frequencies.has_pending() {
+            self.ack_frequencies.write(w, frames);
+            self.sync_peer_max_ack_delay();
+        }
         write_crypto(&mut self.handshake.late_send, w, frames);
     }
 

@@ -86,6 +86,12 @@ impl Connection {
             }
         }
         self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
+        let peer_min = peer.min_ack_delay.map(Duration::from_micros);
+        self.ack_frequencies.negotiate(peer_min, Duration::from_millis(peer.max_ack_delay.into()));
+        if let Some(frequency) = self.transport.ack_frequency {
+            // Not for a peer that takes no requests.
+            let _ = self.ack_frequencies.request(frequency);
+        }
         if let Some(max_count) = peer.max_receive_timestamps_per_ack {
             let limits = TimestampLimits { exponent: peer.receive_timestamps_exponent, max_count };
             let random = self.next_random();

@@ -7,7 +7,7 @@
 //! | `handshake` | TLS, keys, the Initial and Handshake levels |
 //! | `paths` | path ids, addresses, validation, connection ids, datagram size |
 //! | `recovery` | what was sent, what arrived, how much may follow |
-//! | `receive_times` | when packets arrived, and one-way delays |
+//! | `receive_times`, `ack_frequency` | one-way delays; how often acknowledgements are wanted |
 //! | `streams`, `datagrams`, `metadata` | application data |
 //! | `messages` | what policies say to those of the peer |
 //! | `policies` | the policy set: what it sees, is asked and orders |
@@ -20,6 +20,7 @@
 //! or not inlined where an application may need them all the time, so that those on the way of every packet stay small: they
 //! are more than the first level of a processor's instruction cache holds as it is.
 
+pub(crate) mod ack_frequency;
 mod acks;
 mod api;
 mod build;
@@ -59,6 +60,7 @@ use hawser_policy::{Sibling, Side, Time};
 use hawser_wire::{ConnectionId, StatelessResetToken};
 use rand_chacha::ChaCha8Rng;
 
+use self::ack_frequency::AckFrequencies;
 use self::close::CloseState;
 use self::datagrams::DatagramQueue;
 use self::events::EventQueue;
@@ -110,6 +112,7 @@ pub struct Connection {
     datagrams: DatagramQueue,
     messages: Messages,
     receive_times: ReceiveTimes,
+    ack_frequencies: AckFrequencies,
     closing: CloseState,
     events: EventQueue,
     endpoint_events: VecDeque<EndpointEvent>,

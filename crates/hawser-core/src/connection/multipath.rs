@@ -594,6 +594,7 @@ impl Connection {
         self.move_path(now, id, LifeEvent::PeriodOver);
         self.paths.remove(id);
         self.messages.on_path_gone(id);
+        self.ack_frequencies.on_path_gone(id);
         self.issue_path_cids();
     }
 

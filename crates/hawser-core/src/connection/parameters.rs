@@ -8,6 +8,7 @@ use hawser_wire::transport_parameters::{FeatureSet, ReservedParameter, Role};
 use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, varint};
 use rand::RngCore;
 
+use super::ack_frequency::min_ack_delay;
 use super::datagrams::max_frame_size;
 use super::paths::path_ids::PathIds;
 use super::receive_times::RECEIVE_TIMESTAMPS_EXPONENT;
@@ -68,6 +69,7 @@ pub(crate) fn local_parameters(
             transport.max_concurrent_paths,
         ),
         reset_stream_at: true,
+        min_ack_delay: Some(min_ack_delay(transport.max_ack_delay).as_micros() as u64),
         max_receive_timestamps_per_ack: transport.receive_timestamps.map(integer),
         receive_timestamps_exponent: transport.receive_timestamps.map_or(0, |_| RECEIVE_TIMESTAMPS_EXPONENT),
         features: Some(features),

@@ -130,6 +130,13 @@ impl Connection {
         {
             return Some(path.id);
         }
+        let immediate = self.ack_frequencies.immediate_paths();
+        if !immediate.is_empty()
+            && let Some(path) =
+                self.paths.iter().find(|p| immediate.contains(&p.id) && p.can_send_ack_eliciting())
+        {
+            return Some(path.id);
+        }
         if self.has_control() { self.control_path() } else { None }
     }
 
@@ -139,6 +146,7 @@ impl Connection {
             || self.tokens_owed > 0
             || self.handshake.late_send.has_pending()
             || self.messages.has_pending()
+            || self.ack_frequencies.has_pending()
             || self.streams.has_pending_control()
             || self.paths.has_pending_control()
     }

@@ -114,8 +114,8 @@ fn immediate_acknowledgements_are_wanted_once_per_path() {
     assert_eq!(frequencies.immediate_paths(), [PathId(1), PathId(2)]);
     let mut buffer = [0; 10];
     let mut w = Writer::new(&mut buffer);
-    frequencies.write_immediate(PathId(2), &mut w);
-    frequencies.write_immediate(PathId(2), &mut w);
+    assert!(frequencies.write_immediate(PathId(2), &mut w));
+    assert!(!frequencies.write_immediate(PathId(2), &mut w));
     assert_eq!(w.written(), [0x1f]);
     assert_eq!(frequencies.immediate_paths(), [PathId(1)]);
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use hawser_policy::{AckDecision, Time};
+use hawser_policy::{AckDecision, AckFrequency, Time};
 use hawser_wire::frame::EcnCounts;
 
 use super::ecn;
@@ -30,6 +30,8 @@ pub(crate) struct Received {
     pub(crate) duplicate: bool,
     /// It leaves or fills a gap; the peer should learn of it at once (RFC 9000 section 13.2.1).
     pub(crate) out_of_order: bool,
+    /// The packet before it had a congestion mark.
+    pub(crate) marked_before: bool,
 }
 
 /// Packets that arrived out of order and that the peer may not know we have.
@@ -56,6 +58,10 @@ pub(crate) struct ReceivedPackets {
     unacknowledged: u64,
     deadline: Option<Time>,
     ecn: EcnCounts,
+    /// The newest packet had a congestion mark.
+    marked_before: bool,
+    /// Largest Acknowledged of the newest ACK frame.
+    largest_reported: Option<u64>,
     /// Packet numbers and receive times in microseconds, in order of time: those that no acknowledgement reported yet.
     arrivals: VecDeque<(u64, u64)>,
 }
@@ -90,7 +96,7 @@ impl ReceivedPackets {
             _ => false,
         };
         if !in_order && !self.insert(number) {
-            return Received { duplicate: true, out_of_order: false };
+            return Received { duplicate: true, out_of_order: false, marked_before: false };
         }
         match self.largest() {
             Some(largest) if number < largest => self.note_straggler(number, largest),
@@ -98,7 +104,8 @@ impl ReceivedPackets {
         }
         ecn::count(&mut self.ecn, ecn);
         let out_of_order = ack_eliciting && self.note_eliciting(number);
-        Received { duplicate: false, out_of_order }
+        let marked_before = std::mem::replace(&mut self.marked_before, ecn == Some(Ecn::Ce));
+        Received { duplicate: false, out_of_order, marked_before }
     }
 
     /// Remembers when a packet arrived, for a peer that wants at most `wanted` times per acknowledgement.
@@ -126,6 +133,45 @@ impl ReceivedPackets {
             AckDecision::Within(delay) => now + delay.min(max_delay),
         };
         self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+    }
+
+    /// For a peer that asked for its own frequency: whether the packet is out of order by more than it tolerates, and
+    /// whether it has a congestion mark that is news (draft-ietf-quic-ack-frequency sections 6.2 and 6.3).
+    pub(crate) fn news(
+        &self,
+        number: u64,
+        packet: &Received,
+        ecn: Option<Ecn>,
+        requested: &AckFrequency,
+    ) -> (bool, bool) {
+        let out_of_order = match requested.reordering_threshold {
+            0 => false,
+            1 => packet.out_of_order,
+            threshold => self.is_reordered_beyond(number, threshold),
+        };
+        let every_mark = requested.ack_eliciting_threshold <= 1;
+        (out_of_order, ecn == Some(Ecn::Ce) && (every_mark || !packet.marked_before))
+    }
+
+    /// Whether a packet makes the peer declare another one lost that it does not know to be missing, or was itself
+    /// declared lost already.
+    fn is_reordered_beyond(&self, number: u64, threshold: u64) -> bool {
+        let (Some(largest), Some(&(first, _))) = (self.largest_eliciting, self.ranges.first()) else {
+            return false;
+        };
+        // Largest Reported Missing: up to here the peer has declared lost what it did not hear of.
+        let settled = self.largest_reported.and_then(|reported| reported.checked_sub(threshold));
+        if settled.is_some_and(|settled| number <= settled) {
+            return true;
+        }
+        let mut missing = settled.map_or(first, |settled| first.max(settled + 1));
+        for &(start, end) in &self.ranges {
+            if start > missing {
+                break;
+            }
+            missing = missing.max(end + 1);
+        }
+        largest.checked_sub(missing).is_some_and(|distance| distance >= threshold)
     }
 
     /// When an ACK frame must leave at the latest.
@@ -176,6 +222,7 @@ impl ReceivedPackets {
         self.unacknowledged = 0;
         self.deadline = None;
         self.arrivals.clear();
+        self.largest_reported = self.largest();
     }
 
     /// An ACK frame of ours with this largest number was acknowledged: what it said need not be said again

@@ -1,6 +1,7 @@
 //! Whole connections: what the parts make of it together. Scenarios over links are in `hawser-sim`; here one end is
 //! made to misbehave, by packets that are forged with its own keys.
 
+mod ack_frequency;
 mod addresses;
 mod dead_zone;
 mod ecn;

@@ -134,3 +134,50 @@ proptest! {
         }
     }
 }
+
+/// The tables of draft-ietf-quic-ack-frequency section 6.2.1: which packets are acknowledged at once.
+#[test]
+fn reordering_thresholds_as_in_the_draft() {
+    let at_once = |threshold, numbers: &[u64]| {
+        let requested = AckFrequency {
+            ack_eliciting_threshold: 100,
+            max_ack_delay: Duration::from_secs(1),
+            reordering_threshold: threshold,
+        };
+        let mut received = ReceivedPackets::default();
+        let mut acknowledged = Vec::new();
+        for &number in numbers {
+            let packet = received.on_received(number, Time::ZERO, true, None);
+            if received.news(number, &packet, None, &requested).0 {
+                received.on_ack_sent();
+                acknowledged.push(number);
+            }
+        }
+        acknowledged
+    };
+    assert_eq!(at_once(3, &[0, 1, 3, 4, 5, 8, 9, 10]), [5, 9, 10]);
+    assert_eq!(at_once(5, &[0, 1, 3, 5, 6, 7, 8, 9]), [7, 9]);
+    assert_eq!(at_once(0, &[0, 9, 3, 20]), [0; 0]);
+    assert_eq!(at_once(1, &[0, 1, 3, 4, 2]), [3, 2]);
+    assert_eq!(at_once(3, &[0, 1, 5, 6, 7, 2]), [5, 6, 7, 2], "declared lost already, and not lost");
+}
+
+#[test]
+fn only_the_first_congestion_mark_is_news_to_who_wants_few_acknowledgements() {
+    let news = |threshold, marks: &[Option<Ecn>]| {
+        let requested = AckFrequency {
+            ack_eliciting_threshold: threshold,
+            max_ack_delay: Duration::from_secs(1),
+            reordering_threshold: 0,
+        };
+        let mut received = ReceivedPackets::default();
+        let is_news = |(number, mark): (usize, &Option<Ecn>)| {
+            let packet = received.on_received(number as u64, Time::ZERO, true, *mark);
+            received.news(number as u64, &packet, *mark, &requested).1
+        };
+        marks.iter().enumerate().map(is_news).collect::<Vec<_>>()
+    };
+    let (ce, ect) = (Some(Ecn::Ce), Some(Ecn::Ect0));
+    assert_eq!(news(10, &[ect, ce, ce, ect, ce]), [false, true, false, false, true]);
+    assert_eq!(news(1, &[ect, ce, ce, ect, ce]), [false, true, true, false, true]);
+}

@@ -1,0 +1,94 @@
+//! Acknowledgements as often as the peer asks for them.
+
+use std::time::Duration;
+
+use hawser_policy::{AckFrequency, PathId, Side, Time};
+
+use super::pair::{DELAY, Pair, Sent, Settings, transport};
+use crate::TransportConfig;
+
+fn every(packets: u64, max_ack_delay: Duration) -> AckFrequency {
+    AckFrequency { ack_eliciting_threshold: packets - 1, max_ack_delay, reordering_threshold: 1 }
+}
+
+/// Datagrams of client and server while the server sends this much.
+fn transfer(pair: &mut Pair, bytes: usize) -> [usize; 2] {
+    let since = pair.now;
+    pair.write(Side::Server, bytes);
+    pair.run(Duration::from_secs(3));
+    [Side::Client, Side::Server].map(|side| pair.datagrams(side, since).count())
+}
+
+fn connected() -> Pair {
+    let mut pair = Pair::connected(Settings::default());
+    // The window opens and the datagram size is found, so that what follows is steady.
+    transfer(&mut pair, 1_000_000);
+    pair
+}
+
+#[test]
+fn the_peer_acknowledges_as_often_as_it_was_asked() {
+    for packets in [1, 2, 10, 40] {
+        let mut pair = connected();
+        pair.server().request_ack_frequency(every(packets, Duration::from_millis(200))).unwrap();
+        pair.run(Duration::from_millis(100));
+        let [acknowledgements, sent] = transfer(&mut pair, 1_000_000);
+        let expected = sent.div_ceil(packets as usize);
+        assert!(
+            (expected..=expected + 3).contains(&acknowledgements),
+            "{packets}: {acknowledgements} acknowledgements of {sent} packets"
+        );
+    }
+}
+
+#[test]
+fn a_single_packet_is_acknowledged_after_the_delay_that_was_asked_for() {
+    let mut pair = connected();
+    for millis in [100, 5, 40] {
+        let delay = Duration::from_millis(millis);
+        pair.server().request_ack_frequency(every(100, delay)).unwrap();
+        pair.run(Duration::from_secs(1));
+        let since = pair.now;
+        pair.write(Side::Server, 100);
+        pair.run(Duration::from_secs(1));
+        let answer = pair.datagrams(Side::Client, since).next().unwrap().at;
+        assert_eq!(answer, since + DELAY + delay, "{millis} ms");
+        let packets = pair.datagrams(Side::Server, since).count();
+        assert_eq!(packets, 1, "{millis} ms: no probe timeout comes before the acknowledgement");
+    }
+}
+
+#[test]
+fn an_acknowledgement_that_is_wanted_at_once_comes_at_once() {
+    let mut pair = connected();
+    let second = pair.open(1);
+    pair.server().request_ack_frequency(every(100, Duration::from_millis(500))).unwrap();
+    pair.run(Duration::from_secs(2));
+    for path in [PathId::ZERO, second] {
+        let since = pair.now;
+        let before = pair.server().path_stats(path).unwrap().packets_acked;
+        pair.server().request_immediate_ack(path).unwrap();
+        pair.run(2 * DELAY);
+        assert_eq!(pair.server().path_stats(path).unwrap().packets_acked, before + 1, "{path}");
+        assert_eq!(pair.datagrams(Side::Server, since).count(), 1);
+        pair.run(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn a_frequency_can_be_configured_and_a_lost_request_is_repeated() {
+    let server =
+        TransportConfig { ack_frequency: Some(every(20, Duration::from_millis(200))), ..transport() };
+    let mut pair = Pair::new(Settings { server, ..Settings::default() });
+    // Everything that the server sends in its first flights of 1-RTT packets.
+    pair.lose = |sent: &Sent| !sent.by.is_client() && (25..200).contains(&millis(sent.at));
+    pair.run(Duration::from_secs(2));
+    pair.lose = |_| false;
+    transfer(&mut pair, 1_000_000);
+    let [acknowledgements, sent] = transfer(&mut pair, 1_000_000);
+    assert!(acknowledgements <= sent / 20 + 4, "{acknowledgements} acknowledgements of {sent} packets");
+}
+
+fn millis(at: Time) -> u64 {
+    at.as_nanos() / 1_000_000
+}
