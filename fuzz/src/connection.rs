@@ -24,6 +24,7 @@ use bytes::Bytes;
 use hawser_core::Code;
 use hawser_policy::{PathId, PathStatus, PolicyKind, Side};
 
+use self::application::Delivery;
 use self::network::{LINKS, UnderWay, from, victim};
 use self::packets::Space;
 use self::script::Script;
@@ -152,6 +153,13 @@ fn use_streams(operation: u8, script: &mut Script<'_>, world: &mut World) -> Opt
             let (length, path, count) = (script.number()?, script.byte()?, script.below(MAX_BURST)?);
             let path_id = (path & 8 != 0).then_some(PathId(u32::from(path & 7)));
             let length = usize::try_from(length).unwrap_or(usize::MAX).min(1_500);
+            if path & 0x20 != 0 {
+                let delivery = Delivery::ALL[usize::from(path >> 6)];
+                world.act(side, |app, connection, _| {
+                    (0..count).for_each(|_| app.tell_policies(connection, length, path_id, delivery));
+                });
+                return Some(());
+            }
             world.act(side, |app, connection, _| {
                 (0..count).for_each(|_| app.send_message(connection, length, path_id, path & 16 != 0));
             });

@@ -4,10 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_core::{Chunk, Connection, ConnectionError, Event, ReadError, ReadOutcome, StreamEvent};
-use hawser_policy::{PathId, Side, StreamId};
+use hawser_policy::{
+    AckFrequency, FeatureId, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery, PathId, Side, StreamId,
+};
 
 /// Bytes that an application writes in all.
 const MAX_WRITTEN: u64 = 400_000;
@@ -42,6 +45,26 @@ struct Incoming {
     given_up: bool,
 }
 
+/// What is said to the peer's policies, and how.
+#[derive(Clone, Copy)]
+pub enum Delivery {
+    Message(MessageDelivery),
+    /// Another acknowledgement frequency, and an acknowledgement at once.
+    AckFrequency,
+}
+
+impl Delivery {
+    pub const ALL: [Delivery; 4] = [
+        Delivery::Message(MessageDelivery::Latest),
+        Delivery::Message(MessageDelivery::Reliable),
+        Delivery::Message(MessageDelivery::WithAcks),
+        Delivery::AckFrequency,
+    ];
+}
+
+/// Messages that replace each other, or keep their order.
+type Channel = (u64, u8, Option<PathId>);
+
 /// One end's application.
 pub struct Application {
     side: Side,
@@ -55,6 +78,10 @@ pub struct Application {
     next_message: u64,
     /// Messages sent and not received.
     messages: BTreeSet<u64>,
+    /// Reliable messages about no path, sent to the peer's policies and received from them.
+    reliable: [u64; 2],
+    /// The newest message of each channel.
+    newest: BTreeMap<Channel, u64>,
     pub confirmed: bool,
     pub closed: Option<ConnectionError>,
 }
@@ -71,6 +98,8 @@ impl Application {
             written: 0,
             next_message: 0,
             messages: BTreeSet::new(),
+            reliable: [0; 2],
+            newest: BTreeMap::new(),
             confirmed: false,
             closed: None,
         }
@@ -110,7 +139,19 @@ impl Application {
                 let _ = connection.reset(id, code);
                 self.give_up_writing(id);
             }
+            Event::Policy(message) => self.on_policy_message(&message),
             _ => {}
+        }
+    }
+
+    /// Whoever sent it: nothing comes twice, and nothing old after something newer.
+    fn on_policy_message(&mut self, message: &Message) {
+        assert!(message.payload.len() <= MAX_MESSAGE_PAYLOAD);
+        let channel = (message.feature.0, message.delivery as u8, message.path);
+        let before = self.newest.insert(channel, message.sequence);
+        assert!(before.is_none_or(|before| before < message.sequence), "{message:?} after {before:?}");
+        if (message.delivery, message.path) == (MessageDelivery::Reliable, None) {
+            self.reliable[1] += 1;
         }
     }
 
@@ -288,6 +329,31 @@ impl Application {
         }
     }
 
+    /// Says something to the peer's policies.
+    pub fn tell_policies(
+        &mut self,
+        connection: &mut Connection,
+        length: usize,
+        path: Option<PathId>,
+        delivery: Delivery,
+    ) {
+        let Delivery::Message(delivery) = delivery else {
+            let frequency = AckFrequency {
+                ack_eliciting_threshold: length as u64 % 64,
+                max_ack_delay: Duration::from_millis(length as u64),
+                reordering_threshold: length as u64 % 5,
+            };
+            let _ = connection.request_ack_frequency(frequency);
+            let _ = connection.request_immediate_ack(path.unwrap_or(PathId::ZERO));
+            return;
+        };
+        let feature = FeatureId(1 + length as u64 % 8);
+        let message = Message { delivery, path, ..Message::latest(feature, vec![0x5a; length]) };
+        if connection.send_message(message).is_ok() && (delivery, path) == (MessageDelivery::Reliable, None) {
+            self.reliable[0] += 1;
+        }
+    }
+
     /// Reads again, also what could not be read while it did not want to.
     pub fn resume(&mut self) {
         self.paused = false;
@@ -306,6 +372,7 @@ impl Application {
             assert_eq!(read, sent.written, "{id:?}: bytes did not arrive");
             assert_eq!(finished, sent.finished, "{id:?}: its end did not arrive");
         }
+        assert_eq!(peer.reliable[1], self.reliable[0], "messages to policies did not arrive");
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hawser_core::{QlogFactory, TransportConfig};
-use hawser_policy::{PolicyKind, Registry};
+use hawser_policy::{FeatureId, PolicyKind, Registry};
 use hawser_wire::TransportParameters;
 use hawser_wire::transport_parameters::AddressDiscovery;
 
@@ -64,6 +64,10 @@ fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
     config.max_mtu = if sizes & 0x10 == 0 { 1452 } else { 1200 };
     config.max_bidirectional_streams = if sizes & 0x20 == 0 { 100 } else { 2 };
     config.max_unidirectional_streams = if sizes & 0x20 == 0 { 100 } else { 1 };
+    if sizes & 0x40 != 0 {
+        config.features = (0..8).map(FeatureId).collect();
+        config.receive_timestamps = Some(16);
+    }
 
     let paths = script.byte()?;
     config.max_path_id = [Some(7), Some(2), Some(0), None][usize::from(paths & 3)];

@@ -130,6 +130,7 @@ fn controllers_hear_of_every_acknowledgement_and_agents_of_every_packet() {
                 }),
                 acknowledgements: Box::new(hawser_policy::DefaultAckPolicy::default()),
                 agent: Some(Box::new(Listener(heard.clone()))),
+                features: hawser_policy::FeatureSet::NONE,
             }
         }
     };
@@ -148,4 +149,23 @@ fn controllers_hear_of_every_acknowledgement_and_agents_of_every_packet() {
     for delay in all {
         assert!(delay.is_some_and(|delay| delay.abs_diff(first) <= RESOLUTION), "{delay:?}, not {first:?}");
     }
+}
+
+/// The mean size of the client's datagrams while it downloads: acknowledgements of two packets each.
+fn acknowledgement_size(server: TransportConfig) -> f64 {
+    let mut pair = Pair::connected(Settings { server, ..Settings::default() });
+    pair.write(Side::Server, 1_000_000);
+    pair.run(Duration::from_secs(2));
+    let since = pair.now;
+    pair.write(Side::Server, 1_000_000);
+    pair.run(Duration::from_secs(2));
+    let sizes: Vec<_> = pair.datagrams(Side::Client, since).map(|sent| sent.payload.len() as f64).collect();
+    sizes.iter().sum::<f64>() / sizes.len() as f64
+}
+
+#[test]
+fn the_cost_is_a_dozen_bytes_per_acknowledgement() {
+    let (without, with) = (acknowledgement_size(transport()), acknowledgement_size(asking(32)));
+    println!("{without:.1} bytes, with timestamps {with:.1}");
+    assert!((8.0..13.0).contains(&(with - without)), "{without:.1} bytes, with timestamps {with:.1}");
 }
