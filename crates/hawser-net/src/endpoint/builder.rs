@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use hawser_core::{EndpointConfig, EndpointGroup};
 use tokio::runtime::Handle;
