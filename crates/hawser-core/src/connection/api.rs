@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    AckFrequency, ControllerFactory, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin, PathId,
-    PolicySetFactory, Registry, SchedulerInit, SetInit, Side, StreamId, Time,
+    AckFrequency, ControllerFactory, DatagramInfo, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin,
+    PathId, PolicySetFactory, Registry, SchedulerInit, SetInit, Side, StreamId, Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -151,6 +151,7 @@ impl Connection {
         let (drops, messages) = (self.datagrams.drops(), self.messages.counts());
         ConnectionStats {
             messages_dropped_unsent: drops.send_overflow + drops.too_large,
+            messages_expired: drops.expired,
             messages_dropped_unread: drops.receive_overflow,
             policy_messages_sent: messages.sent,
             policy_messages_received: messages.received,
@@ -295,10 +296,11 @@ impl Connection {
     /// # Errors
     /// [`SendDatagramError`].
     pub fn send_datagram(&mut self, data: Bytes, path: Option<PathId>) -> Result<(), SendDatagramError> {
-        self.queue_datagram(data, path, WhenFull::Refuse)
+        let info = DatagramInfo { path, ..DatagramInfo::default() };
+        self.queue_datagram(data, &info, WhenFull::Refuse)
     }
 
-    /// As [`send_datagram`](Self::send_datagram), but when the queue is full its oldest datagrams are dropped: for data
+    /// As [`send_datagram`](Self::send_datagram), but when the queue is full its oldest datagrams give way: for data
     /// that is worth most when it is new.
     ///
     /// # Errors
@@ -308,21 +310,23 @@ impl Connection {
         data: Bytes,
         path: Option<PathId>,
     ) -> Result<(), SendDatagramError> {
-        self.queue_datagram(data, path, WhenFull::DropOldest)
+        let info = DatagramInfo { path, ..DatagramInfo::default() };
+        self.queue_datagram(data, &info, WhenFull::DropOldest)
     }
 
-    fn queue_datagram(
+    pub(super) fn queue_datagram(
         &mut self,
         data: Bytes,
-        path: Option<PathId>,
+        info: &DatagramInfo,
         when_full: WhenFull,
     ) -> Result<(), SendDatagramError> {
         self.policies.wake();
-        if let Some(id) = path.filter(|id| !self.paths.get(*id).is_some_and(|path| path.life().can_send())) {
+        let is_usable = |id: &PathId| self.paths.get(*id).is_some_and(|path| path.life().can_send());
+        if let Some(id) = info.path.filter(|id| !is_usable(id)) {
             return Err(SendDatagramError::NoPath(id));
         }
-        let room = self.datagram_room(path);
-        self.datagrams.send(data, path, room, when_full)
+        let room = self.datagram_room(info.path);
+        self.datagrams.send(data, info, room, when_full)
     }
 
     /// The next datagram received.

@@ -92,6 +92,7 @@ impl Connection {
         self.last_now = now;
         self.check_key_limits(now);
         self.streams.expire(now);
+        self.datagrams.expire(now);
         let (paths, initial_rtt) = (&self.paths, self.transport.initial_rtt);
         self.streams.update_windows(now, || paths.largest_rtt().unwrap_or(initial_rtt));
         for _ in 0..MAX_ATTEMPTS {

@@ -1,14 +1,17 @@
 //! DATAGRAM frames (RFC 9221): unreliable messages that share the connection's packets.
 //!
 //! A message waits in a bounded queue until a packet takes it, and is then forgotten: its loss is not repaired. A
-//! message can be bound to a path; others go on whichever path the scheduler gives the next packet to. Received
+//! message can be bound to a path; others go on whichever path the scheduler gives the next packet to. Messages of higher
+//! priority go first, and one whose deadline passes before it left is dropped. Received
 //! messages wait in a queue that is bounded too; where the application does not keep up the oldest are dropped, since
 //! the newest are worth most to the uses that datagrams have.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use hawser_policy::PathId;
+use hawser_policy::{DatagramInfo, Earliest, PathId, QueuedDatagram, Time};
 use hawser_wire::Writer;
 use hawser_wire::codepoints::frame;
 use hawser_wire::frame::{datagram_capacity, datagram_header_len, write_datagram_header};
@@ -18,6 +21,9 @@ use crate::{TransportConfig, TransportError};
 
 /// Memory of a queued message beside its bytes: what bounds a queue of empty messages.
 const ENTRY_OVERHEAD: usize = size_of::<Outgoing>();
+
+/// The same of a received message.
+const RECEIVED_OVERHEAD: usize = size_of::<Bytes>();
 
 /// Why a datagram was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +50,7 @@ pub enum SendDatagramError {
 pub(crate) enum WhenFull {
     /// Refuse the new message.
     Refuse,
-    /// Drop the oldest ones: the new message is worth more.
+    /// Drop the oldest of the lowest priority: the new message is worth more.
     DropOldest,
 }
 
@@ -55,14 +61,24 @@ pub(crate) struct DatagramDrops {
     pub(crate) send_overflow: u64,
     /// Queued for sending, and too long for the path by the time a packet was built.
     pub(crate) too_large: u64,
+    /// Queued for sending until their deadline.
+    pub(crate) expired: u64,
     /// Received, and pushed out by newer ones.
     pub(crate) receive_overflow: u64,
 }
 
+/// The order in which messages leave, whatever queue they are in: by priority, then by age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    priority: Reverse<i32>,
+    number: u64,
+}
+
 #[derive(Debug)]
 struct Outgoing {
-    /// Orders messages of different queues by age.
-    number: u64,
+    rank: Rank,
+    class: u32,
+    deadline: Option<Time>,
     data: Bytes,
 }
 
@@ -72,7 +88,7 @@ impl Outgoing {
     }
 }
 
-/// Messages to send in order of age, and their sum of bytes.
+/// Messages to send in the order of their ranks, and their sum of bytes.
 #[derive(Debug, Default)]
 struct Queue {
     messages: VecDeque<Outgoing>,
@@ -82,7 +98,12 @@ struct Queue {
 impl Queue {
     fn push(&mut self, message: Outgoing) {
         self.bytes += message.data.len() as u64;
-        self.messages.push_back(message);
+        if self.messages.back().is_none_or(|last| last.rank < message.rank) {
+            self.messages.push_back(message);
+        } else {
+            let at = self.messages.partition_point(|other| other.rank < message.rank);
+            self.messages.insert(at, message);
+        }
     }
 
     fn pop(&mut self) -> Option<Outgoing> {
@@ -91,8 +112,36 @@ impl Queue {
         Some(message)
     }
 
-    fn oldest(&self) -> Option<u64> {
-        self.messages.front().map(|message| message.number)
+    fn first(&self) -> Option<Rank> {
+        self.messages.front().map(|message| message.rank)
+    }
+
+    /// The place of the message that is worth least, and its rank: the oldest of those of the lowest priority.
+    fn least(&self) -> Option<(usize, Rank)> {
+        let lowest = self.messages.back()?.rank.priority;
+        let at = self.messages.partition_point(|message| message.rank.priority < lowest);
+        Some((at, self.messages.get(at)?.rank))
+    }
+
+    fn remove(&mut self, at: usize) -> Option<Outgoing> {
+        let message = self.messages.remove(at)?;
+        self.bytes -= message.data.len() as u64;
+        Some(message)
+    }
+
+    /// Drops messages whose deadline is past; returns how many, and what they cost.
+    fn expire(&mut self, now: Time) -> (u64, usize) {
+        let (mut count, mut cost) = (0, 0);
+        self.messages.retain(|message| {
+            let expired = message.deadline.is_some_and(|deadline| deadline <= now);
+            if expired {
+                count += 1;
+                cost += message.cost();
+                self.bytes -= message.data.len() as u64;
+            }
+            !expired
+        });
+        (count, cost)
     }
 }
 
@@ -104,6 +153,8 @@ pub(crate) struct DatagramQueue {
     /// For one path each. Few paths: a linear search is best.
     bound: Vec<(PathId, Queue)>,
     next_number: u64,
+    /// When the next message expires.
+    next_expiry: Earliest,
     /// Cost of all queued messages.
     queued: usize,
     send_limit: usize,
@@ -122,6 +173,7 @@ impl DatagramQueue {
             unbound: Queue::default(),
             bound: Vec::new(),
             next_number: 0,
+            next_expiry: Earliest::NONE,
             queued: 0,
             send_limit: config.datagram_send_buffer,
             send_blocked: false,
@@ -148,12 +200,12 @@ impl DatagramQueue {
         datagram_capacity(frame)
     }
 
-    /// Queues a message for `path`, or for any. `packet_room` is what a packet has for frames: on that path, or the
+    /// Queues a message. `packet_room` is what a packet has for frames: on that path, or the
     /// least of all paths.
     pub(crate) fn send(
         &mut self,
         data: Bytes,
-        path: Option<PathId>,
+        info: &DatagramInfo,
         packet_room: usize,
         when_full: WhenFull,
     ) -> Result<(), SendDatagramError> {
@@ -161,16 +213,18 @@ impl DatagramQueue {
         if data.len() > max {
             return Err(SendDatagramError::TooLarge { max });
         }
-        let message = Outgoing { number: self.next_number, data };
+        let rank = Rank { priority: Reverse(info.priority), number: self.next_number };
+        let message = Outgoing { rank, class: info.class, deadline: info.deadline, data };
         while self.queued + message.cost() > self.send_limit {
-            if when_full == WhenFull::Refuse || !self.drop_oldest() {
+            if when_full == WhenFull::Refuse || !self.drop_least(rank) {
                 self.send_blocked = true;
                 return Err(SendDatagramError::Blocked);
             }
         }
         self.next_number += 1;
         self.queued += message.cost();
-        match path {
+        self.next_expiry = self.next_expiry.or(info.deadline);
+        match info.path {
             None => self.unbound.push(message),
             Some(path) => self.bound_queue(path).push(message),
         }
@@ -185,10 +239,18 @@ impl DatagramQueue {
         &mut self.bound[index].1
     }
 
-    fn drop_oldest(&mut self) -> bool {
-        let all = std::iter::once(&mut self.unbound).chain(self.bound.iter_mut().map(|(_, queue)| queue));
-        let oldest = all.filter(|queue| queue.oldest().is_some()).min_by_key(|queue| queue.oldest());
-        let Some(dropped) = oldest.and_then(Queue::pop) else { return false };
+    fn queues_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
+        std::iter::once(&mut self.unbound).chain(self.bound.iter_mut().map(|(_, queue)| queue))
+    }
+
+    /// Drops the message that is worth least, if it is worth no more than the one of this rank.
+    fn drop_least(&mut self, rank: Rank) -> bool {
+        let least = self.queues_mut().filter_map(|queue| queue.least().map(|(at, rank)| (queue, at, rank)));
+        let least = least.max_by_key(|(_, _, least)| (least.priority, Reverse(least.number)));
+        let Some((queue, at, _)) = least.filter(|(_, _, least)| least.priority >= rank.priority) else {
+            return false;
+        };
+        let Some(dropped) = queue.remove(at) else { return false };
         self.queued -= dropped.cost();
         self.drops.send_overflow += 1;
         true
@@ -206,6 +268,46 @@ impl DatagramQueue {
         self.unbound.messages.len() as u64
     }
 
+    /// Calls `visit` for each of them in order until it breaks.
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(&QueuedDatagram) -> ControlFlow<()>) {
+        for message in &self.unbound.messages {
+            let Outgoing { rank, class, deadline, ref data } = *message;
+            let priority = rank.priority.0;
+            let datagram = QueuedDatagram { bytes: data.len() as u64, class, priority, deadline };
+            if visit(&datagram).is_break() {
+                return;
+            }
+        }
+    }
+
+    /// When [`expire`](Self::expire) should be called.
+    #[inline]
+    pub(crate) fn next_expiry(&self) -> Option<Time> {
+        self.next_expiry.time()
+    }
+
+    /// Drops messages whose deadline is past. To be called before data is planned.
+    #[inline]
+    pub(crate) fn expire(&mut self, now: Time) {
+        if self.next_expiry().is_some_and(|at| at <= now) {
+            self.drop_expired(now);
+        }
+    }
+
+    #[cold]
+    fn drop_expired(&mut self, now: Time) {
+        let (mut count, mut cost, mut next) = (0, 0, Earliest::NONE);
+        for queue in self.queues_mut() {
+            let (more, freed) = queue.expire(now);
+            count += more;
+            cost += freed;
+            next = queue.messages.iter().fold(next, |next, message| next.or(message.deadline));
+        }
+        self.queued -= cost;
+        self.drops.expired += count;
+        self.next_expiry = next;
+    }
+
     /// Whether there ever was a message for one path only: if not, there is nothing to search.
     #[inline]
     pub(crate) fn any_bound(&self) -> bool {
@@ -215,14 +317,14 @@ impl DatagramQueue {
     /// Whether messages wait for a packet on `path` and no other.
     #[inline]
     pub(crate) fn has_bound(&self, path: PathId) -> bool {
-        self.bound.iter().any(|(id, queue)| *id == path && queue.oldest().is_some())
+        self.bound.iter().any(|(id, queue)| *id == path && queue.first().is_some())
     }
 
     /// Whether a packet on `path` could take a message.
     #[inline]
     #[cfg(test)]
     pub(crate) fn has_pending(&self, path: PathId) -> bool {
-        self.unbound.oldest().is_some() || self.has_bound(path)
+        self.unbound.first().is_some() || self.has_bound(path)
     }
 
     /// The path is gone: what was bound to it may go on any.
@@ -231,12 +333,12 @@ impl DatagramQueue {
         let (_, queue) = self.bound.swap_remove(index);
         let mut merged: Vec<Outgoing> = self.unbound.messages.drain(..).collect();
         merged.append(&mut queue.messages.into());
-        merged.sort_by_key(|message| message.number);
+        merged.sort_by_key(|message| message.rank);
         self.unbound.messages = merged.into();
         self.unbound.bytes += queue.bytes;
     }
 
-    /// Writes messages for `path`, oldest first, until one does not fit. `empty_room` is what an empty packet of the
+    /// Writes messages for `path`, urgent and old ones first, until one does not fit. `empty_room` is what an empty packet of the
     /// path has for frames: what does not fit even that (the path's MTU fell) is dropped. Returns the bytes of
     /// messages written. A message that ends with the writer's buffer has no length field.
     pub(crate) fn write(&mut self, w: &mut Writer<'_>, path: PathId, empty_room: usize) -> u64 {
@@ -257,17 +359,17 @@ impl DatagramQueue {
             }
         }
         if self.bound.len() > MAX_IDLE_QUEUES {
-            self.bound.retain(|(_, queue)| queue.oldest().is_some());
+            self.bound.retain(|(_, queue)| queue.first().is_some());
         }
         written
     }
 
-    /// The queue whose oldest message is next on `path`.
+    /// The queue whose first message is next on `path`.
     fn next_queue(&mut self, path: PathId) -> Option<&mut Queue> {
         let bound = self.bound.iter_mut().find(|(id, _)| *id == path).map(|(_, queue)| queue);
-        match (self.unbound.oldest(), bound) {
+        match (self.unbound.first(), bound) {
             (unbound, Some(queue))
-                if queue.oldest().is_some_and(|own| unbound.is_none_or(|other| own < other)) =>
+                if queue.first().is_some_and(|own| unbound.is_none_or(|other| own < other)) =>
             {
                 Some(queue)
             }
@@ -296,11 +398,11 @@ impl DatagramQueue {
         let was_empty = self.received.is_empty();
         // A short slice would pin the receive buffer it lies in.
         let data = if data.len() < MIN_SHARED { Bytes::copy_from_slice(&data) } else { data };
-        self.received_cost += data.len() + ENTRY_OVERHEAD;
+        self.received_cost += data.len() + RECEIVED_OVERHEAD;
         self.received.push_back(data);
         while self.received_cost > limit {
             let Some(dropped) = self.received.pop_front() else { break };
-            self.received_cost -= dropped.len() + ENTRY_OVERHEAD;
+            self.received_cost -= dropped.len() + RECEIVED_OVERHEAD;
             self.drops.receive_overflow += 1;
         }
         Ok(was_empty && !self.received.is_empty())
@@ -313,7 +415,7 @@ impl DatagramQueue {
     /// The oldest received message.
     pub(crate) fn receive(&mut self) -> Option<Bytes> {
         let data = self.received.pop_front()?;
-        self.received_cost -= data.len() + ENTRY_OVERHEAD;
+        self.received_cost -= data.len() + RECEIVED_OVERHEAD;
         Some(data)
     }
 

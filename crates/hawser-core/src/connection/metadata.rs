@@ -1,11 +1,12 @@
-//! Application data with metadata: frames with deadlines, streams with gaps.
+//! Application data with metadata: frames with deadlines, streams with gaps, datagrams with priorities.
 
 use std::ops::Range;
 
 use bytes::Bytes;
-use hawser_policy::{FrameInfo, Reliability, StreamId, Time};
+use hawser_policy::{DatagramInfo, FrameInfo, Reliability, StreamId, Time};
 
 use super::Connection;
+use super::datagrams::{SendDatagramError, WhenFull};
 use super::streams::{Chunk, ClosedStream, FrameError, ReadError, WriteError};
 
 impl Connection {
@@ -72,6 +73,16 @@ impl Connection {
         reliability: Reliability,
     ) -> Result<(), ClosedStream> {
         self.streams.set_reliability(id, reliability)
+    }
+
+    /// Queues a datagram (RFC 9221) with what the scheduler should know of it. Datagrams of higher priority go first; one
+    /// whose deadline passes before it left is dropped, and counted
+    /// ([`messages_expired`](crate::ConnectionStats::messages_expired)).
+    ///
+    /// # Errors
+    /// [`SendDatagramError`].
+    pub fn send_datagram_with(&mut self, data: Bytes, info: &DatagramInfo) -> Result<(), SendDatagramError> {
+        self.queue_datagram(data, info, WhenFull::Refuse)
     }
 
     /// Reads from a stream, in order and without copying: data, a gap in its place where the peer gave it up, or the end.

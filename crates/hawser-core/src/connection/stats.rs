@@ -38,6 +38,8 @@ pub struct ConnectionStats {
     /// Messages (DATAGRAM frames) dropped before they were sent: newer ones took their place, or they no longer fit the
     /// path.
     pub messages_dropped_unsent: u64,
+    /// Messages dropped because their deadline passed before they were sent.
+    pub messages_expired: u64,
     /// Received messages that newer ones pushed out before the application read them.
     pub messages_dropped_unread: u64,
     /// Messages to the peer's policies that were sent, repetitions included.

@@ -40,6 +40,7 @@ impl Connection {
             .or(self.paths.next_expiry())
             .or(self.messages.deadline())
             .or(self.streams.next_expiry())
+            .or(self.datagrams.next_expiry())
             .or(self.no_path_deadline)
             .or(if self.handshake.has_long_levels() { self.handshake_deadline() } else { None });
         let all = self.paths.iter().fold(own, |first, path| self.path_deadline(first, path, queued));
@@ -183,6 +184,7 @@ impl Connection {
         self.on_keep_alive(now);
         self.on_idle(now);
         self.streams.expire(now);
+        self.datagrams.expire(now);
         if let Some(keys) = &mut self.handshake.one_rtt {
             keys.discard_expired(now);
         }

@@ -15,7 +15,8 @@ use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
 };
 use hawser_policy::{
-    ControllerFactory, Feedback, PathEvent, PathId, PathStatus, PolicyError, Registry, Side, StreamId, Time,
+    ControllerFactory, DatagramInfo, Feedback, PathEvent, PathId, PathStatus, PolicyError, Registry, Side,
+    StreamId, Time,
 };
 use tokio::sync::broadcast;
 
@@ -208,6 +209,15 @@ impl Connection {
     /// As [`send_datagram`](Connection::send_datagram).
     pub fn send_datagram_on(&self, data: Bytes, path: PathId) -> Result<(), SendDatagramError> {
         self.act(|state| state.core.send_datagram(data, Some(path)))
+    }
+
+    /// Sends a datagram with what the scheduler should know of it: those of higher priority go first, and one whose
+    /// deadline passes before it left is dropped. Deadlines are in the time of [`now`](Connection::now).
+    ///
+    /// # Errors
+    /// As [`send_datagram`](Connection::send_datagram).
+    pub fn send_datagram_with(&self, data: Bytes, info: &DatagramInfo) -> Result<(), SendDatagramError> {
+        self.act(|state| state.core.send_datagram_with(data, info))
     }
 
     /// Sends a datagram as soon as there is room in the send buffer.

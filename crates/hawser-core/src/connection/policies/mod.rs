@@ -17,6 +17,7 @@ mod commands;
 mod events;
 pub(crate) mod schedule;
 mod wait;
+mod waiting;
 
 use hawser_policy::{
     Assignment, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView, PolicySet,
@@ -25,10 +26,11 @@ use hawser_policy::{
 use smallvec::SmallVec;
 
 use self::wait::Wait;
+use self::waiting::Waiting;
 use super::datagrams::DatagramQueue;
 use super::messages::Messages;
 use super::paths::set::PathSet;
-use super::streams::{Segments, Streams};
+use super::streams::Streams;
 
 /// What policies look at and commands change.
 pub(crate) struct Targets<'a> {
@@ -143,7 +145,7 @@ impl Policies {
         }
         targets.paths.fill_views(now, &mut self.views);
         let queue = schedule::queue_view(targets.streams, targets.datagrams);
-        let view = SendView { now, paths: &self.views, queue, segments: &Segments(targets.streams) };
+        let view = SendView { now, paths: &self.views, queue, segments: &Waiting::new(&targets) };
         if scheduler {
             self.set.scheduler.on_timeout(&view, &mut self.commands);
         }

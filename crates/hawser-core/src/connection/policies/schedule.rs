@@ -5,12 +5,13 @@ use hawser_policy::{
 };
 
 use super::wait::Wait;
+use super::waiting::Waiting;
 use super::{Policies, Targets};
 use crate::connection::datagrams::DatagramQueue;
 use crate::connection::paths::life_cycle::LifeCycle;
 use crate::connection::paths::path::Path;
 use crate::connection::paths::set::PathSet;
-use crate::connection::streams::{Segments, Streams};
+use crate::connection::streams::Streams;
 
 /// What waits to be sent, as schedulers see it.
 pub(crate) fn queue_view(streams: &Streams, datagrams: &DatagramQueue) -> QueueView {
@@ -55,7 +56,7 @@ impl Policies {
             return None;
         }
         targets.paths.fill_views(now, &mut self.views);
-        let view = SendView { now, paths: &self.views, queue, segments: &Segments(targets.streams) };
+        let view = SendView { now, paths: &self.views, queue, segments: &Waiting::new(targets) };
         let decision = self.set.scheduler.schedule(&view, &mut self.commands);
         self.apply_commands(targets);
         let named = match decision {
