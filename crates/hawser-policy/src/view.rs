@@ -37,7 +37,8 @@ pub struct PathView {
     pub state: PathState,
     /// Preference: backup if either end asked for it.
     pub status: PathStatus,
-    /// Smoothed round-trip time (RFC 9002 section 5.3); the configured initial RTT before a sample.
+    /// Smoothed round-trip time (RFC 9002 section 5.3), over acknowledgements that return on the path on which most do;
+    /// the configured initial RTT before a sample.
     pub smoothed_rtt: Duration,
     /// Smallest round-trip time seen.
     pub min_rtt: Duration,

@@ -236,7 +236,7 @@ impl Path {
             self.mtu.reset();
             self.recovery.on_max_datagram_size(now, self.mtu.current());
         }
-        self.recovery.follow_tuple(now, tuples, &self.space);
+        self.recovery.follow_tuple(now, tuples);
     }
 
     /// Gives back memory of a burst that is over.

@@ -110,9 +110,15 @@ impl PathRecovery {
     /// Takes a packet out of the counts of what is outstanding.
     #[inline]
     pub(super) fn release(&mut self, packet: &SentPacket) {
-        if packet.in_flight && packet.tuple_generation == self.tuple_generation {
-            // A return to an earlier 4-tuple counts application packets only (on_tuple_change).
-            self.bytes_in_flight = self.bytes_in_flight.saturating_sub(u64::from(packet.bytes));
+        if packet.in_flight {
+            let bytes = u64::from(packet.bytes);
+            if packet.tuple_generation == self.tuple_generation {
+                self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
+            } else if let Some(former) =
+                self.former.as_mut().filter(|former| former.generation == packet.tuple_generation)
+            {
+                former.bytes_in_flight = former.bytes_in_flight.saturating_sub(bytes);
+            }
         }
         self.ack_eliciting_outstanding -= u64::from(packet.ack_eliciting);
     }

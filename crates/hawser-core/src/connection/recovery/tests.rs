@@ -181,12 +181,12 @@ fn keep_books(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::ChangeTuple => {
                 last_generation += 1;
                 tuples = TupleGenerations { current: last_generation, previous: Some(tuples.current) };
-                bench.recovery.follow_tuple(now, tuples, &bench.space);
+                bench.recovery.follow_tuple(now, tuples);
             }
             Step::ReturnToTuple => {
                 tuples =
                     TupleGenerations { current: tuples.previous.unwrap_or(tuples.current), previous: None };
-                bench.recovery.follow_tuple(now, tuples, &bench.space);
+                bench.recovery.follow_tuple(now, tuples);
             }
             Step::Drain => {
                 let Bench { recovery, space, lost, .. } = &mut bench;

@@ -14,7 +14,6 @@ use super::ecn::EcnValidator;
 use super::pacer::Pacer;
 use super::reordering::ReorderingTolerance;
 use super::rtt::RttEstimator;
-use super::space::PacketNumberSpace;
 use super::statistics::RecentLoss;
 
 #[cfg(test)]
@@ -32,7 +31,9 @@ pub(crate) struct TupleGenerations {
 /// What was known of a 4-tuple when the path left it.
 #[derive(Debug)]
 pub(super) struct FormerTuple {
-    generation: u32,
+    pub(super) generation: u32,
+    /// Of packets that left on it, less those acknowledged or lost since.
+    pub(super) bytes_in_flight: u64,
     rtt: RttEstimator,
     reordering: ReorderingTolerance,
     delivery: DeliveryRateEstimator,
@@ -56,7 +57,7 @@ impl PathRecovery {
     /// an address that fails its validation brings back what was known of the one before, so that a forged packet
     /// costs a round trip and not the window. Another port of the same hosts is the same generation: most likely a NAT
     /// forgot, so estimates and packets in flight stay.
-    pub(crate) fn follow_tuple(&mut self, now: Time, tuples: TupleGenerations, space: &PacketNumberSpace) {
+    pub(crate) fn follow_tuple(&mut self, now: Time, tuples: TupleGenerations) {
         let TupleGenerations { current, previous } = tuples;
         let returned = self.former.take_if(|former| former.generation == current);
         self.former.take_if(|former| Some(former.generation) != previous);
@@ -70,9 +71,6 @@ impl PathRecovery {
         if let Some(former) = returned {
             self.restore(*former);
         }
-        // After a return, packets that left on it before are still out.
-        let here = space.sent.iter().filter(|packet| packet.tuple_generation == current);
-        self.bytes_in_flight = here.map(|packet| u64::from(packet.bytes)).sum();
         self.pacer = Pacer::new(now, Rate::ZERO, self.max_datagram_size);
         self.refresh_limits(now);
     }
@@ -83,6 +81,7 @@ impl PathRecovery {
         let rtt = RttEstimator::new(self.initial_rtt, self.rtt.max_ack_delay());
         let left = FormerTuple {
             generation: std::mem::replace(&mut self.tuple_generation, generation),
+            bytes_in_flight: std::mem::take(&mut self.bytes_in_flight),
             rtt: std::mem::replace(&mut self.rtt, rtt),
             reordering: std::mem::replace(&mut self.reordering, ReorderingTolerance::new()),
             delivery: std::mem::replace(&mut self.delivery, DeliveryRateEstimator::new(now)),
@@ -99,6 +98,7 @@ impl PathRecovery {
     }
 
     fn restore(&mut self, former: FormerTuple) {
+        self.bytes_in_flight = former.bytes_in_flight;
         self.rtt = former.rtt;
         self.reordering = former.reordering;
         self.delivery = former.delivery;
