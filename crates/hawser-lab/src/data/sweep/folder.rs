@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::manifest::{read_json, write_json, write_whole};
 use super::part::{self, Defect, Part};
-use super::{CellResult, Manifest, Shard, Sweep, SweepError};
+use super::{CellResult, Manifest, Shard, SweepError, Work};
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
@@ -60,14 +60,14 @@ struct ShardPart {
 }
 
 impl Folder {
-    /// Makes the folder of a sweep, or opens the one that is there.
+    /// Makes the folder of some work, or opens the one that is there.
     ///
     /// # Errors
     /// [`SweepError::Changed`] when it has results of something else; also when it cannot be written.
-    pub fn begin(path: &Path, sweep: &Sweep) -> Result<Self, SweepError> {
+    pub fn begin(path: &Path, work: &impl Work) -> Result<Self, SweepError> {
         fs::create_dir_all(path).map_err(|error| SweepError::write(path, error))?;
         let _lock = lock(path)?;
-        let manifest = sweep.manifest();
+        let manifest = work.manifest();
         let file = path.join(MANIFEST);
         match read_json::<Manifest>(&file)? {
             Some(begun) => {
@@ -76,7 +76,9 @@ impl Folder {
                 }
             }
             None => {
-                write_whole(&path.join("plan.toml"), sweep.text.as_bytes())?;
+                if let Some((name, text)) = work.description() {
+                    write_whole(&path.join(name), text.as_bytes())?;
+                }
                 write_json(&file, &manifest)?;
             }
         }
@@ -127,7 +129,7 @@ impl Folder {
             let shard = self.path.join(shard);
             for name in entries(&shard)?.iter().filter(|name| part::number(name).is_some()) {
                 let path = shard.join(name);
-                match part::verify(&path, &self.fingerprint, self.manifest.cells) {
+                match part::verify(&path, &self.fingerprint, &self.manifest) {
                     Ok(part) => found.parts.push(part),
                     Err(Defect::Damaged(reason)) => found.damaged.push((path, reason)),
                     Err(Defect::Foreign) => {
@@ -195,8 +197,12 @@ impl ShardFolder {
     }
 
     /// Writes the results of some cells.
-    pub(super) fn add(&mut self, sweep: &Sweep, results: &mut [CellResult]) -> Result<(), SweepError> {
-        let part = part::write(&self.path, self.next_part, sweep, &self.manifest.fingerprint, results)?;
+    pub(super) fn add<W: Work>(
+        &mut self,
+        work: &W,
+        results: &mut [CellResult<W::Output>],
+    ) -> Result<(), SweepError> {
+        let part = part::write(&self.path, self.next_part, work, &self.manifest.fingerprint, results)?;
         self.next_part += 1;
         self.manifest.note(&part);
         write_json(&self.path.join(MANIFEST), &self.manifest)

@@ -17,7 +17,7 @@ type Matches = Result<Vec<String>, String>;
 
 /// Texts by path. A file is read once: what changes on the disk while a sweep runs does not change the sweep.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     files: Mutex<BTreeMap<PathBuf, Text>>,
     /// What matched a pattern when it was first asked for.
     patterns: Mutex<BTreeMap<PathBuf, Matches>>,
@@ -48,7 +48,7 @@ impl Files for Folder<'_> {
 impl Inputs {
     /// Reads a scenario of a plan as [`hawser_scenario::load`] does, from the files as they were first seen. Messages
     /// name files as the plan sees them, so that where the sweep lies makes no difference.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         plan: &Path,
         scenario: &Path,
@@ -90,7 +90,7 @@ impl Inputs {
     }
 
     /// All files read so far, named relative to the plan.
-    pub(super) fn digests(&self, plan: &Path) -> Vec<InputFile> {
+    pub(crate) fn digests(&self, plan: &Path) -> Vec<InputFile> {
         let folder = plan.parent().unwrap_or(Path::new(""));
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let input = |(path, text): (&PathBuf, &Text)| InputFile {

@@ -7,14 +7,14 @@ use hawser_scenario::Plan;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::SweepError;
+use super::{SweepError, TableName};
 use crate::data::table::TableError;
 use crate::data::table::partial::PartialFile;
 
 /// Version of the layout of a folder.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-/// `manifest.json` of a sweep. It is the same for all shards, and nothing in it depends on time or place.
+/// `manifest.json` of a folder. It is the same for all shards, and nothing in it depends on time or place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the layout of the folder.
@@ -33,6 +33,11 @@ pub struct Manifest {
     pub factors: Vec<(String, Vec<String>)>,
     /// Number of cells.
     pub cells: usize,
+    /// The tables that every part has.
+    pub tables: Vec<String>,
+    /// Digest of the program, where any other one may give other results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_sha256: Option<String>,
 }
 
 /// A file that was read.
@@ -55,6 +60,8 @@ impl Manifest {
             scenarios: plan.scenarios.clone(),
             factors: plan.factors.clone(),
             cells: plan.cells.len(),
+            tables: TableName::ALL.iter().map(|table| table.name().to_owned()).collect(),
+            program_sha256: None,
         }
     }
 
@@ -78,6 +85,9 @@ impl Manifest {
         if self.plan_sha256 != now.plan_sha256 {
             return Some(format!("the plan {:?} was another or has changed since", self.plan));
         }
+        if self.program_sha256 != now.program_sha256 {
+            return Some("another build of the program".to_owned());
+        }
         let changed = |input: &&InputFile| !now.inputs.contains(input);
         if let Some(input) = self.inputs.iter().find(changed) {
             return Some(format!("the file {} has changed since", input.file));
@@ -87,12 +97,12 @@ impl Manifest {
 }
 
 /// SHA-256 in hex.
-pub(super) fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
 /// Reads a file of JSON; `None`: there is none.
-pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, SweepError> {
+pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, SweepError> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -104,7 +114,7 @@ pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Optio
 }
 
 /// Writes a file of JSON: whole, or not at all.
-pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), SweepError> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), SweepError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| SweepError::write(path, std::io::Error::other(error)))?;
     text.push(b'\n');

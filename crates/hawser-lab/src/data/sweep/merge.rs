@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{read_json, write_json};
 use super::part::Part;
-use super::{Folder, Found, SweepError, TableName};
+use super::{CELLS, Folder, Found, SweepError, TIMING, TableName, table_file};
 use crate::data::table::{self, Cell, Options, Table, read_table};
 
 const MERGED: &str = "merged";
@@ -32,7 +32,12 @@ pub struct MergeSummary {
 
 /// The file of a merged table.
 pub fn merged_table(folder: &Path, table: TableName) -> PathBuf {
-    table.path(&folder.join(MERGED))
+    merged_file(folder, table.name())
+}
+
+/// The file of a merged table of any work.
+pub(crate) fn merged_file(folder: &Path, table: &str) -> PathBuf {
+    table_file(&folder.join(MERGED), table)
 }
 
 /// The file of the real times, which is no part of the result.
@@ -60,7 +65,7 @@ pub fn merge(folder: &Folder) -> Result<MergeSummary, SweepError> {
     if let Ok(Some(done)) = read_json::<MergeSummary>(&file)
         && done.fingerprint == folder.fingerprint()
         && done.finished == finished
-        && TableName::ALL.iter().all(|table| path_of(folder, *table).is_file())
+        && folder.manifest().tables.iter().all(|table| path_of(folder, table).is_file())
     {
         return Ok(done);
     }
@@ -72,7 +77,7 @@ pub fn merge(folder: &Folder) -> Result<MergeSummary, SweepError> {
         return Err(SweepError::write(&file, error));
     }
     let mut failed = 0;
-    for table in TableName::ALL {
+    for table in &folder.manifest().tables {
         failed = failed.max(merge_table(folder, table, &found.parts, &places)?);
     }
     let (fingerprint, cells) = (folder.fingerprint().to_owned(), places.len());
@@ -81,17 +86,17 @@ pub fn merge(folder: &Folder) -> Result<MergeSummary, SweepError> {
     Ok(summary)
 }
 
-fn path_of(folder: &Folder, table: TableName) -> PathBuf {
+fn path_of(folder: &Folder, table: &str) -> PathBuf {
     match table {
-        TableName::Timing => timing_table(folder.path()),
-        _ => merged_table(folder.path(), table),
+        TIMING => table_file(folder.path(), table),
+        _ => table_file(&folder.path().join(MERGED), table),
     }
 }
 
 /// Per cell, the part with its result. Two parts may have the same cell, if they agree.
 fn places(folder: &Folder, found: &Found) -> Result<Vec<u32>, SweepError> {
     let mut places = vec![NOWHERE; folder.manifest().cells];
-    let mut tables = Tables::new(TableName::Cells, &found.parts);
+    let mut tables = Tables::new(CELLS, &found.parts);
     for (index, part) in found.parts.iter().enumerate() {
         for &cell in &part.description.cells {
             let place = &mut places[cell];
@@ -110,12 +115,7 @@ fn places(folder: &Folder, found: &Found) -> Result<Vec<u32>, SweepError> {
 }
 
 /// Writes one merged table; returns how many of its rows say that a cell failed.
-fn merge_table(
-    folder: &Folder,
-    table: TableName,
-    parts: &[Part],
-    places: &[u32],
-) -> Result<usize, SweepError> {
+fn merge_table(folder: &Folder, table: &str, parts: &[Part], places: &[u32]) -> Result<usize, SweepError> {
     let path = path_of(folder, table);
     let manifest = folder.manifest();
     let metadata = vec![
@@ -123,8 +123,10 @@ fn merge_table(
         ("hawser.fingerprint".to_owned(), folder.fingerprint().to_owned()),
     ];
     let options = Options { metadata, ..Options::default() };
-    let mut writer = table::create_with(&path, table.schema(&manifest.factors)?, options)?;
     let mut tables = Tables::new(table, parts);
+    // All parts of a folder have the same columns.
+    let schema = tables.open(0)?.table.schema().clone();
+    let mut writer = table::create_with(&path, schema, options)?;
     let status = writer.schema().position("status");
     let mut failed = 0;
     for (cell, &place) in places.iter().enumerate().filter(|(_, place)| **place != NOWHERE) {
@@ -141,7 +143,7 @@ fn merge_table(
 
 /// The same table of all parts, those used last in memory.
 struct Tables<'a> {
-    name: TableName,
+    name: &'a str,
     parts: &'a [Part],
     open: VecDeque<(usize, Sorted)>,
 }
@@ -160,7 +162,7 @@ impl Sorted {
 }
 
 impl<'a> Tables<'a> {
-    fn new(name: TableName, parts: &'a [Part]) -> Self {
+    fn new(name: &'a str, parts: &'a [Part]) -> Self {
         Tables { name, parts, open: VecDeque::new() }
     }
 
@@ -168,7 +170,7 @@ impl<'a> Tables<'a> {
         if let Some(at) = self.open.iter().position(|(index, _)| *index == part) {
             self.open.swap(at, 0);
         } else {
-            let table = read_table(&self.name.path(&self.parts[part].path))?;
+            let table = read_table(&table_file(&self.parts[part].path, self.name))?;
             let cells = table.numbers("cell")?.into_iter().map(|cell| cell.unwrap_or(0.0) as usize).collect();
             self.open.truncate(MOST_OPEN - 1);
             self.open.push_front((part, Sorted { table, cells }));

@@ -22,7 +22,8 @@
 //! * **Parts are only added.** Nothing that is finished is written again. Merging reads the parts and writes a copy,
 //!   sorted by cell.
 //!
-//! What a cell cost in real time is kept apart (`timing.parquet`): it differs from run to run.
+//! What a cell cost in real time is kept apart (`timing.parquet`): it differs from run to run. Plans are one kind of
+//! [`Work`]; the runs behind an acceptance list are another.
 
 mod error;
 mod folder;
@@ -33,21 +34,23 @@ mod part;
 mod run;
 mod shard;
 mod tables;
+mod work;
 
 use std::path::{Path, PathBuf};
 
 use hawser_scenario::{Cell, LoadError, Plan, Scenario, load_plan};
-use hawser_sim::run::Outcome;
 
 pub use error::SweepError;
 pub use folder::{Folder, Found};
 pub use manifest::{InputFile, Manifest};
 pub use merge::{MergeSummary, merge, merged_table, timing_table};
-pub use run::{CellFailure, Progress, RunSettings, RunSummary, Simulate, run};
+pub use run::{CellFailure, Progress, RunSettings, RunSummary, Simulate, run, run_work};
 pub use shard::Shard;
 pub use tables::TableName;
+pub use work::{CELLS, CellOutput, CellResult, TIMING, Work};
 
 use inputs::Inputs;
+use work::table_file;
 
 /// A plan with everything that its scenarios read.
 #[derive(Debug)]
@@ -58,17 +61,6 @@ pub struct Sweep {
     /// What each scenario is called in the tables.
     labels: Vec<(String, String)>,
     inputs: Inputs,
-}
-
-/// What came of a cell.
-#[derive(Debug, Clone)]
-pub(crate) struct CellResult {
-    /// Number of the cell in the plan.
-    pub(crate) cell: usize,
-    /// Its outcome, or why there is none.
-    pub(crate) outcome: Result<Outcome, String>,
-    /// Real time that it took.
-    pub(crate) wall_seconds: f64,
 }
 
 impl Sweep {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{digest, read_json, write_json};
-use super::{CellResult, Sweep, SweepError, TableName};
+use super::{CellResult, Manifest, SweepError, Work, table_file};
 use crate::data::table;
 
 const DESCRIPTION: &str = "part.json";
@@ -62,17 +62,17 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 }
 
 /// Writes the results of some cells as a part of this number; sorts them.
-pub(super) fn write(
+pub(super) fn write<W: Work>(
     shard: &Path,
     part: u64,
-    sweep: &Sweep,
+    work: &W,
     fingerprint: &str,
-    results: &mut [CellResult],
+    results: &mut [CellResult<W::Output>],
 ) -> Result<Part, SweepError> {
     results.sort_by_key(|result| result.cell);
     let path = shard.join(format!("{PREFIX}{part:06}"));
     let unfinished = shard.join(format!("{PREFIX}{part:06}{UNFINISHED}"));
-    let written = fill(&unfinished, sweep, fingerprint, results).and_then(|description| {
+    let written = fill(&unfinished, work, fingerprint, results).and_then(|description| {
         fs::rename(&unfinished, &path).map_err(|error| SweepError::write(&path, error))?;
         // The new name is an entry of the folder, which has to reach the disk, too.
         sync_folder(shard).map_err(|error| SweepError::write(shard, error))?;
@@ -85,24 +85,23 @@ pub(super) fn write(
     written
 }
 
-fn fill(
+fn fill<W: Work>(
     folder: &Path,
-    sweep: &Sweep,
+    work: &W,
     fingerprint: &str,
-    results: &[CellResult],
+    results: &[CellResult<W::Output>],
 ) -> Result<Description, SweepError> {
     fs::create_dir_all(folder).map_err(|error| SweepError::write(folder, error))?;
     let mut files = Vec::new();
-    for table in TableName::ALL {
-        let path = table.path(folder);
-        let mut writer = table::create(&path, table.schema(&sweep.plan().factors)?)?;
+    for table in work.manifest().tables {
+        let path = table_file(folder, &table);
+        let mut writer = table::create(&path, work.schema(&table)?)?;
         for result in results {
-            table.write(writer.as_mut(), sweep, result)?;
+            work.write(&table, writer.as_mut(), result)?;
         }
         let rows = writer.finish()?.rows;
         let bytes = fs::read(&path).map_err(|error| SweepError::read(&path, error))?;
-        let (table, sha256) = (table.name().to_owned(), digest(&bytes));
-        files.push(PartFile { table, rows, bytes: bytes.len() as u64, sha256 });
+        files.push(PartFile { table, rows, bytes: bytes.len() as u64, sha256: digest(&bytes) });
     }
     let description = Description {
         fingerprint: fingerprint.to_owned(),
@@ -119,7 +118,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Reads the description of a part and compares all its files with it.
-pub(super) fn verify(path: &Path, fingerprint: &str, cells: usize) -> Result<Part, Defect> {
+pub(super) fn verify(path: &Path, fingerprint: &str, manifest: &Manifest) -> Result<Part, Defect> {
     let damaged = |reason: String| Defect::Damaged(reason);
     let description: Description = read_json(&path.join(DESCRIPTION))
         .map_err(|error| damaged(error.to_string()))?
@@ -127,16 +126,15 @@ pub(super) fn verify(path: &Path, fingerprint: &str, cells: usize) -> Result<Par
     if description.fingerprint != fingerprint {
         return Err(Defect::Foreign);
     }
-    if description.cells.iter().any(|cell| *cell >= cells) || !description.cells.is_sorted() {
+    if description.cells.iter().any(|cell| *cell >= manifest.cells) || !description.cells.is_sorted() {
         return Err(damaged("it has cells that the plan does not have".to_owned()));
     }
-    for table in TableName::ALL {
-        let name = table.name();
-        let Some(file) = description.files.iter().find(|file| file.table == name) else {
+    for name in &manifest.tables {
+        let Some(file) = description.files.iter().find(|file| file.table == *name) else {
             return Err(damaged(format!("{DESCRIPTION} says nothing of {name}")));
         };
         let bytes =
-            fs::read(table.path(path)).map_err(|error| damaged(format!("{name}.parquet: {error}")))?;
+            fs::read(table_file(path, name)).map_err(|error| damaged(format!("{name}.parquet: {error}")))?;
         if bytes.len() as u64 != file.bytes {
             let (found, expected) = (bytes.len(), file.bytes);
             return Err(damaged(format!("{name}.parquet has {found} bytes instead of {expected}")));

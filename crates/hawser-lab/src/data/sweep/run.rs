@@ -1,4 +1,4 @@
-//! Runs the cells of a sweep on several threads.
+//! Runs cells on several threads.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -15,11 +15,50 @@ use hawser_sim::run::Outcome;
 use serde::Serialize;
 
 use super::folder::ShardFolder;
-use super::{CellResult, Folder, Found, Shard, Sweep, SweepError, TableName};
-use crate::data::table::{Cell, read_table};
+use super::{
+    CELLS, CellOutput, CellResult, Folder, Found, Manifest, Shard, Sweep, SweepError, TableName, Work,
+    table_file,
+};
+use crate::data::table::{Cell, Schema, TableError, TableWriter, read_table};
 
 /// Runs one scenario; an error says why it cannot.
 pub type Simulate = dyn Fn(&Scenario) -> Result<Outcome, String> + Send + Sync;
+
+/// The cells of a plan, and what runs them.
+struct Simulated {
+    sweep: Arc<Sweep>,
+    simulate: Arc<Simulate>,
+}
+
+impl Work for Simulated {
+    type Output = Outcome;
+
+    fn manifest(&self) -> Manifest {
+        self.sweep.manifest()
+    }
+
+    fn description(&self) -> Option<(&str, &str)> {
+        Some(("plan.toml", &self.sweep.text))
+    }
+
+    fn run(&self, cell: usize) -> Result<Outcome, String> {
+        let scenario = self.sweep.scenario(&self.sweep.plan().cells[cell]);
+        scenario.map_err(|error| error.to_string()).and_then(|scenario| (self.simulate)(&scenario))
+    }
+
+    fn schema(&self, table: &str) -> Result<Schema, TableError> {
+        TableName::named(table).unwrap_or(TableName::Cells).schema(&self.sweep.plan().factors)
+    }
+
+    fn write(
+        &self,
+        table: &str,
+        writer: &mut dyn TableWriter,
+        result: &CellResult<Outcome>,
+    ) -> Result<(), TableError> {
+        TableName::named(table).unwrap_or(TableName::Cells).write(writer, &self.sweep, result)
+    }
+}
 
 /// How often whoever watches is asked whether to go on.
 const HEARTBEAT: Duration = Duration::from_millis(100);
@@ -87,9 +126,8 @@ pub struct RunSummary {
 }
 
 /// The cells that are left, taken by one thread after the other.
-struct Queue {
-    sweep: Arc<Sweep>,
-    simulate: Arc<Simulate>,
+struct Queue<W> {
+    work: Arc<W>,
     cells: Mutex<VecDeque<usize>>,
 }
 
@@ -104,9 +142,22 @@ pub fn run(
     simulate: &Arc<Simulate>,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<RunSummary, SweepError> {
+    let work = Simulated { sweep: sweep.clone(), simulate: simulate.clone() };
+    run_work(&Arc::new(work), settings, watch)
+}
+
+/// The same for any work.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_work<W: Work>(
+    work: &Arc<W>,
+    settings: &RunSettings,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunSummary, SweepError> {
     let began = Instant::now();
-    let folder = Folder::begin(&settings.folder, sweep)?;
-    let cells = sweep.plan().cells.len();
+    let folder = Folder::begin(&settings.folder, &**work)?;
+    let cells = folder.manifest().cells;
     let found = folder.look()?;
     let shard_folder = ShardFolder::open(&folder, settings.shard, &found)?;
     // Now that nobody else writes to the shard: what has been finished in the meantime?
@@ -115,10 +166,10 @@ pub fn run(
     let mine = (0..cells).filter(|cell| settings.shard.has(*cell));
     let (there, left): (Vec<usize>, Vec<usize>) = mine.partition(|cell| finished[*cell]);
     if !left.is_empty() {
-        same_program(sweep, &folder, &found, simulate)?;
+        same_program(&**work, &folder, &found)?;
     }
     let mut writer = Writer {
-        sweep,
+        work: &**work,
         folder: shard_folder,
         began,
         written_at: Instant::now(),
@@ -136,7 +187,7 @@ pub fn run(
     let threads = settings.threads.clamp(1, left.len().max(1));
     let (sender, receiver) = sync_channel(threads * 4);
     let cells = Mutex::new(left.into());
-    let queue = Arc::new(Queue { sweep: sweep.clone(), simulate: simulate.clone(), cells });
+    let queue = Arc::new(Queue { work: work.clone(), cells });
     for _ in 0..threads {
         let (queue, sender) = (queue.clone(), sender.clone());
         // Not joined: a cell that is given up must not keep the process from ending.
@@ -148,7 +199,7 @@ pub fn run(
     result.map(|()| writer.summary)
 }
 
-impl Queue {
+impl<W: Work> Queue<W> {
     fn next(&self) -> Option<usize> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
@@ -157,48 +208,45 @@ impl Queue {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn work(&self, results: &SyncSender<CellResult>) {
+    fn work(&self, results: &SyncSender<CellResult<W::Output>>) {
         while let Some(cell) = self.next() {
-            if results.send(run_cell(&self.sweep, cell, &*self.simulate)).is_err() {
+            if results.send(run_cell(&*self.work, cell)).is_err() {
                 break;
             }
         }
     }
 }
 
-fn run_cell(sweep: &Sweep, cell: usize, simulate: &Simulate) -> CellResult {
+fn run_cell<W: Work>(work: &W, cell: usize) -> CellResult<W::Output> {
     let began = Instant::now();
+    // A mistake in the program that one of a million cells meets must not cost the others.
     let outcome =
-        sweep.scenario(&sweep.plan().cells[cell]).map_err(|error| error.to_string()).and_then(|scenario| {
-            // A mistake in the simulator that one of a million cells meets must not cost the others.
-            catch_unwind(AssertUnwindSafe(|| simulate(&scenario)))
-                .unwrap_or_else(|panic| Err(panic_message(&*panic)))
-        });
+        catch_unwind(AssertUnwindSafe(|| work.run(cell))).unwrap_or_else(|panic| Err(panic_message(&*panic)));
     CellResult { cell, outcome, wall_seconds: began.elapsed().as_secs_f64() }
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("the simulator broke down: {}", text.unwrap_or("no reason given"))
+    format!("the program broke down: {}", text.unwrap_or("no reason given"))
 }
 
 /// Takes results and makes parts of them.
-struct Writer<'a> {
-    sweep: &'a Sweep,
+struct Writer<'a, W: Work> {
+    work: &'a W,
     folder: ShardFolder,
     began: Instant,
     written_at: Instant,
-    results: Vec<CellResult>,
+    results: Vec<CellResult<W::Output>>,
     /// Rows of these.
     rows: usize,
     summary: RunSummary,
 }
 
-impl Writer<'_> {
+impl<W: Work> Writer<'_, W> {
     fn collect(
         &mut self,
-        results: &Receiver<CellResult>,
+        results: &Receiver<CellResult<W::Output>>,
         watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(), SweepError> {
         loop {
@@ -220,15 +268,15 @@ impl Writer<'_> {
         }
     }
 
-    fn take(&mut self, result: CellResult) {
+    fn take(&mut self, result: CellResult<W::Output>) {
         self.summary.progress.ran += 1;
         self.summary.missing -= 1;
         self.rows += 2;
         match &result.outcome {
             Ok(outcome) => {
-                self.summary.packets += outcome.packets;
-                self.summary.events += outcome.events;
-                self.rows += outcome.flows.len() + outcome.paths.len() + outcome.links.len();
+                self.summary.packets += outcome.packets();
+                self.summary.events += outcome.events();
+                self.rows += outcome.rows();
             }
             Err(message) => {
                 self.summary.progress.failed += 1;
@@ -245,7 +293,7 @@ impl Writer<'_> {
         if self.results.is_empty() {
             return Ok(());
         }
-        self.folder.add(self.sweep, &mut self.results)?;
+        self.folder.add(self.work, &mut self.results)?;
         self.results.clear();
         self.rows = 0;
         Ok(())
@@ -256,7 +304,7 @@ impl Writer<'_> {
 fn first_failure(found: &Found) -> Result<Option<CellFailure>, SweepError> {
     let mut first = None;
     for part in found.parts.iter().filter(|part| part.description.failed > 0) {
-        let table = read_table(&TableName::Cells.path(&part.path))?;
+        let table = read_table(&table_file(&part.path, CELLS))?;
         let cells = table.numbers("cell")?;
         for (cell, message) in cells.into_iter().zip(table.texts("message")?) {
             // Only cells that failed have a message.
@@ -274,22 +322,17 @@ fn earlier(first: Option<CellFailure>, other: CellFailure) -> Option<CellFailure
 }
 
 /// Runs a cell that is already there once more: this program must get the same.
-fn same_program(
-    sweep: &Sweep,
-    folder: &Folder,
-    found: &Found,
-    simulate: &Arc<Simulate>,
-) -> Result<(), SweepError> {
+fn same_program<W: Work>(work: &W, folder: &Folder, found: &Found) -> Result<(), SweepError> {
     for part in &found.parts {
-        let table = read_table(&TableName::Cells.path(&part.path))?;
+        let table = read_table(&table_file(&part.path, CELLS))?;
         let (cells, events) = (table.numbers("cell")?, table.numbers("events")?);
         let least = (0..table.rows()).filter_map(|row| Some((events[row]? as u64, row))).min();
         let Some((_, row)) = least else { continue };
         let (Some(cell), Some(hashes)) = (cells[row], table.schema().position("trace_hash")) else {
             continue;
         };
-        let result = run_cell(sweep, cell as usize, &**simulate);
-        let now = result.outcome.map_or_else(|error| error, |outcome| outcome.trace_hash);
+        let result = run_cell(work, cell as usize);
+        let now = result.outcome.map_or_else(|error| error, |outcome| outcome.trace_hash().to_owned());
         let then = match table.cell(row, hashes) {
             Cell::Text(hash) => hash.to_owned(),
             _ => String::new(),

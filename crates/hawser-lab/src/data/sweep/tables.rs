@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hawser_link::LinkStats;
 use hawser_sim::run::{DelaySummary, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome};
 
-use super::{CellResult, Sweep};
+use super::{CELLS, CellResult, Sweep, TIMING, table_file};
 use crate::data::table::{Cell, Column, Kind, Schema, TableError, TableWriter, column};
 
 /// A table of a sweep.
@@ -30,17 +30,22 @@ impl TableName {
     /// The name of its file, without ending.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Cells => "cells",
+            Self::Cells => CELLS,
             Self::Flows => "flows",
             Self::Paths => "paths",
             Self::Links => "links",
-            Self::Timing => "timing",
+            Self::Timing => TIMING,
         }
     }
 
     /// Its file in a folder.
     pub fn path(self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.parquet", self.name()))
+        table_file(folder, self.name())
+    }
+
+    /// The table of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name() == name)
     }
 
     /// Its columns, with these keys as what varies.
@@ -65,7 +70,7 @@ impl TableName {
         self,
         writer: &mut dyn TableWriter,
         sweep: &Sweep,
-        result: &CellResult,
+        result: &CellResult<Outcome>,
     ) -> Result<(), TableError> {
         if self == Self::Timing {
             return writer.row(&[(result.cell as u64).into(), result.wall_seconds.into()]);

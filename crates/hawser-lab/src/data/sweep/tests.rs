@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hawser_scenario::Direction;
-use hawser_sim::run::{DelaySummary, End, FlowOutcome};
+use hawser_sim::run::{DelaySummary, End, FlowOutcome, Outcome};
 use tempfile::TempDir;
 
 use super::*;
@@ -335,7 +335,7 @@ fn a_cell_that_fails_does_not_end_the_sweep() {
     assert_eq!((merged.finished, merged.failed), (CELLS, 22));
     let cells = read_table(&merged_table(&stage.folder.path().join("out"), TableName::Cells)).unwrap();
     let messages = cells.texts("message").unwrap();
-    assert_eq!(messages[2..5], [None, Some("no such thing"), Some("the simulator broke down: at cell 4")]);
+    assert_eq!(messages[2..5], [None, Some("no such thing"), Some("the program broke down: at cell 4")]);
     let message = messages[20].unwrap();
     assert!(message.starts_with("b.toml:4: link.x0: the field `rate` is missing"), "no folder: {message}");
     assert_eq!(stage.run("out", 1, "1/1").failed, 22, "they are not tried again");
