@@ -3,6 +3,7 @@
 //! * [`agree`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
+//! * [`verify`] judges acceptance lists, one module each: [`seam`].
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
@@ -10,3 +11,8 @@ pub mod agree;
 pub mod demo;
 pub mod fit;
 pub mod guarantee;
+pub mod seam;
+pub mod verify;
+
+/// All acceptance lists.
+pub const LISTS: [&verify::List; 1] = [&seam::LIST];

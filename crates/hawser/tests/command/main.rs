@@ -11,3 +11,4 @@ mod simulate;
 mod support;
 mod sweep;
 mod trace;
+mod verify;

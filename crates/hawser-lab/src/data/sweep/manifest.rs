@@ -12,7 +12,7 @@ use crate::data::table::TableError;
 use crate::data::table::partial::PartialFile;
 
 /// Version of the layout of a folder.
-const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 2;
 
 /// `manifest.json` of a folder. It is the same for all shards, and nothing in it depends on time or place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,7 +49,9 @@ pub use shard::Shard;
 pub use tables::TableName;
 pub use work::{CELLS, CellOutput, CellResult, TIMING, Work};
 
-use inputs::Inputs;
+pub(crate) use inputs::Inputs;
+pub(crate) use manifest::{FORMAT as MANIFEST_FORMAT, digest, write_json};
+pub(crate) use merge::merged_file;
 use work::table_file;
 
 /// A plan with everything that its scenarios read.

@@ -14,6 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::guarantee;
 use crate::options::{Output, seconds};
 use crate::report::{Channel, print, remark};
+use crate::verify;
 
 /// `hawser lab`.
 #[derive(Subcommand, Debug)]
@@ -22,6 +23,10 @@ pub(crate) enum Lab {
     Agree(Agree),
     /// Compare all links together with the best single one, scenario by scenario
     Guarantee(guarantee::Guarantee),
+    /// Judge the acceptance list of a system, item by item
+    Verify(verify::Verify),
+    /// Draw a figure of the runs that `verify` has kept
+    Figure(verify::FigureArguments),
     /// Compare the generators of links with the measured facts that they are fitted to
     Fit(Fit),
 }
@@ -90,6 +95,8 @@ pub(crate) fn experiment(command: &Lab, output: Output) -> Result<ExitCode, Fail
     match command {
         Lab::Agree(arguments) => agree_on(arguments, output),
         Lab::Guarantee(arguments) => guarantee::run(arguments, output),
+        Lab::Verify(arguments) => verify::run(arguments, output),
+        Lab::Figure(arguments) => verify::figure(arguments, output),
         Lab::Fit(arguments) => compare_fit(arguments, output),
     }
 }

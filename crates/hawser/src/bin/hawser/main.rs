@@ -14,6 +14,7 @@ mod path_log;
 mod paths;
 mod percent;
 mod perf;
+mod progress;
 mod put;
 mod report;
 mod scenario_table;
@@ -25,6 +26,7 @@ mod trace;
 mod transfer;
 mod units;
 mod url;
+mod verify;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

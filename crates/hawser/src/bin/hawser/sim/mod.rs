@@ -4,7 +4,7 @@ mod qlog;
 mod report;
 mod run;
 mod summary;
-mod sweep;
+pub(crate) mod sweep;
 
 use std::process::ExitCode;
 

@@ -1,11 +1,9 @@
 //! `hawser sim sweep`.
 
-use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use hawser_emu::Scenario;
@@ -14,14 +12,13 @@ use hawser_lab::data::sweep::{
     SweepError,
 };
 use hawser_sim::run::{NoRecorder, Options, Simulation};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::Output;
+use crate::progress::CellProgress;
 use crate::report::{Channel, print, remark};
-use crate::units;
 
 const EXAMPLES: &str = "\
 Every cell of the plan (a scenario, a value of each factor, a replicate) has a seed of its own and runs on its own. Finished \
@@ -32,9 +29,6 @@ Examples:
   hawser sim sweep scenarios/plans/schedulers.toml -o results/ && hawser sim report results/
   hawser sim sweep plan.toml -o results/ --shard 1/4      (and 2/4 .. 4/4 on other machines; copy the folders together)
   hawser sim sweep --merge -o results/";
-
-/// How often progress is told without a terminal.
-const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// `hawser sim sweep`.
 #[derive(Args, Debug)]
@@ -101,7 +95,7 @@ pub(crate) fn run(arguments: &SweepArguments, output: Output) -> Result<ExitCode
     let sweep = Arc::new(Sweep::load(plan).map_err(failure)?);
     let threads = arguments.jobs.map_or_else(cores, usize::from);
     let settings = RunSettings { folder: arguments.out.clone(), threads, shard: arguments.shard };
-    let mut view = View::new(output);
+    let mut view = CellProgress::new(output);
     let mut watch = |progress: &Progress| {
         view.show(progress);
         if interrupt.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -129,7 +123,7 @@ fn simulate() -> Arc<Simulate> {
     })
 }
 
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -215,7 +209,7 @@ fn merge_only(arguments: &SweepArguments, output: Output) -> Result<ExitCode, Fa
 }
 
 /// How the command ends when a sweep cannot go on.
-pub(super) fn failure(error: SweepError) -> Failure {
+pub(crate) fn failure(error: SweepError) -> Failure {
     let exit = match &error {
         _ if error.is_disk_full() => Exit::DiskFull,
         _ if error.is_write() => Exit::NotWritten,
@@ -229,57 +223,4 @@ pub(super) fn failure(error: SweepError) -> Failure {
     };
     let kept = if error.is_write() { "; what was finished before is kept" } else { "" };
     Failure::new(exit, format!("{error}{kept}"))
-}
-
-/// Progress: a bar on a terminal, now and then a line elsewhere if asked for.
-struct View {
-    bar: Option<ProgressBar>,
-    lines: bool,
-    told_at: Instant,
-}
-
-impl View {
-    fn new(output: Output) -> Self {
-        let is_terminal = std::io::stderr().is_terminal();
-        let bar = (is_terminal && !output.quiet && output.verbose == 0).then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-            let template = "{bar:32} {pos}/{len} cells, {elapsed} so far, {msg}";
-            // A template that is not understood leaves the default one.
-            bar.set_style(
-                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-            );
-            bar
-        });
-        View { bar, lines: output.verbose > 0 && !output.quiet, told_at: Instant::now() }
-    }
-
-    fn show(&mut self, progress: &Progress) {
-        let done = progress.found + progress.ran;
-        if let Some(bar) = &self.bar {
-            bar.set_length(progress.cells as u64);
-            bar.set_position(done as u64);
-            bar.set_message(remaining(progress));
-        }
-        if self.lines && self.told_at.elapsed() >= LINE_EVERY {
-            self.told_at = Instant::now();
-            remark(format_args!("hawser: {done} of {} cells, {}", progress.cells, remaining(progress)));
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// Pace and time left, as far as cells of this run tell.
-fn remaining(progress: &Progress) -> String {
-    if progress.ran == 0 {
-        return "just begun".to_owned();
-    }
-    let pace = progress.ran as f64 / progress.elapsed.as_secs_f64().max(1e-9);
-    let left = (progress.cells - progress.found - progress.ran) as f64 / pace;
-    let failed = if progress.failed > 0 { format!(", {} failed", progress.failed) } else { String::new() };
-    format!("{pace:.1} cells/s, {} left{failed}", units::clock(Duration::from_secs_f64(left.min(1e9))))
 }

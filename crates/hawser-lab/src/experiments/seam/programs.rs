@@ -1,0 +1,53 @@
+//! What the list measures beside plain scenarios.
+
+use hawser_sim::gauntlet::{CASES, Measure, Setting};
+use hawser_sim::run::{NoRecorder, Options, Simulation};
+
+use crate::data::sweep::digest;
+use crate::experiments::verify::{Measured, Request};
+
+/// Digits of a digest that stand in for a trace hash.
+const DIGITS: usize = 16;
+
+/// The case of the mobility gauntlet that the runs are named after.
+pub(super) fn gauntlet(request: &Request<'_>) -> Result<Measured, String> {
+    let case = CASES.iter().find(|case| case.name == request.runs);
+    let case = case.ok_or_else(|| format!("the gauntlet has no case {}", request.runs))?;
+    let setting = Setting {
+        registry: request.registry,
+        scheduler: request.policy,
+        controller: "cubic",
+        seed: request.seed,
+    };
+    let measures = case.run(&setting);
+    // A case keeps its network for itself: the figures to the last digit tell runs apart as well.
+    let hash = digest(format!("{measures:?}").as_bytes());
+    let measured = Measured::new(&hash[..DIGITS]);
+    let unmet = measures.iter().filter(|measure| !measure.holds()).count() as f64;
+    let add = |measured: Measured, measure: &Measure| measured.with(metric_name(measure), measure.value);
+    Ok(measures.iter().fold(measured, add).with("unmet_bounds", unmet))
+}
+
+/// `longer_ms`, `beyond_the_window_kB`.
+fn metric_name(measure: &Measure) -> String {
+    let Measure { name, unit, .. } = measure;
+    format!("{name} {unit}").trim().replace(' ', "_")
+}
+
+/// Runs a scenario twice: whether anything differs.
+pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
+    let set = [
+        "duration=5 s".to_owned(),
+        format!("transport.scheduler={}", request.policy),
+        format!("seed={}", request.seed),
+    ];
+    let run = || {
+        let scenario = (request.load)("wifi-lte.toml", &set)?;
+        let simulation = Simulation::new(&scenario, request.registry, Options::default());
+        Ok::<_, String>(simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder))
+    };
+    let (first, second) = (run()?, run()?);
+    let differs = f64::from(u8::from(first.trace_hash != second.trace_hash));
+    Ok(Measured { packets: first.packets, events: first.events, ..Measured::new(first.trace_hash) }
+        .with("different_traces", differs))
+}

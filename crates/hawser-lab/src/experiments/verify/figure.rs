@@ -1,0 +1,159 @@
+//! Figures: drawings of the kept runs. SVG that needs nothing else, alone or in a page.
+
+use std::fmt::Write as _;
+
+use super::list::{Metric, Policy, Value};
+use super::text::{figure as shown, unit_of};
+use super::{Estimate, Kept};
+use crate::data::page::svg::{escape, nice_step};
+
+const STYLE: &str = include_str!("figure.css");
+const WIDTH: f64 = 900.0;
+/// Room for the names of runs and policies.
+const LEFT: f64 = 210.0;
+/// Room for the values behind the bars.
+const RIGHT: f64 = 110.0;
+const HEADER: f64 = 44.0;
+const BAR: f64 = 16.0;
+const GAP: f64 = 4.0;
+/// Between the bars of different runs.
+const SPACE: f64 = 16.0;
+const AXIS: f64 = 40.0;
+
+/// A figure of a list.
+#[derive(Debug)]
+pub struct Figure {
+    /// What it is called on the command line, behind the name of the list.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// How it is drawn.
+    pub drawing: Drawing,
+}
+
+/// How a figure is drawn.
+#[derive(Debug)]
+pub enum Drawing {
+    /// A bar per runs and policy: the mean over the seeds, and its 95 % interval.
+    Bars {
+        /// The metric, with the unit at its end.
+        metric: &'static str,
+        /// The runs.
+        runs: &'static [&'static str],
+        /// The policies.
+        policies: &'static [Policy],
+    },
+    /// Anything else; an error says what is missing.
+    Custom(fn(&Kept) -> Result<Drawn, String>),
+}
+
+/// The elements of an SVG, without its title, which takes the uppermost 40 units.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// The elements.
+    pub body: String,
+    /// Width of the drawing.
+    pub width: f64,
+    /// Its height.
+    pub height: f64,
+}
+
+/// Draws a figure as a file of its own; an error says what is missing.
+pub(super) fn svg(figure: &Figure, kept: &Kept) -> Result<String, String> {
+    let Drawn { body, width, height } = match figure.drawing {
+        Drawing::Bars { metric, runs, policies } => bars(kept, metric, runs, policies)?,
+        Drawing::Custom(draw) => draw(kept)?,
+    };
+    let title = escape(figure.title);
+    Ok(format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" aria-label="{title}"><title>{title}</title><style>{STYLE}</style><rect class="paper" width="{width:.0}" height="{height:.0}"/><text class="title" x="14" y="26">{title}</text>{body}</svg>
+"#
+    ))
+}
+
+fn bars(
+    kept: &Kept,
+    metric: &'static str,
+    runs: &[&'static str],
+    policies: &[Policy],
+) -> Result<Drawn, String> {
+    let unit = unit_of(metric);
+    let mut groups: Vec<(&str, Vec<(String, Estimate)>)> = Vec::new();
+    for runs in runs {
+        let mut group: Vec<(String, Estimate)> = Vec::new();
+        for policy in policies {
+            let metric = Metric { runs, policy: *policy, name: metric };
+            let name = kept.policy(&metric).to_owned();
+            // A substitute may be one of the others.
+            if group.iter().all(|(other, _)| *other != name) {
+                group.push((name, kept.estimate(&Value::Mean(metric))?));
+            }
+        }
+        groups.push((runs, group));
+    }
+    let ends =
+        groups.iter().flat_map(|(_, group)| group).map(|(_, it)| it.high.unwrap_or(it.value).max(it.value));
+    let most = unit.of(ends.fold(0.0, f64::max)).max(1e-9) * 1.02;
+    let place = |value: f64| LEFT + (unit.of(value) / most).clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT);
+    let mut svg = String::new();
+    let bars: usize = groups.iter().map(|(_, group)| group.len()).sum();
+    let bottom = HEADER + bars as f64 * (BAR + GAP) + groups.len() as f64 * SPACE;
+    let step = nice_step(most / 6.0);
+    for index in 0..=(most / step) as u32 {
+        let value = f64::from(index) * step;
+        let x = LEFT + value / most * (WIDTH - LEFT - RIGHT);
+        let text = format!("{value:.*}", (-step.log10().floor()).max(0.0) as usize);
+        let (from, below) = (HEADER - 4.0, bottom + 16.0);
+        let _ = write!(
+            svg,
+            r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{from:.1}" y2="{bottom:.1}"/><text x="{x:.1}" y="{below:.1}" text-anchor="middle">{text}</text>"#
+        );
+    }
+    let _ = write!(
+        svg,
+        r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{} {}, mean and 95 % interval</text>"#,
+        WIDTH - RIGHT,
+        bottom + 33.0,
+        escape(metric.trim_end_matches("_bps").trim_end_matches("_ms").trim_end_matches("_seconds")),
+        unit.name()
+    );
+    let mut y = HEADER;
+    for (name, group) in &groups {
+        let _ = write!(svg, r#"<text class="label" x="14" y="{:.1}">{}</text>"#, y + 12.0, escape(name));
+        for (index, (policy, estimate)) in group.iter().enumerate() {
+            bar(&mut svg, y, index, policy, *estimate, &place);
+            let _ = write!(
+                svg,
+                r#"<text class="value" x="{:.1}" y="{:.1}">{}</text>"#,
+                place(estimate.high.unwrap_or(estimate.value).max(estimate.value)) + 6.0,
+                y + 12.0,
+                shown(estimate.value, unit)
+            );
+            y += BAR + GAP;
+        }
+        y += SPACE;
+    }
+    Ok(Drawn { body: svg, width: WIDTH, height: bottom + AXIS })
+}
+
+fn bar(svg: &mut String, y: f64, colour: usize, policy: &str, it: Estimate, place: &impl Fn(f64) -> f64) {
+    let middle = y + BAR / 2.0;
+    let _ = write!(
+        svg,
+        r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text><rect class="bar" x="{LEFT}" y="{y:.1}" width="{:.1}" height="{BAR}" style="fill:var(--c{})"/>"#,
+        LEFT - 8.0,
+        y + 12.0,
+        escape(policy),
+        place(it.value) - LEFT,
+        colour % 8
+    );
+    if let (Some(low), Some(high)) = (it.low, it.high) {
+        let (low, high) = (place(low), place(high));
+        let _ = write!(
+            svg,
+            r#"<path class="interval" d="M{low:.1} {middle:.1}H{high:.1}M{low:.1} {:.1}v8M{high:.1} {:.1}v8"/>"#,
+            middle - 4.0,
+            middle - 4.0
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Verdicts: what the kept runs say about the items of a list.
+
+use serde::Serialize;
+
+use super::Kept;
+use super::list::{Claim, Data, Deviation, Item, Metric};
+
+/// What came of a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdicts {
+    /// The list.
+    pub name: String,
+    /// What was verified: the system, or what stood in for it.
+    pub policy: String,
+    /// One row per item.
+    pub items: Vec<Row>,
+}
+
+/// What came of an item.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// As in the sheet.
+    pub id: String,
+    /// What is claimed.
+    pub statement: String,
+    /// Of the claim that decides: the first that does not hold, else the first. None: nothing to judge.
+    pub value: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The sheet's threshold, verbatim.
+    pub threshold: String,
+    /// The paper's figure; empty: none.
+    pub paper: String,
+    /// Whether it must hold.
+    pub must: bool,
+    /// What the links are made from.
+    pub data: Data,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// All its claims.
+    pub claims: Vec<ClaimRow>,
+    /// Why it deviates, if it does.
+    pub deviation: Option<Deviation>,
+}
+
+/// What came of a claim.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClaimRow {
+    /// How the value is made of the runs.
+    pub estimator: String,
+    /// The metric.
+    pub of: Option<MetricRow>,
+    /// What it is compared with.
+    pub to: Option<MetricRow>,
+    /// The value; none: nothing to judge.
+    pub value: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Where it has to lie.
+    pub bound: String,
+    /// Whether it lies there.
+    pub met: bool,
+    /// What is missing, if there is no value.
+    pub reason: Option<String>,
+}
+
+/// A metric, named as in the table of runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct MetricRow {
+    /// Column `scenario`.
+    pub scenario: String,
+    /// Column `policy`.
+    pub policy: String,
+    /// Column `metric`.
+    pub metric: String,
+}
+
+/// Whether an item holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All its claims hold.
+    Holds,
+    /// They do not, and nobody has said why.
+    FallsShort,
+    /// They do not; a page says why.
+    Deviates,
+}
+
+impl Verdict {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::FallsShort => "falls-short",
+            Self::Deviates => "deviates",
+        }
+    }
+}
+
+/// Judges every item. Documented deviations are those of the system: they excuse no substitute.
+pub(super) fn judge(
+    kept: &Kept,
+    items: impl Iterator<Item = &'static Item>,
+    policy: &str,
+    is_substitute: bool,
+) -> Verdicts {
+    let items = items.map(|item| row(kept, item, is_substitute)).collect();
+    Verdicts { name: kept.list().name.to_owned(), policy: policy.to_owned(), items }
+}
+
+fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
+    let claims: Vec<ClaimRow> = item.claims.iter().map(|claim| claim_row(kept, claim)).collect();
+    let decides = claims.iter().find(|claim| !claim.met).or(claims.first());
+    let holds = !claims.is_empty() && claims.iter().all(|claim| claim.met);
+    // Must items cannot deviate (shared rules of all lists).
+    let deviation = item.deviation.filter(|_| !holds && !item.must && !is_substitute);
+    let verdict = match (holds, deviation) {
+        (true, _) => Verdict::Holds,
+        (false, Some(_)) => Verdict::Deviates,
+        (false, None) => Verdict::FallsShort,
+    };
+    Row {
+        id: item.id.to_owned(),
+        statement: item.statement.to_owned(),
+        value: decides.and_then(|claim| claim.value),
+        low: decides.and_then(|claim| claim.low),
+        high: decides.and_then(|claim| claim.high),
+        threshold: item.threshold.to_owned(),
+        paper: item.paper.to_owned(),
+        must: item.must,
+        data: item.data,
+        verdict,
+        claims,
+        deviation,
+    }
+}
+
+fn claim_row(kept: &Kept, claim: &Claim) -> ClaimRow {
+    let estimate = kept.estimate(&claim.value);
+    let metrics = claim.value.metrics();
+    let named = |metric: &Metric| MetricRow {
+        scenario: metric.runs.to_owned(),
+        policy: kept.policy(metric).to_owned(),
+        metric: metric.name.to_owned(),
+    };
+    let found = estimate.as_ref().ok();
+    ClaimRow {
+        estimator: claim.value.name().to_owned(),
+        of: metrics.first().map(named),
+        to: metrics.get(1).map(named),
+        value: found.map(|estimate| estimate.value),
+        low: found.and_then(|estimate| estimate.low),
+        high: found.and_then(|estimate| estimate.high),
+        bound: claim.bound.to_string(),
+        met: found.is_some_and(|estimate| claim.bound.admits(estimate)),
+        reason: estimate.err(),
+    }
+}
+
+impl Verdicts {
+    /// Items with this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.items.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Whether no item falls short.
+    pub fn is_good(&self) -> bool {
+        self.count(Verdict::FallsShort) == 0
+    }
+}

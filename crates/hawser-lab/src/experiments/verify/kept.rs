@@ -1,0 +1,184 @@
+//! The runs that were kept, and values made of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::VerifyError;
+use super::list::{List, Metric, Value};
+use super::work::{RUNS, resolved};
+use crate::data::statistics::{paired_difference, summary};
+use crate::data::sweep::{CELLS, merged_file};
+use crate::data::table::{Table, read_table};
+
+/// A value with its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Lower end; none where there is no interval: extremes, sums, single runs.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// A run that failed.
+#[derive(Debug, Clone, PartialEq)]
+struct Failed {
+    runs: String,
+    policy: String,
+    seed: u64,
+    message: String,
+}
+
+/// All runs behind a list.
+#[derive(Debug)]
+pub struct Kept {
+    list: &'static List,
+    substitute: Option<String>,
+    /// By runs and policy: how many were made.
+    made: BTreeMap<(String, String), usize>,
+    /// By runs, policy and metric: values by seed.
+    values: BTreeMap<(String, String, String), BTreeMap<u64, f64>>,
+    failed: Vec<Failed>,
+}
+
+impl Estimate {
+    /// A value without an interval.
+    pub fn exact(value: f64) -> Self {
+        Estimate { value, low: None, high: None }
+    }
+
+    fn with(value: f64, interval: Option<[f64; 2]>) -> Self {
+        Estimate { value, low: interval.map(|ends| ends[0]), high: interval.map(|ends| ends[1]) }
+    }
+}
+
+impl Kept {
+    /// Reads the merged tables of a folder.
+    ///
+    /// # Errors
+    /// [`VerifyError::NoRuns`] when there are none.
+    pub fn read(folder: &Path, list: &'static List, substitute: Option<&str>) -> Result<Self, VerifyError> {
+        let file = merged_file(folder, RUNS);
+        if !file.is_file() {
+            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.to_owned() });
+        }
+        let mut kept = Kept {
+            list,
+            substitute: substitute.map(str::to_owned),
+            made: BTreeMap::new(),
+            values: BTreeMap::new(),
+            failed: Vec::new(),
+        };
+        kept.add_cells(&read_table(&merged_file(folder, CELLS))?)?;
+        kept.add_values(&read_table(&file)?)?;
+        Ok(kept)
+    }
+
+    fn add_cells(&mut self, table: &Table) -> Result<(), VerifyError> {
+        let (runs, policies) = (table.texts("scenario")?, table.texts("policy")?);
+        let (seeds, messages) = (table.numbers("seed")?, table.texts("message")?);
+        for row in 0..table.rows() {
+            let (Some(runs), Some(policy), Some(seed)) = (runs[row], policies[row], seeds[row]) else {
+                continue;
+            };
+            let (runs, policy, seed) = (runs.to_owned(), policy.to_owned(), seed as u64);
+            *self.made.entry((runs.clone(), policy.clone())).or_default() += 1;
+            if let Some(message) = messages[row] {
+                self.failed.push(Failed { runs, policy, seed, message: message.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_values(&mut self, table: &Table) -> Result<(), VerifyError> {
+        let (runs, policies) = (table.texts("scenario")?, table.texts("policy")?);
+        let (seeds, metrics) = (table.numbers("seed")?, table.texts("metric")?);
+        let values = table.numbers("value")?;
+        for row in 0..table.rows() {
+            if let (Some(runs), Some(policy), Some(metric)) = (runs[row], policies[row], metrics[row])
+                && let (Some(seed), Some(value)) = (seeds[row], values[row])
+            {
+                let key = (runs.to_owned(), policy.to_owned(), metric.to_owned());
+                self.values.entry(key).or_default().insert(seed as u64, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The list.
+    pub fn list(&self) -> &'static List {
+        self.list
+    }
+
+    /// The policy that a metric is of.
+    pub fn policy<'a>(&'a self, metric: &Metric) -> &'a str {
+        resolved(metric.policy, self.list, self.substitute.as_deref())
+    }
+
+    /// Values of a metric, with their seeds.
+    pub fn values(&self, metric: &Metric) -> Vec<(u64, f64)> {
+        let key = (metric.runs.to_owned(), self.policy(metric).to_owned(), metric.name.to_owned());
+        self.values.get(&key).into_iter().flatten().map(|(seed, value)| (*seed, *value)).collect()
+    }
+
+    /// What a value is; an error says what is missing. A run without the metric leaves nothing to judge: a transfer
+    /// that did not finish must not count as none.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn estimate(&self, value: &Value) -> Result<Estimate, String> {
+        value.metrics().iter().try_for_each(|metric| self.complete(metric))?;
+        let nothing = || "nothing was measured".to_owned();
+        let numbers = |metric: &Metric| self.values(metric).into_iter().map(|(_, value)| value);
+        match value {
+            Value::Mean(metric) => {
+                let summary = summary(&mut numbers(metric).collect::<Vec<_>>()).ok_or_else(nothing)?;
+                Ok(Estimate::with(summary.mean, summary.mean_ci95))
+            }
+            Value::Largest(metric) => {
+                numbers(metric).reduce(f64::max).map(Estimate::exact).ok_or_else(nothing)
+            }
+            Value::Smallest(metric) => {
+                numbers(metric).reduce(f64::min).map(Estimate::exact).ok_or_else(nothing)
+            }
+            Value::Sum(metric) => Ok(Estimate::exact(numbers(metric).sum())),
+            Value::Ratio(first, second) => self.compare(first, second, true),
+            Value::Difference(first, second) => self.compare(first, second, false),
+            Value::Computed { compute, .. } => compute(self).ok_or_else(nothing),
+        }
+    }
+
+    /// The first mean over the second or less it, from pairs with the same seed.
+    fn compare(&self, first: &Metric, second: &Metric, ratio: bool) -> Result<Estimate, String> {
+        let seconds: BTreeMap<u64, f64> = self.values(second).into_iter().collect();
+        let pair = |(seed, value): (u64, f64)| Some([*seconds.get(&seed)?, value]);
+        let pairs: Vec<[f64; 2]> = self.values(first).into_iter().filter_map(pair).collect();
+        let difference = paired_difference(&pairs).ok_or_else(|| "no seed has both".to_owned())?;
+        if !ratio {
+            return Ok(Estimate::with(difference.mean, difference.ci95));
+        }
+        let baseline = difference.baseline;
+        if baseline <= 0.0 {
+            return Err(format!("{} of {} is {baseline}: no ratio", second.name, self.policy(second)));
+        }
+        let over = |difference: f64| 1.0 + difference / baseline;
+        let interval = difference.ci95.map(|[low, high]| [over(low), over(high)]);
+        Ok(Estimate::with(over(difference.mean), interval))
+    }
+
+    /// Whether every run has a metric.
+    fn complete(&self, metric: &Metric) -> Result<(), String> {
+        let policy = self.policy(metric);
+        let made = self.made.get(&(metric.runs.to_owned(), policy.to_owned())).copied().unwrap_or(0);
+        let found = self.values(metric).len();
+        if made > 0 && found == made {
+            return Ok(());
+        }
+        let failed = self.failed.iter().find(|run| run.runs == metric.runs && run.policy == policy);
+        let why = failed.map(|run| format!(": seed {}: {}", run.seed, run.message)).unwrap_or_default();
+        Err(format!("{} of {policy} in {}: {found} of {made} runs have it{why}", metric.name, metric.runs))
+    }
+}

@@ -1,0 +1,158 @@
+//! Acceptance lists: what a published system, or a part of Hawser, is held to.
+//!
+//! ```text
+//!   List (data) --Verification--> cells --data::sweep--> DIR/shard-1-of-1/part-000001/{cells,runs,timing}.parquet
+//!                                                               | merge
+//!                                     DIR/merged/runs.parquet   v   every run: scenario, policy, seed, trace hash, metric
+//!                                                 |
+//!                                               Kept --judge--> Verdicts: one row per item
+//!                                                 +---draw----> figures
+//! ```
+//!
+//! A [`List`] says which runs there are and what each item asks of them. Runs are kept first and judged afterwards, from
+//! the kept tables alone: so anybody can judge them again, and a run that was interrupted goes on. What is verified is
+//! the value of one field of all scenarios ([`System`]); another policy in its place is the negative control, under
+//! which every ordering has to fall short.
+
+mod error;
+mod figure;
+mod judge;
+mod kept;
+mod list;
+mod measured;
+mod page;
+mod text;
+mod work;
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use error::VerifyError;
+pub use figure::{Drawing, Drawn, Figure};
+pub use judge::{ClaimRow, MetricRow, Row, Verdict, Verdicts};
+pub use kept::{Estimate, Kept};
+pub use list::{
+    Bound, Claim, Data, Deviation, Item, List, Load, Metric, Policy, Program, Request, Runs, Seeds, Source,
+    System, Value, of, ours,
+};
+pub use measured::Measured;
+pub use work::{Settings, Verification, default_folder};
+
+use crate::data::sweep::{self, Folder, Progress, RunSettings, RunSummary, merged_file, write_json};
+use crate::data::table::{self, read_table};
+
+/// What is printed with `--json`, in a file.
+pub const VERDICTS: &str = "verdicts.json";
+/// The kept runs as JSON lines.
+pub const RUNS_LINES: &str = "runs.jsonl";
+
+/// A list by name, among these.
+///
+/// # Errors
+/// [`VerifyError::UnknownList`].
+pub fn find(lists: &[&'static List], name: &str) -> Result<&'static List, VerifyError> {
+    lists.iter().find(|list| list.name == name).copied().ok_or_else(|| VerifyError::UnknownList {
+        name: name.to_owned(),
+        known: lists.iter().map(|list| list.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Makes the runs that a folder does not have yet, as [`sweep::run_work`] does.
+///
+/// # Errors
+/// [`VerifyError`]. What was finished before is kept.
+pub fn run(
+    verification: &Arc<Verification>,
+    settings: &RunSettings,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunSummary, VerifyError> {
+    Ok(sweep::run_work(verification, settings, watch)?)
+}
+
+/// Judges the runs in a folder, and writes beside them what is needed to judge them again.
+///
+/// # Errors
+/// [`VerifyError`]: there are no runs, or a file cannot be read or written.
+pub fn judge(verification: &Verification, folder: &Path) -> Result<(Verdicts, Kept), VerifyError> {
+    let kept = collect(verification, folder)?;
+    let is_substitute = verification.policy() != verification.list().system.policy;
+    let items = verification.settings().items(verification.list());
+    let verdicts = judge::judge(&kept, items, verification.policy(), is_substitute);
+    write_json(&folder.join(VERDICTS), &verdicts)?;
+    write_lines(folder)?;
+    Ok((verdicts, kept))
+}
+
+/// Draws a figure of the runs in a folder.
+///
+/// # Errors
+/// [`VerifyError`]: there is no such figure, or runs are missing.
+pub fn draw(verification: &Verification, folder: &Path, name: &str) -> Result<String, VerifyError> {
+    let list = verification.list();
+    let figure = list.figure(name).ok_or_else(|| VerifyError::UnknownFigure {
+        name: name.to_owned(),
+        known: list
+            .figures
+            .iter()
+            .map(|it| format!("{}.{}", list.name, it.name))
+            .collect::<Vec<_>>()
+            .join(", "),
+    })?;
+    if !Folder::is_sweep(folder) {
+        return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.to_owned() });
+    }
+    let kept = collect(verification, folder)?;
+    figure::svg(figure, &kept).map_err(|reason| VerifyError::Figure { name: name.to_owned(), reason })
+}
+
+/// The verdicts and figures as a page.
+pub fn page(verdicts: &Verdicts, kept: &Kept) -> String {
+    page::page(verdicts, kept)
+}
+
+/// The verdicts as a table of this width.
+pub fn table(verdicts: &Verdicts, width: usize) -> String {
+    text::table(verdicts, width)
+}
+
+/// Removes the runs of a folder, and nothing else in it.
+///
+/// # Errors
+/// [`VerifyError::Remove`].
+pub fn discard(folder: &Path) -> Result<(), VerifyError> {
+    let parts = ["manifest.json", VERDICTS, RUNS_LINES, "timing.parquet", "merged", "shard-1-of-1"];
+    for part in parts {
+        let path: PathBuf = folder.join(part);
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        match removed {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(VerifyError::Remove { path, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn collect(verification: &Verification, folder: &Path) -> Result<Kept, VerifyError> {
+    sweep::merge(&Folder::open(folder)?)?;
+    let substitute = Some(verification.policy()).filter(|it| *it != verification.list().system.policy);
+    Kept::read(folder, verification.list(), substitute)
+}
+
+/// The runs once more, for people and small programs.
+fn write_lines(folder: &Path) -> Result<(), VerifyError> {
+    let runs = read_table(&merged_file(folder, work::RUNS))?;
+    let mut writer = table::create(&folder.join(RUNS_LINES), runs.schema().clone())?;
+    for row in 0..runs.rows() {
+        writer.row(&runs.row(row))?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

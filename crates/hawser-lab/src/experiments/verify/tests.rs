@@ -1,0 +1,317 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use hawser_policy::Registry;
+use tempfile::TempDir;
+
+use super::Bound::{Above, AtLeast, AtMost, Within};
+use super::Value::{Computed, Difference, Largest, Mean, Ratio, Smallest, Sum};
+use super::*;
+use crate::data::sweep::Shard;
+use crate::experiments::LISTS;
+
+const BOTH: &[Policy] = &[Policy::System, Policy::Named("minrtt")];
+
+/// Goodput 110, 120, 130 with the system, ten less with anything else; no delay with the third seed.
+fn measure(request: &Request<'_>) -> Result<Measured, String> {
+    let seed = request.seed as f64;
+    let system = f64::from(u8::from(request.policy == "default"));
+    let measured =
+        Measured::new(format!("{:016x}", request.seed)).with("goodput_bps", 90.0 + 10.0 * (seed + system));
+    Ok(if request.seed == 3 { measured } else { measured.with("delay_ms", 5.0) })
+}
+
+fn broken(_: &Request<'_>) -> Result<Measured, String> {
+    Err("the link is missing".to_owned())
+}
+
+const PLAIN: Item = Item {
+    id: "",
+    statement: "a statement of a dozen words or so, which no narrow column takes in one line",
+    threshold: "value > the other value, as the sheet says it",
+    paper: "1.2",
+    must: false,
+    data: Data::None,
+    claims: &[],
+    deviation: None,
+};
+const CAUSE: Option<Deviation> = Some(Deviation { page: "docs/reproductions.md", cause: "a cause" });
+const OURS: Metric = ours("runs", "goodput_bps");
+const THEIRS: Metric = of("minrtt", "runs", "goodput_bps");
+
+const LIST: List = List {
+    name: "test",
+    title: "A list",
+    source: "nothing",
+    system: System { key: "transport.scheduler", policy: "default" },
+    runs: &[
+        Runs {
+            name: "runs",
+            source: Source::Program { run: measure, reads: &[] },
+            policies: BOTH,
+            seeds: Seeds { default: 3, full: 4 },
+        },
+        Runs {
+            name: "broken",
+            source: Source::Program { run: broken, reads: &[] },
+            policies: &[Policy::System],
+            seeds: Seeds::ONCE,
+        },
+    ],
+    items: &[
+        Item { id: "mean", claims: &[Claim { value: Mean(OURS), bound: Within(119.0, 121.0) }], ..PLAIN },
+        Item { id: "ratio", claims: &[Claim { value: Ratio(OURS, THEIRS), bound: Above(1.0) }], ..PLAIN },
+        Item {
+            id: "two",
+            must: true,
+            claims: &[
+                Claim { value: Difference(OURS, THEIRS), bound: AtLeast(10.0) },
+                Claim { value: Largest(OURS), bound: AtMost(125.0) },
+            ],
+            // Void: the item must hold.
+            deviation: CAUSE,
+            ..PLAIN
+        },
+        Item {
+            id: "noisy",
+            claims: &[Claim { value: Mean(OURS), bound: Above(119.0) }],
+            deviation: CAUSE,
+            ..PLAIN
+        },
+        Item {
+            id: "missing",
+            claims: &[Claim { value: Smallest(ours("runs", "delay_ms")), bound: AtMost(9.0) }],
+            ..PLAIN
+        },
+        Item {
+            id: "broken",
+            claims: &[Claim { value: Sum(ours("broken", "x")), bound: AtMost(9.0) }],
+            ..PLAIN
+        },
+        Item {
+            id: "own",
+            claims: &[Claim {
+                value: Computed {
+                    name: "two more",
+                    runs: &["runs"],
+                    compute: |kept| Some(Estimate::exact(kept.values(&OURS).len() as f64 + 2.0)),
+                },
+                bound: AtLeast(5.0),
+            }],
+            ..PLAIN
+        },
+    ],
+    figures: &[Figure {
+        name: "bars",
+        title: "Bars",
+        drawing: Drawing::Bars { metric: "goodput_bps", runs: &["runs"], policies: BOTH },
+    }],
+};
+
+fn registry() -> Arc<Registry> {
+    // Only names matter here; what they do is tested where they are.
+    let mut registry = Registry::new();
+    for name in ["default", "minrtt"] {
+        registry.add_scheduler(name, |_| unreachable!("nothing is simulated"));
+    }
+    Arc::new(registry)
+}
+
+fn settings(substitute: Option<&str>) -> Settings {
+    Settings {
+        scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
+        seeds: None,
+        full: false,
+        substitute: substitute.map(str::to_owned),
+        items: Vec::new(),
+    }
+}
+
+fn verification(settings: Settings) -> Arc<Verification> {
+    Arc::new(Verification::new(&LIST, settings, registry()).unwrap())
+}
+
+/// Runs until so many cells are done.
+fn run_some(verification: &Arc<Verification>, folder: &Path, cells: usize) {
+    let settings = RunSettings { folder: folder.to_owned(), threads: 1, shard: Shard::ALL };
+    let mut watch = |progress: &Progress| match progress.ran < cells {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    run(verification, &settings, &mut watch).unwrap();
+}
+
+fn verified(settings: Settings, folder: &Path) -> Verdicts {
+    let verification = verification(settings);
+    run_some(&verification, folder, usize::MAX);
+    judge(&verification, folder).unwrap().0
+}
+
+fn row<'a>(verdicts: &'a Verdicts, id: &str) -> &'a Row {
+    verdicts.items.iter().find(|row| row.id == id).unwrap()
+}
+
+#[test]
+fn items_are_judged_from_their_runs() {
+    let folder = TempDir::new().unwrap();
+    let verdicts = verified(settings(None), folder.path());
+    let found: Vec<(&str, Verdict)> =
+        verdicts.items.iter().map(|row| (row.id.as_str(), row.verdict)).collect();
+    let expected = [
+        ("mean", Verdict::Holds),
+        ("ratio", Verdict::Holds),
+        ("two", Verdict::FallsShort),
+        ("noisy", Verdict::Deviates),
+        ("missing", Verdict::FallsShort),
+        ("broken", Verdict::FallsShort),
+        ("own", Verdict::Holds),
+    ];
+    assert_eq!(found, expected);
+    let mean = row(&verdicts, "mean");
+    assert_eq!(mean.value, Some(120.0));
+    // s = 10, t(2) = 4.3027, so ± 24.84.
+    assert!((mean.low.unwrap() - 95.159).abs() < 1e-3 && (mean.high.unwrap() - 144.841).abs() < 1e-3);
+    let ratio = row(&verdicts, "ratio");
+    assert!((ratio.value.unwrap() - 120.0 / 110.0).abs() < 1e-12, "{ratio:?}");
+    // Every seed differs by the same: pairs are certain where means are not.
+    assert_eq!((ratio.low, ratio.high), (ratio.value, ratio.value));
+    assert_eq!(row(&verdicts, "two").value, Some(130.0), "the claim that is not met decides");
+    assert!(row(&verdicts, "missing").claims[0].reason.as_ref().unwrap().contains("2 of 3 runs have it"));
+    assert!(row(&verdicts, "broken").claims[0].reason.as_ref().unwrap().contains("the link is missing"));
+    assert!(!verdicts.is_good());
+}
+
+#[test]
+fn a_substitute_is_not_excused_and_loses_orderings() {
+    let folder = TempDir::new().unwrap();
+    let verdicts = verified(settings(Some("minrtt")), folder.path());
+    assert_eq!(verdicts.policy, "minrtt");
+    for id in ["ratio", "noisy"] {
+        assert_eq!(row(&verdicts, id).verdict, Verdict::FallsShort, "{id}");
+    }
+    let unknown = Verification::new(&LIST, settings(Some("nobody")), registry()).err().unwrap();
+    assert!(unknown.to_string().contains("minrtt"), "{unknown}");
+}
+
+#[test]
+fn an_interrupted_verification_goes_on_and_gives_the_same() {
+    let (whole, parts) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    verified(settings(None), whole.path());
+    run_some(&verification(settings(None)), parts.path(), 3);
+    verified(settings(None), parts.path());
+    for file in ["merged/runs.parquet", "merged/cells.parquet", RUNS_LINES, VERDICTS] {
+        let read = |folder: &TempDir| fs::read(folder.path().join(file)).unwrap();
+        assert_eq!(read(&whole), read(&parts), "{file}");
+    }
+    let more = Settings { seeds: Some(2), ..settings(None) };
+    let settings = RunSettings { folder: whole.path().to_owned(), threads: 1, shard: Shard::ALL };
+    let other = run(&verification(more), &settings, &mut |_| ControlFlow::Continue(()));
+    assert!(other.unwrap_err().to_string().contains("another folder"), "other runs are not mixed in");
+    discard(whole.path()).unwrap();
+    assert_eq!(fs::read_dir(whole.path()).unwrap().count(), 1, "the lock stays");
+}
+
+#[test]
+fn only_the_runs_of_an_item_are_made() {
+    let folder = TempDir::new().unwrap();
+    let one = |id: &str| Settings { items: vec![id.to_owned()], ..settings(None) };
+    let verdicts = verified(one("broken"), folder.path());
+    assert_eq!(verdicts.items.len(), 1);
+    let lines = fs::read_to_string(folder.path().join(RUNS_LINES)).unwrap();
+    assert_eq!(lines, "", "a run that failed has no metrics");
+    assert!(Verification::new(&LIST, one("none"), registry()).is_err());
+}
+
+#[test]
+fn anybody_can_recompute_the_verdicts() {
+    let folder = TempDir::new().unwrap();
+    verified(settings(None), folder.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/recompute-verify");
+    let recompute = || {
+        let output = Command::new("python3").arg(&script).arg(folder.path()).output();
+        output.map(|output| (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    };
+    let Ok((good, text)) = recompute() else {
+        eprintln!("skipped: there is no python3");
+        return;
+    };
+    assert!(good && text.contains("5 claims recomputed, 0 differ"), "{text}");
+    // Another value in one run shows.
+    let lines = folder.path().join(RUNS_LINES);
+    let text = fs::read_to_string(&lines).unwrap();
+    let changed = text.replacen("110.0", "111.0", 1);
+    assert_ne!(text, changed, "{text}");
+    fs::write(&lines, changed).unwrap();
+    let (good, text) = recompute().unwrap();
+    assert!(!good && text.contains("mean: recomputed"), "{text}");
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let folder = TempDir::new().unwrap();
+    let verdicts = verified(settings(None), folder.path());
+    for width in [80, 120] {
+        let table = table(&verdicts, width);
+        let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width && widest > width - 20, "{widest} of {width}:\n{table}");
+        assert!(table.contains("two*") && table.contains("~ a cause (docs/reproductions.md)"), "{table}");
+    }
+}
+
+#[test]
+fn pages_and_figures_show_what_was_kept() {
+    let folder = TempDir::new().unwrap();
+    let verification = verification(settings(None));
+    assert!(matches!(draw(&verification, folder.path(), "bars"), Err(VerifyError::NoRuns { .. })));
+    run_some(&verification, folder.path(), usize::MAX);
+    let (verdicts, kept) = judge(&verification, folder.path()).unwrap();
+    let page = page(&verdicts, &kept);
+    assert!(page.contains("<svg") && page.contains("falls-short") && page.ends_with("</html>\n"));
+    let svg = draw(&verification, folder.path(), "bars").unwrap();
+    assert_eq!(svg.matches("class=\"bar\"").count(), 2, "{svg}");
+    assert_eq!(svg.matches("class=\"interval\"").count(), 2, "{svg}");
+    let unknown = draw(&verification, folder.path(), "none").unwrap_err().to_string();
+    assert!(unknown.contains("test.bars"), "{unknown}");
+}
+
+/// What every list has to be, so that its rows mean what docs/reproductions.md says.
+#[test]
+fn all_lists_are_consistent() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for list in LISTS {
+        let name = list.name;
+        let ids: BTreeSet<&str> = list.items.iter().map(|item| item.id).collect();
+        assert_eq!(ids.len(), list.items.len(), "{name}: an id twice");
+        let runs: BTreeSet<&str> = list.runs.iter().map(|runs| runs.name).collect();
+        assert_eq!(runs.len(), list.runs.len(), "{name}: a name of runs twice");
+        for runs in list.runs {
+            let files: &[&str] = match &runs.source {
+                Source::Scenario { file, .. } => &[file],
+                Source::Program { reads, .. } => reads,
+            };
+            for file in files {
+                assert!(repository.join("scenarios").join(file).is_file(), "{name}: {file}");
+            }
+        }
+        for item in list.items {
+            let of = format!("{name} {}", item.id);
+            assert!(
+                !item.claims.is_empty() && !item.threshold.is_empty() && !item.statement.is_empty(),
+                "{of}"
+            );
+            assert!(!item.must || item.deviation.is_none(), "{of}: a must item cannot deviate");
+            if let Some(deviation) = item.deviation {
+                assert!(repository.join(deviation.page).is_file(), "{of}: {}", deviation.page);
+            }
+            for value in item.claims.iter().map(|claim| &claim.value) {
+                assert!(value.runs().iter().all(|name| list.runs(name).is_some()), "{of}: runs are missing");
+                for metric in value.metrics() {
+                    let policies = list.runs(metric.runs).unwrap().policies;
+                    assert!(policies.contains(&metric.policy), "{of}: {metric:?} is not run");
+                }
+            }
+        }
+    }
+}

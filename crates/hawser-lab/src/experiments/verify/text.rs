@@ -1,0 +1,236 @@
+//! The table for people.
+
+use std::fmt::Write as _;
+
+use super::judge::{ClaimRow, Row, Verdict, Verdicts};
+
+/// From here on the interval and the threshold have columns of their own.
+const WIDE: usize = 100;
+/// Ids that are numbers, such as `R12`, are not longer.
+const LONGEST_ID: usize = 8;
+/// Least width of the column of statements; narrower terminals break the lines themselves.
+const LEAST: usize = 20;
+
+/// A table of this width: a line per item, statements wrapped, and what decides under those that do not hold.
+pub(super) fn table(verdicts: &Verdicts, width: usize) -> String {
+    let is_wide = width >= WIDE;
+    let titles = if is_wide { &WIDE_TITLES[..] } else { &NARROW_TITLES[..] };
+    let has_names = verdicts.items.iter().any(|row| row.id.len() > LONGEST_ID);
+    let rows: Vec<Vec<String>> = verdicts.items.iter().map(|row| cells(row, is_wide, has_names)).collect();
+    let columns = Columns::fit(titles, &rows, width);
+    let mut text = String::new();
+    columns.line(&mut text, &titles.iter().map(|(title, _)| (*title).to_owned()).collect::<Vec<_>>());
+    for (row, cells) in verdicts.items.iter().zip(&rows) {
+        columns.line(&mut text, cells);
+        if row.verdict != Verdict::Holds {
+            remarks(&mut text, row, columns.widths[0] + 2, width);
+        }
+    }
+    let counts = [Verdict::Holds, Verdict::FallsShort, Verdict::Deviates]
+        .map(|verdict| format!("{} {}", verdicts.count(verdict), verdict.name()));
+    let _ = writeln!(text, "{} ({}): {}; * must hold", verdicts.name, verdicts.policy, counts.join(", "));
+    text
+}
+
+/// How a column is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Set {
+    /// To the left, as wide as it needs.
+    Left,
+    /// To the right, as wide as it needs.
+    Right,
+    /// To the left, in lines of what the others leave.
+    Wrapped,
+}
+
+const WIDE_TITLES: [(&str, Set); 6] = [
+    ("", Set::Left),
+    ("item", Set::Wrapped),
+    ("value", Set::Right),
+    ("95 %", Set::Right),
+    ("threshold", Set::Wrapped),
+    ("verdict", Set::Left),
+];
+const NARROW_TITLES: [(&str, Set); 4] =
+    [("", Set::Left), ("item [threshold]", Set::Wrapped), ("value", Set::Right), ("verdict", Set::Left)];
+
+/// Ids that are names stand before the statement: a column of their own would leave it no room.
+fn cells(row: &Row, is_wide: bool, has_names: bool) -> Vec<String> {
+    let unit = deciding(row).map(unit).unwrap_or_default();
+    let id = format!("{}{}", row.id, if row.must { "*" } else { "" });
+    let (id, statement) = match has_names {
+        true => (String::new(), format!("{id}: {}", row.statement)),
+        false => (id, row.statement.clone()),
+    };
+    let value = row.value.map_or_else(|| "-".to_owned(), |value| figure(value, unit));
+    let verdict = row.verdict.name().to_owned();
+    match is_wide {
+        true => {
+            let interval = interval(row.low, row.high, unit);
+            vec![id, statement, value, interval, row.threshold.clone(), verdict]
+        }
+        false => vec![id, format!("{statement} [{}]", row.threshold), value, verdict],
+    }
+}
+
+/// The claim whose value a row shows.
+pub(super) fn deciding(row: &Row) -> Option<&ClaimRow> {
+    row.claims.iter().find(|claim| !claim.met).or(row.claims.first())
+}
+
+/// How a value is shown: what it is divided by, and its unit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Unit {
+    one: Option<f64>,
+    name: &'static str,
+}
+
+/// The unit of a claim, from the end of its metric's name; ratios and counts have none.
+pub(super) fn unit(claim: &ClaimRow) -> Unit {
+    match (&claim.of, claim.estimator.as_str()) {
+        (_, "ratio") | (None, _) => Unit::default(),
+        (Some(metric), _) => unit_of(&metric.metric),
+    }
+}
+
+/// The unit that the end of a metric's name says.
+pub(super) fn unit_of(metric: &str) -> Unit {
+    let units = [
+        ("_bps", 1e6, "Mbit/s"),
+        ("_ms", 1.0, "ms"),
+        ("_seconds", 1.0, "s"),
+        ("_s", 1.0, "s"),
+        ("_bytes", 1e3, "kB"),
+        ("_kB", 1.0, "kB"),
+    ];
+    let found = units.into_iter().find(|(ending, ..)| metric.ends_with(ending));
+    found.map_or_else(Unit::default, |(_, one, name)| Unit { one: Some(one), name })
+}
+
+impl Unit {
+    /// A value in this unit.
+    pub(super) fn of(self, value: f64) -> f64 {
+        value / self.one.unwrap_or(1.0)
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+/// A value with its unit.
+pub(super) fn figure(value: f64, unit: Unit) -> String {
+    format!("{} {}", number(unit.of(value)), unit.name).trim_end().to_owned()
+}
+
+/// `0.98 .. 1.02`; empty without an interval.
+pub(super) fn interval(low: Option<f64>, high: Option<f64>, unit: Unit) -> String {
+    let ends = low.zip(high);
+    ends.map(|(low, high)| format!("{} .. {}", number(unit.of(low)), number(unit.of(high))))
+        .unwrap_or_default()
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        _ if value == value.trunc() && value.abs() < 1e6 => format!("{value:.0}"),
+        size if size < 1e-3 => format!("{value:.1e}"),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// Columns and how wide they are.
+struct Columns {
+    sets: Vec<Set>,
+    widths: Vec<usize>,
+}
+
+impl Columns {
+    fn fit(titles: &[(&str, Set)], rows: &[Vec<String>], width: usize) -> Self {
+        let longest = |index: usize| {
+            let cells = rows.iter().map(|row| row[index].chars().count());
+            cells.max().unwrap_or(0).max(titles[index].0.len())
+        };
+        let sets: Vec<Set> = titles.iter().map(|(_, set)| *set).collect();
+        let mut widths: Vec<usize> = (0..sets.len())
+            .map(|index| if sets[index] == Set::Wrapped { 0 } else { longest(index) })
+            .collect();
+        let left = width.saturating_sub(widths.iter().sum::<usize>() + 2 * (sets.len() - 1));
+        let wrapped: Vec<usize> = (0..sets.len()).filter(|index| sets[*index] == Set::Wrapped).collect();
+        // What follows the statement takes at most two fifths of the room.
+        let mut room = left;
+        for index in wrapped.iter().skip(1) {
+            widths[*index] = longest(*index).min(left * 2 / 5);
+            room -= widths[*index];
+        }
+        widths[wrapped[0]] = longest(wrapped[0]).min(room.max(LEAST));
+        Columns { sets, widths }
+    }
+
+    /// A line; texts that are too long go on below.
+    fn line(&self, text: &mut String, cells: &[String]) {
+        let columns: Vec<Vec<String>> = (cells.iter().zip(&self.sets).zip(&self.widths))
+            .map(|((cell, set), width)| match set {
+                Set::Wrapped => wrapped(cell, *width),
+                _ => vec![cell.clone()],
+            })
+            .collect();
+        for line in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut whole = String::new();
+            for ((column, set), width) in columns.iter().zip(&self.sets).zip(&self.widths) {
+                let cell = column.get(line).map_or("", String::as_str);
+                let _ = match set {
+                    Set::Right => write!(whole, "{cell:>width$}  "),
+                    _ => write!(whole, "{cell:<width$}  "),
+                };
+            }
+            let _ = writeln!(text, "{}", whole.trim_end());
+        }
+    }
+}
+
+/// Why an item does not hold.
+fn remarks(text: &mut String, row: &Row, indent: usize, width: usize) {
+    let unmet = row.claims.iter().filter(|claim| !claim.met).map(|claim| format!("! {}", words(claim)));
+    let deviation = row.deviation.iter().map(|it| format!("~ {} ({})", it.cause, it.page));
+    for line in unmet.chain(deviation).flat_map(|it| wrapped(&it, width.saturating_sub(indent).max(LEAST))) {
+        let _ = writeln!(text, "{:indent$}{line}", "");
+    }
+}
+
+/// A claim in words: `ratio of goodput_bps (wifi-lte, default) to (wifi-lte, minrtt) is 0.98, not > 1`.
+pub(super) fn words(claim: &ClaimRow) -> String {
+    let metric = |it: &super::judge::MetricRow| format!("{} ({}, {})", it.metric, it.scenario, it.policy);
+    let of = claim.of.as_ref().map(|of| format!(" of {}", metric(of))).unwrap_or_default();
+    let to = claim.to.as_ref().map(|to| format!(" to {}", metric(to))).unwrap_or_default();
+    let is = match (&claim.reason, claim.value) {
+        (Some(reason), _) => format!("unknown: {reason}"),
+        (None, Some(value)) => {
+            let ends = interval(claim.low, claim.high, Unit::default());
+            let ends = if ends.is_empty() { ends } else { format!(" [{ends}]") };
+            let not = if claim.met { "" } else { "not " };
+            format!("{}{ends}, {not}{}", number(value), claim.bound)
+        }
+        (None, None) => "unknown".to_owned(),
+    };
+    format!("{}{of}{to}: {is}", claim.estimator)
+}
+
+/// Words on as many lines as they need.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= width {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

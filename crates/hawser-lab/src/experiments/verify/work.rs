@@ -1,0 +1,307 @@
+//! The runs behind a list, as cells.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hawser_policy::Registry;
+use hawser_scenario::Scenario;
+use hawser_sim::run::{NoRecorder, Options, Simulation};
+
+use super::list::{Item, List, Policy, Request, Runs, Source};
+use super::{Measured, VerifyError};
+use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
+use crate::data::table::{Cell as TableCell, Kind, Schema, TableError, TableWriter, column};
+
+/// The table of the metrics: one row per metric of a cell.
+pub(super) const RUNS: &str = "runs";
+
+/// How a list is verified.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The folder of scenarios.
+    pub scenarios: PathBuf,
+    /// Seeds of everything random; none: what the list says.
+    pub seeds: Option<u64>,
+    /// The repetitions of the sheet.
+    pub full: bool,
+    /// What stands in for the system.
+    pub substitute: Option<String>,
+    /// Ids of the items to verify; none: all.
+    pub items: Vec<String>,
+}
+
+impl Settings {
+    /// The items to verify.
+    pub fn items(&self, list: &'static List) -> impl Iterator<Item = &'static Item> {
+        list.items.iter().filter(|item| self.items.is_empty() || self.items.iter().any(|id| id == item.id))
+    }
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Cell {
+    /// Position of its runs in the list.
+    runs: usize,
+    policy: String,
+    seed: u64,
+}
+
+/// The runs behind a list.
+pub struct Verification {
+    list: &'static List,
+    settings: Settings,
+    registry: Arc<Registry>,
+    cells: Vec<Cell>,
+    inputs: Inputs,
+    program_sha256: String,
+}
+
+impl Verification {
+    /// All runs of a list. Scenarios are read, so that all files that any run depends on are known.
+    ///
+    /// # Errors
+    /// [`VerifyError`]: a policy is not known, or a scenario cannot be read.
+    pub fn new(
+        list: &'static List,
+        settings: Settings,
+        registry: Arc<Registry>,
+    ) -> Result<Self, VerifyError> {
+        let scenarios = settings.scenarios.clone();
+        let settings = Settings {
+            // Programs alone need no scenarios.
+            scenarios: scenarios.canonicalize().unwrap_or(scenarios),
+            ..settings
+        };
+        let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
+        let mut verification = Verification {
+            list,
+            cells: cells(list, &settings),
+            settings,
+            registry,
+            inputs: Inputs::default(),
+            program_sha256: digest(&program),
+        };
+        verification.check()?;
+        Ok(verification)
+    }
+
+    /// The list.
+    pub fn list(&self) -> &'static List {
+        self.list
+    }
+
+    /// How it is verified.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is verified: the system, or its substitute.
+    pub fn policy(&self) -> &str {
+        self.settings.substitute.as_deref().unwrap_or(self.list.system.policy)
+    }
+
+    /// Reads every scenario once, which finds mistakes before anything has run.
+    fn check(&mut self) -> Result<(), VerifyError> {
+        for runs in self.list.runs {
+            let files: &[&str] = match &runs.source {
+                Source::Scenario { file, .. } => &[file],
+                Source::Program { reads, .. } => reads,
+            };
+            for file in files {
+                self.load(file, &[]).map_err(|reason| VerifyError::Scenario { reason })?;
+            }
+        }
+        if let Some(id) =
+            self.settings.items.iter().find(|id| self.list.items.iter().all(|item| item.id != **id))
+        {
+            let known = self.list.items.iter().map(|item| item.id).collect::<Vec<_>>().join(", ");
+            return Err(VerifyError::UnknownItem { id: id.clone(), known });
+        }
+        if let Some(policy) = &self.settings.substitute {
+            self.known(policy)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a policy can stand in for the system.
+    fn known(&self, policy: &str) -> Result<(), VerifyError> {
+        let unknown = match self.list.system.key {
+            "transport.scheduler" => self.registry.scheduler(policy).err().map(|error| error.to_string()),
+            "transport.controller" => self.registry.controller(policy).err().map(|error| error.to_string()),
+            _ => None,
+        };
+        unknown.map_or(Ok(()), |reason| Err(VerifyError::Policy { reason }))
+    }
+
+    fn load(&self, file: &str, set: &[String]) -> Result<Scenario, String> {
+        let folder = &self.settings.scenarios;
+        let base = folder.join("list");
+        self.inputs.load(&base, &folder.join(file), set).map_err(|error| error.to_string())
+    }
+
+    fn simulate(&self, file: &str, set: &[&str], cell: &Cell) -> Result<Measured, String> {
+        let mut overrides: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
+        overrides.push(format!("{}={}", self.list.system.key, cell.policy));
+        overrides.push(format!("seed={}", cell.seed));
+        let scenario = self.load(file, &overrides)?;
+        let mut simulation = Simulation::new(&scenario, &self.registry, Options::default())
+            .map_err(|error| error.to_string())?;
+        Ok(Measured::of(&simulation.run(&mut NoRecorder)))
+    }
+
+    fn name(&self, cell: &Cell) -> &'static str {
+        self.list.runs[cell.runs].name
+    }
+}
+
+/// All runs, those of one seed side by side: what is compared is there early.
+fn cells(list: &'static List, settings: &Settings) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let wanted = |runs: &Runs| {
+        let mut claims = settings.items(list).flat_map(|item| item.claims);
+        settings.items.is_empty() || claims.any(|claim| claim.value.runs().contains(&runs.name))
+    };
+    for (index, runs) in list.runs.iter().enumerate().filter(|(_, runs)| wanted(runs)) {
+        for seed in 1..=seeds(runs, settings) {
+            for policy in runs.policies {
+                let policy = resolved(*policy, list, settings.substitute.as_deref()).to_owned();
+                let cell = Cell { runs: index, policy, seed };
+                // A substitute may be one of those that the system is compared with.
+                if !cells.contains(&cell) {
+                    cells.push(cell);
+                }
+            }
+        }
+    }
+    cells
+}
+
+fn seeds(runs: &Runs, settings: &Settings) -> u64 {
+    match settings.seeds {
+        _ if runs.seeds.full == 1 => 1,
+        Some(seeds) => seeds,
+        None if settings.full => runs.seeds.full,
+        None => runs.seeds.default,
+    }
+}
+
+/// The policy that is meant.
+pub(super) fn resolved<'a>(policy: Policy, list: &List, substitute: Option<&'a str>) -> &'a str {
+    match policy {
+        Policy::System => substitute.unwrap_or(list.system.policy),
+        Policy::Named(name) => name,
+    }
+}
+
+impl Work for Verification {
+    type Output = Measured;
+
+    fn manifest(&self) -> Manifest {
+        let mut identity = format!("{:?} {:?}", self.list.system, self.policy());
+        for cell in &self.cells {
+            identity.push_str(&format!("\n{} {} {}", self.name(cell), cell.policy, cell.seed));
+        }
+        Manifest {
+            format: MANIFEST_FORMAT,
+            hawser: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: format!("verify {}", self.list.name),
+            plan_sha256: digest(identity.as_bytes()),
+            inputs: self.inputs.digests(&self.settings.scenarios.join("list")),
+            scenarios: self.list.runs.iter().map(|runs| runs.name.to_owned()).collect(),
+            factors: vec![(self.list.system.key.to_owned(), vec![self.policy().to_owned()])],
+            cells: self.cells.len(),
+            tables: [CELLS, RUNS, TIMING].map(str::to_owned).into(),
+            program_sha256: Some(self.program_sha256.clone()),
+        }
+    }
+
+    fn run(&self, cell: usize) -> Result<Measured, String> {
+        let cell = &self.cells[cell];
+        match &self.list.runs[cell.runs].source {
+            Source::Scenario { file, set } => self.simulate(file, set, cell),
+            Source::Program { run, .. } => run(&Request {
+                runs: self.name(cell),
+                policy: &cell.policy,
+                seed: cell.seed,
+                registry: &self.registry,
+                load: &|file, set| self.load(file, set),
+            }),
+        }
+    }
+
+    fn schema(&self, table: &str) -> Result<Schema, TableError> {
+        let cell = column("cell", Kind::U64);
+        let identity = [
+            cell.clone(),
+            column("scenario", Kind::Text),
+            column("policy", Kind::Text),
+            column("seed", Kind::U64),
+        ];
+        match table {
+            RUNS => Schema::new(identity.into_iter().chain([
+                column("trace_hash", Kind::Text),
+                column("metric", Kind::Text),
+                column("value", Kind::F64),
+            ])),
+            TIMING => Schema::new([cell, column("wall_seconds", Kind::F64)]),
+            _ => Schema::new(identity.into_iter().chain([
+                column("status", Kind::Text),
+                column("message", Kind::Text).optional(),
+                column("trace_hash", Kind::Text).optional(),
+                column("packets", Kind::U64).optional(),
+                column("events", Kind::U64).optional(),
+            ])),
+        }
+    }
+
+    fn write(
+        &self,
+        table: &str,
+        writer: &mut dyn TableWriter,
+        result: &CellResult<Measured>,
+    ) -> Result<(), TableError> {
+        let number = TableCell::U64(result.cell as u64);
+        if table == TIMING {
+            return writer.row(&[number, result.wall_seconds.into()]);
+        }
+        let cell = &self.cells[result.cell];
+        let identity = [number, self.name(cell).into(), cell.policy.as_str().into(), cell.seed.into()];
+        match (&result.outcome, table) {
+            (Ok(measured), RUNS) => measured.metrics.iter().try_for_each(|(name, value)| {
+                let own = [measured.trace_hash.as_str().into(), name.as_str().into(), (*value).into()];
+                writer.row(&[identity.as_slice(), &own].concat())
+            }),
+            (Err(_), RUNS) => Ok(()),
+            (Ok(measured), _) => {
+                let hash = measured.trace_hash.as_str().into();
+                let own =
+                    ["done".into(), TableCell::Null, hash, measured.packets.into(), measured.events.into()];
+                writer.row(&[identity.as_slice(), &own].concat())
+            }
+            (Err(message), _) => {
+                let none = TableCell::Null;
+                let own = ["failed".into(), message.as_str().into(), none, none, none];
+                writer.row(&[identity.as_slice(), &own].concat())
+            }
+        }
+    }
+}
+
+/// Where the results of a list go unless told otherwise: what gives other runs goes elsewhere.
+pub fn default_folder(list: &List, settings: &Settings) -> PathBuf {
+    let mut name = list.name.to_owned();
+    match (settings.seeds, settings.full) {
+        (Some(seeds), _) => name.push_str(&format!("-{seeds}-seeds")),
+        (None, true) => name.push_str("-full"),
+        (None, false) => {}
+    }
+    if !settings.items.is_empty() {
+        name.push_str(&format!("-items-{}", settings.items.join("-")));
+    }
+    if let Some(policy) = &settings.substitute {
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+        name.push_str("-as-");
+        name.extend(policy.chars().map(plain));
+    }
+    Path::new("lab-results").join(name)
+}

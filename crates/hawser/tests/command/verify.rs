@@ -1,0 +1,79 @@
+//! `hawser lab verify` and `hawser lab figure`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::{hawser, run, run_failing};
+
+const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+
+/// Orderings that differ little from seed to seed.
+const ORDERINGS: [&str; 2] = ["unequal-delay", "link-dies-gap"];
+
+fn verify(folder: &Path, more: &[&str]) -> Command {
+    let folder = folder.to_str().unwrap();
+    let arguments = ["lab", "verify", "seam", "--scenarios", SCENARIOS, "--seeds", "2", "-o", folder];
+    let items = ORDERINGS.iter().flat_map(|id| ["--item", *id]);
+    hawser(arguments.into_iter().chain(items).chain(more.iter().copied()))
+}
+
+#[test]
+fn the_default_scheduler_keeps_its_orderings_and_minrtt_in_its_place_does_not() {
+    let stage = TempDir::new().unwrap();
+    let (own, control, page) =
+        (stage.path().join("own"), stage.path().join("control"), stage.path().join("page"));
+    // Simulations take their time on a busy machine: without the watchdog of `run`.
+    let output = verify(&own, &["--json", "--html", page.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["name"], &report["policy"]), (&"seam".into(), &"default".into()));
+    let items = report["items"].as_array().unwrap();
+    let ids: Vec<&str> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ORDERINGS);
+    for item in items {
+        let [low, value, high] = ["low", "value", "high"].map(|field| item[field].as_f64().unwrap());
+        assert!(low <= value && value <= high && high < 1.0, "{item}");
+        for field in ["statement", "threshold", "paper", "must", "data"] {
+            assert!(!item[field].is_null(), "{field}: {item}");
+        }
+        assert_eq!(item["verdict"], "holds");
+    }
+    assert!(fs::read_to_string(page.join("index.html")).unwrap().contains("link-dies-gap"));
+
+    // The same figures, judged the same way, must not hold for what they are compared with.
+    let output = verify(&control, &["--as", "minrtt", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(
+        report["items"].as_array().unwrap().iter().all(|item| item["verdict"] == "falls-short"),
+        "{report}"
+    );
+
+    // Everything is kept: nothing runs again, and others can judge it.
+    let again = run(verify(&own, &[]));
+    let told = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.success() && told.contains("0 runs now"), "{told}");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/recompute-verify");
+    if let Ok(output) = Command::new("python3").arg(script).arg(&own).output() {
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("2 claims recomputed, 0 differ"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let stage = TempDir::new().unwrap();
+    let words = run_failing(hawser(["lab", "verify", "nothing"]), 2);
+    assert!(words.contains("seam"), "{words}");
+    let words = run_failing(verify(stage.path(), &["--as", "nobody"]), 2);
+    assert!(words.contains("minrtt"), "{words}");
+    let words = run_failing(verify(stage.path(), &["--item", "99"]), 2);
+    assert!(words.contains("unequal-delay"), "{words}");
+    let folder = stage.path().to_str().unwrap();
+    let figure = |name| hawser(["lab", "figure", name, "--scenarios", SCENARIOS, "--runs", folder]);
+    assert!(run_failing(figure("seam.nothing"), 2).contains("seam.delay"));
+    assert!(run_failing(figure("seam.delay"), 26).contains("hawser lab verify seam"));
+}
