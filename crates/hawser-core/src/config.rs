@@ -7,7 +7,7 @@ use hawser_policy::{
     SchedulerFactory,
 };
 
-use crate::connection::QlogFactory;
+use crate::connection::qlog::QlogFactory;
 use crate::crypto;
 
 /// How a connection behaves, whichever end it is on.

@@ -6,9 +6,9 @@ use hawser_policy::{AckDecision, AckOpportunity, Interests, PacketReceived, Path
 use hawser_wire::frame::Ack;
 
 use super::Connection;
+use super::arrival::{Arrival, SpaceId};
 use super::frames::{SentFrame, StreamControl};
 use super::paths::life_cycle::LifeEvent;
-use super::receive::{Arrival, SpaceId};
 use super::recovery::{AckInfo, ReceivedPackets, SentPacket};
 use crate::TransportError;
 use crate::crypto::Level;
@@ -216,8 +216,8 @@ impl Connection {
             SentFrame::StreamControl(control) => self.streams.on_control_lost(*control),
             SentFrame::StreamSkip(skip) => self.streams.on_skip_lost(skip),
             SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
-            SentFrame::HandshakeDone => self.handshake_done_owed = true,
-            SentFrame::NewToken(_) => self.tokens_owed += 1,
+            SentFrame::HandshakeDone => self.server_frames.handshake_done_pending = true,
+            SentFrame::NewToken(_) => self.server_frames.tokens_pending += 1,
             SentFrame::PolicyMessage(id) => self.messages.on_lost(*id),
             SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, false),
             SentFrame::Ack { .. } => {}
@@ -262,10 +262,8 @@ impl Connection {
 
     /// A packet left: recovery, timers and counters take note.
     pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, packet: SentPacket) {
-        if packet.ack_eliciting && !self.idle_armed_by_send {
-            // RFC 9000 section 10.1: the first ack-eliciting packet since the last one received restarts the timer.
-            self.idle_since = now;
-            self.idle_armed_by_send = true;
+        if packet.ack_eliciting {
+            self.idle.on_ack_eliciting_sent(now);
         }
         let Some(path) = self.paths.get_mut(space.path()) else { return };
         if packet.ack_eliciting {

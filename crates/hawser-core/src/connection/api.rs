@@ -13,10 +13,14 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::ack_frequency::{AckFrequencies, AckFrequencyUnsupported};
+use super::arrival::EarlyPackets;
+use super::cid_book::CidBook;
 use super::close::CloseState;
 use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
 use super::events::{Event, EventQueue};
 use super::handshake::Handshake;
+use super::identity::Identity;
+use super::idle::IdleTimer;
 use super::init::ConnectionInit;
 use super::messages::{Messages, SendMessageError};
 use super::paths::IssuedCid;
@@ -31,6 +35,7 @@ use super::paths::validation::ValidationPacer;
 use super::policies::{Policies, Targets};
 use super::receive_times::ReceiveTimes;
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
+use super::server_frames::ServerFrames;
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
 use super::{Connection, PeerParameters, Scratch};
@@ -48,7 +53,7 @@ impl Connection {
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
         let mut connection = Connection {
             side,
-            handshake: Handshake::new(init.session, init.initial_keys),
+            handshake: Handshake::new(init.session, init.initial_keys, now),
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
@@ -62,33 +67,22 @@ impl Connection {
             tracer: None,
             policies,
             scratch: Scratch::default(),
-            multipath: false,
             peer: PeerParameters::default(),
-            cids: init.cids,
-            cid_changes: Vec::new(),
-            reset_tokens: Vec::new(),
-            validation_pacer: ValidationPacer::new(),
-            initial_pto: transport.initial_rtt * 3 + GRANULARITY,
-            handshake_remote: init.tuple.remote,
-            handshake_cid: init.local_cid,
-            original_destination: init.original_destination,
-            retry_source: init.retry_source,
-            server_source: None,
-            token: init.token,
-            client: init.client,
-            tokens_owed: init.token_issuer.as_ref().map_or(0, |issuer| issuer.count),
-            token_issuer: init.token_issuer,
-            handshake_done_owed: false,
-            early_packets: Vec::new(),
-            early_keys_arrived: false,
+            identity: Identity {
+                remote: init.tuple.remote,
+                local_cid: init.local_cid,
+                original_destination: init.original_destination,
+                retry_source: init.retry_source,
+                server_source: None,
+                token: init.token,
+                client: init.client,
+            },
+            cids: CidBook::new(init.cids),
+            server_frames: ServerFrames::new(init.token_issuer),
+            validation_pacer: ValidationPacer::new(transport.initial_rtt * 3 + GRANULARITY),
+            idle: IdleTimer::new(now, transport.max_idle_timeout),
+            early: EarlyPackets::default(),
             arrived_on: init.local_cid,
-            idle_timeout: transport.max_idle_timeout,
-            idle_since: now,
-            idle_armed_by_send: false,
-            last_handshake_activity: now,
-            no_path_deadline: None,
-            last_keep_alive: now,
-            shrunk: false,
             last_now: now,
             send_log: None,
             rng,
@@ -127,7 +121,7 @@ impl Connection {
 
     /// Whether both ends speak multipath.
     pub fn is_multipath(&self) -> bool {
-        self.multipath
+        self.paths.is_multipath()
     }
 
     /// The next event, in order; `None` when there is none.

@@ -1,83 +1,30 @@
 //! From a plan to sealed datagrams, written in place.
 
-use hawser_policy::{Assignment, PathId, PathMask, Selection, Tag, Time};
+use hawser_policy::{Assignment, PathId, Selection, Tag, Time};
 use hawser_wire::packet::{
     LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber,
 };
 use hawser_wire::writer::Writer;
 
 use super::Connection;
+use super::arrival::SpaceId;
+use super::contents::Contents;
 use super::frames::SentFrames;
+use super::packet_room::{MIN_LONG_ROOM, reserve};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::plan::Plan;
-use super::receive::SpaceId;
 use super::recovery::{DeliveryState, PacketKind, SentPacket};
-use super::trace::TracedPacket;
+use super::trace::tracer::TracedPacket;
+use crate::FourTuple;
 use crate::crypto::Level;
 use crate::endpoint::Transmit;
-use crate::{Ecn, FourTuple};
 
 /// Plans that may come to nothing in one call; a bound against a plan that never clears its cause.
 const MAX_ATTEMPTS: usize = 64;
 
-/// Room below which no further packet with a long header is put into a datagram: header, tag and a small frame.
-const MIN_LONG_ROOM: usize = 96;
-
-/// The least that an address must be allowed to be sent for a 1-RTT packet to leave: a short header with the longest
-/// connection id, the tag, and a challenge or an acknowledgement with ECN counts whose numbers are as long as they can
-/// be. What is due always fits. Any datagram that may hold a packet for us allows so much: by RFC 9001 section 5.4.2 and
-/// with our connection ids it has at least 29 bytes.
-pub(super) const MIN_ONE_RTT_ROOM: usize = 1 + 20 + 4 + 16 + 42;
-
 /// Clears the fixed bit of a first byte (RFC 9287).
 const FIXED_BIT: u8 = 0x40;
-
-/// The least that an address must be allowed to be sent for a handshake packet of this level to leave. RFC 9000 section
-/// 14.1: datagrams with Initial packets have 1200 bytes, a server's too.
-pub(super) fn handshake_room(level: Level) -> usize {
-    if level == Level::Initial { MIN_INITIAL_DATAGRAM_LEN } else { MIN_LONG_ROOM }
-}
-
-/// What a 1-RTT packet may contain.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Contents {
-    /// Acknowledgements.
-    pub(super) acks: bool,
-    /// Control frames that any path may carry.
-    pub(super) control: bool,
-    /// Stream data and datagrams.
-    pub(super) data: Option<Selection>,
-    /// Add a PING if nothing else is ack-eliciting.
-    pub(super) ping: bool,
-    /// PATH_CHALLENGE and PATH_RESPONSE of this 4-tuple.
-    pub(super) validation: Option<FourTuple>,
-    /// Whether the datagram will have at least 1200 bytes.
-    pub(super) full_size: bool,
-    /// Fill up to the size of the buffer.
-    pub(super) pad: bool,
-    pub(super) kind: PacketKind,
-    pub(super) tag: Tag,
-    pub(super) copies: PathMask,
-    /// The mark that the datagram leaves with.
-    pub(super) ecn: Option<Ecn>,
-}
-
-impl Contents {
-    const CONTROL: Contents = Contents {
-        acks: true,
-        control: true,
-        data: None,
-        ping: false,
-        validation: None,
-        full_size: false,
-        pad: false,
-        kind: PacketKind::Normal,
-        tag: Tag(0),
-        copies: PathMask::NONE,
-        ecn: None,
-    };
-}
 
 /// The largest UDP payload over IPv4. A batch is one message to the kernel, however many datagrams it is cut into: more
 /// would need a second, much smaller one.
@@ -386,15 +333,15 @@ impl Connection {
         pad: impl Fn(usize) -> usize,
     ) -> Option<usize> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None)?;
-        let source_cid = self.handshake_cid;
-        let token = std::mem::take(&mut self.token);
+        let source_cid = self.identity.local_cid;
+        let token = std::mem::take(&mut self.identity.token);
         let packet_type = match level {
             Level::Initial => LongPacketType::Initial { token: &token },
             _ => LongPacketType::Handshake,
         };
         let header = LongHeader { packet_type, destination_cid, source_cid };
         let built = self.build_long_with(now, level, &header, out, pad);
-        self.token = token;
+        self.identity.token = token;
         built
     }
 
@@ -467,12 +414,5 @@ impl Connection {
             path.traffic.bytes_sent += transmit.size as u64;
             path.tuples.on_sent(transmit.tuple, transmit.size);
         }
-    }
-}
-
-/// Makes room. The buffer is not cleared between calls, so that a steady sender pays for zeroing only once.
-pub(super) fn reserve(buffer: &mut Vec<u8>, size: usize) {
-    if buffer.len() < size {
-        buffer.resize(size, 0);
     }
 }

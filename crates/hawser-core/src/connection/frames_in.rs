@@ -7,8 +7,8 @@ use hawser_policy::{PathEvent, PathId, StreamId, Time};
 use hawser_wire::frame::{ConnectionClose, Frame, FrameError, FrameIter, PolicyMessage, StreamDirection};
 
 use super::Connection;
+use super::arrival::{Arrival, SpaceId};
 use super::paths::path_ids::IdState;
-use super::receive::{Arrival, SpaceId};
 use crate::connection::events::Event;
 use crate::{Code, ConnectionError, TransportError};
 
@@ -93,7 +93,7 @@ impl Connection {
                 self.streams.on_stream(StreamId(stream.stream_id), stream.offset, stream.fin, data)
             }
             Frame::Ack(ack) => {
-                if ack.path_id.is_some() && !self.multipath {
+                if ack.path_id.is_some() && !self.paths.is_multipath() {
                     return Err(not_negotiated());
                 }
                 let acked = ack.path_id.map_or(PathId::ZERO, PathId);
@@ -195,7 +195,7 @@ impl Connection {
         id: PathId,
         frame: &Frame<'_>,
     ) -> Result<(), TransportError> {
-        if is_multipath(frame) && !self.multipath {
+        if is_multipath(frame) && !self.paths.is_multipath() {
             return Err(not_negotiated());
         }
         match frame {
@@ -243,7 +243,7 @@ impl Connection {
     /// A message of the peer's policies. One about a path that is gone is ignored.
     fn on_policy_message(&mut self, now: Time, message: &PolicyMessage<'_>) -> Result<(), TransportError> {
         if let Some(path) = message.path_id.map(PathId)
-            && (self.multipath || path != PathId::ZERO)
+            && (self.paths.is_multipath() || path != PathId::ZERO)
             && self.paths.ids.check(path)? == IdState::Dead
         {
             return Ok(());

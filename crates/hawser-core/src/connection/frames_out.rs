@@ -8,7 +8,7 @@ use hawser_wire::frame::{
 use hawser_wire::writer::Writer;
 
 use super::Connection;
-use super::build::Contents;
+use super::contents::Contents;
 use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::paths::path::Path;
@@ -124,7 +124,7 @@ impl Connection {
 
     fn write_ack_at(&mut self, now: Time, at: usize, w: &mut Writer<'_>, frames: &mut SentFrames) {
         // Peers may stumble over PATH_ACK before a second path exists; a plain ACK means path 0 at any time.
-        let with_path = self.multipath && self.paths.has_used_several();
+        let with_path = self.paths.is_multipath() && self.paths.has_used_several();
         let waiting = |path: &&mut Path| path.space.received.unacknowledged() > 0;
         let Some(path) = self.paths.at_mut(at).filter(waiting) else { return };
         let header = with_path.then_some(path.id.0);
@@ -137,17 +137,11 @@ impl Connection {
     /// Control frames that any path may carry.
     #[inline(never)]
     fn write_control(&mut self, now: Time, w: &mut Writer<'_>, frames: &mut SentFrames) {
-        if self.handshake_done_owed && Frame::HandshakeDone.encode(w).is_ok() {
-            self.handshake_done_owed = false;
-            frames.push(SentFrame::HandshakeDone);
-        }
-        while self.tokens_owed > 0 {
-            let Some(token) = self.make_token() else { break };
-            if Frame::NewToken(&token).encode(w).is_err() {
-                break;
-            }
-            self.tokens_owed -= 1;
-            frames.push(SentFrame::NewToken(self.tokens_owed));
+        if self.server_frames.are_pending()
+            && let Some(path) = self.paths.get(PathId::ZERO)
+        {
+            let client = path.tuples.current().remote.ip();
+            self.server_frames.write(self.last_now, client, &mut self.rng, w, frames);
         }
         self.paths.write_control(w, frames);
         self.streams.write_control(w, frames);

@@ -11,16 +11,16 @@ use hawser_wire::{ConnectionId, Writer};
 use rand::RngCore;
 
 use super::Connection;
-use super::build::reserve;
+use super::arrival::SpaceId;
 use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
 use super::events::Event;
 use super::handshake::{LongLevel, Progress};
+use super::packet_room::reserve;
 use super::parameters::{self, PeerParameters};
 use super::paths::life_cycle::{LifeCycle, LifeEvent};
 use super::paths::path::Path;
-use super::receive::SpaceId;
 use super::recovery::PacketKind;
-use super::trace::TracedPacket;
+use super::trace::tracer::TracedPacket;
 use crate::crypto::{Keys, Level};
 use crate::endpoint::{EndpointEvent, Transmit};
 use crate::{Code, ConnectionError, TransportError};
@@ -35,7 +35,7 @@ impl Connection {
         data: &[u8],
     ) -> Result<(), TransportError> {
         let progress = self.handshake.on_crypto(space.level(), offset, data)?;
-        self.last_handshake_activity = now;
+        self.handshake.last_activity = now;
         self.on_progress(now, progress)
     }
 
@@ -49,15 +49,15 @@ impl Connection {
             self.adopt_peer_parameters()?;
         }
         if progress.completed {
-            self.early_keys_arrived = true;
+            self.early.on_keys();
             self.on_completed(now);
             if self.side.is_server() {
-                self.handshake_done_owed = true;
+                self.server_frames.handshake_done_pending = true;
                 self.on_confirmed(now);
                 self.endpoint_events.push_back(EndpointEvent::HandshakeDone);
             }
         } else if self.handshake.handshake.is_some() {
-            self.early_keys_arrived = true;
+            self.early.on_keys();
         }
         Ok(())
     }
@@ -70,11 +70,11 @@ impl Connection {
         let expected = parameters::ExpectedCids {
             side: self.side,
             source: self.peer_source(),
-            original_destination: self.original_destination,
-            retry_source: self.retry_source,
+            original_destination: self.identity.original_destination,
+            retry_source: self.identity.retry_source,
         };
         let peer = parameters::validate(raw, &expected)?;
-        self.idle_timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
+        self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
         self.streams.set_peer_limits(&peer);
         self.datagrams.set_peer_max_frame_size(peer.max_datagram_frame_size);
         self.paths.set_peer_cid_limit(peer.active_connection_id_limit);
@@ -82,7 +82,7 @@ impl Connection {
             path.mtu.set_peer_limit(peer.max_udp_payload_size);
             path.recovery.set_max_ack_delay(Duration::from_millis(u64::from(peer.max_ack_delay)));
             if let Some(token) = peer.stateless_reset_token {
-                path.control.remote_cids.set_handshake_token(token, &mut self.cid_changes);
+                path.control.remote_cids.set_handshake_token(token, &mut self.cids.changes);
             }
         }
         self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
@@ -100,7 +100,6 @@ impl Connection {
         self.trace_peer_parameters(&peer);
         self.peer = PeerParameters::from(&peer);
         if let (Some(theirs), Some(_)) = (peer.initial_max_path_id, self.transport.max_path_id) {
-            self.multipath = true;
             self.paths.negotiate(theirs);
         }
         self.sync_cids();
@@ -109,7 +108,11 @@ impl Connection {
 
     /// The connection id that the peer chose for itself in the handshake.
     pub(super) fn peer_source(&self) -> Option<ConnectionId> {
-        if self.side.is_client() { self.server_source } else { self.paths.remote_cid(PathId::ZERO, None) }
+        if self.side.is_client() {
+            self.identity.server_source
+        } else {
+            self.paths.remote_cid(PathId::ZERO, None)
+        }
     }
 
     /// HANDSHAKE_DONE.
@@ -144,7 +147,7 @@ impl Connection {
             path.mtu.start();
         }
         self.events.push(Event::HandshakeConfirmed);
-        if self.multipath {
+        if self.paths.is_multipath() {
             self.events.path(PathEvent::MultipathReady);
         }
     }
@@ -172,8 +175,7 @@ impl Connection {
 
     /// The client adopts the connection id that the server chose (RFC 9000 section 7.2).
     pub(super) fn adopt_server_cid(&mut self, source: ConnectionId) {
-        if self.server_source.is_none() {
-            self.server_source = Some(source);
+        if self.identity.on_server_source(source) {
             self.set_handshake_remote_cid(source);
         }
     }
@@ -345,8 +347,8 @@ impl Connection {
             let truncated = TruncatedPacketNumber::new(number, space.largest_acked());
             (number, ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?)
         } else {
-            let source_cid = self.handshake_cid;
-            let token = self.token.clone();
+            let source_cid = self.identity.local_cid;
+            let token = self.identity.token.clone();
             let long = self.handshake.long_level(level)?;
             let number = long.space.next_packet_number(random);
             long.space.on_unrecorded_sent();
@@ -369,8 +371,8 @@ impl Connection {
         let packet = &mut out[..length];
         if let Some(tracer) = &mut self.tracer {
             let (space, cids) = match level {
-                Level::Initial => (SpaceId::Initial, Some((destination_cid, self.handshake_cid))),
-                Level::Handshake => (SpaceId::Handshake, Some((destination_cid, self.handshake_cid))),
+                Level::Initial => (SpaceId::Initial, Some((destination_cid, self.identity.local_cid))),
+                Level::Handshake => (SpaceId::Handshake, Some((destination_cid, self.identity.local_cid))),
                 Level::OneRtt => (SpaceId::Path(id), None),
             };
             let payload = &packet[header.payload_offset..length - 16];
@@ -387,14 +389,6 @@ impl Connection {
             long.header_local().protect(header.packet_number_offset, packet);
         }
         Some(length)
-    }
-
-    /// An address-validation token for the client's next connection.
-    pub(super) fn make_token(&mut self) -> Option<Vec<u8>> {
-        let remote = self.paths.get(PathId::ZERO)?.tuples.current().remote;
-        let now = self.last_now;
-        let rng = &mut self.rng;
-        self.token_issuer.as_ref().map(|issuer| issuer.issue(now, remote.ip(), rng))
     }
 
     /// A random number.

@@ -11,8 +11,9 @@
 //! | `streams`, `datagrams`, `metadata` | application data |
 //! | `messages` | what policies say to those of the peer |
 //! | `policies` | the policy set: what it sees, is asked and orders |
-//! | `receive`, `frames_in`, `acks` | from a datagram to the parts |
-//! | `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
+//! | `identity`, `server_frames`, `cid_book`, `idle` | who the ends are, what a server says, ids for the endpoint, silence |
+//! | `arrival`, `receive`, `frames_in`, `acks` | from a datagram to the parts |
+//! | `packet_room`, `contents`, `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
 //! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
 //! | `events`, `stats`, `send_log`, `trace` | what the outside sees |
 //!
@@ -23,27 +24,35 @@
 pub(crate) mod ack_frequency;
 mod acks;
 mod api;
+mod arrival;
 mod build;
+mod cid_book;
 pub(crate) mod close;
+mod contents;
 pub(crate) mod datagrams;
 pub(crate) mod events;
 pub(crate) mod frames;
 mod frames_in;
 mod frames_out;
 pub(crate) mod handshake;
+mod identity;
+mod idle;
 pub(crate) mod init;
 mod lifetime;
 pub(crate) mod messages;
 mod metadata;
 mod multipath;
+mod packet_room;
 pub(crate) mod parameters;
 pub(crate) mod paths;
 mod plan;
 mod policies;
+pub(crate) mod qlog;
 mod receive;
 pub(crate) mod receive_times;
 pub(crate) mod recovery;
 mod send_log;
+mod server_frames;
 pub(crate) mod stats;
 pub(crate) mod streams;
 #[cfg(test)]
@@ -52,40 +61,40 @@ mod timers;
 mod trace;
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hawser_policy::{Sibling, Side, Time};
-use hawser_wire::{ConnectionId, StatelessResetToken};
+use hawser_wire::ConnectionId;
 use rand_chacha::ChaCha8Rng;
 
 use self::ack_frequency::AckFrequencies;
+use self::arrival::EarlyPackets;
+use self::cid_book::CidBook;
 use self::close::CloseState;
 use self::datagrams::DatagramQueue;
 use self::events::EventQueue;
 use self::handshake::Handshake;
+use self::identity::Identity;
+use self::idle::IdleTimer;
 use self::messages::Messages;
 use self::parameters::PeerParameters;
-use self::paths::CidChange;
 use self::paths::set::PathSet;
 use self::paths::validation::ValidationPacer;
 use self::policies::Policies;
-use self::receive::EarlyPacket;
 use self::receive_times::ReceiveTimes;
 use self::recovery::SentPacket;
 use self::send_log::SendLog;
+use self::server_frames::ServerFrames;
 use self::stats::ConnectionStats;
 use self::streams::Streams;
-use self::trace::Tracer;
-use crate::crypto::ClientFactory;
-use crate::endpoint::{CidIssuer, EndpointEvent, TokenIssuer};
+use self::trace::tracer::Tracer;
+use crate::endpoint::EndpointEvent;
 use crate::{EndpointConfig, TransportConfig};
 
 pub use self::events::Event;
 pub use self::multipath::PathError;
+pub use self::qlog::{QlogConnection, QlogFactory};
 pub use self::send_log::FirstSend;
-pub use self::trace::{QlogConnection, QlogFactory};
 
 /// Lists that live from call to call so that a steady connection allocates nothing.
 #[derive(Default)]
@@ -122,52 +131,15 @@ pub struct Connection {
     policies: Policies,
     scratch: Scratch,
 
-    /// Whether both ends speak multipath.
-    multipath: bool,
     peer: PeerParameters,
-    cids: CidIssuer,
-    cid_changes: Vec<CidChange>,
-    /// Stateless reset tokens that the endpoint watches for, and where they would come from.
-    reset_tokens: Vec<(StatelessResetToken, SocketAddr)>,
+    identity: Identity,
+    cids: CidBook,
+    server_frames: ServerFrames,
     validation_pacer: ValidationPacer,
-    /// Probe timeout of a path without samples.
-    initial_pto: Duration,
-
-    /// Where the peer was during the handshake.
-    handshake_remote: SocketAddr,
-    /// Our connection id in long headers.
-    handshake_cid: ConnectionId,
-    /// What the client's first Initial was sent to.
-    original_destination: ConnectionId,
-    /// The server's id from a Retry packet.
-    retry_source: Option<ConnectionId>,
-    /// The server's id from its first Initial.
-    server_source: Option<ConnectionId>,
-    /// Token for Initial packets (client).
-    token: Vec<u8>,
-    /// To check a Retry and begin anew (client).
-    client: Option<Arc<dyn ClientFactory>>,
-    /// Makes NEW_TOKEN tokens (server).
-    token_issuer: Option<TokenIssuer>,
-    tokens_owed: u32,
-    handshake_done_owed: bool,
-
-    early_packets: Vec<EarlyPacket>,
-    early_keys_arrived: bool,
+    idle: IdleTimer,
+    early: EarlyPackets,
     /// The connection id to which the packet being processed was sent.
     arrived_on: ConnectionId,
-
-    idle_timeout: Option<Duration>,
-    idle_since: Time,
-    /// Whether an ack-eliciting packet left since the last one received.
-    idle_armed_by_send: bool,
-    last_handshake_activity: Time,
-    /// The peer abandoned the last path: how long another one is waited for.
-    no_path_deadline: Option<Time>,
-    /// When a keep-alive was last sent, or would have been.
-    last_keep_alive: Time,
-    /// Whether memory of busier times was given back since something last arrived.
-    shrunk: bool,
     last_now: Time,
     /// First sendings of stream data, if somebody wants to know.
     send_log: Option<SendLog>,

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathState, PathStatus, PathView, Side, Time};
-use hawser_wire::StatelessResetToken;
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
 
 use super::Connection;
 use super::acks::is_movable;
+use super::arrival::{Arrival, SpaceId};
 use super::frames::PathControl;
+use super::paths::IssuedCid;
 use super::paths::control::Control;
 use super::paths::life_cycle::{LifeCycle, LifeEvent};
 use super::paths::migration::{PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
@@ -17,11 +18,8 @@ use super::paths::path::{Path, Suspect};
 use super::paths::path_ids::CannotOpen;
 use super::paths::remote_cids::OfferedCid;
 use super::paths::validation::ValidationFailure;
-use super::paths::{CidChange, IssuedCid};
-use super::receive::{Arrival, SpaceId};
 use super::recovery::{PathIdentity, PathRecovery};
 use super::stats::{PathInfo, PathStats};
-use crate::endpoint::EndpointEvent;
 use crate::{Code, FourTuple, TransportError};
 
 /// How long another path is waited for when the peer abandoned the last one and no idle timeout was agreed on.
@@ -80,7 +78,7 @@ impl Connection {
         status: PathStatus,
         link: Option<LinkId>,
     ) -> Result<PathId, PathError> {
-        if !self.multipath {
+        if !self.paths.is_multipath() {
             return Err(PathError::NotNegotiated);
         }
         if !self.handshake.confirmed {
@@ -124,7 +122,7 @@ impl Connection {
     /// # Errors
     /// [`PathError::Unknown`], [`PathError::NotNegotiated`].
     pub fn set_path_status(&mut self, now: Time, id: PathId, status: PathStatus) -> Result<(), PathError> {
-        if !self.multipath {
+        if !self.paths.is_multipath() {
             return Err(PathError::NotNegotiated);
         }
         let path =
@@ -149,8 +147,7 @@ impl Connection {
             return Err(PathError::NotClient);
         }
         self.check_migration(tuple)?;
-        let mut context =
-            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         let path =
             self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;
         let decision = path.tuples.migrate(tuple, &mut context);
@@ -161,7 +158,7 @@ impl Connection {
     /// RFC 9000 section 18.2 and draft-ietf-quic-multipath-21 section 2.1: neither a path may move nor another one be
     /// opened to the address of the handshake if the peer says so.
     fn check_migration(&self, tuple: FourTuple) -> Result<(), PathError> {
-        let forbidden = self.peer.disable_active_migration && tuple.remote == self.handshake_remote;
+        let forbidden = self.peer.disable_active_migration && tuple.remote == self.identity.remote;
         if forbidden { Err(PathError::MigrationForbidden) } else { Ok(()) }
     }
 
@@ -203,15 +200,14 @@ impl Connection {
             PathRecovery::new(now, &identity, self.policies.controllers(), &self.transport, max_ack_delay)
         };
         recovery.on_handshake_confirmed();
-        let mut context =
-            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         let tuples = Tuples::of_new_path(self.side, tuple, address_known, &mut context);
         let mut mtu = MtuDiscovery::new(self.transport.initial_mtu, self.transport.max_mtu);
         mtu.set_peer_limit(self.peer.max_udp_payload_size);
         let mut path = Path::new(control, tuples, recovery, mtu);
         path.link = link;
         self.paths.insert(path);
-        self.no_path_deadline = None;
+        self.idle.no_path_deadline = None;
         self.move_path(now, id, LifeEvent::Opened);
         self.trace_path(now, id);
         self.issue_path_cids();
@@ -281,8 +277,7 @@ impl Connection {
     #[cold]
     fn on_packet_from_elsewhere(&mut self, arrival: &Arrival, id: PathId, facts: PacketFacts) {
         let now = arrival.now;
-        let mut context =
-            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         let Some(path) = self.paths.get_mut(id) else { return };
         let decision = path.tuples.on_packet(arrival.tuple, facts, &mut context);
         self.on_tuple_decision(now, id, decision);
@@ -290,7 +285,7 @@ impl Connection {
 
     /// The addresses of a path changed, perhaps.
     fn on_tuple_decision(&mut self, now: Time, id: PathId, decision: TupleDecision) {
-        let changes = &mut self.cid_changes;
+        let changes = &mut self.cids.changes;
         let Some(path) = self.paths.get_mut(id) else { return };
         let cids = &mut path.control.remote_cids;
         let changed = match decision {
@@ -339,18 +334,18 @@ impl Connection {
                 }
                 let cids = &mut path.control.remote_cids;
                 let released =
-                    if releases_previous { cids.release_previous(&mut self.cid_changes) } else { Ok(()) };
+                    if releases_previous { cids.release_previous(&mut self.cids.changes) } else { Ok(()) };
                 self.move_path(now, id, LifeEvent::Validated);
                 self.after_cid_change(now, released);
             }
             TupleEvent::FellBack => {
-                let reverted = path.control.remote_cids.revert(&mut self.cid_changes);
+                let reverted = path.control.remote_cids.revert(&mut self.cids.changes);
                 path.mtu.start();
                 self.trace_path(now, id);
                 self.after_cid_change(now, reverted);
             }
             TupleEvent::PreviousReleased => {
-                let released = path.control.remote_cids.release_previous(&mut self.cid_changes);
+                let released = path.control.remote_cids.release_previous(&mut self.cids.changes);
                 self.after_cid_change(now, released);
             }
             TupleEvent::Failed { failure: ValidationFailure::Unreachable, began }
@@ -375,8 +370,7 @@ impl Connection {
     /// have validated the path long ago and send its data here, if rarely. To give the path up would help nobody, and the peer might not even hear of it: who
     /// stands in half a dead zone would lose the connection when the other path is given up at the other end.
     fn validate_again(&mut self, now: Time, id: PathId) {
-        let mut context =
-            validation_context(now, &self.paths, id, &mut self.validation_pacer, self.initial_pto);
+        let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         if let Some(path) = self.paths.get_mut(id) {
             path.tuples.validate_again(&mut context);
         }
@@ -426,8 +420,8 @@ impl Connection {
         let probe_timeout = self.largest_probe_timeout();
         let Some(control) = self.paths.control_mut(id) else { return };
         match event {
-            LifeEvent::AbandonedByPeer => control.on_peer_abandon(now, probe_timeout, &mut self.cid_changes),
-            _ => control.abandon(code, &mut self.cid_changes),
+            LifeEvent::AbandonedByPeer => control.on_peer_abandon(now, probe_timeout, &mut self.cids.changes),
+            _ => control.abandon(code, &mut self.cids.changes),
         }
         self.move_path(now, id, event);
         self.datagrams.on_path_gone(id);
@@ -482,8 +476,8 @@ impl Connection {
             // draft-ietf-quic-multipath-21 section 3.4: a path that the peer had opened before may be known to us only
             // after this frame. And who drives through a dead zone opens one at its end: as with silence, it is the idle
             // timeout that says how long to wait for that.
-            let patience = self.idle_timeout.unwrap_or(NO_PATH_PATIENCE).max(self.three_pto());
-            self.no_path_deadline.get_or_insert(now + patience);
+            let patience = self.idle.timeout.unwrap_or(NO_PATH_PATIENCE).max(self.three_pto());
+            self.idle.no_path_deadline.get_or_insert(now + patience);
         }
         Ok(())
     }
@@ -525,7 +519,7 @@ impl Connection {
         };
         let was_openable = self.paths.is_openable(id);
         let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
-        control.remote_cids.on_offer(offer, &mut self.cid_changes)?;
+        control.remote_cids.on_offer(offer, &mut self.cids.changes)?;
         self.sync_cids();
         self.announce_openable(now, id, was_openable);
         Ok(())
@@ -546,7 +540,7 @@ impl Connection {
         let id = retire.path_id.map_or(PathId::ZERO, PathId);
         let arrived_on = self.arrived_on;
         let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
-        control.local_cids.on_retire(retire.sequence_number, &arrived_on, &mut self.cid_changes)?;
+        control.local_cids.on_retire(retire.sequence_number, &arrived_on, &mut self.cids.changes)?;
         self.issue_path_cids();
         self.sync_cids();
         Ok(())
@@ -581,7 +575,7 @@ impl Connection {
 
     /// Issues connection ids for all paths that may come.
     pub(super) fn issue_path_cids(&mut self) {
-        let cids = &mut self.cids;
+        let cids = &mut self.cids.issuer;
         self.paths.issue_cids(&mut || {
             let (id, reset_token) = cids.issue();
             IssuedCid { id, reset_token }
@@ -600,28 +594,13 @@ impl Connection {
 
     /// Passes changes of connection ids on to the endpoint.
     pub(super) fn sync_cids(&mut self) {
-        self.paths.changes.append(&mut self.cid_changes);
+        self.paths.changes.append(&mut self.cids.changes);
         self.paths.index_changes();
         for change in std::mem::take(&mut self.paths.changes) {
-            let event = match change {
-                CidChange::Added(cid, _) => Some(EndpointEvent::CidAdded(cid)),
-                CidChange::Removed(cid) => Some(EndpointEvent::CidRemoved(cid)),
-                CidChange::ResetTokenAdded(token, id) => self.watch_for_reset(token, id),
-                CidChange::ResetTokenRemoved(token) => {
-                    let at = self.reset_tokens.iter().position(|(known, _)| *known == token);
-                    let watched = at.map(|at| self.reset_tokens.swap_remove(at));
-                    watched.map(|(token, remote)| EndpointEvent::ResetTokenRemoved { remote, token })
-                }
-            };
-            self.endpoint_events.extend(event);
+            let paths = &self.paths;
+            let remote = |id| paths.get(id).map(|path| path.tuples.current().remote);
+            self.endpoint_events.extend(self.cids.event(change, remote));
         }
-    }
-
-    /// A reset with this token would come from where the path leads now, even if it leads elsewhere later.
-    fn watch_for_reset(&mut self, token: StatelessResetToken, id: PathId) -> Option<EndpointEvent> {
-        let remote = self.paths.get(id)?.tuples.current().remote;
-        self.reset_tokens.push((token, remote));
-        Some(EndpointEvent::ResetTokenAdded { remote, token })
     }
 }
 
@@ -631,8 +610,8 @@ fn validation_context<'a>(
     paths: &super::paths::set::PathSet,
     id: PathId,
     pacer: &'a mut super::paths::validation::ValidationPacer,
-    initial_pto: Duration,
 ) -> ValidationContext<'a> {
+    let initial_pto = pacer.initial_pto();
     let present = paths.get(id).map_or(initial_pto, |path| path.recovery.probe_timeout());
     ValidationContext { now, probe_timeout: present.max(initial_pto), pacer }
 }

@@ -3,7 +3,7 @@
 use hawser_policy::{Assignment, PathId, PathState, Time};
 
 use super::Connection;
-use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
+use super::packet_room::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::path::Path;
 use crate::FourTuple;
 use crate::crypto::Level;
@@ -142,8 +142,7 @@ impl Connection {
 
     /// Whether control frames wait that any path may carry.
     pub(super) fn has_control(&self) -> bool {
-        self.handshake_done_owed
-            || self.tokens_owed > 0
+        self.server_frames.are_pending()
             || self.handshake.late_send.has_pending()
             || self.messages.has_pending()
             || self.ack_frequencies.has_pending()

@@ -7,67 +7,12 @@ use hawser_wire::packet::{
 };
 
 use super::Connection;
+use super::arrival::{Arrival, SpaceId};
 use super::handshake::KeyChoice;
-use super::trace::TracedPacket;
+use super::trace::tracer::TracedPacket;
 use crate::crypto::Level;
 use crate::endpoint::Datagram;
-use crate::{ConnectionError, Ecn, FourTuple, TransportError};
-
-/// Packets kept because their keys do not exist yet: 1-RTT packets can overtake the end of the handshake.
-const MAX_EARLY_PACKETS: usize = 16;
-
-/// Which packet-number space a packet belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SpaceId {
-    Initial,
-    Handshake,
-    /// The space of a path; there is one for each (draft-ietf-quic-multipath-21 section 2.4).
-    Path(PathId),
-}
-
-impl SpaceId {
-    pub(crate) fn level(self) -> Level {
-        match self {
-            SpaceId::Initial => Level::Initial,
-            SpaceId::Handshake => Level::Handshake,
-            SpaceId::Path(_) => Level::OneRtt,
-        }
-    }
-
-    pub(crate) fn packet_type(self) -> PacketType {
-        match self {
-            SpaceId::Initial => PacketType::Initial,
-            SpaceId::Handshake => PacketType::Handshake,
-            SpaceId::Path(_) => PacketType::OneRtt,
-        }
-    }
-
-    /// The path whose recovery governs the space: the handshake runs on path 0.
-    pub(crate) fn path(self) -> PathId {
-        match self {
-            SpaceId::Initial | SpaceId::Handshake => PathId::ZERO,
-            SpaceId::Path(id) => id,
-        }
-    }
-}
-
-/// How a packet came in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) now: Time,
-    pub(crate) tuple: FourTuple,
-    pub(crate) ecn: Option<Ecn>,
-    /// When the socket received it; not later than `now`.
-    pub(crate) received_at: Time,
-    /// Bytes of the datagram.
-    pub(crate) datagram_bytes: usize,
-}
-
-/// A packet that waits for its keys.
-pub(super) struct EarlyPacket {
-    arrival: Arrival,
-    packet: BytesMut,
-}
+use crate::{ConnectionError, TransportError};
 
 /// A packet without its protection.
 struct Opened {
@@ -111,7 +56,7 @@ impl Connection {
     fn handle_coalesced(&mut self, arrival: &Arrival, mut rest: BytesMut, mut counted: bool) {
         let mut destination = None;
         while !rest.is_empty() {
-            let header = match PartialHeader::decode(&rest, self.handshake_cid.len()) {
+            let header = match PartialHeader::decode(&rest, self.identity.local_cid.len()) {
                 Ok(PartialHeader::Protected(header)) => header,
                 Ok(PartialHeader::Retry(retry)) => {
                     self.on_retry(&retry, &rest);
@@ -240,23 +185,22 @@ impl Connection {
 
     #[cold]
     fn keep_early(&mut self, arrival: &Arrival, space: SpaceId, packet: BytesMut) {
-        if self.keys_may_come(space) && self.early_packets.len() < MAX_EARLY_PACKETS {
+        let length = packet.len();
+        if self.keys_may_come(space) && self.early.keep(arrival, packet) {
             if let Some(tracer) = &mut self.tracer {
-                tracer.packet_buffered(arrival.now, space, packet.len());
+                tracer.packet_buffered(arrival.now, space, length);
             }
-            self.early_packets.push(EarlyPacket { arrival: *arrival, packet });
         } else {
             self.stats.packets_dropped += 1;
-            self.trace_dropped(arrival.now, (Some(space), None), packet.len(), "key_unavailable");
+            self.trace_dropped(arrival.now, (Some(space), None), length, "key_unavailable");
         }
     }
 
     fn retry_early_packets(&mut self) {
-        if self.early_packets.is_empty() || !self.early_keys_arrived {
+        if !self.early.are_ready() {
             return;
         }
-        self.early_keys_arrived = false;
-        for early in std::mem::take(&mut self.early_packets) {
+        for early in self.early.take() {
             self.handle_coalesced(&early.arrival, early.packet, true);
         }
     }
@@ -376,9 +320,7 @@ impl Connection {
             return Ok(());
         }
         self.trace_received(now, || opened.traced(header));
-        self.idle_since = now;
-        self.idle_armed_by_send = false;
-        self.shrunk = false;
+        self.idle.on_received(now);
         self.arrived_on = header.destination_cid;
         let summary = self.on_frames(arrival, opened.space, &opened.packet, opened.payload.clone())?;
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
@@ -442,19 +384,19 @@ impl Connection {
     fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
         // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
         let usable = self.side == Side::Client
-            && self.retry_source.is_none()
-            && self.server_source.is_none()
-            && retry.source_cid != self.original_destination;
-        let Some(factory) = self.client.clone().filter(|_| usable) else { return };
-        if !factory.is_valid_retry(&self.original_destination, packet) {
+            && self.identity.retry_source.is_none()
+            && self.identity.server_source.is_none()
+            && retry.source_cid != self.identity.original_destination;
+        let Some(factory) = self.identity.client.clone().filter(|_| usable) else { return };
+        if !factory.is_valid_retry(&self.identity.original_destination, packet) {
             self.stats.packets_dropped += 1;
             return;
         }
         if let Some(tracer) = &mut self.tracer {
             tracer.retry_received(self.last_now, &retry.source_cid, packet.len());
         }
-        self.token = retry.token.to_vec();
-        self.retry_source = Some(retry.source_cid);
+        self.identity.token = retry.token.to_vec();
+        self.identity.retry_source = Some(retry.source_cid);
         self.set_handshake_remote_cid(retry.source_cid);
         let keys = factory.initial_keys(&retry.source_cid, Side::Client);
         self.restart_initial(keys);
@@ -467,12 +409,12 @@ impl Connection {
         negotiation: &hawser_wire::packet::VersionNegotiation<'_>,
     ) {
         // RFC 9000 section 6.2: only as the first answer, and not if it offers what we speak.
-        let first = self.side.is_client() && self.server_source.is_none();
+        let first = self.side.is_client() && self.identity.server_source.is_none();
         let offers_ours =
             negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
         // RFC 8999 section 6: it must come from where our first packet went.
-        let ours = negotiation.source_cid == self.original_destination.as_bytes();
-        if first && ours && !offers_ours && self.retry_source.is_none() {
+        let ours = negotiation.source_cid == self.identity.original_destination.as_bytes();
+        if first && ours && !offers_ours && self.identity.retry_source.is_none() {
             self.terminate(now, ConnectionError::VersionMismatch);
         }
     }

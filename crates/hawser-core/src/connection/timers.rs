@@ -6,12 +6,12 @@ use std::time::Duration;
 use hawser_policy::{Earliest, Event, Interests, PathId, PathState, Siblings, Time};
 
 use super::acks::is_movable;
-use super::build::{MIN_ONE_RTT_ROOM, handshake_room};
+use super::arrival::SpaceId;
 use super::frames::SentFrames;
+use super::packet_room::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::policies::schedule::{has_queued, queue_view};
-use super::receive::SpaceId;
 use super::recovery::{BackOff, SpaceKind};
 use super::{Connection, Scratch};
 use crate::endpoint::EndpointEvent;
@@ -19,9 +19,6 @@ use crate::{Code, ConnectionError, TransportError};
 
 /// Packets sent when a probe timeout expires (RFC 9002 section 6.2.4: one or two).
 const PROBES_PER_TIMEOUT: u8 = 2;
-
-/// Silence after which memory of busier times is given back.
-const SHRINK_AFTER: Duration = Duration::from_secs(1);
 
 impl Connection {
     /// When [`handle_timeout`](Self::handle_timeout) should be called next.
@@ -32,16 +29,16 @@ impl Connection {
         let three_pto = self.three_pto();
         let queued = has_queued(&self.paths, &self.streams, &self.datagrams);
         let own = Earliest::NONE
-            .or(self.idle_deadline(three_pto))
+            .or(self.idle.deadline(three_pto))
             .or(self.keep_alive_deadline())
-            .or(self.shrink_deadline(three_pto))
+            .or(self.idle.shrink_deadline(three_pto))
             .or(self.policies.deadline())
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.paths.next_expiry())
             .or(self.messages.deadline())
             .or(self.streams.next_expiry())
             .or(self.datagrams.next_expiry())
-            .or(self.no_path_deadline)
+            .or(self.idle.no_path_deadline)
             .or(if self.handshake.has_long_levels() { self.handshake_deadline() } else { None });
         let all = self.paths.iter().fold(own, |first, path| self.path_deadline(first, path, queued));
         all.time()
@@ -122,30 +119,18 @@ impl Connection {
             .get(PathId::ZERO)
             .filter(|path| waiting && path.recovery.outstanding_since().is_none())?;
         let kind = if space == SpaceId::Initial { SpaceKind::Initial } else { SpaceKind::Handshake };
-        Some(path.recovery.anti_deadlock_timer(kind, self.last_handshake_activity))
-    }
-
-    /// RFC 9000 section 10.1: the lesser of both ends' timeouts, but no less than three probe timeouts.
-    fn idle_deadline(&self, three_pto: Duration) -> Option<Time> {
-        let timeout = self.idle_timeout?;
-        Some(self.idle_since + timeout.max(three_pto))
+        Some(path.recovery.anti_deadlock_timer(kind, self.handshake.last_activity))
     }
 
     fn keep_alive_deadline(&self) -> Option<Time> {
         let interval = self.transport.keep_alive_interval.filter(|_| self.handshake.is_complete())?;
-        Some(self.idle_since.max(self.last_keep_alive) + interval)
-    }
-
-    /// When an idle connection gives back memory.
-    fn shrink_deadline(&self, three_pto: Duration) -> Option<Time> {
-        (!self.shrunk).then(|| self.idle_since + SHRINK_AFTER.max(three_pto))
+        Some(self.idle.keep_alive(interval))
     }
 
     fn on_idle(&mut self, now: Time) {
-        if self.shrink_deadline(self.three_pto()).is_none_or(|at| at > now) {
+        if !self.idle.takes_memory_back(now, self.three_pto()) {
             return;
         }
-        self.shrunk = true;
         self.paths.iter_mut().for_each(Path::shrink);
         self.streams.shrink();
         self.events.shrink();
@@ -172,11 +157,11 @@ impl Connection {
             }
             return;
         }
-        if self.idle_deadline(self.three_pto()).is_some_and(|at| at <= now) {
+        if self.idle.deadline(self.three_pto()).is_some_and(|at| at <= now) {
             self.terminate(now, ConnectionError::TimedOut);
             return;
         }
-        if self.no_path_deadline.is_some_and(|at| at <= now) {
+        if self.idle.no_path_deadline.is_some_and(|at| at <= now) {
             let reason = "the peer abandoned the last path and opened no other";
             self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, reason));
             return;
@@ -208,7 +193,7 @@ impl Connection {
         if self.keep_alive_deadline().is_none_or(|at| at > now) {
             return;
         }
-        self.last_keep_alive = now;
+        self.idle.on_keep_alive(now);
         if let Some(path) = self.control_path().and_then(|id| self.paths.get_mut(id)) {
             path.probes = path.probes.max(1);
         }
@@ -237,7 +222,7 @@ impl Connection {
             }
         }
         if probe {
-            self.last_handshake_activity = now;
+            self.handshake.last_activity = now;
         }
         self.settle(now, space, &mut Vec::new(), &mut lost);
         self.scratch.lost = lost;

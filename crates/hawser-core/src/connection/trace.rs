@@ -15,6 +15,7 @@
 //! | `header`, `parameters`, `frames`, `closing` | parts of records |
 //! | `json` | text |
 
+mod addresses;
 mod closing;
 mod frames;
 mod header;
@@ -23,42 +24,27 @@ mod parameters;
 mod paths;
 #[cfg(test)]
 mod tests;
-mod tracer;
+pub(super) mod tracer;
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{PathId, Side, Time};
-use hawser_wire::{ConnectionId, TransportParameters};
+use hawser_wire::TransportParameters;
 
 use super::Connection;
+use super::arrival::SpaceId;
 use super::close::CloseReason;
 use super::handshake::Progress;
 use super::parameters::{OurHandshakeCids, local_parameters};
 use super::paths::life_cycle::{LifeEvent, Move};
-use super::receive::SpaceId;
 use super::recovery::SentPacket;
 use crate::ConnectionError;
 use crate::crypto::Level;
 
 use self::header::Header;
-
-pub(super) use self::tracer::{TracedPacket, Tracer};
-
-/// Which connection a trace is of.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct QlogConnection {
-    /// Our end.
-    pub side: Side,
-    /// What the client's first Initial packet was sent to; both ends know it, and no other connection has it.
-    pub original_destination: ConnectionId,
-}
-
-/// Says where the trace of a new connection goes; `None` leaves it without one. See
-/// [`TransportConfig::qlog`](crate::TransportConfig::qlog).
-pub type QlogFactory = Arc<dyn Fn(&QlogConnection) -> Option<Box<dyn Write + Send>> + Send + Sync>;
+use self::tracer::{TracedPacket, Tracer};
+use super::qlog::QlogConnection;
 
 impl Connection {
     /// Writes what the connection does from now on to `writer`, as qlog in JSON text sequences (usual ending: `.sqlog`).
@@ -75,7 +61,7 @@ impl Connection {
         let header = Header {
             title,
             side: self.side,
-            original_destination: self.original_destination,
+            original_destination: self.identity.original_destination,
             began: (origin > Duration::ZERO).then(|| origin + now.since(Time::ZERO)),
         };
         let mut tracer = Tracer::new(writer, now, &header);
@@ -97,7 +83,8 @@ impl Connection {
     /// Begins a trace if the configuration wants one.
     pub(super) fn open_qlog(&mut self) {
         let Some(factory) = self.transport.qlog.clone() else { return };
-        let about = QlogConnection { side: self.side, original_destination: self.original_destination };
+        let about =
+            QlogConnection { side: self.side, original_destination: self.identity.original_destination };
         if let Some(writer) = factory(&about) {
             self.set_qlog(writer, "hawser");
         }
@@ -264,14 +251,14 @@ impl Connection {
 
     /// Our transport parameters, made once more from what they were made of.
     fn our_parameters(&self) -> TransportParameters {
-        let initial_source = self.handshake_cid;
+        let initial_source = self.identity.local_cid;
         let cids = match self.side {
             Side::Client => OurHandshakeCids::Client { initial_source },
             Side::Server => OurHandshakeCids::Server {
                 initial_source,
-                reset_token: self.cids.token(&initial_source),
-                original_destination: self.original_destination,
-                retry_source: self.retry_source,
+                reset_token: self.cids.issuer.token(&initial_source),
+                original_destination: self.identity.original_destination,
+                retry_source: self.identity.retry_source,
             },
         };
         local_parameters(&self.transport, &self.endpoint, &cids)

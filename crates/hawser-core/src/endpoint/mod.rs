@@ -10,14 +10,14 @@
 //! answer is longer than what it answers, and the rate is limited.
 
 mod accept;
-mod cid;
+pub(crate) mod cid;
 mod group;
 mod incoming;
 mod receive;
 mod routes;
 mod stateless;
-mod tokens;
-mod types;
+pub(crate) mod tokens;
+pub(crate) mod types;
 
 use std::sync::Arc;
 

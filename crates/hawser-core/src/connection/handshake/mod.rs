@@ -5,6 +5,8 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use hawser_policy::Time;
+
 use crate::connection::recovery::{PacketNumberSpace, SpaceKind};
 use crate::crypto::{HeaderKey, KeyChange, Keys, Level, PacketKey, Session};
 use crate::{Code, TransportError};
@@ -60,10 +62,12 @@ pub(crate) struct Handshake {
     complete: bool,
     /// RFC 9001 section 4.1.2: for a server when complete, for a client when HANDSHAKE_DONE arrives.
     pub(crate) confirmed: bool,
+    /// When handshake data last arrived, or a probe for it left.
+    pub(crate) last_activity: Time,
 }
 
 impl Handshake {
-    pub(crate) fn new(session: Box<dyn Session>, initial: Keys) -> Self {
+    pub(crate) fn new(session: Box<dyn Session>, initial: Keys, now: Time) -> Self {
         Handshake {
             session,
             initial: Some(LongLevel::new(initial, PacketNumberSpace::new(SpaceKind::Initial))),
@@ -74,6 +78,7 @@ impl Handshake {
             write_level: Level::Initial,
             complete: false,
             confirmed: false,
+            last_activity: now,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hawser_policy::{FeatureId, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery, PathId, Time};
 use hawser_wire::frame::PolicyMessage;
 
-use super::{
+use super::channel::{
     Channel, Counter, MAX_HELD_MESSAGES, MAX_QUEUED_MESSAGES, MAX_READY_MESSAGES, MessageCounts,
     RECEIVE_BURST, RECEIVE_RATE, counter, from_wire,
 };

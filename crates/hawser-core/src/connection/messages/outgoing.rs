@@ -6,7 +6,7 @@ use hawser_policy::{Message, MessageDelivery, PathId, Time};
 use hawser_wire::frame::PolicyMessage;
 use hawser_wire::{Frame, Writer};
 
-use super::{
+use super::channel::{
     Channel, Counter, MAX_QUEUED_MESSAGES, RIDES, SEND_BURST, SEND_RATE, SendMessageError, counter, to_wire,
 };
 use crate::connection::frames::{SentFrame, SentFrames};

@@ -7,10 +7,11 @@ use hawser_wire::transport_parameters::FeatureSet;
 use hawser_wire::{Frame, Writer};
 use proptest::prelude::*;
 
-use super::{
-    MAX_CHANNELS, MAX_QUEUED_MESSAGES, Messages, RECEIVE_BURST, RECEIVE_RATE, RIDES, SendMessageError,
+use super::channel::{
+    MAX_CHANNELS, MAX_HELD_MESSAGES, MAX_QUEUED_MESSAGES, MAX_READY_MESSAGES, RECEIVE_BURST, RECEIVE_RATE,
+    RIDES, SEND_BURST, SEND_RATE,
 };
-use super::{MAX_HELD_MESSAGES, MAX_READY_MESSAGES, SEND_BURST, SEND_RATE};
+use super::{Messages, SendMessageError};
 use crate::Code;
 use crate::connection::frames::{SentFrame, SentFrames};
 

@@ -13,9 +13,9 @@ use super::migration::Tuples;
 use super::mtu::MtuDiscovery;
 use super::validation::ResponseQueue;
 use crate::FourTuple;
-use crate::connection::build::MIN_ONE_RTT_ROOM;
 use crate::connection::frames::SentStream;
 use crate::connection::handshake::PathKeyPhase;
+use crate::connection::packet_room::MIN_ONE_RTT_ROOM;
 use crate::connection::recovery::{PacketKind, PacketNumberSpace, PathRecovery, SentPacket, SpaceKind};
 use crate::connection::stats::{PathInfo, PathStats};
 

@@ -66,6 +66,12 @@ impl PathSet {
         }
     }
 
+    /// Whether both ends speak multipath.
+    #[inline]
+    pub(crate) fn is_multipath(&self) -> bool {
+        self.ids.is_negotiated()
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.open.len()

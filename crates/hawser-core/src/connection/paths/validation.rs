@@ -164,11 +164,18 @@ impl TupleValidation {
 pub(crate) struct ValidationPacer {
     /// When all of the burst is available again.
     full_at: Time,
+    initial_pto: Duration,
 }
 
 impl ValidationPacer {
-    pub(crate) fn new() -> Self {
-        ValidationPacer { full_at: Time::ZERO }
+    /// `initial_pto` is the probe timeout of a path without samples.
+    pub(crate) fn new(initial_pto: Duration) -> Self {
+        ValidationPacer { full_at: Time::ZERO, initial_pto }
+    }
+
+    /// The probe timeout of a path without samples: addresses that nothing is known of may be so far away.
+    pub(crate) fn initial_pto(&self) -> Duration {
+        self.initial_pto
     }
 
     /// When a validation wanted now may begin: at once as long as few began lately.

@@ -7,8 +7,8 @@ use hawser_wire::{Frame, Writer};
 
 use super::forge::encode;
 use super::pair::{Pair, Settings, at_server, client_address, from};
-use crate::connection::build::MIN_ONE_RTT_ROOM;
 use crate::connection::frames::{PathControl, SentFrame};
+use crate::connection::packet_room::MIN_ONE_RTT_ROOM;
 use crate::{Event, PathError};
 
 fn read_all(pair: &mut Pair, id: StreamId) -> usize {

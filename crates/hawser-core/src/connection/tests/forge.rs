@@ -64,7 +64,7 @@ impl Connection {
         size: usize,
     ) -> Vec<u8> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None).unwrap();
-        let source_cid = from.unwrap_or(self.handshake_cid);
+        let source_cid = from.unwrap_or(self.identity.local_cid);
         let random = self.next_random();
         let long = self.handshake.long_level(level).unwrap();
         let number = long.space.next_packet_number(random);

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hawser_wire::frame::{Ack, ConnectionClose, Frame, MessageDelivery, PathStatus, StreamDirection};
 
+use super::addresses::endpoint_info;
 use super::closing::write_error;
 use super::json::Json;
-use super::tracer::endpoint_info;
 use crate::Code;
 
 /// Writes a frame. The acknowledgement delay counts in 2^`exponent` microseconds.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use hawser_policy::{PathId, Time};
 
+use super::addresses::{endpoint_info, tuple_id};
 use super::json::Json;
-use super::tracer::{Tracer, endpoint_info, tuple_id};
+use super::tracer::Tracer;
 use crate::FourTuple;
 use crate::connection::paths::life_cycle::{LifeCycle, LifeEvent, Move};
 use crate::connection::paths::path::Path;

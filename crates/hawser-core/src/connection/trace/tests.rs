@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 use hawser_wire::frame::{Crypto, Frame, FrameIter, NewConnectionId, Stream};
 use hawser_wire::{StatelessResetToken, Writer};
 
+use hawser_wire::ConnectionId;
+
 use super::frames::write_frame;
 use super::header::DateTime;
 use super::json::Json;

@@ -2,20 +2,20 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 
 use hawser_policy::{PathId, Side, Time};
 use hawser_wire::frame::FrameIter;
 use hawser_wire::{ConnectionId, TransportParameters};
 
+use super::addresses::{endpoint_info, tuple_id};
 use super::closing;
 use super::frames::write_frame;
 use super::header::Header;
 use super::json::Json;
 use super::parameters::write_parameters;
 use super::paths::PathMemory;
+use crate::connection::arrival::SpaceId;
 use crate::connection::close::CloseReason;
-use crate::connection::receive::SpaceId;
 use crate::connection::recovery::{PacketKind, SentPacket};
 use crate::{ConnectionError, FourTuple};
 
@@ -373,20 +373,4 @@ fn write_type(json: &mut Json, space: SpaceId) {
             json.number("path_id", u64::from(id.0));
         }
     }
-}
-
-/// A path's tuple: its id, or the empty default for the path of the handshake.
-pub(super) fn tuple_id(json: &mut Json, name: &str, id: PathId) {
-    if id == PathId::ZERO {
-        json.text(name, "");
-    } else {
-        json.plain(name, format_args!("{id}"));
-    }
-}
-
-/// One end of a tuple.
-pub(super) fn endpoint_info(json: &mut Json, address: SocketAddr) {
-    let (ip, port) = if address.is_ipv4() { ("ip_v4", "port_v4") } else { ("ip_v6", "port_v6") };
-    json.plain(ip, format_args!("{}", address.ip()));
-    json.number(port, u64::from(address.port()));
 }

@@ -24,7 +24,7 @@ impl Path {
     fn established(side: Side, tuple: FourTuple) -> Self {
         let mut tuples = Tuples::of_handshake(side, tuple);
         tuples.on_handshake_validated();
-        Path { tuples, pacer: ValidationPacer::new() }
+        Path { tuples, pacer: ValidationPacer::new(Duration::from_millis(999)) }
     }
 
     fn receive(&mut self, now: Time, tuple: FourTuple, packet: PacketFacts) -> TupleDecision {
@@ -205,7 +205,7 @@ fn wildcard_socket_learns_its_address() {
 
 #[test]
 fn new_path_that_is_never_answered_fails() {
-    let mut pacer = ValidationPacer::new();
+    let mut pacer = ValidationPacer::new(Duration::from_millis(999));
     let mut context = ValidationContext { now: millis(0), probe_timeout: PROBE_TIMEOUT, pacer: &mut pacer };
     let tuples = Tuples::of_new_path(Side::Server, tuple(3, 3000), false, &mut context);
     let mut path = Path { tuples, pacer };

@@ -63,7 +63,7 @@ fn a_challenge_that_does_not_fit_stays_due() {
 
 #[test]
 fn validations_are_paced() {
-    let mut pacer = ValidationPacer::new();
+    let mut pacer = ValidationPacer::new(Duration::from_millis(999));
     let now = Time::from_secs(10);
     for _ in 0..VALIDATION_BURST {
         assert_eq!(pacer.begin(now), now);

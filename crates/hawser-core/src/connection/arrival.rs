@@ -1,0 +1,99 @@
+//! How packets come in: their packet number space, their way here, and those that wait for keys.
+
+use bytes::BytesMut;
+use hawser_policy::{PathId, Time};
+use hawser_wire::packet::PacketType;
+
+use crate::crypto::Level;
+use crate::{Ecn, FourTuple};
+
+/// Packets kept because their keys do not exist yet: 1-RTT packets can overtake the end of the handshake.
+const MAX_EARLY_PACKETS: usize = 16;
+
+/// Which packet-number space a packet belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpaceId {
+    Initial,
+    Handshake,
+    /// The space of a path; there is one for each (draft-ietf-quic-multipath-21 section 2.4).
+    Path(PathId),
+}
+
+impl SpaceId {
+    pub(crate) fn level(self) -> Level {
+        match self {
+            SpaceId::Initial => Level::Initial,
+            SpaceId::Handshake => Level::Handshake,
+            SpaceId::Path(_) => Level::OneRtt,
+        }
+    }
+
+    pub(crate) fn packet_type(self) -> PacketType {
+        match self {
+            SpaceId::Initial => PacketType::Initial,
+            SpaceId::Handshake => PacketType::Handshake,
+            SpaceId::Path(_) => PacketType::OneRtt,
+        }
+    }
+
+    /// The path whose recovery governs the space: the handshake runs on path 0.
+    pub(crate) fn path(self) -> PathId {
+        match self {
+            SpaceId::Initial | SpaceId::Handshake => PathId::ZERO,
+            SpaceId::Path(id) => id,
+        }
+    }
+}
+
+/// How a packet came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) now: Time,
+    pub(crate) tuple: FourTuple,
+    pub(crate) ecn: Option<Ecn>,
+    /// When the socket received it; not later than `now`.
+    pub(crate) received_at: Time,
+    /// Bytes of the datagram.
+    pub(crate) datagram_bytes: usize,
+}
+
+/// A packet that waits for its keys.
+pub(crate) struct EarlyPacket {
+    pub(crate) arrival: Arrival,
+    pub(crate) packet: BytesMut,
+}
+
+/// Packets that wait for their keys.
+#[derive(Default)]
+pub(crate) struct EarlyPackets {
+    packets: Vec<EarlyPacket>,
+    keys_arrived: bool,
+}
+
+impl EarlyPackets {
+    /// Keeps a packet; `false` if there is no room.
+    pub(crate) fn keep(&mut self, arrival: &Arrival, packet: BytesMut) -> bool {
+        let fits = self.packets.len() < MAX_EARLY_PACKETS;
+        if fits {
+            self.packets.push(EarlyPacket { arrival: *arrival, packet });
+        }
+        fits
+    }
+
+    /// Keys came for which packets may have waited.
+    pub(crate) fn on_keys(&mut self) {
+        self.keys_arrived = true;
+    }
+
+    /// Whether packets wait whose keys may have come.
+    #[inline]
+    pub(crate) fn are_ready(&self) -> bool {
+        self.keys_arrived && !self.packets.is_empty()
+    }
+
+    /// The packets that wait, in the order in which they came.
+    pub(crate) fn take(&mut self) -> Vec<EarlyPacket> {
+        self.keys_arrived = false;
+        std::mem::take(&mut self.packets)
+    }
+}

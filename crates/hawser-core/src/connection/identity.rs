@@ -1,0 +1,35 @@
+//! Who the ends of a connection are during the handshake: addresses, connection ids, tokens.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hawser_wire::ConnectionId;
+
+use crate::crypto::ClientFactory;
+
+/// What both ends call each other until the handshake is over (RFC 9000 sections 7.2 and 7.3).
+pub(crate) struct Identity {
+    /// Where the peer was during the handshake.
+    pub(crate) remote: SocketAddr,
+    /// Our connection id in long headers.
+    pub(crate) local_cid: ConnectionId,
+    /// What the client's first Initial was sent to.
+    pub(crate) original_destination: ConnectionId,
+    /// The server's id from a Retry packet.
+    pub(crate) retry_source: Option<ConnectionId>,
+    /// The server's id from its first Initial.
+    pub(crate) server_source: Option<ConnectionId>,
+    /// Token for Initial packets (client).
+    pub(crate) token: Vec<u8>,
+    /// To check a Retry and begin anew (client).
+    pub(crate) client: Option<Arc<dyn ClientFactory>>,
+}
+
+impl Identity {
+    /// The client heard from the server under this connection id; whether it was for the first time.
+    pub(crate) fn on_server_source(&mut self, source: ConnectionId) -> bool {
+        let is_first = self.server_source.is_none();
+        self.server_source.get_or_insert(source);
+        is_first
+    }
+}

@@ -1,0 +1,133 @@
+//! What a silent connection does: time out, keep alive, give back memory.
+
+use std::time::Duration;
+
+use hawser_policy::Time;
+
+/// Silence after which memory of busier times is given back.
+const SHRINK_AFTER: Duration = Duration::from_secs(1);
+
+/// The timers of a silent connection (RFC 9000 section 10.1).
+#[derive(Debug)]
+pub(crate) struct IdleTimer {
+    /// The lesser of both ends' timeouts; `None`: never.
+    pub(crate) timeout: Option<Duration>,
+    since: Time,
+    /// Whether an ack-eliciting packet left since the last one received.
+    armed_by_send: bool,
+    /// When a keep-alive was last sent, or would have been.
+    last_keep_alive: Time,
+    /// Whether memory of busier times was given back since something last arrived.
+    shrunk: bool,
+    /// The peer abandoned the last path: how long another one is waited for.
+    pub(crate) no_path_deadline: Option<Time>,
+}
+
+impl IdleTimer {
+    pub(crate) fn new(now: Time, timeout: Option<Duration>) -> Self {
+        IdleTimer {
+            timeout,
+            since: now,
+            armed_by_send: false,
+            last_keep_alive: now,
+            shrunk: false,
+            no_path_deadline: None,
+        }
+    }
+
+    /// A packet was received and processed.
+    #[inline]
+    pub(crate) fn on_received(&mut self, now: Time) {
+        self.since = now;
+        self.armed_by_send = false;
+        self.shrunk = false;
+    }
+
+    /// An ack-eliciting packet left: the first since the last one received restarts the timer.
+    #[inline]
+    pub(crate) fn on_ack_eliciting_sent(&mut self, now: Time) {
+        if !self.armed_by_send {
+            self.since = now;
+            self.armed_by_send = true;
+        }
+    }
+
+    /// When the connection ends: never in less than three probe timeouts.
+    #[inline]
+    pub(crate) fn deadline(&self, three_pto: Duration) -> Option<Time> {
+        Some(self.since + self.timeout?.max(three_pto))
+    }
+
+    /// When a PING is due that keeps the connection alive.
+    #[inline]
+    pub(crate) fn keep_alive(&self, interval: Duration) -> Time {
+        self.since.max(self.last_keep_alive) + interval
+    }
+
+    /// It was sent, or would have been.
+    pub(crate) fn on_keep_alive(&mut self, now: Time) {
+        self.last_keep_alive = now;
+    }
+
+    /// When an idle connection gives back memory.
+    #[inline]
+    pub(crate) fn shrink_deadline(&self, three_pto: Duration) -> Option<Time> {
+        (!self.shrunk).then(|| self.since + SHRINK_AFTER.max(three_pto))
+    }
+
+    /// Whether memory is to be given back now; true once in each silence.
+    pub(crate) fn takes_memory_back(&mut self, now: Time, three_pto: Duration) -> bool {
+        let is_due = self.shrink_deadline(three_pto).is_some_and(|at| at <= now);
+        self.shrunk |= is_due;
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    #[test]
+    fn only_the_first_packet_sent_since_one_was_received_restarts_the_timer() {
+        let mut idle = IdleTimer::new(ms(0), Some(Duration::from_secs(30)));
+        let deadline = |idle: &IdleTimer| idle.deadline(Duration::from_millis(600));
+        idle.on_ack_eliciting_sent(ms(100));
+        idle.on_ack_eliciting_sent(ms(200));
+        assert_eq!(deadline(&idle), Some(ms(30_100)));
+        idle.on_received(ms(300));
+        assert_eq!(deadline(&idle), Some(ms(30_300)));
+        idle.on_ack_eliciting_sent(ms(400));
+        assert_eq!(deadline(&idle), Some(ms(30_400)));
+        // RFC 9000 section 10.1: not before three probe timeouts are over.
+        assert_eq!(idle.deadline(Duration::from_secs(40)), Some(ms(40_400)));
+        idle.timeout = None;
+        assert_eq!(deadline(&idle), None);
+    }
+
+    #[test]
+    fn memory_is_given_back_once_in_each_silence() {
+        let three_pto = Duration::from_millis(600);
+        let mut idle = IdleTimer::new(ms(0), None);
+        assert!(!idle.takes_memory_back(ms(999), three_pto));
+        assert!(idle.takes_memory_back(ms(1_000), three_pto));
+        assert!(!idle.takes_memory_back(ms(5_000), three_pto));
+        idle.on_received(ms(6_000));
+        assert_eq!(idle.shrink_deadline(three_pto), Some(ms(7_000)));
+        assert!(idle.takes_memory_back(ms(7_000), three_pto));
+    }
+
+    #[test]
+    fn keep_alives_follow_silence_and_each_other() {
+        let mut idle = IdleTimer::new(ms(0), None);
+        let interval = Duration::from_secs(5);
+        assert_eq!(idle.keep_alive(interval), ms(5_000));
+        idle.on_keep_alive(ms(5_000));
+        assert_eq!(idle.keep_alive(interval), ms(10_000));
+        idle.on_received(ms(7_000));
+        assert_eq!(idle.keep_alive(interval), ms(12_000));
+    }
+}
