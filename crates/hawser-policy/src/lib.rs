@@ -22,6 +22,7 @@
 //! `docs/policy-seam.md` walks through the published systems and names the method that serves each need.
 
 mod ack;
+mod composition;
 mod congestion;
 mod event;
 mod fec;
@@ -43,6 +44,7 @@ mod view;
 pub use ack::{
     AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy, ReturnPath,
 };
+pub use composition::Composition;
 pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
     Sibling, Siblings, Snapshot,

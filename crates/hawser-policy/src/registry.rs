@@ -11,10 +11,14 @@ pub use error::PolicyError;
 pub use info::{PolicyInfo, PolicyKind};
 
 use crate::{
-    AckPolicy, AckPolicyFactory, CongestionController, ControllerFactory, ControllerInit, Parameters,
-    PathManager, PathManagerFactory, PathManagerInit, PolicySpec, Scheduler, SchedulerFactory, SchedulerInit,
+    AckPolicy, AckPolicyFactory, Composition, CongestionController, ControllerFactory, ControllerInit,
+    Parameters, PathManager, PathManagerFactory, PathManagerInit, PolicySpec, Scheduler, SchedulerFactory,
+    SchedulerInit,
 };
 use section::Section;
+
+/// The name of the entry that is used when nobody chooses.
+const DEFAULT: &str = "default";
 
 /// Factories of every kind of policy, by name.
 ///
@@ -195,6 +199,38 @@ impl Registry {
 
 /// Looking around.
 impl Registry {
+    /// Whether `spec` names a policy of this kind, and parameters that it takes. Nothing is made.
+    pub fn check(&self, kind: PolicyKind, spec: &PolicySpec) -> Result<(), PolicyError> {
+        match kind {
+            PolicyKind::Scheduler => self.schedulers.check(spec),
+            PolicyKind::Congestion => self.controllers.check(spec),
+            PolicyKind::Acknowledgements => self.acknowledgements.check(spec),
+            PolicyKind::Paths => self.path_managers.check(spec),
+            PolicyKind::Set => self.schedulers.check(spec),
+            PolicyKind::Protection => {
+                Err(PolicyError::UnknownPolicy { kind, name: spec.name().to_owned(), known: Vec::new() })
+            }
+        }
+    }
+
+    /// The same choice with everything said: a `policy` that names a scheduler becomes one, and parts that nobody chose
+    /// are the entries called `default`, by their own names. What a set decides stays with the set.
+    #[must_use]
+    pub fn resolve(&self, wanted: &Composition) -> Composition {
+        let mut resolved = wanted.clone();
+        let spec = resolved.policy.take();
+        resolved.scheduler = resolved.scheduler.or(spec);
+        for kind in PolicyKind::ALL {
+            let default = || PolicySpec::new(&self.policy(kind, DEFAULT)?.name).ok();
+            if resolved.get(kind).is_none()
+                && let Some(default) = default()
+            {
+                resolved.set(kind, default);
+            }
+        }
+        resolved
+    }
+
     /// What is told of the policies of one kind, sorted by name.
     pub fn policies(&self, kind: PolicyKind) -> Vec<&PolicyInfo> {
         match kind {

@@ -7,6 +7,7 @@ mod grid;
 mod include;
 mod merge;
 mod overrides;
+mod policy_fields;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::files::Files;
 
 pub(crate) use grid::segment_name;
 pub(crate) use include::join;
+pub(crate) use policy_fields::sets_policy;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -107,6 +109,11 @@ impl Origin {
     /// What messages call a file that is named at this place.
     fn display(&self, name: &str) -> String {
         join(&self.source.display, name)
+    }
+
+    /// The line in its file; `None` for an override.
+    pub(crate) fn line(&self) -> Option<usize> {
+        self.line
     }
 
     /// Whether both were written in the same file, or in the same override.
@@ -256,11 +263,13 @@ pub(crate) fn assemble(text: &str, file: &str, overrides: &[String], files: &mut
     // Segments of a grid can be overridden one by one, so grids come first, with what is said about them.
     let (of_grids, others): (Vec<_>, Vec<_>) =
         overrides.iter().partition(|text| text.trim_start().starts_with("grid."));
+    let (parameters, others): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|text| policy_fields::is_parameter(text));
     for text in of_grids {
         overrides::apply(&mut table, text)?;
     }
     grid::expand(&mut table)?;
-    for text in others {
+    for text in others.into_iter().chain(parameters) {
         overrides::apply(&mut table, text)?;
     }
     Ok(Node { origin, content: Content::Table(table) })

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hawser_link::Nanos;
+use hawser_policy::Composition;
 
 use crate::Direction;
 
@@ -21,10 +22,8 @@ pub struct Flow {
     pub stop: Option<Nanos>,
     /// How many of them run side by side, each with a connection of its own; 1 or more.
     pub count: u32,
-    /// The scheduler, if not that of the scenario.
-    pub scheduler: Option<String>,
-    /// The congestion controller, if not that of the scenario.
-    pub controller: Option<String>,
+    /// Its policies, over those of the scenario; see [`Scenario::policies_of`](crate::Scenario::policies_of).
+    pub policies: Composition,
     /// What it does.
     pub kind: FlowKind,
     /// Whether its end ends the run: the run is over when all such flows are. A flow without an end of its own is not.

@@ -62,11 +62,12 @@ pub use files::{Files, files_matching};
 pub use flow::{Flow, FlowKind, Pattern};
 pub use hawser_link::Direction;
 pub use layout::Layout;
-pub use load::load;
+pub use load::{load, load_with};
 pub use plan::{Cell, Plan, load_plan};
 pub use source::{SceneSource, SourceKind};
 
 use hawser_link::{DirectionConfig, Nanos, Series, derive_seed, nanos};
+use hawser_policy::{Composition, Registry};
 use hawser_radio::{ForecastQuality, Profile};
 
 /// What to read.
@@ -80,6 +81,8 @@ pub struct ReadOptions<'a, 'f> {
     pub overrides: &'a [String],
     /// The files that the scenario names.
     pub files: &'a mut (dyn Files + 'f),
+    /// The policies that exist; `None`: any name and parameter will do.
+    pub registry: Option<&'a Registry>,
 }
 
 /// A scenario, read and checked.
@@ -186,10 +189,8 @@ pub enum Medium {
 /// How connections behave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transport {
-    /// Name of the scheduler.
-    pub scheduler: String,
-    /// Name of the congestion controller.
-    pub controller: String,
+    /// The policies; what is not said is left to the registry's defaults.
+    pub policies: Composition,
     /// Real TLS with a seeded provider instead of the null session.
     pub tls: bool,
     /// Cap of the receive windows of a connection, bytes; `None`: the transport's own.
@@ -224,7 +225,7 @@ impl Scenario {
         file: &str,
         mut read_file: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, ScenarioError> {
-        Scenario::read(ReadOptions { text, file, overrides: &[], files: &mut read_file })
+        Scenario::read(ReadOptions { text, file, overrides: &[], files: &mut read_file, registry: None })
     }
 
     /// Reads a scenario with overrides.
@@ -249,12 +250,16 @@ impl Scenario {
             start: 0,
             stop: None,
             count: 1,
-            scheduler: None,
-            controller: None,
+            policies: Composition::default(),
             kind: FlowKind::Bulk { direction: Direction::Down, size: None },
             awaited: false,
             pattern: None,
         }])
+    }
+
+    /// The policies of a flow's connections: its own over those of the scenario.
+    pub fn policies_of(&self, flow: &Flow) -> Composition {
+        flow.policies.over(&self.transport.policies)
     }
 
     /// Capacity of all links together in one direction from the start until `until`, bit/s, outages counted
@@ -277,8 +282,7 @@ impl Scenario {
 impl Default for Transport {
     fn default() -> Self {
         Transport {
-            scheduler: "default".to_owned(),
-            controller: "cubic".to_owned(),
+            policies: Composition::default(),
             tls: false,
             receive_window: None,
             send_buffer: None,

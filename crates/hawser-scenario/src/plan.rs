@@ -14,6 +14,7 @@
 //! "link.*.delay" = { from = "10 ms", to = "50 ms", step = "10 ms" }
 //! ```
 
+mod policies;
 mod range;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use crate::error::{LoadError, ScenarioError};
 use crate::load::read;
 use crate::read::fields::{Fields, Value};
 use crate::read::stem;
+use policies::Place;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -40,6 +42,10 @@ pub struct Plan {
     pub scenarios: Vec<String>,
     /// What varies: keys in the order of the file, each with its values.
     pub factors: Vec<(String, Vec<String>)>,
+    /// The same for all runs.
+    fixed: Vec<(String, String)>,
+    /// Where the plan gives values.
+    places: Vec<Place>,
     /// All runs: scenario by scenario, the first factor slowest, replicates fastest.
     pub cells: Vec<Cell>,
 }
@@ -91,8 +97,9 @@ impl Plan {
         let replicates = fields.read_or("replicates", 1, |value| value.integer(1..=1_000_000))? as u32;
         let base_seed = fields.read_or("seed", 1, |value| value.integer(0..=i64::MAX as u64))?;
         let paired = fields.read_or("paired", false, |value| value.boolean())?;
-        let fixed = fields.read_or("set", Vec::new(), fixed)?;
-        let factors = fields.read_or("vary", Vec::new(), |value| factors(value, &fixed))?;
+        let mut places = Vec::new();
+        let fixed = fields.read_or("set", Vec::new(), |value| fixed(value, &mut places))?;
+        let factors = fields.read_or("vary", Vec::new(), |value| factors(value, &fixed, &mut places))?;
         let combinations =
             factors.iter().map(|(_, values)| values.len()).try_fold(1usize, usize::checked_mul);
         let count = combinations
@@ -114,7 +121,7 @@ impl Plan {
                 }
             });
         }
-        Ok(Plan { name, scenarios, factors, cells })
+        Ok(Plan { name, scenarios, factors, fixed, places, cells })
     }
 
     /// The path of a cell's scenario, given that of the plan.
@@ -139,19 +146,35 @@ fn scenarios(fields: &Fields<'_>) -> Result<Vec<String>> {
     Ok(scenarios)
 }
 
-fn fixed(value: &Value<'_>) -> Result<Vec<(String, String)>> {
+fn fixed(value: &Value<'_>, places: &mut Vec<Place>) -> Result<Vec<(String, String)>> {
     let fields = value.fields()?;
-    fields.all().map(|(name, value)| Ok((key(name, &value)?, range::text(value.node())?))).collect()
+    let set = |(name, value): (&str, Value<'_>)| {
+        let (key, text) = (key(name, &value)?, range::text(value.node())?);
+        let line = value.node().origin.line();
+        places.push(Place { section: "set", key: key.clone(), value: text.clone(), line });
+        Ok((key, text))
+    };
+    fields.all().map(set).collect()
 }
 
-fn factors(value: &Value<'_>, fixed: &[(String, String)]) -> Result<Vec<(String, Vec<String>)>> {
+fn factors(
+    value: &Value<'_>,
+    fixed: &[(String, String)],
+    places: &mut Vec<Place>,
+) -> Result<Vec<(String, Vec<String>)>> {
     let fields = value.fields()?;
     let factor = |(name, value): (&str, Value<'_>)| {
         let key = key(name, &value)?;
         if fixed.iter().any(|(other, _)| *other == key) {
             return Err(value.error("is given in `set` as well"));
         }
-        Ok((key, range::values(&value)?))
+        let values = range::values(&value)?;
+        let items = value.array().unwrap_or_default();
+        for (index, text) in values.iter().enumerate() {
+            let line = items.get(index).unwrap_or(&value).node().origin.line();
+            places.push(Place { section: "vary", key: key.clone(), value: text.clone(), line });
+        }
+        Ok((key, values))
     };
     fields.all().map(factor).collect()
 }

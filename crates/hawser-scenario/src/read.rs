@@ -7,6 +7,7 @@ mod flow;
 mod jitter;
 mod link;
 mod loss;
+mod policies;
 mod queue;
 mod random;
 mod rate;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_link::Nanos;
+use hawser_policy::Registry;
 use hawser_radio::Profile;
 
 use crate::document;
@@ -39,6 +41,8 @@ const HOSTS: [&str; 2] = ["client", "server"];
 pub(super) struct Context<'r, 'f> {
     /// The files that the scenario names.
     files: &'r mut (dyn Files + 'f),
+    /// The policies that exist, if that is known.
+    registry: Option<&'r Registry>,
     /// Longest time a run may take.
     duration: Option<Nanos>,
     /// Whether the command line says so: then what the file plans for later does not take place.
@@ -56,7 +60,7 @@ pub(super) struct Context<'r, 'f> {
 }
 
 pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
-    let ReadOptions { text, file, overrides, files } = options;
+    let ReadOptions { text, file, overrides, files, registry } = options;
     let document = document::assemble(text, file, overrides, files)?;
     let empty = document::Table::default();
     let fields = Fields::new(&document.origin, String::new(), document.table().unwrap_or(&empty));
@@ -71,6 +75,7 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
     let mptcp = fields.read_or("mptcp", false, |value| value.boolean())?;
     let mut context = Context {
         files,
+        registry,
         duration,
         shortened,
         seed,
@@ -83,7 +88,7 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
     route::grids(&fields, &mut context)?;
     let segments = link::segments(&fields, &mut context)?;
     let (hosts, links) = link::links(&fields, &mut context)?;
-    let (transport, limits) = (transport::transport(&fields)?, transport::limits(&fields)?);
+    let (transport, limits) = (transport::transport(&fields, registry)?, transport::limits(&fields)?);
     let network = flow::Network { hosts: &hosts, links: &links, segments: &segments, transport: &transport };
     let flows = flow::flows(&fields, &network, &context)?;
     fields.finish()?;
@@ -102,6 +107,14 @@ pub(crate) fn scenario(options: ReadOptions<'_, '_>) -> Result<Scenario> {
         transport,
         limits,
     })
+}
+
+/// Whether the policies that a scenario names exist; nothing else of it is read. `options` have a registry.
+pub(crate) fn check_policies(options: ReadOptions<'_, '_>) -> Result<()> {
+    let ReadOptions { text, file, overrides, files, registry } = options;
+    // What else is wrong is told when the scenario is read.
+    let Ok(document) = document::assemble(text, file, overrides, files) else { return Ok(()) };
+    registry.map_or(Ok(()), |registry| policies::check_document(&document, registry))
 }
 
 /// `drive` from `scenarios/drive.toml`.

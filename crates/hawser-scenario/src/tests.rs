@@ -164,6 +164,7 @@ fn mistakes_at_the_top_level() {
 mod arbitrary;
 mod document;
 mod models;
+mod policies;
 mod recordings;
 mod scenes;
 mod topology;

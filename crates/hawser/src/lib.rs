@@ -51,5 +51,6 @@ pub use hawser_core::{QlogConnection, QlogFactory};
 pub use hawser_h3 as h3;
 pub use hawser_net::*;
 pub use hawser_policy::{
-    LinkId, PathEvent, PathId, PathState, PathStatus, PolicyError, PolicyKind, PolicySpec, Rate, Registry,
+    Composition, LinkId, PathEvent, PathId, PathState, PathStatus, PolicyError, PolicyKind, PolicySpec, Rate,
+    Registry,
 };

@@ -32,7 +32,7 @@ impl PolicyKind {
         PolicyKind::Protection,
     ];
 
-    /// What the field is called in which it is chosen, see `--policy` and `[transport]` of a scenario.
+    /// What the field is called in which it is chosen, see [`Composition`](crate::Composition).
     pub fn field(self) -> &'static str {
         match self {
             PolicyKind::Set => "policy",

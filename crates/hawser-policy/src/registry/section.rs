@@ -46,6 +46,16 @@ impl<F: ?Sized> Section<F> {
 
     /// The factory that `spec` names, with its parameters.
     pub(super) fn find(&self, spec: &PolicySpec) -> Result<Arc<F>, PolicyError> {
+        let (make, parameters) = self.read(spec)?;
+        Ok(make(&parameters))
+    }
+
+    /// Whether `spec` names a policy and parameters that exist.
+    pub(super) fn check(&self, spec: &PolicySpec) -> Result<(), PolicyError> {
+        self.read(spec).map(drop)
+    }
+
+    fn read(&self, spec: &PolicySpec) -> Result<(&Make<F>, Parameters), PolicyError> {
         let Some(Entry { info, make }) = self.entries.get(&key(spec.name())) else {
             return Err(PolicyError::UnknownPolicy {
                 kind: self.kind,
@@ -63,7 +73,7 @@ impl<F: ?Sized> Section<F> {
                 PolicyError::BadValue { policy: info.name.clone(), parameter, found }
             }
         })?;
-        Ok(make(&parameters))
+        Ok((make, parameters))
     }
 
     /// What is told of the policy of this name or alias.

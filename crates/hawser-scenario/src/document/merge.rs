@@ -1,11 +1,12 @@
 //! One document over another: what the upper one says replaces what the lower one says, field by field.
 
+use super::policy_fields;
 use super::{Content, DIRECTED, DIRECTIONS, Entry, NAMED, Node, Result, Table};
 
 /// Tables without names that are merged field by field.
 const PLAIN: [&str; 2] = ["transport", "limits"];
 
-/// Turns `[link.wifi0]` into `[[link]]` with a `name`, likewise for all tables with names.
+/// Turns `[link.wifi0]` into `[[link]]` with a `name`, likewise for all tables with names. Fields get their present names.
 pub(super) fn normalise(table: &mut Table) -> Result<()> {
     for kind in NAMED {
         let Some(node) = table.get_mut(kind) else { continue };
@@ -30,7 +31,7 @@ pub(super) fn normalise(table: &mut Table) -> Result<()> {
             }
         }
     }
-    Ok(())
+    policy_fields::rename(table)
 }
 
 fn with_name(kind: &str, mut entry: Entry) -> Result<Node> {

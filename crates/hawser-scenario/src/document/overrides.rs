@@ -3,6 +3,7 @@
 use toml::de::DeValue;
 
 use super::merge::set_both_directions;
+use super::policy_fields::{expand, present_name};
 use super::{Content, DIRECTED, DIRECTIONS, Entry, NAMED, Node, Origin, Place, Result, Table};
 
 /// Stands for every name in `link.*.rate`.
@@ -14,9 +15,12 @@ pub(super) fn apply(document: &mut Table, text: &str) -> Result<()> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(origin.error("", "expected KEY=VALUE, such as link.wifi0.rate=20 Mbit/s"));
     };
-    let keys: Vec<&str> = key.trim().split('.').map(str::trim).collect();
+    let mut keys: Vec<&str> = key.trim().split('.').map(str::trim).collect();
     if keys.iter().any(|key| key.is_empty()) {
         return Err(origin.error("", format!("{key:?} is no path; expected names with dots between them")));
+    }
+    if let ["transport", field, ..] | ["flow", _, field, ..] = &mut keys[..] {
+        *field = present_name(field);
     }
     let value = node(value.trim(), &origin);
     match keys[..] {
@@ -101,6 +105,7 @@ fn set_in(table: &mut Table, origin: &Origin, keys: &[&str], path: &str, value: 
 }
 
 fn set_below(node: &mut Node, origin: &Origin, keys: &[&str], path: &str, value: &Node) -> Result<()> {
+    expand(node, path);
     let kind = node.kind();
     match (&mut node.content, keys) {
         (Content::Table(table), _) => set_in(table, origin, keys, path, value),

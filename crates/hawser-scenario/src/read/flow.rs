@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fields::{Fields, Value};
 use super::link::plain_name;
-use super::transport::policy;
+use super::policies::policies;
 use super::{Context, Result, route};
 use crate::{Direction, Flow, FlowKind, Pattern, ScenarioLink, Segment, Transport};
 
@@ -97,8 +97,7 @@ fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context
         start,
         stop,
         count: fields.read_or("count", 1, |value| value.integer(1..=MOST_COPIES))? as u32,
-        scheduler: fields.read("scheduler", policy)?,
-        controller: fields.read("controller", policy)?,
+        policies: policies(&fields, &network.transport.policies, context.registry)?,
         kind,
         awaited,
         pattern: fields.read("on_off", pattern)?,

@@ -1,24 +1,24 @@
 //! `[transport]` and `[limits]`.
 
+use hawser_policy::Registry;
+
 use super::Result;
 use super::fields::{Fields, Value};
+use super::policies::policies;
 use crate::{Limits, Transport};
 
-/// Characters of the name of a scheduler or controller.
-const LONGEST_NAME: usize = 64;
 /// Transport parameter max_ack_delay is below 2^14 ms (RFC 9000 section 18.2).
 const LONGEST_ACK_DELAY_MS: u64 = (1 << 14) - 1;
 /// Below, connections end before their handshake does.
 const SHORTEST_IDLE_TIMEOUT: hawser_link::Nanos = hawser_link::SECOND;
 
-pub(super) fn transport(fields: &Fields<'_>) -> Result<Transport> {
+pub(super) fn transport(fields: &Fields<'_>, registry: Option<&Registry>) -> Result<Transport> {
     let default = Transport::default();
     let Some(value) = fields.optional("transport") else { return Ok(default) };
     let fields = value.fields()?;
     let window = |value: &Value<'_>| value.size_within(1200..=1 << 40);
     let transport = Transport {
-        scheduler: fields.read_or("scheduler", default.scheduler, policy)?,
-        controller: fields.read_or("controller", default.controller, policy)?,
+        policies: policies(&fields, &default.policies, registry)?,
         tls: fields
             .read_or("crypto", default.tls, |value| value.choice(&[("null", false), ("tls", true)]))?,
         receive_window: fields.read("receive_window", window)?,
@@ -36,16 +36,6 @@ pub(super) fn transport(fields: &Fields<'_>) -> Result<Transport> {
     };
     fields.finish()?;
     Ok(transport)
-}
-
-/// The name of a scheduler or controller. Which ones exist is known to who runs the scenario.
-pub(super) fn policy(value: &Value<'_>) -> Result<String> {
-    let name = value.string()?;
-    let letters = |c: char| c.is_ascii_alphanumeric() || "-_+.*".contains(c);
-    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(letters) {
-        return Err(value.error(format!("{name:?} cannot name a policy; expected a word such as \"minrtt\"")));
-    }
-    Ok(name.to_owned())
 }
 
 pub(super) fn limits(fields: &Fields<'_>) -> Result<Limits> {

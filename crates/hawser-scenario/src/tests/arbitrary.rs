@@ -136,6 +136,7 @@ proptest! {
             file: "a.toml",
             overrides: &overrides,
             files: &mut read_file,
+            registry: None,
         });
         if let Ok(scenario) = result {
             // What was accepted can be used.

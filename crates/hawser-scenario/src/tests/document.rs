@@ -39,6 +39,7 @@ fn read(text: &str, overrides: &[&str]) -> Result<Scenario, ScenarioError> {
             "broken.toml" => Ok("version = 1\n\n[[link]]\nname = \"a\"\nrate = 7\n".to_owned()),
             _ => Err(format!("cannot read {name}")),
         },
+        registry: None,
     })
 }
 
@@ -69,10 +70,8 @@ fn the_including_file_wins_field_by_field() {
     assert_eq!(wifi.up.loss, LossModel::Bernoulli { probability: 0.02 });
     assert_eq!(wifi.down.delay.base.value_at(0), 15 * MILLISECOND);
     assert_eq!(scenario.flows[0].kind, FlowKind::Bulk { direction: Direction::Down, size: Some(7_000_000) });
-    assert_eq!(
-        (scenario.transport.scheduler.as_str(), scenario.transport.controller.as_str()),
-        ("ecf", "newreno")
-    );
+    // The former name of `congestion` is understood.
+    assert_eq!(scenario.transport.policies.to_string(), "scheduler = ecf, congestion = newreno");
 }
 
 #[test]
@@ -101,7 +100,7 @@ fn overrides_replace_single_values() {
     assert!(scenario.links.iter().all(|link| link.up.delay.base.value_at(0) == MILLISECOND));
     assert_eq!(scenario.links[2].up.outages.next_up(SECOND), 2 * SECOND);
     assert_eq!((scenario.seed, scenario.name.as_str(), scenario.limits.events), (12, "over", 5));
-    assert_eq!(scenario.transport.scheduler, "redundant");
+    assert_eq!(scenario.transport.policies.scheduler, Some("redundant".parse().unwrap()));
     assert_eq!(scenario.flows[0].kind, FlowKind::Bulk { direction: Direction::Down, size: Some(1_000_000) });
 }
 
@@ -137,7 +136,7 @@ fn mistakes_name_the_file_or_the_override() {
         ("sede=4", "sede: unknown field"),
         ("seed=four", "seed: expected a whole number"),
         ("include=[]", "cannot be set"),
-        ("transport.fec=1", "transport.fec: unknown field; allowed here: controller"),
+        ("transport.fec=1", "transport.fec: unknown field; allowed here: acknowledgements"),
     ] {
         let found = read(OVER, &[set]).expect_err(set).to_string();
         assert!(found.starts_with(&format!("--set {set}: ")), "{found:?}");

@@ -53,7 +53,7 @@ fn read(scene: &str, overrides: &[&str], files: &mut Memory) -> Result<Scenario,
          [link.b]\nchannel = {{ scene = \"drive\", link = \"verizon\" }}\n"
     );
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    Scenario::read(ReadOptions { text: &text, file: "d.toml", overrides: &overrides, files })
+    Scenario::read(ReadOptions { text: &text, file: "d.toml", overrides: &overrides, files, registry: None })
 }
 
 fn refused(scene: &str, overrides: &[&str], files: &mut Memory) -> String {
@@ -219,7 +219,7 @@ fn mistakes_name_the_file_and_the_line() {
     let brief = memory([("short.down", "1\n")]);
     let text = "version = 1\nduration = \"20 h\"\n[scene.dish]\nmodel = \"starlink-slots\"\n\
                 recordings = \"short.down\"\n[link.leo]\nchannel = \"dish\"\n";
-    let options = ReadOptions { text, file: "d.toml", overrides: &[], files: &mut { brief } };
+    let options = ReadOptions { text, file: "d.toml", overrides: &[], files: &mut { brief }, registry: None };
     let message = Scenario::read(options).unwrap_err().to_string();
     assert!(message.contains("it has 72000000 steps; at most 10000000 can be played"), "{message}");
 }
@@ -232,7 +232,7 @@ fn several_files_make_one_recording_of_one_direction() {
     let text = "version = 1\nduration = \"1 s\"\n[scene.dish]\nmodel = \"starlink-slots\"\n\
                 recordings = { files = [[\"bw_x.txt\", \"delay_x.txt\"]], direction = \"down\", otherwise = \"generate\" }\n\
                 [link.leo]\nchannel = \"dish\"\n";
-    let options = ReadOptions { text, file: "d.toml", overrides: &[], files: &mut files };
+    let options = ReadOptions { text, file: "d.toml", overrides: &[], files: &mut files, registry: None };
     let scenario = Scenario::read(options).unwrap();
     let link = &scenario.links[0];
     let RateModel::Scheduled(rate) = &link.down.rate else { panic!("a schedule") };

@@ -118,7 +118,7 @@ fn every_kind_of_flow() {
     let scenario = parse(&text).unwrap();
     let [main, up, web, call, noise, steady] = &scenario.flows[..] else { panic!("six flows") };
     assert_eq!((main.client, &main.links[..], main.awaited), (0, &[0, 1][..], true));
-    assert_eq!(main.scheduler.as_deref(), Some("minrtt"));
+    assert_eq!(main.policies.to_string(), "scheduler = minrtt");
     assert_eq!(main.kind, FlowKind::Bulk { direction: Direction::Down, size: Some(10_000_000) });
     assert_eq!((&up.links[..], up.start, up.stop), (&[1][..], 2 * SECOND, Some(9 * SECOND)));
     assert!(up.awaited);
@@ -131,12 +131,14 @@ fn every_kind_of_flow() {
     assert_eq!(noise.kind, FlowKind::Udp { direction: down, size: 800, rate, poisson, over });
     let (on, off) = (Duration::from_secs(10), Duration::from_secs(5));
     assert_eq!(noise.pattern, Some(Pattern { on, off }));
-    assert_eq!((steady.awaited, steady.controller.as_deref()), (false, Some("newreno")));
+    assert_eq!((steady.awaited, steady.policies.to_string().as_str()), (false, "congestion = newreno"));
+    let mut transport = Composition::default();
+    transport.set(hawser_policy::PolicyKind::Scheduler, "ecf".parse().unwrap());
+    transport.set(hawser_policy::PolicyKind::Congestion, "olia".parse().unwrap());
     assert_eq!(
         scenario.transport,
         Transport {
-            scheduler: "ecf".to_owned(),
-            controller: "olia".to_owned(),
+            policies: transport,
             tls: true,
             receive_window: Some(6_000_000),
             send_buffer: Some(1 << 20),
@@ -302,7 +304,13 @@ fn a_flow_starts_before_the_end_unless_the_command_line_shortens_the_run() {
     let read = |set: &[&str]| {
         let overrides: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
         let mut files = |_: &str| Err(String::new());
-        Scenario::read(ReadOptions { text, file: "a.toml", overrides: &overrides, files: &mut files })
+        Scenario::read(ReadOptions {
+            text,
+            file: "a.toml",
+            overrides: &overrides,
+            files: &mut files,
+            registry: None,
+        })
     };
     assert!(read(&[]).is_ok() && read(&["duration=2 s"]).is_ok());
     let message = read(&["flow.f.start=9 s"]).unwrap_err().to_string();

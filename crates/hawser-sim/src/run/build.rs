@@ -9,7 +9,7 @@ use hawser_core::{
     ClientConfig, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig, TransportConfig,
 };
 use hawser_link::{LinkIndex, derive_seed};
-use hawser_policy::{LinkId, LinkInfo, LinkKind, PathStatus, Registry, Time};
+use hawser_policy::{Composition, LinkId, LinkInfo, LinkKind, PathStatus, Registry, Time};
 use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Medium, Scenario};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -73,6 +73,8 @@ pub(super) struct Parts {
     pub(super) links: Vec<[LinkIndex; 2]>,
     pub(super) routes: Vec<RouteInfo>,
     pub(super) flows: Vec<Flow>,
+    /// The policies of each flow's connections.
+    pub(super) policies: Vec<Composition>,
     pub(super) sessions: Vec<SessionInfo>,
     pub(super) udp: Vec<UdpInfo>,
     /// The node that receives UDP.
@@ -166,6 +168,11 @@ impl<'a> Builder<'a> {
             participants: Participants(self.participants),
             links: self.layout.links().to_vec(),
             routes: self.routes,
+            policies: self
+                .flows
+                .iter()
+                .map(|flow| self.registry.resolve(&self.scenario.policies_of(flow)))
+                .collect(),
             flows: self.flows,
             sessions: self.sessions,
             udp: self.udp,
@@ -355,16 +362,23 @@ impl<'a> Builder<'a> {
 /// How the connections of a flow behave at both ends.
 ///
 /// # Errors
-/// When there is no scheduler or controller of that name.
+/// When there is no such policy.
 pub fn transport_config(
     scenario: &Scenario,
     registry: &Registry,
     flow: &Flow,
 ) -> Result<TransportConfig, RunError> {
     let asked = &scenario.transport;
-    let scheduler = registry.scheduler(flow.scheduler.as_ref().unwrap_or(&asked.scheduler))?;
-    let controller = registry.controller(flow.controller.as_ref().unwrap_or(&asked.controller))?;
-    let mut config = TransportConfig::new(scheduler, controller);
+    let policies = registry.resolve(&scenario.policies_of(flow));
+    let scheduler = match &policies.scheduler {
+        Some(spec) => registry.scheduler(spec),
+        None => registry.scheduler("default"),
+    };
+    let controller = match &policies.congestion {
+        Some(spec) => registry.controller(spec),
+        None => registry.controller("default"),
+    };
+    let mut config = TransportConfig::new(scheduler?, controller?);
     let links = u32::try_from(flow.links.len()).unwrap_or(u32::MAX);
     config.max_concurrent_paths = config.max_concurrent_paths.max(links + 1);
     config.max_path_id = config.max_path_id.max(Some(links));

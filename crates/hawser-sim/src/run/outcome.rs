@@ -60,9 +60,9 @@ pub struct FlowOutcome {
     pub kind: &'static str,
     /// The way of its data.
     pub direction: Direction,
-    /// Scheduler of the sending end; empty for UDP.
+    /// Scheduler of the sending end with what was set of it, such as `ecf,beta=0.5`; empty for UDP.
     pub scheduler: String,
-    /// Congestion controller of the sending end; empty for UDP.
+    /// Congestion controller of the sending end, likewise.
     pub controller: String,
     /// When it began.
     pub start_seconds: f64,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_core::{ConnectionHandle, PathStats};
 use hawser_link::LinkIndex;
-use hawser_policy::{PathId, Time};
+use hawser_policy::{PathId, PolicyKind, Time};
 use hawser_scenario::{Direction, Flow, FlowKind};
 
 use super::build::SessionInfo;
@@ -139,11 +139,12 @@ impl Simulation {
         let start = Time::from_nanos(flow.start);
         let since_start = |at: Time| at.since(start).as_secs_f64();
         let finished = session.and_then(|session| session.finished_at);
-        let transport = &self.scenario.transport;
+        let policies = &self.parts.policies[info.flow];
+        let text = |kind| policies.get(kind).map_or_else(String::new, ToString::to_string);
         FlowOutcome {
             flow: self.flow_name(info),
-            scheduler: flow.scheduler.as_ref().unwrap_or(&transport.scheduler).clone(),
-            controller: flow.controller.as_ref().unwrap_or(&transport.controller).clone(),
+            scheduler: text(PolicyKind::Scheduler),
+            controller: text(PolicyKind::Congestion),
             connect_seconds: session.and_then(|session| session.connected_at).map(since_start),
             completion_seconds: finished.map(since_start),
             sent,

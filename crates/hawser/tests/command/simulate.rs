@@ -113,12 +113,12 @@ fn what_cannot_be_run_is_refused_in_words() {
     fails(
         &["--set", "duration=1 s", "--set", "transport.controller=vegas9"],
         78,
-        "transport.controller: there",
+        "--set transport.controller=vegas9: transport.congestion: there is no congestion controller",
     );
     let bad = scenario(folder.path(), "[[flow]]\nname = \"main\"\nkind = \"bulk\"\nscheduler = \"best\"\n");
     let said = run_failing(hawser(["scenario", "check", &bad]), 78);
     assert!(
-        said.contains("scenario.toml: flow.main.scheduler: there is no scheduler named \"best\""),
+        said.contains("scenario.toml:10: flow.main.scheduler: there is no scheduler named \"best\""),
         "{said}"
     );
     scenario(folder.path(), "");

@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hawser_policy::{PathId, Time};
+use hawser_policy::{PathId, PolicyKind, Time};
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{
     DelaySummary, End, FlowOutcome, FlowSample, LinkSample, Outcome, PacketRecord, PathSample, Recorder,
@@ -43,8 +43,10 @@ fn swept(paired: bool) -> (TempDir, PathBuf) {
     let folder = stage.path().join("out");
     let settings = RunSettings { folder: folder.clone(), threads: 1, shard: Shard::ALL };
     let simulate: Arc<Simulate> =
-        Arc::new(|scenario: &Scenario| match scenario.transport.controller.as_str() {
-            "newreno" if scenario.transport.scheduler == "minrtt" => Err("<no> such thing".to_owned()),
+        Arc::new(|scenario: &Scenario| match policy(scenario, PolicyKind::Congestion).as_str() {
+            "newreno" if policy(scenario, PolicyKind::Scheduler) == "minrtt" => {
+                Err("<no> such thing".to_owned())
+            }
             _ => Ok(outcome(scenario)),
         });
     let sweep = Arc::new(Sweep::load(&plan).unwrap());
@@ -52,15 +54,19 @@ fn swept(paired: bool) -> (TempDir, PathBuf) {
     (stage, folder)
 }
 
+fn policy(scenario: &Scenario, kind: PolicyKind) -> String {
+    scenario.transport.policies.get(kind).map_or_else(String::new, ToString::to_string)
+}
+
 fn outcome(scenario: &Scenario) -> Outcome {
     let luck = (scenario.seed % 1_000_003) as f64 * 20.0;
-    let better = if scenario.transport.scheduler == "minrtt" { 1e5 } else { 0.0 };
+    let better = if policy(scenario, PolicyKind::Scheduler) == "minrtt" { 1e5 } else { 0.0 };
     let flow = |copy: u64| FlowOutcome {
         flow: format!("main.{copy}"),
         kind: "bulk",
         direction: Direction::Down,
-        scheduler: scenario.transport.scheduler.clone(),
-        controller: scenario.transport.controller.clone(),
+        scheduler: policy(scenario, PolicyKind::Scheduler),
+        controller: policy(scenario, PolicyKind::Congestion),
         start_seconds: 0.0,
         connect_seconds: None,
         completion_seconds: (luck > 4e6).then_some(luck / 1e7),

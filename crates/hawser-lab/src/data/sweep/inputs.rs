@@ -61,7 +61,13 @@ impl Inputs {
             .map_err(|message| LoadError::Read { path: (&file).into(), source: io::Error::other(message) })?;
         let folder = scenario.parent().unwrap_or(Path::new(""));
         let mut files = Folder { inputs: self, folder, base };
-        Ok(Scenario::read(ReadOptions { text: &text, file: &file, overrides, files: &mut files })?)
+        Ok(Scenario::read(ReadOptions {
+            text: &text,
+            file: &file,
+            overrides,
+            files: &mut files,
+            registry: None,
+        })?)
     }
 
     /// The files that match a pattern, each read: which of them a cell needs depends on its seed, and a sweep has read

@@ -123,7 +123,12 @@ fn outcome(scenario: &Scenario, program: &str) -> Outcome {
             flow: "main".to_owned(),
             kind: "bulk",
             direction: Direction::Down,
-            scheduler: scenario.transport.scheduler.clone(),
+            scheduler: scenario
+                .transport
+                .policies
+                .scheduler
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string),
             controller: "cubic".to_owned(),
             start_seconds: 0.0,
             connect_seconds: None,

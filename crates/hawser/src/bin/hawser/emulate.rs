@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, load_scenario_with, remarks, run, run_recorded};
+use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, remarks, run, run_recorded};
 use hawser_lab::data::record::emulated::EmulatedPackets;
-use hawser_scenario::{Flow, LoadError};
+use hawser_scenario::LoadError;
 
 use crate::exit::{Exit, Failure};
 use crate::options::{Output, seconds};
@@ -150,29 +150,9 @@ pub(crate) fn scenario(command: &ScenarioCommand, output: Output) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a scenario, with some of its fields set otherwise. Its schedulers and controllers exist.
+/// Reads a scenario, with some of its fields set otherwise. Its policies exist.
 pub(crate) fn load(file: &Path, overrides: &[String]) -> Result<Scenario, Failure> {
-    let scenario = load_scenario_with(file, overrides).map_err(failure)?;
-    match unknown_policy(&scenario) {
-        None => Ok(scenario),
-        Some(why) => Err(Failure::new(Exit::Scenario, format!("{}: {why}", file.display()))),
-    }
-}
-
-/// The first field that names a scheduler or a controller that this command does not have, and what it has.
-fn unknown_policy(scenario: &Scenario) -> Option<String> {
-    let policies = hawser::policies();
-    let transport = &scenario.transport;
-    let mut fields = vec![("transport".to_owned(), Some(&transport.scheduler), Some(&transport.controller))];
-    let of_flow = |flow: &'_ Flow| format!("flow.{}", flow.name);
-    let flows = scenario.flows.iter();
-    fields.extend(flows.map(|flow| (of_flow(flow), flow.scheduler.as_ref(), flow.controller.as_ref())));
-    fields.into_iter().find_map(|(part, scheduler, controller)| {
-        let scheduler = scheduler.and_then(|name| policies.scheduler(name).err());
-        let controller = controller.and_then(|name| policies.controller(name).err());
-        let scheduler = scheduler.map(|error| format!("{part}.scheduler: {error}"));
-        scheduler.or_else(|| controller.map(|error| format!("{part}.controller: {error}")))
-    })
+    hawser_scenario::load_with(file, overrides, &hawser::policies()).map_err(load_failure)
 }
 
 /// What a scenario that cannot be loaded means for the command.

@@ -1,5 +1,6 @@
 //! The parts of a scenario as they are printed.
 
+use hawser::{Composition, PolicyKind};
 use hawser_scenario::{Direction, Flow, FlowKind, Medium, Scenario, ScenarioLink, Transport};
 use serde::Serialize;
 
@@ -110,8 +111,8 @@ impl FlowPart {
             start_seconds: flow.start as f64 / 1e9,
             stop_seconds: flow.stop.map(|stop| stop as f64 / 1e9),
             awaited: flow.awaited,
-            scheduler: flow.scheduler.clone().unwrap_or_else(|| scenario.transport.scheduler.clone()),
-            controller: flow.controller.clone().unwrap_or_else(|| scenario.transport.controller.clone()),
+            scheduler: policies(&scenario.policies_of(flow), PolicyKind::Scheduler),
+            controller: policies(&scenario.policies_of(flow), PolicyKind::Congestion),
         }
     }
 
@@ -134,12 +135,17 @@ impl FlowPart {
 impl TransportPart {
     pub(super) fn new(transport: &Transport) -> Self {
         TransportPart {
-            scheduler: transport.scheduler.clone(),
-            controller: transport.controller.clone(),
+            scheduler: policies(&transport.policies, PolicyKind::Scheduler),
+            controller: policies(&transport.policies, PolicyKind::Congestion),
             crypto: if transport.tls { "tls" } else { "null" },
             ecn: transport.ecn,
         }
     }
+}
+
+/// The policy of one kind, chosen or by default.
+fn policies(wanted: &Composition, kind: PolicyKind) -> String {
+    hawser::policies().resolve(wanted).get(kind).map_or_else(String::new, ToString::to_string)
 }
 
 /// Some names: all of a few, the ends of many.

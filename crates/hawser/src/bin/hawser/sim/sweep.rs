@@ -14,6 +14,7 @@ use hawser_lab::data::sweep::{
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde::Serialize;
 
+use crate::emulate::load_failure;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::Output;
@@ -93,6 +94,7 @@ pub(crate) fn run(arguments: &SweepArguments, output: Output) -> Result<ExitCode
     let runtime = runtime.map_err(failed)?;
     let interrupt = runtime.block_on(async { Interrupt::listen() }).map_err(failed)?;
     let sweep = Arc::new(Sweep::load(plan).map_err(failure)?);
+    sweep.plan().check_policies(plan, &hawser::policies()).map_err(|error| load_failure(error.into()))?;
     let threads = arguments.jobs.map_or_else(cores, usize::from);
     let settings = RunSettings { folder: arguments.out.clone(), threads, shard: arguments.shard };
     let mut view = CellProgress::new(output);
