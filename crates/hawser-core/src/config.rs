@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    AckFrequency, Composed, ControllerFactory, DefaultAckPolicy, FeatureSet, PolicySetFactory,
-    SchedulerFactory,
+    AckDecision, AckFrequency, AckOpportunity, AckPolicy, Composed, ControllerFactory, FeatureSet, PathId,
+    PolicySetFactory, ReturnPath, SchedulerFactory, Time,
 };
 
 use crate::connection::qlog::QlogFactory;
@@ -73,12 +73,13 @@ pub struct TransportConfig {
 }
 
 impl TransportConfig {
-    /// Defaults with these two policies, and acknowledgements as RFC 9000 section 13.2 recommends.
+    /// Defaults with these two policies, and acknowledgements as RFC 9000 section 13.2 recommends for a single path: for
+    /// every second packet, on the path of the packets.
     pub fn new(scheduler: Arc<dyn SchedulerFactory>, controller: Arc<dyn ControllerFactory>) -> Self {
         TransportConfig::with_policies(Arc::new(Composed {
             scheduler,
             congestion: controller,
-            acknowledgements: Arc::new(|| Box::new(DefaultAckPolicy::default()) as Box<_>),
+            acknowledgements: Arc::new(|| Box::new(EverySecondPacket) as Box<_>),
         }))
     }
 
@@ -112,6 +113,26 @@ impl TransportConfig {
             grease: true,
             qlog: None,
         }
+    }
+}
+
+/// RFC 9000 sections 13.2.1 and 13.2.2, where nobody chooses an acknowledgement policy; as often as the peer asks if it
+/// does.
+struct EverySecondPacket;
+
+impl AckPolicy for EverySecondPacket {
+    fn decide(&mut self, opportunity: &AckOpportunity) -> AckDecision {
+        let requested = opportunity.requested.map(|asked| asked.ack_eliciting_threshold.saturating_add(1));
+        let is_due = opportunity.unacknowledged >= requested.unwrap_or(2);
+        if is_due || opportunity.out_of_order || opportunity.congestion_marked {
+            AckDecision::Now
+        } else {
+            AckDecision::Within(opportunity.max_ack_delay)
+        }
+    }
+
+    fn return_path(&mut self, _now: Time, _acked: PathId, _paths: &[ReturnPath]) -> Option<PathId> {
+        None
     }
 }
 

@@ -5,35 +5,39 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hawser_cc::Cubic;
 use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
 use hawser_core::{EndpointGroup, TransportConfig};
-use hawser_policy::Registry;
+use hawser_paths::FastestReturn;
+use hawser_policy::{Composed, ControllerInit, Registry, SchedulerInit};
+use hawser_sched::EarliestArrival;
 use rustls::KeyLog;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls_pki_types::ServerName;
 
 use crate::trust::RecordingVerifier;
-use crate::{CertificateProblem, ConfigError, FullMesh, Identity, PathManagerFactory, Trust, qlog};
+use crate::{
+    CertificateProblem, ConfigError, FullMesh, Identity, PathManagerFactory, PathManagerInit, Trust, qlog,
+};
 
-/// Every congestion controller and scheduler that comes with Hawser, by name.
+/// Every policy that comes with Hawser, by name.
 pub fn policies() -> Registry {
     let mut registry = Registry::new();
     hawser_cc::register(&mut registry);
     hawser_sched::register(&mut registry);
+    hawser_paths::register(&mut registry);
     registry
 }
 
-/// Transport behaviour for general use: each byte goes where it arrives first, CUBIC on each path.
+/// Transport behaviour for general use: each byte goes where it arrives first, CUBIC on each path, acknowledgements on the
+/// quickest path.
 pub fn default_transport() -> TransportConfig {
-    TransportConfig::new(
-        Arc::new(|_: &hawser_policy::SchedulerInit| {
-            Box::<hawser_sched::EarliestArrival>::default() as Box<dyn hawser_policy::Scheduler>
-        }),
-        Arc::new(|init: &hawser_policy::ControllerInit| {
-            Box::new(hawser_cc::Cubic::new(init)) as Box<dyn hawser_policy::CongestionController>
-        }),
-    )
+    TransportConfig::with_policies(Arc::new(Composed {
+        scheduler: Arc::new(|_: &SchedulerInit| Box::<EarliestArrival>::default() as Box<_>),
+        congestion: Arc::new(|init: &ControllerInit| Box::new(Cubic::new(init)) as Box<_>),
+        acknowledgements: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
+    }))
 }
 
 /// What a client needs to connect. Cheap to clone.
@@ -54,7 +58,7 @@ impl ClientConfig {
             common: Common::default(),
             handshake_timeout: Duration::from_secs(10),
             attempt_delay: Duration::from_millis(100),
-            path_manager: FullMesh::factory(),
+            path_manager: Arc::new(|init: &PathManagerInit| Box::new(FullMesh::new(init)) as Box<_>),
         }
     }
 

@@ -78,8 +78,9 @@ pub use hawser_core::{
     ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, SendDatagramError,
     TransportConfig,
 };
+pub use hawser_paths::FullMesh;
 pub use hawser_policy as policy;
-pub use hawser_policy::{FullMesh, PathManagerFactory, PathManagerInit};
+pub use hawser_policy::{PathManagerFactory, PathManagerInit};
 pub use identity::{Identity, IdentityError};
 pub use incoming::{AcceptError, Connecting, Incoming};
 pub use interfaces::{Interface, Interfaces, watch_interfaces};

@@ -26,7 +26,6 @@ mod composition;
 mod congestion;
 mod event;
 mod fec;
-mod full_mesh;
 mod ids;
 mod link;
 mod message;
@@ -41,9 +40,7 @@ mod spec;
 mod time;
 mod view;
 
-pub use ack::{
-    AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, DefaultAckPolicy, ReturnPath,
-};
+pub use ack::{AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, ReturnPath};
 pub use composition::Composition;
 pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
@@ -53,7 +50,6 @@ pub use event::{
     Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
 };
 pub use fec::{FecDecision, FecPolicy, Protection};
-pub use full_mesh::FullMesh;
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
 pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate, MobilityReport};
 pub use message::{FeatureId, FeatureSet, MAX_FEATURES, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery};

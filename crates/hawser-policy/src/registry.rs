@@ -1,19 +1,19 @@
 //! Policies by name.
 
+mod add;
+mod choose;
 mod error;
 mod info;
 mod section;
 
 use std::fmt;
-use std::sync::Arc;
 
 pub use error::PolicyError;
 pub use info::{PolicyInfo, PolicyKind};
 
 use crate::{
-    AckPolicy, AckPolicyFactory, Composition, CongestionController, ControllerFactory, ControllerInit,
-    Parameters, PathManager, PathManagerFactory, PathManagerInit, PolicySpec, Scheduler, SchedulerFactory,
-    SchedulerInit,
+    AckPolicyFactory, Composition, ControllerFactory, PathManagerFactory, PolicySetFactory, PolicySpec,
+    SchedulerFactory,
 };
 use section::Section;
 
@@ -45,6 +45,7 @@ const DEFAULT: &str = "default";
 /// ```
 #[derive(Clone)]
 pub struct Registry {
+    sets: Section<dyn PolicySetFactory>,
     schedulers: Section<dyn SchedulerFactory>,
     controllers: Section<dyn ControllerFactory>,
     acknowledgements: Section<dyn AckPolicyFactory>,
@@ -54,6 +55,7 @@ pub struct Registry {
 impl Default for Registry {
     fn default() -> Self {
         Registry {
+            sets: Section::new(PolicyKind::Set),
             schedulers: Section::new(PolicyKind::Scheduler),
             controllers: Section::new(PolicyKind::Congestion),
             acknowledgements: Section::new(PolicyKind::Acknowledgements),
@@ -62,138 +64,10 @@ impl Default for Registry {
     }
 }
 
-/// Adding. A policy takes the place of one that has the same name.
 impl Registry {
     /// A registry without entries.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Adds a scheduler without parameters.
-    pub fn add_scheduler<F>(&mut self, name: &str, build: F)
-    where
-        F: Fn(&SchedulerInit) -> Box<dyn Scheduler> + Send + Sync + 'static,
-    {
-        self.add_scheduler_with(PolicyInfo::new(name, ""), move |init, _| build(init));
-    }
-
-    /// Adds a scheduler with the parameters that `info` declares.
-    pub fn add_scheduler_with<F>(&mut self, info: PolicyInfo, build: F)
-    where
-        F: Fn(&SchedulerInit, &Parameters) -> Box<dyn Scheduler> + Send + Sync + 'static,
-    {
-        let build = Arc::new(build);
-        self.schedulers.add(info, move |parameters| {
-            let (build, parameters) = (build.clone(), parameters.clone());
-            Arc::new(move |init: &SchedulerInit| build(init, &parameters))
-        });
-    }
-
-    /// Adds a congestion controller without parameters.
-    pub fn add_controller<F>(&mut self, name: &str, build: F)
-    where
-        F: Fn(&ControllerInit) -> Box<dyn CongestionController> + Send + Sync + 'static,
-    {
-        self.add_controller_with(PolicyInfo::new(name, ""), move |init, _| build(init));
-    }
-
-    /// Adds a congestion controller with the parameters that `info` declares.
-    pub fn add_controller_with<F>(&mut self, info: PolicyInfo, build: F)
-    where
-        F: Fn(&ControllerInit, &Parameters) -> Box<dyn CongestionController> + Send + Sync + 'static,
-    {
-        let build = Arc::new(build);
-        self.add_controllers(info, move |parameters| {
-            let (build, parameters) = (build.clone(), parameters.clone());
-            Arc::new(move |init: &ControllerInit| build(init, &parameters))
-        });
-    }
-
-    /// Adds controllers that need a factory of their own: those of one connection share state, see
-    /// [`ControllerFactory::for_connection`].
-    pub fn add_controllers<F>(&mut self, info: PolicyInfo, make: F)
-    where
-        F: Fn(&Parameters) -> Arc<dyn ControllerFactory> + Send + Sync + 'static,
-    {
-        self.controllers.add(info, make);
-    }
-
-    /// Adds an acknowledgement policy without parameters.
-    pub fn add_ack_policy<F>(&mut self, name: &str, build: F)
-    where
-        F: Fn() -> Box<dyn AckPolicy> + Send + Sync + 'static,
-    {
-        self.add_ack_policy_with(PolicyInfo::new(name, ""), move |_| build());
-    }
-
-    /// Adds an acknowledgement policy with the parameters that `info` declares.
-    pub fn add_ack_policy_with<F>(&mut self, info: PolicyInfo, build: F)
-    where
-        F: Fn(&Parameters) -> Box<dyn AckPolicy> + Send + Sync + 'static,
-    {
-        let build = Arc::new(build);
-        self.acknowledgements.add(info, move |parameters| {
-            let (build, parameters) = (build.clone(), parameters.clone());
-            Arc::new(move || build(&parameters))
-        });
-    }
-
-    /// Adds a path manager without parameters.
-    pub fn add_path_manager<F>(&mut self, name: &str, build: F)
-    where
-        F: Fn(&PathManagerInit) -> Box<dyn PathManager> + Send + Sync + 'static,
-    {
-        self.add_path_manager_with(PolicyInfo::new(name, ""), move |init, _| build(init));
-    }
-
-    /// Adds a path manager with the parameters that `info` declares.
-    pub fn add_path_manager_with<F>(&mut self, info: PolicyInfo, build: F)
-    where
-        F: Fn(&PathManagerInit, &Parameters) -> Box<dyn PathManager> + Send + Sync + 'static,
-    {
-        let build = Arc::new(build);
-        self.path_managers.add(info, move |parameters| {
-            let (build, parameters) = (build.clone(), parameters.clone());
-            Arc::new(move |init: &PathManagerInit| build(init, &parameters))
-        });
-    }
-}
-
-/// Choosing. `spec` is a text, `name` or `name,key=value,...`, or a [`PolicySpec`].
-///
-/// # Errors
-/// [`PolicyError`] for a text that is none, a policy or parameter that does not exist, and a value out of range.
-impl Registry {
-    /// Makes this scheduler.
-    pub fn scheduler<S>(&self, spec: S) -> Result<Arc<dyn SchedulerFactory>, PolicyError>
-    where
-        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
-    {
-        self.schedulers.find(&spec.try_into().map_err(Into::into)?)
-    }
-
-    /// Makes this congestion controller.
-    pub fn controller<S>(&self, spec: S) -> Result<Arc<dyn ControllerFactory>, PolicyError>
-    where
-        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
-    {
-        self.controllers.find(&spec.try_into().map_err(Into::into)?)
-    }
-
-    /// Makes this acknowledgement policy.
-    pub fn ack_policy<S>(&self, spec: S) -> Result<Arc<dyn AckPolicyFactory>, PolicyError>
-    where
-        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
-    {
-        self.acknowledgements.find(&spec.try_into().map_err(Into::into)?)
-    }
-
-    /// Makes this path manager.
-    pub fn path_manager<S>(&self, spec: S) -> Result<Arc<dyn PathManagerFactory>, PolicyError>
-    where
-        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
-    {
-        self.path_managers.find(&spec.try_into().map_err(Into::into)?)
     }
 }
 
@@ -206,11 +80,24 @@ impl Registry {
             PolicyKind::Congestion => self.controllers.check(spec),
             PolicyKind::Acknowledgements => self.acknowledgements.check(spec),
             PolicyKind::Paths => self.path_managers.check(spec),
-            PolicyKind::Set => self.schedulers.check(spec),
+            PolicyKind::Set => self.check_set(spec),
             PolicyKind::Protection => {
                 Err(PolicyError::UnknownPolicy { kind, name: spec.name().to_owned(), known: Vec::new() })
             }
         }
+    }
+
+    /// A set may be a scheduler that stands for itself.
+    fn check_set(&self, spec: &PolicySpec) -> Result<(), PolicyError> {
+        if self.sets.info(spec.name()).is_none() && self.schedulers.info(spec.name()).is_some() {
+            return self.schedulers.check(spec);
+        }
+        self.sets.check(spec).map_err(|mut error| {
+            if let PolicyError::UnknownPolicy { known, .. } = &mut error {
+                known.extend(self.names(PolicyKind::Scheduler).map(str::to_owned));
+            }
+            error
+        })
     }
 
     /// The same choice with everything said: a `policy` that names a scheduler becomes one, and parts that nobody chose
@@ -218,13 +105,22 @@ impl Registry {
     #[must_use]
     pub fn resolve(&self, wanted: &Composition) -> Composition {
         let mut resolved = wanted.clone();
-        let spec = resolved.policy.take();
-        resolved.scheduler = resolved.scheduler.or(spec);
-        for kind in PolicyKind::ALL {
-            let default = || PolicySpec::new(&self.policy(kind, DEFAULT)?.name).ok();
-            if resolved.get(kind).is_none()
-                && let Some(default) = default()
-            {
+        let set = wanted.policy.as_ref().and_then(|spec| self.sets.info(spec.name()));
+        let scheduler = wanted.policy.as_ref().filter(|spec| self.schedulers.info(spec.name()).is_some());
+        if let (None, Some(scheduler)) = (set, scheduler) {
+            resolved.policy = None;
+            resolved.scheduler.get_or_insert_with(|| scheduler.clone());
+        }
+        if resolved.paths.is_none() {
+            resolved.paths = set.and_then(|info| info.path_manager.clone());
+        }
+        let parts: &[PolicyKind] = match resolved.policy {
+            Some(_) => &[PolicyKind::Paths],
+            None => &PolicyKind::ALL[1..],
+        };
+        for kind in parts.iter().copied().filter(|kind| wanted.get(*kind).is_none()) {
+            let default = self.policy(kind, DEFAULT).and_then(|info| PolicySpec::new(&info.name).ok());
+            if let (None, Some(default)) = (resolved.get(kind), default) {
                 resolved.set(kind, default);
             }
         }
@@ -238,7 +134,8 @@ impl Registry {
             PolicyKind::Congestion => self.controllers.infos().collect(),
             PolicyKind::Acknowledgements => self.acknowledgements.infos().collect(),
             PolicyKind::Paths => self.path_managers.infos().collect(),
-            PolicyKind::Set | PolicyKind::Protection => Vec::new(),
+            PolicyKind::Set => self.sets.infos().collect(),
+            PolicyKind::Protection => Vec::new(),
         }
     }
 
@@ -249,7 +146,8 @@ impl Registry {
             PolicyKind::Congestion => self.controllers.info(name),
             PolicyKind::Acknowledgements => self.acknowledgements.info(name),
             PolicyKind::Paths => self.path_managers.info(name),
-            PolicyKind::Set | PolicyKind::Protection => None,
+            PolicyKind::Set => self.sets.info(name),
+            PolicyKind::Protection => None,
         }
     }
 

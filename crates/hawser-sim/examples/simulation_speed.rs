@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
+    hawser_paths::register(&mut registry);
     let outcome = Simulation::new(&scenario, &registry, Options::default())?.run(&mut NoRecorder);
     println!(
         "{} packets, {} events, {:.1} Mbit/s, trace {}",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
 use hawser_link::{DirectionConfig, QueueConfig, RateModel};
-use hawser_policy::Registry;
+use hawser_policy::{Composition, Registry};
 
 use crate::{Application, Host};
 
@@ -21,11 +21,12 @@ pub fn client_address(n: u8) -> SocketAddr {
 /// Transport configuration with policies by name.
 ///
 /// # Panics
-/// If a name is not registered: scenarios name policies that exist.
+/// If a name is not registered, or no acknowledgement policy is: scenarios name policies that exist.
 pub fn transport(registry: &Registry, scheduler: &str, controller: &str) -> TransportConfig {
-    let scheduler = registry.scheduler(scheduler).unwrap_or_else(|error| panic!("{error}"));
-    let controller = registry.controller(controller).unwrap_or_else(|error| panic!("{error}"));
-    TransportConfig::new(scheduler, controller)
+    let spec = |text: &str| Some(text.parse().unwrap_or_else(|error| panic!("{error}")));
+    let wanted =
+        Composition { scheduler: spec(scheduler), congestion: spec(controller), ..Composition::default() };
+    TransportConfig::with_policies(registry.set(&wanted).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// A client host with the null session.

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hawser_core::{QlogFactory, TransportConfig};
-use hawser_policy::{FeatureId, PolicyKind, Registry};
+use hawser_policy::{Composition, FeatureId, PolicyKind, Registry};
 use hawser_wire::TransportParameters;
 use hawser_wire::transport_parameters::AddressDiscovery;
 
@@ -18,6 +18,7 @@ use super::world::Setup;
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     let mut registry = Registry::new();
     hawser_cc::register(&mut registry);
+    hawser_paths::register(&mut registry);
     hawser_sched::register(&mut registry);
     registry
 });
@@ -49,9 +50,12 @@ fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
     let controllers = registry().names(PolicyKind::Congestion).collect::<Vec<_>>();
     let scheduler = nth_name(schedulers.iter().copied(), policies % 16);
     let controller = nth_name(controllers.iter().copied(), policies / 16 % 8);
-    let scheduler = registry().scheduler(scheduler).expect("a name that it has");
-    let controller = registry().controller(controller).expect("a name that it has");
-    let mut config = TransportConfig::new(scheduler, controller);
+    let wanted = Composition {
+        scheduler: Some(scheduler.parse().expect("a name")),
+        congestion: Some(controller.parse().expect("a name")),
+        ..Composition::default()
+    };
+    let mut config = TransportConfig::with_policies(registry().set(&wanted).expect("names that it has"));
 
     let sizes = script.byte()?;
     config.initial_stream_window = [1_000, 16_000, 64_000, 256_000][usize::from(sizes & 3)];

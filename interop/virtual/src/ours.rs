@@ -9,7 +9,7 @@ use hawser_core::{
     ClientConfig, Connection, ConnectionHandle, Endpoint, EndpointConfig, Event, QlogFactory, ReadError,
     ServerConfig, StreamEvent, TransportConfig, WriteError,
 };
-use hawser_policy::{Registry, StreamId, Time};
+use hawser_policy::{Composition, Registry, StreamId, Time};
 use hawser_sim::testing::{SERVER, client_address};
 use hawser_sim::{Application, Host};
 
@@ -44,19 +44,18 @@ pub fn server(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
     Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None })
 }
 
-/// Every scheduler and congestion controller that comes with Hawser, by name.
+/// Every policy that comes with Hawser, by name.
 pub fn policies() -> Registry {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
+    hawser_paths::register(&mut registry);
     registry
 }
 
 fn transport(seed: u64) -> TransportConfig {
-    let registry = policies();
-    let scheduler = registry.scheduler("default").expect("the default scheduler is registered");
-    let controller = registry.controller("cubic").expect("cubic is registered");
-    TransportConfig { qlog: qlog(seed), ..TransportConfig::new(scheduler, controller) }
+    let defaults = policies().set(&Composition::default()).expect("the defaults are registered");
+    TransportConfig { qlog: qlog(seed), ..TransportConfig::with_policies(defaults) }
 }
 
 /// With `HAWSER_QLOG=DIR` in the environment our end of every connection is traced there.

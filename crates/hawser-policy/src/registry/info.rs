@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::ParameterInfo;
+use crate::{ParameterInfo, PolicySpec};
 
 /// What a policy decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +76,8 @@ pub struct PolicyInfo {
     pub summary: String,
     /// Where it was published; may be empty.
     pub source: String,
+    /// The path manager that belongs to it, if it is a set that has one of its own.
+    pub path_manager: Option<PolicySpec>,
     /// What can be set.
     pub parameters: Vec<ParameterInfo>,
 }
@@ -88,6 +90,7 @@ impl PolicyInfo {
             aliases: Vec::new(),
             summary: summary.to_owned(),
             source: String::new(),
+            path_manager: None,
             parameters: Vec::new(),
         }
     }
@@ -103,6 +106,13 @@ impl PolicyInfo {
     #[must_use]
     pub fn source(mut self, source: &str) -> Self {
         source.clone_into(&mut self.source);
+        self
+    }
+
+    /// Of a set: the path manager that belongs to it, which the driver is to use unless another one is chosen.
+    #[must_use]
+    pub fn path_manager(mut self, spec: PolicySpec) -> Self {
+        self.path_manager = Some(spec);
         self
     }
 

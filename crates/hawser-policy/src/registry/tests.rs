@@ -1,5 +1,10 @@
 use super::*;
-use crate::{Commands, Decision, ParameterInfo, SendView, Side};
+use crate::{
+    Ack, AckDecision, AckOpportunity, AckPolicy, Commands, Composition, CongestionController, Decision, Loss,
+    ParameterInfo, PathId, PolicySet, ReturnPath, Scheduler, SchedulerInit, SendView, SetInit, Siblings,
+    Side, Time,
+};
+use std::sync::Arc;
 
 struct Lazy(u64);
 
@@ -95,4 +100,112 @@ fn parameters_reach_what_is_made_and_a_spec_is_as_good_as_its_text() {
     let init = SchedulerInit { side: Side::Server, seed: 0 };
     assert_eq!(registry.scheduler(&spec).unwrap().build(&init).name(), "laziest");
     assert_eq!(registry.scheduler(spec.to_string()).unwrap().build(&init).name(), "laziest");
+}
+
+#[derive(Debug)]
+struct Fixed(u64);
+
+impl CongestionController for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+    fn on_ack(&mut self, _ack: &Ack, _siblings: &Siblings<'_>) {}
+    fn on_loss(&mut self, _loss: &Loss, _siblings: &Siblings<'_>) {}
+    fn on_max_datagram_size(&mut self, _bytes: u16) {}
+    fn window(&self) -> u64 {
+        self.0
+    }
+}
+
+struct Returns(u32);
+
+impl AckPolicy for Returns {
+    fn decide(&mut self, _opportunity: &AckOpportunity) -> AckDecision {
+        AckDecision::Now
+    }
+    fn return_path(&mut self, _now: Time, _acked: PathId, _paths: &[ReturnPath]) -> Option<PathId> {
+        Some(PathId(self.0))
+    }
+}
+
+/// The registry above with every kind: windows of 1 unless set, acknowledgements on path 1.
+fn full() -> Registry {
+    let mut registry = registry();
+    let window = ParameterInfo::integer("window", 1..=9, 1);
+    let info = PolicyInfo::new("fixed", "").alias("default").parameter(window.clone());
+    registry.add_controller_with(info, |_, parameters| Box::new(Fixed(parameters.integer("window"))));
+    registry.add_ack_policy("default", || Box::new(Returns(1)));
+    registry.add_ack_policy("second", || Box::new(Returns(2)));
+    registry.add_path_manager("default", |_| unreachable!());
+    registry.add_path_manager("late", |_| unreachable!());
+    let info = PolicyInfo::new("system", "").path_manager("late".parse().unwrap()).parameter(window);
+    registry.add_set_with(info, |_, parameters| {
+        let window = parameters.integer("window") * 100;
+        PolicySet {
+            scheduler: Box::new(Lazy(100)),
+            congestion: Arc::new(move |_: &crate::ControllerInit| Box::new(Fixed(window)) as Box<_>),
+            acknowledgements: Box::new(Returns(3)),
+            agent: None,
+            features: crate::FeatureSet::NONE,
+        }
+    });
+    registry
+}
+
+/// What a composition gives: the scheduler, the window, the return path.
+fn parts(text: &[(PolicyKind, &str)]) -> Result<(&'static str, u64, u32), PolicyError> {
+    let mut wanted = Composition::default();
+    text.iter().for_each(|(kind, spec)| wanted.set(*kind, spec.parse().unwrap()));
+    let mut set = full().set(&wanted)?.build(&SetInit { side: Side::Client, seed: 1, now: Time::ZERO });
+    let init = crate::ControllerInit {
+        path: PathId::ZERO,
+        now: Time::ZERO,
+        max_datagram_size: 1_200,
+        initial_window: 12_000,
+        link: None,
+        remote: "192.0.2.1:443".parse().unwrap(),
+        seed: 0,
+        snapshot: None,
+    };
+    let window = set.congestion.build(&init).window();
+    let path = set.acknowledgements.return_path(Time::ZERO, PathId::ZERO, &[]);
+    Ok((set.scheduler.name(), window, path.unwrap().0))
+}
+
+#[test]
+fn a_composition_is_a_set_a_scheduler_or_parts() {
+    use PolicyKind::{Acknowledgements, Congestion, Scheduler, Set};
+    assert_eq!(parts(&[]), Ok(("lazier", 1, 1)), "the defaults");
+    assert_eq!(parts(&[(Set, "lazy")]), Ok(("lazy", 1, 1)), "a scheduler");
+    assert_eq!(parts(&[(Scheduler, "lazy"), (Congestion, "fixed,window=5")]), Ok(("lazy", 5, 1)));
+    assert_eq!(parts(&[(Set, "System,window=7")]), Ok(("laziest", 700, 3)), "a set");
+    let exchanged = [(Set, "system"), (Congestion, "fixed"), (Acknowledgements, "second")];
+    assert_eq!(parts(&exchanged), Ok(("laziest", 1, 2)), "a set, two of whose parts are exchanged");
+    let error = |text: &str| parts(&[(Set, text)]).unwrap_err().to_string();
+    assert_eq!(
+        error("sistem"),
+        "there is no policy set named \"sistem\" (did you mean \"system\"?); known are: system, day-dream, Lazy, \
+         seeded"
+    );
+    assert!(error("system,window=10").starts_with("system: expected 1 to 9"));
+    assert!(error("lazy,window=1").starts_with("Lazy has no parameters"));
+}
+
+#[test]
+fn a_resolved_composition_says_everything_but_what_a_set_decides() {
+    let resolve = |text: &str| full().resolve(&Composition::of(text.parse().unwrap())).to_string();
+    let parts = "congestion = fixed, acknowledgements = default, paths = default";
+    assert_eq!(resolve("lazy"), format!("scheduler = lazy, {parts}"));
+    assert_eq!(
+        full().resolve(&Composition::default()).to_string(),
+        format!("scheduler = day-dream, {parts}")
+    );
+    assert_eq!(resolve("system,window=2"), "policy = system,window=2, paths = late");
+    assert!(full().paths(&Composition::of("system".parse().unwrap())).is_ok());
+}
+
+#[test]
+fn without_a_default_what_is_missing_is_told() {
+    let error = registry().set(&Composition::default()).err().unwrap().to_string();
+    assert_eq!(error, "there is no congestion controller named \"default\"; none is known");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_core::{Connection, FourTuple, TransportConfig};
 use hawser_link::{DirectionConfig, LinkStats};
-use hawser_policy::{PathId, PathStatus, SchedulerFactory, Side, Time};
+use hawser_policy::{Composed, PathId, PathStatus, SchedulerFactory, Side, Time};
 
 use super::bulk::Bulk;
 use super::{Measure, Setting};
@@ -74,8 +74,10 @@ impl Bed {
         length: u64,
         links: &[DirectionConfig],
     ) -> Self {
-        let controller = setting.registry.controller(setting.controller).expect("a registered controller");
-        let transport = Arc::new(TransportConfig::new(scheduler, controller));
+        let congestion = setting.registry.controller(setting.controller).expect("a registered controller");
+        let acknowledgements = setting.registry.ack_policy("default").expect("a registered default");
+        let policies = Composed { scheduler, congestion, acknowledgements };
+        let transport = Arc::new(TransportConfig::with_policies(Arc::new(policies)));
         let application = |side| if side == sender { Bulk::sender(length) } else { Bulk::default() };
         let mut host = client(application(Side::Client), setting.seed);
         host.connect(Time::ZERO, client_config(transport.clone()), client_address(0), SERVER, "server.test")

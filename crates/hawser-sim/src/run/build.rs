@@ -203,7 +203,7 @@ impl<'a> Builder<'a> {
                 };
                 let deliveries = Deliveries::both_ways(counted, &self.followed);
                 let setup = Setup { config: self.server_config(&transport), deliveries };
-                let session = self.session(number, flow, server, &transport, &setup);
+                let session = self.session(number, flow, server, &transport, &setup)?;
                 plans.entry(flow.client).or_default().push((number, session));
                 setups.push((server, setup));
                 self.sessions.push(SessionInfo { flow: index, copy, client: flow.client, server });
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
         server: usize,
         transport: &Arc<TransportConfig>,
         setup: &Setup,
-    ) -> Session {
+    ) -> Result<Session, RunError> {
         let mut links: Vec<LinkInfo> = flow.links.iter().map(|link| self.link_info(*link)).collect();
         // The handshake starts where data is to go.
         links.sort_by_key(|link| link.preference != PathStatus::Available);
@@ -273,6 +273,7 @@ impl<'a> Builder<'a> {
             port: FIRST_PORT + number as u16,
             remote: addresses::server(server),
             config: ClientConfig { crypto: self.crypto.0.clone(), transport: transport.clone(), token: None },
+            path_manager: self.registry.paths(&self.scenario.policies_of(flow))?,
             start: Time::from_nanos(flow.start),
             stop: flow.stop.map(Time::from_nanos),
             awaited: flow.awaited,
@@ -282,7 +283,7 @@ impl<'a> Builder<'a> {
         };
         let pattern =
             flow.pattern.map(|pattern| (pattern, self.random(&format!("session/{number}/activity"))));
-        Session::new(plan, Role::new(&flow.kind, pattern))
+        Ok(Session::new(plan, Role::new(&flow.kind, pattern)))
     }
 
     fn link_info(&self, index: usize) -> LinkInfo {
@@ -369,16 +370,7 @@ pub fn transport_config(
     flow: &Flow,
 ) -> Result<TransportConfig, RunError> {
     let asked = &scenario.transport;
-    let policies = registry.resolve(&scenario.policies_of(flow));
-    let scheduler = match &policies.scheduler {
-        Some(spec) => registry.scheduler(spec),
-        None => registry.scheduler("default"),
-    };
-    let controller = match &policies.congestion {
-        Some(spec) => registry.controller(spec),
-        None => registry.controller("default"),
-    };
-    let mut config = TransportConfig::new(scheduler?, controller?);
+    let mut config = TransportConfig::with_policies(registry.set(&scenario.policies_of(flow))?);
     let links = u32::try_from(flow.links.len()).unwrap_or(u32::MAX);
     config.max_concurrent_paths = config.max_concurrent_paths.max(links + 1);
     config.max_path_id = config.max_path_id.max(Some(links));

@@ -9,7 +9,7 @@
 //!
 //! A flow is a connection (or as many as its `count` says) with an application at either end; the receiving end has the
 //! [`Meter`]. Connections race their handshake over the links and open a path over each with the same manager as the
-//! driver for real sockets ([`hawser_policy::FullMesh`]).
+//! driver for real sockets, by default one over each link.
 
 mod addresses;
 mod build;

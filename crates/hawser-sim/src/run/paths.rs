@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 
 use hawser_core::{Code, Connection, FourTuple};
 use hawser_policy::{
-    FullMesh, LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathManagerInit, PathView, Time,
+    LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathManagerFactory, PathManagerInit,
+    PathView, Time,
 };
 
-/// Keeps a path over each link.
+/// Keeps the paths that a path manager wants.
 pub(super) struct Paths {
-    manager: FullMesh,
+    manager: Box<dyn PathManager>,
     port: u16,
     /// Which link each path that was ever seen belongs to.
     pub(super) links: BTreeMap<PathId, LinkId>,
@@ -24,11 +25,12 @@ impl Paths {
         tuple: FourTuple,
         link: LinkId,
         links: &[LinkInfo],
+        manager: &dyn PathManagerFactory,
     ) -> Self {
         connection.set_path_link(PathId::ZERO, Some(link));
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link: Some(link) };
         let mut paths = Paths {
-            manager: FullMesh::new(&init),
+            manager: manager.build(&init),
             port: tuple.local.port(),
             links: BTreeMap::from([(PathId::ZERO, link)]),
         };
@@ -54,10 +56,10 @@ impl Paths {
         &mut self,
         now: Time,
         connection: &mut Connection,
-        ask: impl FnOnce(&mut FullMesh, &[PathView], &mut Vec<PathAction>),
+        ask: impl FnOnce(&mut dyn PathManager, &[PathView], &mut Vec<PathAction>),
     ) {
         let mut actions = Vec::new();
-        ask(&mut self.manager, connection.path_views(now), &mut actions);
+        ask(self.manager.as_mut(), connection.path_views(now), &mut actions);
         for action in actions {
             self.act(now, connection, &action);
         }

@@ -140,7 +140,10 @@ impl Simulation {
         let since_start = |at: Time| at.since(start).as_secs_f64();
         let finished = session.and_then(|session| session.finished_at);
         let policies = &self.parts.policies[info.flow];
-        let text = |kind| policies.get(kind).map_or_else(String::new, ToString::to_string);
+        // What a set decides goes by the name of the set.
+        let text = |kind| {
+            policies.get(kind).or(policies.policy.as_ref()).map_or_else(String::new, ToString::to_string)
+        };
         FlowOutcome {
             flow: self.flow_name(info),
             scheduler: text(PolicyKind::Scheduler),

@@ -1,13 +1,14 @@
 //! One connection of a flow, at the client.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_core::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple, StreamEvent,
 };
-use hawser_policy::{Earliest, LinkInfo, Time};
+use hawser_policy::{Earliest, LinkInfo, PathManagerFactory, Time};
 use hawser_scenario::Direction::{Down, Up};
 
 use super::client::role::Role;
@@ -31,6 +32,8 @@ pub(super) struct Plan {
     pub(super) port: u16,
     pub(super) remote: SocketAddr,
     pub(super) config: ClientConfig,
+    /// Decides which paths there are.
+    pub(super) path_manager: Arc<dyn PathManagerFactory>,
     pub(super) start: Time,
     pub(super) stop: Option<Time>,
     /// Whether the run lasts until this session has done its work.
@@ -219,7 +222,8 @@ impl Session {
         if let Some(address) = link.addresses.first() {
             let local = SocketAddr::new(*address, self.plan.port);
             let tuple = FourTuple { local, remote: self.plan.remote };
-            self.paths = Some(Paths::new(now, connection, tuple, link.id, &self.plan.links));
+            self.paths =
+                Some(Paths::new(now, connection, tuple, link.id, &self.plan.links, &*self.plan.path_manager));
         }
         if self.sends().is_some() {
             connection.log_first_sends();

@@ -16,6 +16,7 @@ pub(crate) fn registry() -> Registry {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
+    hawser_paths::register(&mut registry);
     registry
 }
 

@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use hawser_cc::NewReno;
-use hawser_policy::{ControllerInit, PathId, PathStatus, SchedulerInit, Side, StreamId, Time};
+use hawser_paths::FastestReturn;
+use hawser_policy::{
+    Composed, ControllerFactory, ControllerInit, PathId, PathStatus, SchedulerFactory, SchedulerInit, Side,
+    StreamId, Time,
+};
 use hawser_sched::MinRtt;
 
 use crate::crypto::null::{NullClient, NullHandshake, NullServer};
@@ -23,10 +27,19 @@ pub(super) const DELAY: Duration = Duration::from_millis(10);
 const MAX_TURNS: usize = 2_000;
 
 pub(super) fn transport() -> TransportConfig {
-    TransportConfig::new(
+    transport_with(
         Arc::new(|_: &SchedulerInit| Box::new(MinRtt) as Box<_>),
         Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
     )
+}
+
+/// With the acknowledgement policy of drivers and simulator.
+pub(super) fn transport_with(
+    scheduler: Arc<dyn SchedulerFactory>,
+    congestion: Arc<dyn ControllerFactory>,
+) -> TransportConfig {
+    let acknowledgements = Arc::new(|| Box::new(FastestReturn::default()) as Box<_>);
+    TransportConfig::with_policies(Arc::new(Composed { scheduler, congestion, acknowledgements }))
 }
 
 pub(super) fn server_address() -> SocketAddr {

@@ -11,7 +11,7 @@ use hawser_policy::{
 };
 use hawser_sched::MinRtt;
 
-use super::pair::{DELAY, Pair, Settings, client_address, transport};
+use super::pair::{DELAY, Pair, Settings, client_address, transport, transport_with};
 use crate::{Event as ConnectionEvent, TransportConfig};
 
 const STEER: FeatureId = FeatureId(4_711);
@@ -105,7 +105,7 @@ impl PolicySetFactory for SteeredSet {
         let base = Composed {
             scheduler: Arc::new(|_: &SchedulerInit| Box::new(MinRtt) as Box<_>),
             congestion: Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
-            acknowledgements: Arc::new(|| Box::new(hawser_policy::DefaultAckPolicy::default()) as Box<_>),
+            acknowledgements: Arc::new(|| Box::new(hawser_paths::FastestReturn::default()) as Box<_>),
         };
         let init = SetInit { side: Side::Client, seed: 1, now: Time::ZERO };
         PolicySet {
@@ -239,7 +239,7 @@ impl Scheduler for Once {
 fn commanded(commands: Vec<Command>) -> Pair {
     let make = move |_: &SchedulerInit| Box::new(Once(Some(commands.clone()))) as Box<dyn Scheduler>;
     let congestion = |init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>;
-    let client = TransportConfig::new(Arc::new(make), Arc::new(congestion));
+    let client = transport_with(Arc::new(make), Arc::new(congestion));
     let mut pair = Pair::connected(Settings { client, ..Settings::default() });
     pair.open(1);
     pair.write(Side::Client, 200_000);

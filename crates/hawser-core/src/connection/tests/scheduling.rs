@@ -10,7 +10,7 @@ use hawser_policy::{
 };
 use proptest::prelude::*;
 
-use super::pair::{DELAY, Pair, Settings, client_address};
+use super::pair::{DELAY, Pair, Settings, client_address, transport_with};
 use crate::connection::policies::schedule::has_queued;
 use crate::{Code, TransportConfig};
 
@@ -18,7 +18,7 @@ use crate::{Code, TransportConfig};
 const SLACK: Duration = Duration::from_millis(3);
 
 fn with_scheduler<S: Scheduler + 'static>(make: impl Fn() -> S + Send + Sync + 'static) -> Settings {
-    let client = TransportConfig::new(
+    let client = transport_with(
         Arc::new(move |_: &SchedulerInit| Box::new(make()) as Box<_>),
         Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
     );
@@ -150,7 +150,7 @@ fn a_new_controller_with_a_larger_window_is_used_at_once() {
     let mut settings = with_scheduler(move || Scripted(first_only));
     settings.client.max_mtu = 1_200;
     settings.client = TransportConfig {
-        ..TransportConfig::new(
+        ..transport_with(
             Arc::new(move |_: &SchedulerInit| Box::new(Scripted(first_only)) as Box<_>),
             Arc::new(|_: &ControllerInit| Box::new(Fixed(4_000)) as Box<_>),
         )

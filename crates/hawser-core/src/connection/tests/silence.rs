@@ -10,7 +10,7 @@ use hawser_policy::{
 };
 use hawser_sched::MinRtt;
 
-use super::pair::{Pair, Sent, Settings, client_address, transport};
+use super::pair::{Pair, Sent, Settings, client_address, transport, transport_with};
 use crate::{Code, TransportConfig};
 
 fn state(pair: &mut Pair, id: PathId) -> Option<PathState> {
@@ -101,7 +101,7 @@ fn a_scheduler_hears_once_that_a_path_is_back() {
     let scheduler =
         move |_: &SchedulerInit| Box::new(Listener(MinRtt, Arc::clone(&heard))) as Box<dyn Scheduler>;
     let controller = |init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>;
-    let client = TransportConfig::new(Arc::new(scheduler), Arc::new(controller));
+    let client = transport_with(Arc::new(scheduler), Arc::new(controller));
     let mut pair = Pair::connected(Settings { client, ..Settings::default() });
     let second = pair.open(1);
     pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));

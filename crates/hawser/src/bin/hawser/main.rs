@@ -14,6 +14,7 @@ mod path_log;
 mod paths;
 mod percent;
 mod perf;
+mod policy_options;
 mod progress;
 mod put;
 mod report;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use hawser::{
-    ClientConfig, LinkSelector, Links, PathSpec, Pin, PolicyKind, Registry, ServerConfigBuilder,
+    ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, ServerConfigBuilder,
     TransportConfig, Trust,
 };
 use rustls::KeyLog;
 
 use crate::exit::Failure;
 use crate::key_log::FileKeyLog;
+use crate::policy_options::PolicyOptions;
 
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -47,12 +48,9 @@ impl Output {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Transport")]
 pub(crate) struct TransportOptions {
-    /// How data is spread over the paths
-    #[arg(long, value_name = "NAME[,KEY=VALUE...]", env = "HAWSER_SCHEDULER", help = scheduler_help())]
-    scheduler: Option<String>,
-    /// Congestion controller of each path
-    #[arg(long, value_name = "NAME[,KEY=VALUE...]", env = "HAWSER_CC", help = controller_help())]
-    cc: Option<String>,
+    /// Which policies its connections have
+    #[command(flatten)]
+    policies: PolicyOptions,
     /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
     #[arg(long, value_name = "DIR", env = "QLOGDIR")]
     qlog: Option<PathBuf>,
@@ -61,36 +59,18 @@ pub(crate) struct TransportOptions {
     keylog: Option<PathBuf>,
 }
 
-fn scheduler_help() -> String {
-    format!("How data is spread over the paths: {}", names(PolicyKind::Scheduler))
-}
-
-fn controller_help() -> String {
-    format!("Congestion control of each path: {}", names(PolicyKind::Congestion))
-}
-
-/// The policies of a kind, with the one that is used by default.
-fn names(kind: PolicyKind) -> String {
-    let registry = hawser::policies();
-    let names: Vec<&str> = registry.names(kind).collect();
-    let default = registry.policy(kind, "default").map(|info| format!(". Default: {}", info.name));
-    names.join(", ") + &default.unwrap_or_default()
-}
-
 impl TransportOptions {
     /// The transport configuration these options describe.
     pub(crate) fn transport(&self) -> Result<TransportConfig, Failure> {
-        let registry: Registry = hawser::policies();
-        let mut transport = hawser::default_transport();
-        let unknown = |error: hawser::PolicyError| Failure::usage(error.to_string());
-        let scheduler = self.scheduler.as_deref().unwrap_or("default");
-        let controller = self.cc.as_deref().unwrap_or("cubic");
-        transport.policies = TransportConfig::new(
-            registry.scheduler(scheduler).map_err(unknown)?,
-            registry.controller(controller).map_err(unknown)?,
-        )
-        .policies;
-        Ok(transport)
+        let policies = hawser::policies().set(&self.policies.with_environment()?);
+        let policies = policies.map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(TransportConfig { policies, ..hawser::default_transport() })
+    }
+
+    /// Decides which paths a client's connections have.
+    fn path_manager(&self) -> Result<Arc<dyn PathManagerFactory>, Failure> {
+        let factory = hawser::policies().paths(&self.policies.with_environment()?);
+        factory.map_err(|error| Failure::usage(error.to_string()))
     }
 
     fn key_log(&self) -> Result<Option<Arc<dyn KeyLog>>, Failure> {
@@ -166,6 +146,7 @@ impl ClientOptions {
             .trust(trust)
             .alpn([alpn])
             .transport(self.transport.transport()?)
+            .path_manager(self.transport.path_manager()?)
             .handshake_timeout(self.connect_timeout);
         if let Some(folder) = &self.transport.qlog {
             builder = builder.qlog_directory(folder);

@@ -145,7 +145,8 @@ impl TransportPart {
 
 /// The policy of one kind, chosen or by default.
 fn policies(wanted: &Composition, kind: PolicyKind) -> String {
-    hawser::policies().resolve(wanted).get(kind).map_or_else(String::new, ToString::to_string)
+    let resolved = hawser::policies().resolve(wanted);
+    resolved.get(kind).or(resolved.policy.as_ref()).map_or_else(String::new, ToString::to_string)
 }
 
 /// Some names: all of a few, the ends of many.

@@ -16,6 +16,7 @@ use super::summary;
 use crate::emulate::load;
 use crate::exit::{Exit, Failure, is_full};
 use crate::options::{Output, seconds};
+use crate::policy_options::PolicyOptions;
 use crate::report::{Channel, print, remark, to_json};
 
 const EXAMPLES: &str = "\
@@ -39,6 +40,9 @@ pub(crate) struct Run {
     /// Set a field of the scenario, such as `link.wifi0.rate=20 Mbit/s`; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Policies of all connections whose flow has none of its own
+    #[command(flatten)]
+    policies: PolicyOptions,
     /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ)
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -74,6 +78,7 @@ pub(crate) struct RunReport {
 pub(crate) fn run(arguments: &Run, output: Output) -> Result<ExitCode, Failure> {
     // As an override: what is drawn while the scenario is read depends on the seed as well.
     let mut set = arguments.set.clone();
+    set.splice(0..0, arguments.policies.overrides()?);
     set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let scenario = load(&arguments.scenario, &set)?;
     let qlog = arguments.qlog.as_deref().map(QlogFolder::create).transpose()?;

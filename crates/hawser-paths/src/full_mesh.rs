@@ -2,18 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{
-    LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathManagerFactory, PathManagerInit,
-    PathState, PathStatus, PathView, Time,
+use hawser_policy::{
+    LinkId, LinkInfo, ParameterInfo, Parameters, PathAction, PathEvent, PathId, PathManager, PathManagerInit,
+    PathState, PathStatus, PathView, PolicyInfo, Time,
 };
 
-/// First pause before an attempt that failed is repeated.
-const FIRST_RETRY: Duration = Duration::from_millis(50);
-/// Longest pause.
-const LAST_RETRY: Duration = Duration::from_secs(10);
+/// What can be set of [`FullMesh`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullMeshParameters {
+    /// First pause before an attempt that failed is repeated; each pause is twice the one before.
+    pub first_retry: Duration,
+    /// Longest pause.
+    pub last_retry: Duration,
+}
+
+impl Default for FullMeshParameters {
+    fn default() -> Self {
+        FullMeshParameters { first_retry: Duration::from_millis(50), last_retry: Duration::from_secs(10) }
+    }
+}
+
+impl FullMeshParameters {
+    /// Those of a spec such as `full-mesh,last_retry=2s`.
+    pub(crate) fn read(parameters: &Parameters) -> Self {
+        FullMeshParameters {
+            first_retry: parameters.duration("first_retry"),
+            last_retry: parameters.duration("last_retry"),
+        }
+    }
+}
 
 /// One path for every link, always.
 ///
@@ -21,6 +40,7 @@ const LAST_RETRY: Duration = Duration::from_secs(10);
 /// until a replacement carries data. A path that failed is tried again with back-off for as long as its link is up.
 #[derive(Debug)]
 pub struct FullMesh {
+    parameters: FullMeshParameters,
     remote: SocketAddr,
     ready: bool,
     links: BTreeMap<LinkId, Entry>,
@@ -45,30 +65,39 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(info: LinkInfo, source: Option<IpAddr>, now: Time) -> Self {
-        Entry { info, source, has_path: false, failed: false, next_attempt: now, pause: FIRST_RETRY }
+    fn new(info: LinkInfo, source: Option<IpAddr>, now: Time, pause: Duration) -> Self {
+        Entry { info, source, has_path: false, failed: false, next_attempt: now, pause }
     }
 
-    fn start_over(&mut self, now: Time) {
+    fn start_over(&mut self, now: Time, parameters: FullMeshParameters) {
         self.failed = false;
         self.next_attempt = now;
-        self.pause = FIRST_RETRY;
+        self.pause = parameters.first_retry;
     }
 
-    fn back_off(&mut self, now: Time) {
+    fn back_off(&mut self, now: Time, parameters: FullMeshParameters) {
         self.next_attempt = now + self.pause;
-        self.pause = (self.pause * 2).min(LAST_RETRY);
+        self.pause = (self.pause * 2).min(parameters.last_retry);
     }
 }
 
 impl FullMesh {
+    /// Its name in the registry; the entry `default` is the same.
+    pub const NAME: &'static str = "full-mesh";
+
     /// A manager for one client connection.
     pub fn new(init: &PathManagerInit) -> Self {
+        FullMesh::with_parameters(init, FullMeshParameters::default())
+    }
+
+    /// The same with other parameters.
+    pub fn with_parameters(init: &PathManagerInit, parameters: FullMeshParameters) -> Self {
         let mut path_links = BTreeMap::new();
         if let Some(link) = init.link {
             path_links.insert(PathId::ZERO, link);
         }
         FullMesh {
+            parameters,
             remote: init.remote,
             ready: false,
             links: BTreeMap::new(),
@@ -78,19 +107,31 @@ impl FullMesh {
         }
     }
 
-    /// The factory of this manager.
-    pub fn factory() -> Arc<dyn PathManagerFactory> {
-        Arc::new(|init: &PathManagerInit| Box::new(FullMesh::new(init)) as Box<dyn PathManager>)
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        let default = FullMeshParameters::default();
+        let (millisecond, hour) = (Duration::from_millis(1), Duration::from_secs(3_600));
+        PolicyInfo::new(Self::NAME, "one path for every link, always")
+            .alias("default")
+            .source("Hawser; after the full-mesh manager of MPTCP (RFC 8684)")
+            .parameter(
+                ParameterInfo::duration("first_retry", millisecond..=hour, default.first_retry)
+                    .meaning("first pause before an attempt that failed is repeated; doubles"),
+            )
+            .parameter(
+                ParameterInfo::duration("last_retry", millisecond..=hour, default.last_retry)
+                    .meaning("longest pause between attempts"),
+            )
     }
 
     fn link_up(&mut self, now: Time, info: &LinkInfo) {
         let Some(entry) = self.links.get_mut(&info.id) else {
             let source = self.first.take_if(|(link, _)| *link == info.id).map(|(_, address)| address);
-            self.links.insert(info.id, Entry::new(info.clone(), source, now));
+            self.links.insert(info.id, Entry::new(info.clone(), source, now, self.parameters.first_retry));
             return;
         };
         entry.info = info.clone();
-        entry.start_over(now);
+        entry.start_over(now, self.parameters);
         if entry.source.is_some_and(|source| !info.addresses.contains(&source)) {
             self.orphan_paths_of(info.id);
         }
@@ -112,7 +153,7 @@ impl FullMesh {
         }
         if let Some(entry) = link.and_then(|link| self.links.get_mut(&link)) {
             entry.failed = true;
-            entry.back_off(now);
+            entry.back_off(now, self.parameters);
         }
     }
 
@@ -149,7 +190,7 @@ impl FullMesh {
             }
             let Some(source) = entry.info.source_for(self.remote.ip()) else { continue };
             entry.source = Some(source);
-            entry.back_off(now);
+            entry.back_off(now, self.parameters);
             actions.push(PathAction::Open {
                 local: SocketAddr::new(source, 0),
                 remote: self.remote,
@@ -172,7 +213,7 @@ impl FullMesh {
 
 impl PathManager for FullMesh {
     fn name(&self) -> &'static str {
-        "full-mesh"
+        Self::NAME
     }
 
     fn on_event(&mut self, now: Time, event: &PathEvent, paths: &[PathView], actions: &mut Vec<PathAction>) {
@@ -183,7 +224,7 @@ impl PathManager for FullMesh {
             PathEvent::Established(path) => {
                 let entry = self.path_links.get(path).and_then(|link| self.links.get_mut(link));
                 if let Some(entry) = entry {
-                    entry.start_over(now);
+                    entry.start_over(now, self.parameters);
                 }
             }
             PathEvent::Closed(path) => self.closed(now, *path),

@@ -1,4 +1,4 @@
-use crate::LinkKind;
+use hawser_policy::LinkKind;
 
 use super::*;
 
@@ -98,7 +98,7 @@ fn a_failing_link_is_tried_with_growing_pauses() {
         pauses.push(now - closed_at);
     }
     assert!(pauses.is_sorted(), "{pauses:?}");
-    assert_eq!(pauses.last(), Some(&LAST_RETRY));
+    assert_eq!(pauses.last(), Some(&FullMeshParameters::default().last_retry));
 }
 
 #[test]

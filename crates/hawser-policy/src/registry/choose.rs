@@ -1,0 +1,119 @@
+//! Making what a text or a composition chooses.
+
+use std::sync::Arc;
+
+use super::{DEFAULT, PolicyError, PolicyKind, Registry};
+use crate::{
+    AckPolicyFactory, Composed, Composition, ControllerFactory, FeatureSet, PathManagerFactory, PolicySet,
+    PolicySetFactory, PolicySpec, SchedulerFactory, SchedulerInit, SetInit,
+};
+
+/// Choosing. `spec` is a text, `name` or `name,key=value,...`, or a [`PolicySpec`].
+///
+/// # Errors
+/// [`PolicyError`] for a text that is none, a policy or parameter that does not exist, and a value out of range.
+impl Registry {
+    /// Makes this scheduler.
+    pub fn scheduler<S>(&self, spec: S) -> Result<Arc<dyn SchedulerFactory>, PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.schedulers.find(&spec.try_into().map_err(Into::into)?)
+    }
+
+    /// Makes this congestion controller.
+    pub fn controller<S>(&self, spec: S) -> Result<Arc<dyn ControllerFactory>, PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.controllers.find(&spec.try_into().map_err(Into::into)?)
+    }
+
+    /// Makes this acknowledgement policy.
+    pub fn ack_policy<S>(&self, spec: S) -> Result<Arc<dyn AckPolicyFactory>, PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.acknowledgements.find(&spec.try_into().map_err(Into::into)?)
+    }
+
+    /// Makes this path manager.
+    pub fn path_manager<S>(&self, spec: S) -> Result<Arc<dyn PathManagerFactory>, PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.path_managers.find(&spec.try_into().map_err(Into::into)?)
+    }
+
+    /// Makes the policy set of a composition: a registered set, of which the parts that are chosen take the place of its
+    /// own, or a set of parts that do not know of each other.
+    pub fn set(&self, wanted: &Composition) -> Result<Arc<dyn PolicySetFactory>, PolicyError> {
+        if let Some(spec) = &wanted.policy {
+            self.check(PolicyKind::Set, spec)?;
+        }
+        let resolved = self.resolve(wanted);
+        if let Some(spec) = &resolved.protection {
+            self.check(PolicyKind::Protection, spec)?;
+        }
+        if let Some(spec) = &resolved.policy {
+            let part = |kind| resolved.get(kind);
+            return Ok(Arc::new(Exchanged {
+                set: self.sets.find(spec)?,
+                scheduler: part(PolicyKind::Scheduler).map(|spec| self.scheduler(spec)).transpose()?,
+                congestion: part(PolicyKind::Congestion).map(|spec| self.controller(spec)).transpose()?,
+                acknowledgements: part(PolicyKind::Acknowledgements)
+                    .map(|spec| self.ack_policy(spec))
+                    .transpose()?,
+            }));
+        }
+        Ok(Arc::new(Composed {
+            scheduler: self.schedulers.find(&part(&resolved, PolicyKind::Scheduler)?)?,
+            congestion: self.controllers.find(&part(&resolved, PolicyKind::Congestion)?)?,
+            acknowledgements: self.acknowledgements.find(&part(&resolved, PolicyKind::Acknowledgements)?)?,
+        }))
+    }
+
+    /// Makes the path manager of a composition: the one that is chosen, else that of its set, else the default.
+    pub fn paths(&self, wanted: &Composition) -> Result<Arc<dyn PathManagerFactory>, PolicyError> {
+        self.path_managers.find(&part(&self.resolve(wanted), PolicyKind::Paths)?)
+    }
+}
+
+/// What a resolved composition says of a kind. It says nothing where there is no default, whose absence is then told.
+fn part(resolved: &Composition, kind: PolicyKind) -> Result<PolicySpec, PolicyError> {
+    match resolved.get(kind) {
+        Some(spec) => Ok(spec.clone()),
+        None => Ok(PolicySpec::new(DEFAULT)?),
+    }
+}
+
+/// A set some of whose parts are exchanged for others.
+struct Exchanged {
+    set: Arc<dyn PolicySetFactory>,
+    scheduler: Option<Arc<dyn SchedulerFactory>>,
+    congestion: Option<Arc<dyn ControllerFactory>>,
+    acknowledgements: Option<Arc<dyn AckPolicyFactory>>,
+}
+
+impl PolicySetFactory for Exchanged {
+    fn build(&self, init: &SetInit) -> PolicySet {
+        let mut set = self.set.build(init);
+        // Seeds of different parts must differ, or their choices would be correlated.
+        let [scheduler, congestion] = [1, 2].map(|part: u64| init.seed.wrapping_add(part << 32));
+        if let Some(factory) = &self.scheduler {
+            set.scheduler = factory.build(&SchedulerInit { side: init.side, seed: scheduler });
+        }
+        if let Some(factory) = &self.congestion {
+            let of_connection = factory.for_connection(init.side, congestion);
+            set.congestion = of_connection.unwrap_or_else(|| factory.clone());
+        }
+        if let Some(factory) = &self.acknowledgements {
+            set.acknowledgements = factory.build();
+        }
+        set
+    }
+
+    fn features(&self) -> FeatureSet {
+        self.set.features()
+    }
+}
