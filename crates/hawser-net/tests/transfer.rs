@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::*;
-use hawser_net::policy::{PathId, PathState, PathStatus};
-use hawser_net::{Endpoint, Links, TransportConfig, default_transport};
+use hawser_net::policy::{FrameInfo, PathId, PathState, PathStatus, Reliability};
+use hawser_net::{Chunk, Endpoint, FrameError, Links, TransportConfig, default_transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]
@@ -200,4 +200,55 @@ async fn one_way_delays_are_measured_on_every_path() {
     let delays: Vec<_> = paths.iter().map(|id| delay(id).expect("reported")).collect();
     assert_eq!(delays.len(), 2);
     assert!(delays[0].abs_diff(delays[1]) < Duration::from_secs(1), "{delays:?}");
+}
+
+#[tokio::test]
+async fn frames_that_are_cancelled_are_gaps_for_the_reader() {
+    let (server, pin) = server();
+    let (read, mut pieces) = tokio::sync::mpsc::unbounded_channel();
+    serve(&server, move |connection| {
+        let read = read.clone();
+        async move {
+            let mut stream = connection.accept_uni().await.unwrap();
+            loop {
+                let chunk = stream.next_chunk(1 << 20).await.unwrap();
+                let is_end = chunk == Chunk::End;
+                read.send(chunk).unwrap();
+                if is_end {
+                    break;
+                }
+            }
+            connection.closed().await;
+        }
+    });
+    let connection = client(pin, Links::All).connect(address_of(&server), "localhost").await.unwrap();
+    assert!(connection.can_discard());
+    let mut stream = connection.open_uni().await.unwrap();
+    stream.set_class(7).unwrap();
+    let expired = Some(connection.now());
+    for (id, deadline) in [(0, None), (1, expired), (2, None)] {
+        let info =
+            FrameInfo { id, deadline, reliability: Reliability::UntilDeadline, ..FrameInfo::default() };
+        stream.write_frame(&info, Bytes::from(vec![id as u8; 1_000])).await.unwrap();
+    }
+    assert_eq!(stream.cancel_frame(9), Err(FrameError::Unknown));
+    stream.finish().unwrap();
+    assert_eq!(stream.stopped().await, Ok(None), "all was received or is known to be missing");
+    let mut gaps = Vec::new();
+    let mut at = 0;
+    while let Some(chunk) = pieces.recv().await {
+        match chunk {
+            Chunk::Data { offset, bytes } => {
+                assert_eq!(offset, at);
+                assert!(bytes.iter().all(|&byte| byte != 1));
+                at += bytes.len() as u64;
+            }
+            Chunk::Gap { offset, length } => {
+                gaps.push((offset, length));
+                at = offset + length;
+            }
+            Chunk::End => break,
+        }
+    }
+    assert_eq!((at, gaps), (3_000, vec![(1_000, 1_000)]));
 }

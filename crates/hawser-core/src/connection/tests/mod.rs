@@ -7,6 +7,7 @@ mod dead_zone;
 mod ecn;
 mod ending;
 mod forge;
+mod frames;
 mod handshaking;
 mod key_updates;
 mod messages;
