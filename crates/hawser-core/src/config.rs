@@ -60,7 +60,7 @@ pub struct TransportConfig {
     /// (draft-ietf-quic-ack-frequency).
     pub ack_frequency: Option<AckFrequency>,
     /// Ask the peer when packets arrived, at most this many times per acknowledgement
-    /// (draft-ietf-quic-receive-ts-02); `None` does not ask. One-way delays come from it. Acknowledgements grow by about
+    /// (draft-ietf-quic-receive-ts-02); `None` asks only if the policies want it. One-way delays come from it. Acknowledgements grow by about
     /// 10 bytes, which `docs/wire.md` measures.
     pub receive_timestamps: Option<u64>,
     /// Features offered to the peer beside those that the core has on its own (`hawser_features` in `docs/wire.md`); the

@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    Event, FecDecision, Interests, Message, MobilityReport, PathId, PathMask, PathStatus, SendView, Side,
-    StreamId, Tag, Time,
+    AckFrequency, Event, FecDecision, Interests, Message, MobilityReport, PathId, PathMask, PathStatus,
+    SendView, Side, StreamId, Tag, Time,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -139,6 +139,16 @@ pub enum Command {
     Tell(Message),
     /// Send a PING on a path, whatever window and pacer say. At most one is pending.
     Ping {
+        /// The path.
+        path: PathId,
+    },
+    /// Ask the peer for another acknowledgement frequency, on all paths; the delay is clamped to what it takes. Refused and
+    /// counted if it takes no such requests.
+    RequestAckFrequency(AckFrequency),
+    /// Ask the peer to acknowledge at once what was sent on a path, where it otherwise might wait (IMMEDIATE_ACK): with the
+    /// next packet there, or with one of its own as soon as the congestion window allows. Refused and counted if it takes
+    /// no such requests.
+    RequestAck {
         /// The path.
         path: PathId,
     },

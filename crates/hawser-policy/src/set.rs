@@ -63,6 +63,12 @@ pub trait PolicySetFactory: Send + Sync {
     fn features(&self) -> FeatureSet {
         FeatureSet::NONE
     }
+
+    /// Whether its sets want one-way delays: then the peer is asked to report when packets arrive, which makes its
+    /// acknowledgements about 12 bytes longer. Not by default.
+    fn wants_receive_timestamps(&self) -> bool {
+        false
+    }
 }
 
 impl<F> PolicySetFactory for F

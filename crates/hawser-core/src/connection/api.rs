@@ -23,6 +23,7 @@ use super::identity::Identity;
 use super::idle::IdleTimer;
 use super::init::ConnectionInit;
 use super::messages::{Messages, SendMessageError};
+use super::parameters::receive_timestamps;
 use super::paths::IssuedCid;
 use super::paths::control::Control;
 use super::paths::life_cycle::LifeEvent;
@@ -58,7 +59,7 @@ impl Connection {
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
             messages: Messages::new(),
-            receive_times: ReceiveTimes::new(now, transport.receive_timestamps),
+            receive_times: ReceiveTimes::new(now, receive_timestamps(&transport)),
             ack_frequencies: AckFrequencies::new(transport.max_ack_delay),
             closing: CloseState::Open,
             events: EventQueue::default(),
@@ -456,8 +457,8 @@ impl Connection {
     /// The policies, and what they look at and change.
     #[inline]
     pub(super) fn split_policies(&mut self, now: Time) -> (&mut Policies, Targets<'_>) {
-        let Connection { policies, paths, streams, datagrams, messages, .. } = self;
-        (policies, Targets { now, paths, streams, datagrams, messages })
+        let Connection { policies, paths, streams, datagrams, messages, ack_frequencies, .. } = self;
+        (policies, Targets { now, paths, streams, datagrams, messages, ack_frequencies })
     }
 
     /// Hands messages of the peer's policies to ours, as far as they take them; the rest waits for the application.

@@ -18,6 +18,10 @@ use crate::{Code, EndpointConfig, TransportConfig, TransportError};
 /// change to at once, and two that may be under way in their place.
 pub(crate) const ACTIVE_CONNECTION_ID_LIMIT: u64 = 4;
 
+/// Receive timestamps per acknowledgement that are asked for when policies want them: as many as a receiver that
+/// processes datagrams in batches has to report at once.
+const WANTED_RECEIVE_TIMESTAMPS: u64 = 32;
+
 /// The connection ids of the handshake that we have to confirm (RFC 9000 section 7.3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OurHandshakeCids {
@@ -44,6 +48,7 @@ pub(crate) fn local_parameters(
 ) -> TransportParameters {
     let integer = |value: u64| value.min(varint::MAX);
     let streams = |count: u64| count.min(hawser_wire::frame::MAX_STREAM_COUNT);
+    let receive_timestamps = receive_timestamps(transport);
     let mut features = local_features(transport);
     // The core's own; one that does not fit beside those of the policies is not offered.
     features.insert(feature::STREAM_SKIP);
@@ -70,8 +75,8 @@ pub(crate) fn local_parameters(
         ),
         reset_stream_at: true,
         min_ack_delay: Some(min_ack_delay(transport.max_ack_delay).as_micros() as u64),
-        max_receive_timestamps_per_ack: transport.receive_timestamps.map(integer),
-        receive_timestamps_exponent: transport.receive_timestamps.map_or(0, |_| RECEIVE_TIMESTAMPS_EXPONENT),
+        max_receive_timestamps_per_ack: receive_timestamps,
+        receive_timestamps_exponent: receive_timestamps.map_or(0, |_| RECEIVE_TIMESTAMPS_EXPONENT),
         features: Some(features),
         ..TransportParameters::default()
     };
@@ -93,6 +98,12 @@ pub(crate) fn local_parameters(
 pub(crate) fn local_features(transport: &TransportConfig) -> FeatureSet {
     let features = transport.features.clone().union(&transport.policies.features());
     features.iter().map(|feature| feature.0).collect()
+}
+
+/// Receive timestamps that we ask for per acknowledgement: as configured, or because the policies want them.
+pub(crate) fn receive_timestamps(transport: &TransportConfig) -> Option<u64> {
+    let wanted = || transport.policies.wants_receive_timestamps().then_some(WANTED_RECEIVE_TIMESTAMPS);
+    transport.receive_timestamps.or_else(wanted).map(|most| most.min(varint::MAX))
 }
 
 /// `parameters` as TLS carries them. With `grease`, one without meaning is added (RFC 9000 section 18.1).

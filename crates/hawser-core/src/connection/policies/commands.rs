@@ -54,6 +54,10 @@ impl Policies {
                 targets.messages.tell_application(message);
                 true
             }
+            Command::RequestAckFrequency(frequency) => targets.ack_frequencies.request(frequency).is_ok(),
+            Command::RequestAck { path } => {
+                targets.paths.get(path).is_some() && targets.ack_frequencies.request_immediate(path).is_ok()
+            }
             Command::Ping { path } => {
                 let active =
                     |path: &&mut crate::connection::paths::path::Path| path.life() == LifeCycle::Active;

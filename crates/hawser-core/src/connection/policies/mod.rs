@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 
 use self::wait::Wait;
 use self::waiting::Waiting;
+use super::ack_frequency::AckFrequencies;
 use super::datagrams::DatagramQueue;
 use super::messages::Messages;
 use super::paths::set::PathSet;
@@ -39,6 +40,7 @@ pub(crate) struct Targets<'a> {
     pub(crate) streams: &'a mut Streams,
     pub(crate) datagrams: &'a DatagramQueue,
     pub(crate) messages: &'a mut Messages,
+    pub(crate) ack_frequencies: &'a mut AckFrequencies,
 }
 
 /// The policy set of a connection. See the module.

@@ -1,8 +1,14 @@
 //! Acknowledgements as often as the peer asks for them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{AckFrequency, PathId, Side, Time};
+use hawser_cc::NewReno;
+use hawser_policy::{
+    AckFrequency, Command, Commands, ControllerInit, Decision, PathId, Scheduler, SchedulerInit, SendView,
+    Side, Time,
+};
+use hawser_sched::MinRtt;
 
 use super::pair::{DELAY, Pair, Sent, Settings, transport};
 use crate::TransportConfig;
@@ -90,6 +96,60 @@ fn a_frequency_can_be_configured_and_a_lost_request_is_repeated() {
     pair.run(Duration::from_secs(1));
     let [acknowledgements, _] = trickle(&mut pair, 400);
     assert!((400 / 20..=400 / 20 + 3).contains(&acknowledgements), "{acknowledgements}");
+}
+
+/// Orders something when it is asked for the first time.
+struct Once(Vec<Command>);
+
+impl Scheduler for Once {
+    fn name(&self) -> &'static str {
+        "once"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
+        commands.append(&mut self.0);
+        MinRtt.schedule(view, commands)
+    }
+}
+
+fn ordering(commands: Vec<Command>, ack_frequency: Option<AckFrequency>) -> Pair {
+    let scheduler = move |_: &SchedulerInit| Box::new(Once(commands.clone())) as Box<dyn Scheduler>;
+    let controller = |init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>;
+    let server =
+        TransportConfig { ack_frequency, ..TransportConfig::new(Arc::new(scheduler), Arc::new(controller)) };
+    let mut pair = Pair::connected(Settings { server, ..Settings::default() });
+    pair.run(Duration::from_secs(2));
+    pair
+}
+
+#[test]
+fn policies_ask_for_a_frequency() {
+    let command = Command::RequestAckFrequency(every(20, Duration::from_millis(200)));
+    let mut pair = ordering(vec![command], None);
+    let [acknowledgements, _] = trickle(&mut pair, 400);
+    // In the first 20 ms the client does not know.
+    assert!((20..=32).contains(&acknowledgements), "{acknowledgements}");
+    assert_eq!(pair.server().stats().policy_commands_ignored, 0);
+}
+
+#[test]
+fn policies_ask_for_an_acknowledgement_at_once() {
+    let seldom = every(100, Duration::from_millis(500));
+    for (commands, answer) in [
+        (vec![], DELAY + Duration::from_millis(500)),
+        (vec![Command::RequestAck { path: PathId::ZERO }], DELAY),
+    ] {
+        let mut pair = ordering(commands, Some(seldom));
+        let since = pair.now;
+        pair.write(Side::Server, 100);
+        pair.run(Duration::from_secs(1));
+        assert_eq!(pair.datagrams(Side::Client, since).next().unwrap().at, since + answer);
+        assert_eq!(pair.datagrams(Side::Server, since).count(), 1, "IMMEDIATE_ACK rides with the data");
+    }
+    let mut pair = ordering(vec![Command::RequestAck { path: PathId(9) }], None);
+    pair.write(Side::Server, 100);
+    pair.run(Duration::from_secs(1));
+    assert_eq!(pair.server().stats().policy_commands_ignored, 1);
 }
 
 fn millis(at: Time) -> u64 {
