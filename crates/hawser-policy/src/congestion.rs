@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
+use crate::{Commands, GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
 
 /// A packet left.
 #[derive(Clone, Copy, Debug)]
@@ -260,6 +260,15 @@ pub trait CongestionController: Send + fmt::Debug {
     fn wants_siblings(&self) -> bool {
         false
     }
+
+    /// Whether [`commands`](CongestionController::commands) is to be asked; asked once.
+    fn gives_commands(&self) -> bool {
+        false
+    }
+
+    /// What it wants done beside its window and rate: a PING, an acknowledgement at once, another return path. Asked after
+    /// each acknowledgement, loss and timer of a controller that [`gives_commands`](CongestionController::gives_commands).
+    fn commands(&mut self, _commands: &mut Commands) {}
 
     /// Adds to a snapshot what only the controller knows (for example W_max).
     fn fill_snapshot(&self, _snapshot: &mut Snapshot) {}

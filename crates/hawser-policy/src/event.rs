@@ -191,12 +191,14 @@ pub enum Event<'a> {
     Acked(&'a PacketReport<'a>),
     /// A packet was declared lost.
     Lost(&'a PacketReport<'a>),
-    /// All losses of the last recovery epoch turned out to be reordering.
+    /// Packets that had been declared lost were acknowledged after all.
     SpuriousLoss {
         /// When.
         now: Time,
         /// On which path.
         path: PathId,
+        /// How many.
+        packets: u64,
     },
     /// A probe timeout expired (RFC 9002 section 6.2).
     ProbeTimeout {

@@ -132,6 +132,22 @@ pub enum Command {
         /// From [`MIN_PACING_PERCENT`] to [`MAX_PACING_PERCENT`]; clamped.
         percent: u16,
     },
+    /// Ask the peer to acknowledge what it received on a path at once (IMMEDIATE_ACK); ignored and counted if it does not
+    /// speak draft-ietf-quic-ack-frequency.
+    RequestAck {
+        /// The path.
+        path: PathId,
+    },
+    /// Ask the peer to acknowledge as often as this from now on (ACK_FREQUENCY), on all paths; likewise.
+    RequestAckFrequency(AckFrequency),
+    /// Let our acknowledgements for one path leave on another from now on, as long as that can send; with `None` the
+    /// acknowledgement policy decides again.
+    ReturnAcks {
+        /// The path whose packets are acknowledged.
+        acked: PathId,
+        /// Where the acknowledgements leave.
+        on: Option<PathId>,
+    },
     /// Send a message to the policies of the peer. Refused and counted if its feature was not negotiated or too many
     /// messages are under way.
     Send(Message),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{AckDecision, AckOpportunity, Interests, PacketReceived, PathId, Siblings, Time};
+use hawser_policy::{AckDecision, AckOpportunity, Event, Interests, PacketReceived, PathId, Siblings, Time};
 use hawser_wire::frame::Ack;
 
 use super::Connection;
@@ -133,6 +133,12 @@ impl Connection {
         if outcome.is_some_and(|outcome| outcome.newly_acked) {
             self.on_answer(now, space);
         }
+        if let Some(outcome) = outcome.filter(|outcome| outcome.spurious_losses > 0)
+            && self.policies.wants(Interests::SPURIOUS_LOSS)
+        {
+            let packets = outcome.spurious_losses;
+            self.policies.on_event(&Event::SpuriousLoss { now, path: space.path(), packets });
+        }
         self.settle(now, space, &mut acked, &mut lost);
         self.scratch.acked = acked;
         self.scratch.lost = lost;
@@ -159,6 +165,9 @@ impl Connection {
         }
         acked.clear();
         lost.clear();
+        if let Some(path) = self.paths.get_mut(space.path()) {
+            self.policies.take_controller_commands(&mut path.recovery);
+        }
         self.policies.wake();
         self.apply_commands(now);
         self.update_send_buffer();

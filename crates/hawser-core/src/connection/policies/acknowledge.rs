@@ -21,6 +21,12 @@ impl Policies {
         let mut chosen = None;
         // With one path there is nothing to choose, and on every packet that would cost.
         if paths.len() > 1 {
+            let commanded =
+                self.ack_return_commands.iter().find(|(path, _)| *path == acked).map(|(_, on)| *on);
+            let usable = |id: PathId| paths.get(id).filter(|path| path.can_transmit()).map(|path| path.id);
+            chosen = commanded.and_then(usable);
+        }
+        if paths.len() > 1 && chosen.is_none() {
             let mut candidates = SmallVec::<[ReturnPath; 8]>::new();
             candidates.extend(paths.iter().filter_map(Path::as_return_path));
             let answer = self.set.acknowledgements.return_path(now, acked, &candidates);
@@ -35,6 +41,18 @@ impl Policies {
             *entry = chosen;
         }
         chosen
+    }
+
+    /// Acknowledgements for `acked` leave on another path from now on, or where the policy says. Whether there are such
+    /// paths.
+    pub(super) fn command_return_path(&mut self, paths: &PathSet, acked: PathId, on: Option<PathId>) -> bool {
+        // Those of paths that are gone go, so that there are never more than paths.
+        self.ack_return_commands.retain(|(path, _)| *path != acked && paths.get(*path).is_some());
+        let exists = paths.get(acked).is_some() && on.is_none_or(|id| paths.get(id).is_some());
+        if let Some(on) = on.filter(|_| exists) {
+            self.ack_return_commands.push((acked, on));
+        }
+        exists
     }
 
     /// The path on which acknowledgements for the path at this position were last found to return.

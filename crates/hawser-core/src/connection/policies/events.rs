@@ -9,7 +9,7 @@ use hawser_policy::{
 
 use super::Policies;
 use crate::connection::frames::{SentFrame, SentFrames};
-use crate::connection::recovery::SentPacket;
+use crate::connection::recovery::{PathRecovery, SentPacket};
 
 impl Policies {
     /// Whether anybody asked for events of this kind.
@@ -75,6 +75,12 @@ impl Policies {
         let ranges = self.take_ranges(&packet.frames);
         self.on_event(&Event::Lost(&report(now, path, packet, &ranges)));
         self.ranges = ranges;
+    }
+
+    /// The commands of a path's controller, to be applied with the others.
+    #[inline]
+    pub(crate) fn take_controller_commands(&mut self, recovery: &mut PathRecovery) {
+        recovery.take_commands(&mut self.commands);
     }
 
     /// A packet arrived and was processed.

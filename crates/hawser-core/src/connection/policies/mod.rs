@@ -57,6 +57,8 @@ pub(crate) struct Policies {
     views: Vec<PathView>,
     /// For each path, by its position, the one on which its acknowledgements were last found to return.
     ack_return_paths: SmallVec<[Option<PathId>; 8]>,
+    /// Paths whose acknowledgements leave on another one by command.
+    ack_return_commands: Vec<(PathId, PathId)>,
     /// Stream ranges of the packet that is being reported.
     ranges: Vec<StreamRange>,
     /// For the seeds of controllers that are made anew.
@@ -76,6 +78,7 @@ impl Policies {
             commands: Vec::new(),
             views: Vec::new(),
             ack_return_paths: SmallVec::new(),
+            ack_return_commands: Vec::new(),
             ranges: Vec::new(),
             seed,
             ignored_commands: 0,
@@ -112,6 +115,7 @@ impl Policies {
         self.set = set;
         self.commands.clear();
         self.ack_return_paths.clear();
+        self.ack_return_commands.clear();
         self.ask_interests();
         self.on_paths_changed();
     }

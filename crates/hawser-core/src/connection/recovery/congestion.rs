@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, PathId, Rate, Siblings,
-    Snapshot, Time,
+    Ack, Commands, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, PathId, Rate,
+    Siblings, Snapshot, Time,
 };
 
 use super::delivery::DeliveryState;
@@ -213,6 +213,14 @@ impl PathRecovery {
         self.controller_timer = self.controller.next_timeout();
     }
 
+    /// What the controller wants done beside its window and rate.
+    #[inline]
+    pub(crate) fn take_commands(&mut self, commands: &mut Commands) {
+        if self.gives_commands {
+            self.controller.commands(commands);
+        }
+    }
+
     /// What a successor of the present controller takes over.
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot {
@@ -244,6 +252,7 @@ impl PathRecovery {
         let mut init = controller_init(identity, now, self.max_datagram_size);
         init.snapshot = Some(self.snapshot(now));
         self.controller = factory.build(&init);
+        self.gives_commands = self.controller.gives_commands();
         // What the predecessor cut, the successor cannot undo.
         self.epoch.certain = true;
         self.refresh_limits(now);

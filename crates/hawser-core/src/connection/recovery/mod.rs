@@ -102,6 +102,8 @@ pub(crate) struct PathRecovery {
     ecn: EcnValidator,
     ecn_enabled: bool,
     controller: Box<dyn CongestionController>,
+    /// Whether the controller is asked for commands.
+    gives_commands: bool,
     /// The controller's window, not below the minimum.
     window: u64,
     pacer: Pacer,
@@ -148,6 +150,7 @@ impl PathRecovery {
             delivery: DeliveryRateEstimator::new(now),
             ecn: EcnValidator::new(config.ecn),
             ecn_enabled: config.ecn,
+            gives_commands: controller.gives_commands(),
             controller,
             window: 0,
             pacer: Pacer::new(now, Rate::ZERO, max_datagram_size),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hawser_cc::NewReno;
 use hawser_policy::{
-    Agent, Assignment, Command, Commands, Composed, ControllerInit, Decision, Event, FeatureId, FeatureSet,
-    Interests, LimitedBy, Message, MessageOrigin, PathId, PolicySet, PolicySetFactory, Scheduler,
-    SchedulerInit, SendView, SetInit, Side, Time,
+    Ack, Agent, Assignment, Command, Commands, Composed, CongestionController, ControllerInit, Decision,
+    Event, FeatureId, FeatureSet, Interests, LimitedBy, Loss, Message, MessageOrigin, PathId, PathStatus,
+    PolicySet, PolicySetFactory, Scheduler, SchedulerInit, SendView, SetInit, Siblings, Side, Time,
 };
 use hawser_sched::MinRtt;
 
@@ -258,6 +258,9 @@ fn commands_without_sense_are_ignored_and_counted() {
         Command::Copy { stream, range: 5..5, to: PathId::ZERO },
         Command::Copy { stream, range: 0..10, to: path },
         Command::Discard { stream, range: 0..u64::MAX },
+        Command::RequestAck { path },
+        Command::ReturnAcks { acked: path, on: None },
+        Command::ReturnAcks { acked: PathId::ZERO, on: Some(path) },
         Command::Send(Message::latest(STEER, "not negotiated")),
         Command::Send(Message::latest(STEER, vec![0; 5_000])),
     ];
@@ -270,6 +273,74 @@ fn commands_without_sense_are_ignored_and_counted() {
     let mut pair = commanded(vec![Command::Ping { path: PathId(1) }; 1_000]);
     pair.run(Duration::from_secs(1));
     assert_eq!(pair.client().stats().policy_commands_ignored, 1_000 - 256);
+}
+
+/// Orders something once there were a few acknowledgements.
+#[derive(Debug)]
+struct Ordering(NewReno, Option<Vec<Command>>, u32);
+
+impl CongestionController for Ordering {
+    fn name(&self) -> &'static str {
+        "ordering"
+    }
+
+    fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
+        self.0.on_ack(ack, siblings);
+        self.2 += 1;
+    }
+
+    fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
+        self.0.on_loss(loss, siblings);
+    }
+
+    fn on_max_datagram_size(&mut self, bytes: u16) {
+        self.0.on_max_datagram_size(bytes);
+    }
+
+    fn window(&self) -> u64 {
+        self.0.window()
+    }
+
+    fn gives_commands(&self) -> bool {
+        true
+    }
+
+    fn commands(&mut self, commands: &mut Commands) {
+        if self.2 >= 4 {
+            commands.extend(self.1.take().unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn a_receiver_has_its_acknowledgements_return_where_it_wants() {
+    // Each path's acknowledgements are ordered onto the other one.
+    let orders = [(0, 1), (1, 0)]
+        .map(|(acked, on)| Command::ReturnAcks { acked: PathId(acked), on: Some(PathId(on)) })
+        .to_vec();
+    let congestion = move |init: &ControllerInit| {
+        let orders = (init.path == PathId(1)).then(|| orders.clone());
+        Box::new(Ordering(NewReno::new(init), orders, 0)) as Box<dyn CongestionController>
+    };
+    let min_rtt = |_: &SchedulerInit| Box::new(MinRtt) as Box<dyn Scheduler>;
+    let server = TransportConfig::new(Arc::new(min_rtt), Arc::new(congestion));
+    let mut pair = Pair::connected(Settings { server, ..Settings::default() });
+    pair.open(1);
+    // Path 1 of the server gets its acknowledgements, and with them its controller the turn to order.
+    for _ in 0..6 {
+        let stream = pair.server().open_stream(false).unwrap();
+        pair.server().write(stream, &[1; 3_000]).unwrap();
+        let now = pair.now;
+        pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+        pair.run(Duration::from_millis(100));
+    }
+    // The client sends on path 1 alone; what the server says about it leaves on path 0.
+    let began = pair.now;
+    pair.write(Side::Client, 30_000);
+    pair.run(Duration::from_millis(100));
+    let answers: Vec<_> = pair.datagrams(Side::Server, began).map(|sent| sent.tuple.remote).collect();
+    let on_zero = answers.iter().filter(|remote| **remote == client_address(0)).count();
+    assert!(on_zero >= 8 && on_zero * 10 >= answers.len() * 9, "{on_zero} of {}", answers.len());
 }
 
 #[test]
