@@ -132,14 +132,6 @@ pub enum Command {
         /// From [`MIN_PACING_PERCENT`] to [`MAX_PACING_PERCENT`]; clamped.
         percent: u16,
     },
-    /// Ask the peer to acknowledge what it received on a path at once (IMMEDIATE_ACK); ignored and counted if it does not
-    /// speak draft-ietf-quic-ack-frequency.
-    RequestAck {
-        /// The path.
-        path: PathId,
-    },
-    /// Ask the peer to acknowledge as often as this from now on (ACK_FREQUENCY), on all paths; likewise.
-    RequestAckFrequency(AckFrequency),
     /// Let our acknowledgements for one path leave on another from now on, as long as that can send; with `None` the
     /// acknowledgement policy decides again.
     ReturnAcks {

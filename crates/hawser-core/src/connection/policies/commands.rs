@@ -46,11 +46,6 @@ impl Policies {
                 let path = targets.paths.get_mut(path);
                 path.map(|path| path.recovery.scale_pacing(targets.now, percent)).is_some()
             }
-            Command::RequestAck { path } => {
-                let known = targets.paths.get(path).is_some_and(|path| path.life().can_send());
-                known && targets.ack_frequencies.request_immediate(path).is_ok()
-            }
-            Command::RequestAckFrequency(frequency) => targets.ack_frequencies.request(frequency).is_ok(),
             Command::ReturnAcks { acked, on } => self.command_return_path(targets.paths, acked, on),
             Command::Send(message) => {
                 let known = |path| targets.paths.get(path).is_some();
