@@ -14,6 +14,7 @@ mod path_log;
 mod paths;
 mod percent;
 mod perf;
+mod policies;
 mod policy_options;
 mod progress;
 mod put;
@@ -77,6 +78,8 @@ enum Command {
     /// Experiments with simulator and emulator
     #[command(subcommand)]
     Lab(lab::Lab),
+    /// List schedulers, congestion controllers and other policies, and what can be set of them
+    Policies(policies::Policies),
     /// Check scenario files
     #[command(subcommand)]
     Scenario(emulate::ScenarioCommand),
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, output),
+        Command::Policies(arguments) => policies::run(&arguments, output).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::experiment(&command, output),
         Command::Scenario(command) => emulate::scenario(&command, output),
         Command::Sim(command) => sim::simulate(command, output),
@@ -146,6 +150,7 @@ fn run(command: Command, output: Output) -> Result<(), Failure> {
             Command::Perf(command) => perf::run(command, output, interrupt).await,
             Command::Emu(_)
             | Command::Lab(_)
+            | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)
             | Command::Trace(_) => Ok(()),

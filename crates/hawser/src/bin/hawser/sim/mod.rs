@@ -1,5 +1,6 @@
 //! `hawser sim`: scenarios in virtual time.
 
+mod means;
 mod qlog;
 mod report;
 mod run;

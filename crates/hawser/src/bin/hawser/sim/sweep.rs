@@ -14,6 +14,7 @@ use hawser_lab::data::sweep::{
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde::Serialize;
 
+use super::means::{self, Mean};
 use crate::emulate::load_failure;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -79,6 +80,8 @@ struct SweepReport {
     events: u64,
     /// Whether the merged tables are there and complete.
     merged: bool,
+    /// Of each value of each factor, when the tables are merged.
+    means: Vec<Mean>,
 }
 
 fn shard(text: &str) -> Result<Shard, String> {
@@ -150,6 +153,7 @@ fn report(sweep: &Sweep, settings: &RunSettings, summary: &RunSummary, merged: b
         packets: summary.packets,
         events: summary.events,
         merged,
+        means: if merged { means::of_folder(&settings.folder) } else { Vec::new() },
     }
 }
 
@@ -173,6 +177,7 @@ fn show(report: &SweepReport, output: Output) {
         report.failed,
     ));
     if report.merged {
+        print(means::table(&report.means));
         print(format_args!("merged tables: {}", report.folder.join("merged").display()));
     }
 }
