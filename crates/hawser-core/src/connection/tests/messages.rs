@@ -33,6 +33,24 @@ fn datagrams_go_where_they_are_told_to() {
     assert!(pair.server.events.contains(&Event::DatagramReceived));
 }
 
+/// RFC 9221 section 4 permits a DATAGRAM frame without data.
+#[test]
+fn an_empty_datagram_leaves_by_itself_and_is_acknowledged() {
+    for path in [None, Some(PathId::ZERO)] {
+        let mut pair = Pair::connected(Settings::default());
+        pair.run(SOON);
+        let acked = |pair: &mut Pair| pair.client().path_stats(PathId::ZERO).unwrap().packets_acked;
+        let before = acked(&mut pair);
+        for _ in 0..3 {
+            pair.client().send_datagram(Bytes::new(), path).unwrap();
+        }
+        pair.run(SOON);
+        let received: Vec<_> = std::iter::from_fn(|| pair.server().read_datagram()).collect();
+        assert_eq!(received, [Bytes::new(), Bytes::new(), Bytes::new()], "{path:?}");
+        assert_eq!(acked(&mut pair) - before, 1, "all in one packet, which is ack-eliciting");
+    }
+}
+
 #[test]
 fn datagrams_that_cannot_be_sent_are_refused() {
     let mut pair = Pair::connected(Settings::default());

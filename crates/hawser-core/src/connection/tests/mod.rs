@@ -3,6 +3,8 @@
 
 mod ack_frequency;
 mod addresses;
+mod bounds;
+mod copies;
 mod dead_zone;
 mod ecn;
 mod ending;

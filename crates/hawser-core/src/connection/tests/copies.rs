@@ -1,0 +1,185 @@
+//! Ranges that are in flight on several paths: who answers for them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_cc::NewReno;
+use hawser_policy::{
+    Assignment, Command, Commands, ControllerInit, Decision, PathId, Scheduler, SchedulerInit, Selection,
+    SendView, Side, StreamId, Time,
+};
+use hawser_sched::Redundant;
+
+use super::pair::{Pair, Sent, Settings, client_address};
+use crate::TransportConfig;
+use crate::connection::stats::ConnectionStats;
+
+/// When the data leaves of which something is lost.
+const BURST: Time = Time::from_millis(2_000);
+
+/// Bytes of it.
+const LENGTH: usize = 9_000;
+
+fn settings<S: Scheduler + 'static>(make: impl Fn() -> S + Send + Sync + 'static) -> Settings {
+    let client = TransportConfig::new(
+        Arc::new(move |_: &SchedulerInit| Box::new(make()) as Box<_>),
+        Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
+    );
+    Settings { client, ..Settings::default() }
+}
+
+/// The burst, on path 0.
+fn originals(sent: &Sent) -> bool {
+    let burst = BURST..BURST + Duration::from_millis(20);
+    sent.by.is_client() && sent.tuple.local == client_address(0) && burst.contains(&sent.at)
+}
+
+/// What path 1 carries of it.
+fn copies(sent: &Sent) -> bool {
+    let burst = BURST..BURST + Duration::from_millis(40);
+    sent.by.is_client() && sent.tuple.local == client_address(1) && burst.contains(&sent.at)
+}
+
+fn both(sent: &Sent) -> bool {
+    originals(sent) || copies(sent)
+}
+
+/// Two paths with samples, nothing in flight, at [`BURST`].
+fn two_paths<S: Scheduler + 'static>(make: impl Fn() -> S + Send + Sync + 'static) -> Pair {
+    let mut pair = Pair::connected(settings(make));
+    pair.open(1);
+    for _ in 0..3 {
+        pair.write(Side::Client, 2_000);
+        pair.run(Duration::from_millis(100));
+    }
+    pair.run(BURST.since(pair.now));
+    pair
+}
+
+/// Sends the burst, and a little later more on both paths, so that acknowledgements show what was lost. Returns what
+/// the counters rose by at both ends, once all was read.
+fn send_burst(mut pair: Pair) -> (ConnectionStats, ConnectionStats) {
+    let before = (pair.client().stats(), pair.server().stats());
+    let first = pair.write(Side::Client, LENGTH);
+    pair.run(Duration::from_millis(22));
+    let second = pair.write(Side::Client, LENGTH);
+    pair.run(Duration::from_secs(3));
+    while pair.server().accept_stream(false).is_some() {}
+    for id in [first, second] {
+        assert_eq!(read(&mut pair, id), LENGTH, "{id}");
+    }
+    let (client, server) = (pair.client().stats(), pair.server().stats());
+    (difference(&client, &before.0), difference(&server, &before.1))
+}
+
+fn read(pair: &mut Pair, id: StreamId) -> usize {
+    let chunks = std::iter::from_fn(|| pair.server().read_chunk(id, 1 << 20).ok().flatten());
+    chunks.map(|chunk| chunk.len()).sum()
+}
+
+fn difference(after: &ConnectionStats, before: &ConnectionStats) -> ConnectionStats {
+    ConnectionStats {
+        stream_bytes_sent: after.stream_bytes_sent - before.stream_bytes_sent,
+        stream_bytes_retransmitted: after.stream_bytes_retransmitted - before.stream_bytes_retransmitted,
+        stream_bytes_copied: after.stream_bytes_copied - before.stream_bytes_copied,
+        ..*after
+    }
+}
+
+/// Sends on path 0, and gives path 1 a copy of the burst a while after it.
+struct Later {
+    after: Duration,
+    command: Option<Command>,
+}
+
+impl Later {
+    fn settings(after: u64, command: Command) -> impl Fn() -> Later + Send + Sync {
+        move || Later { after: Duration::from_millis(after), command: Some(command.clone()) }
+    }
+}
+
+impl Scheduler for Later {
+    fn name(&self) -> &'static str {
+        "later"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, _: &mut Commands) -> Decision {
+        if let Some(path) = view.paths.iter().find(|path| path.copies_queued > 0 && path.sendable() > 0) {
+            return Decision::Send(Assignment { selection: Selection::Copies, ..Assignment::next(path.id) });
+        }
+        match view.path(PathId::ZERO).filter(|path| path.sendable() > 0 && view.queue.total() > 0) {
+            Some(path) => Decision::Send(Assignment::next(path.id)),
+            None => Decision::Wait(None),
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.command.as_ref().map(|_| BURST + self.after)
+    }
+
+    fn on_timeout(&mut self, view: &SendView<'_>, commands: &mut Commands) {
+        if view.now >= BURST + self.after {
+            commands.extend(self.command.take());
+        }
+    }
+}
+
+/// The stream of the burst: three were sent before.
+const STREAM: StreamId = StreamId(2 + 4 * 3);
+
+fn copy() -> Command {
+    Command::Copy { stream: STREAM, range: 0..LENGTH as u64, to: PathId(1) }
+}
+
+fn reinjection() -> Command {
+    Command::Reinject { from: PathId::ZERO, to: PathId(1), max_bytes: LENGTH as u64 }
+}
+
+/// The loss is noticed 42 ms after the burst, when the copies have been under way for 12 ms.
+#[test]
+fn what_a_copy_brings_is_not_retransmitted() {
+    for command in [copy(), reinjection()] {
+        let mut pair = two_paths(Later::settings(30, command.clone()));
+        pair.lose = originals;
+        let (client, _) = send_burst(pair);
+        assert_eq!(client.stream_bytes_sent, 2 * LENGTH as u64);
+        assert_eq!(
+            (client.stream_bytes_copied, client.stream_bytes_retransmitted),
+            (LENGTH as u64, 0),
+            "{command:?}"
+        );
+    }
+}
+
+#[test]
+fn the_loss_of_a_copy_alone_changes_nothing() {
+    for command in [copy(), reinjection()] {
+        let mut pair = two_paths(Later::settings(5, command.clone()));
+        pair.lose = copies;
+        let (client, _) = send_burst(pair);
+        assert_eq!(
+            (client.stream_bytes_copied, client.stream_bytes_retransmitted),
+            (LENGTH as u64, 0),
+            "{command:?}"
+        );
+    }
+}
+
+#[test]
+fn what_every_copy_was_lost_of_is_retransmitted_once() {
+    for (after, command) in [(5, copy()), (30, copy()), (5, reinjection()), (30, reinjection())] {
+        let mut pair = two_paths(Later::settings(after, command.clone()));
+        pair.lose = both;
+        let (client, _) = send_burst(pair);
+        let figures = (client.stream_bytes_copied, client.stream_bytes_retransmitted);
+        assert_eq!(figures, (LENGTH as u64, LENGTH as u64), "after {after} ms: {command:?}");
+    }
+}
+
+#[test]
+fn redundant_retransmits_what_both_paths_lost() {
+    let mut pair = two_paths(Redundant::default);
+    pair.lose = both;
+    let (client, _) = send_burst(pair);
+    assert_eq!(client.stream_bytes_retransmitted, LENGTH as u64);
+}
