@@ -43,8 +43,11 @@ pub(crate) struct SentStream {
     pub(crate) offset: u64,
     pub(crate) length: u32,
     pub(crate) fin: bool,
-    /// Whether it was a copy of a range that another packet carries.
+    /// Whether it was a copy of a range that another packet carries. Of one that is still to be sent: whether it will answer
+    /// for the range together with that packet, rather than instead of it.
     pub(crate) copy: bool,
+    /// Of a range with copies: to which round of transmissions it belongs.
+    pub(crate) round: u16,
 }
 
 impl SentStream {

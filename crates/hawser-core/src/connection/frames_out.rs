@@ -201,6 +201,11 @@ impl Connection {
         if copies == PathMask::NONE {
             return;
         }
+        for frame in &packet.frames {
+            if let SentFrame::Stream(range) = frame {
+                self.streams.on_copy_queued(range);
+            }
+        }
         for at in 0..self.paths.len() {
             let Some(path) = self.paths.at_mut(at).filter(|path| path.id != own && copies.contains(at))
             else {

@@ -5,8 +5,8 @@ use hawser_policy::{Command, MAX_COMMANDS, PathId};
 use super::{Policies, Targets};
 use crate::connection::frames::{SentFrame, SentStream};
 use crate::connection::paths::life_cycle::LifeCycle;
-use crate::connection::paths::set::PathSet;
 use crate::connection::recovery::PathIdentity;
+use crate::connection::streams::ANY_ROUND;
 
 impl Policies {
     /// Applies what was ordered. Orders that name what does not exist change nothing and are counted.
@@ -34,10 +34,17 @@ impl Policies {
     /// Applies one command; whether that was possible.
     fn apply(&mut self, command: Command, targets: &mut Targets<'_>) -> bool {
         match command {
-            Command::Reinject { from, to, max_bytes } => reinject(targets.paths, from, to, max_bytes),
+            Command::Reinject { from, to, max_bytes } => reinject(targets, from, to, max_bytes),
             Command::Copy { stream, range, to } => {
                 let length = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
-                let copy = SentStream { id: stream, offset: range.start, length, fin: false, copy: true };
+                let copy = SentStream {
+                    id: stream,
+                    offset: range.start,
+                    length,
+                    fin: false,
+                    copy: true,
+                    round: ANY_ROUND,
+                };
                 let path = targets.paths.get_mut(to).filter(|_| length > 0);
                 path.is_some_and(|path| path.queue_copy(copy))
             }
@@ -87,14 +94,17 @@ impl Policies {
 
 /// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this where they
 /// no longer count on the first, and the loss of the second transmission must not wait for that of the first to be noticed.
-fn reinject(paths: &mut PathSet, from: PathId, to: PathId, max_bytes: u64) -> bool {
+fn reinject(targets: &mut Targets<'_>, from: PathId, to: PathId, max_bytes: u64) -> bool {
+    let Targets { paths, streams, .. } = targets;
     if from == to || paths.get(to).is_none() {
         return false;
     }
     let Some(source) = paths.get(from) else { return false };
     let mut left = max_bytes;
     let mut ranges = Vec::new();
-    for frame in source.space.sent.iter().flat_map(|packet| &packet.frames) {
+    // What was retransmitted already is in flight elsewhere.
+    let packets = source.space.sent.iter().filter(|packet| !packet.resent);
+    for frame in packets.flat_map(|packet| &packet.frames) {
         let SentFrame::Stream(range) = frame else { continue };
         if left == 0 {
             break;
@@ -104,6 +114,7 @@ fn reinject(paths: &mut PathSet, from: PathId, to: PathId, max_bytes: u64) -> bo
     }
     if let Some(path) = paths.get_mut(to) {
         for range in ranges {
+            streams.on_copy_queued(&range);
             path.queue_copy(range);
         }
     }

@@ -10,6 +10,10 @@ impl Streams {
         let Some(key) = self.table.find(range.id) else { return };
         self.update_send(key, |send| send.on_acked(range.offset..range.end(), range.fin));
         let Some(send) = self.table.send_mut(key) else { return };
+        if !send.copies.is_empty() {
+            let copied = send.on_acked_of_several(range);
+            self.needless_copies += copied;
+        }
         if send.is_done() {
             self.settle_send(key);
         } else if send.lone_fin().is_some() {
@@ -19,17 +23,19 @@ impl Streams {
         self.wake_writers();
     }
 
-    /// The packet with this range was lost. Its bytes are queued again unless they arrived otherwise or are queued
-    /// already; the loss of a copy changes nothing, since another packet owns the bytes.
+    /// The packet with this range was lost. Its bytes are queued again unless they arrived otherwise, are queued already
+    /// or are still in flight as copies.
     pub(crate) fn on_lost(&mut self, range: &SentStream) {
-        if range.copy {
-            return;
-        }
         let Some(key) = self.table.find(range.id) else { return };
         let may_give_up = self.may_give_up();
         let given_up = self.update_send(key, |send| {
-            send.on_lost(range.offset..range.end(), range.fin);
-            if may_give_up { send.give_up_lost(range.offset..range.end()) } else { 0 }
+            let bytes = range.offset..range.end();
+            if send.copies.is_empty() {
+                send.on_lost(bytes.clone(), range.fin);
+            } else {
+                send.on_lost_of_several(range);
+            }
+            if may_give_up { send.give_up_lost(bytes) } else { 0 }
         });
         self.count_given_up(given_up.unwrap_or(0));
         self.note_stream_control(key);

@@ -200,7 +200,7 @@ impl Streams {
                 let Some(offset) = send.lone_fin() else { return Ok(()) };
                 StreamHeader { stream_id, offset, length: Some(0), fin: true }.encode(w)?;
                 send.mark_fin_sent();
-                let end = SentStream { id, offset, length: 0, fin: true, copy: false };
+                let end = SentStream { id, offset, length: 0, fin: true, copy: false, round: 0 };
                 sent.push(SentFrame::Stream(end));
                 return Ok(());
             }

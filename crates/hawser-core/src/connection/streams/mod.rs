@@ -13,11 +13,13 @@
 //! * `outgoing`: data into packets; `named`: data that a scheduler named; `control`: control frames into packets
 //! * `acked_lost`: what a packet's fate means for the data in it
 //! * `skips`: partial delivery, STREAM_SKIP
+//! * `copies`: ranges of which several transmissions are in flight
 
 mod acked_lost;
 mod app;
 mod assembler;
 mod control;
+mod copies;
 mod errors;
 mod events;
 mod flow;
@@ -53,6 +55,7 @@ use send::{Amounts, SendStream, WriteBlock};
 use skips::Skips;
 use table::{Key, Stream, Table};
 
+pub(crate) use copies::ANY_ROUND;
 pub use errors::{Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, WriteError};
 pub use events::StreamEvent;
 pub(crate) use segments::Segments;
@@ -86,6 +89,8 @@ pub(crate) struct Streams {
     to_be_tuned: Vec<Key>,
     send_buffer_limit: u64,
     max_send_buffer: u64,
+    /// Bytes of copies whose original was acknowledged first.
+    needless_copies: u64,
     /// When the windows were last tuned.
     now: Time,
 }
@@ -132,6 +137,7 @@ impl Streams {
             to_be_tuned: Vec::new(),
             send_buffer_limit: INITIAL_SEND_BUFFER.min(config.max_send_buffer),
             max_send_buffer: config.max_send_buffer,
+            needless_copies: 0,
             now: Time::ZERO,
         }
     }

@@ -154,56 +154,14 @@ impl Streams {
             }
         }
     }
-
-    /// Writes again a range that is in flight elsewhere, without what was acknowledged since: as a copy, or, if the range
-    /// says so, so that the loss of the packet queues it once more. Returns what did not fit.
-    pub(crate) fn write_copy(
-        &mut self,
-        w: &mut Writer<'_>,
-        sent: &mut SentFrames,
-        range: SentStream,
-    ) -> Option<SentStream> {
-        let key = self.table.find(range.id)?;
-        let send = self.table.send_mut(key)?;
-        let purpose = if range.copy { Purpose::Copy } else { Purpose::Deliver };
-        let mut fin = range.fin && !send.fin_acked() && send.ends_at(range.end());
-        let mut rest = range.offset..range.end();
-        while let Some(part) = send.first_copyable(rest.clone()) {
-            let Some(count) = write_frame(send, range.id, part.clone(), purpose, w, sent) else {
-                return Some(remaining(range, part.start, fin));
-            };
-            rest.start = part.start + count;
-            fin &= rest.start < range.end();
-        }
-        if fin {
-            let offset = range.end();
-            let header = StreamHeader { stream_id: range.id.0, offset, length: Some(0), fin };
-            if header.encode(w).is_err() {
-                return Some(remaining(range, offset, fin));
-            }
-            sent.push(SentFrame::Stream(SentStream {
-                id: range.id,
-                offset,
-                length: 0,
-                fin,
-                copy: range.copy,
-            }));
-        }
-        None
-    }
-}
-
-fn remaining(range: SentStream, from: u64, fin: bool) -> SentStream {
-    // Within the range, whose length is a u32.
-    SentStream { offset: from, length: (range.end() - from) as u32, fin, ..range }
 }
 
 /// Why a frame is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The packet owns the bytes: its loss queues them again.
+    /// The bytes are in flight nowhere else.
     Deliver,
-    /// Another packet owns them.
+    /// Other packets carry them as well.
     Copy,
 }
 
@@ -240,12 +198,15 @@ pub(super) fn write_frame(
     if header.fin && !copy {
         send.mark_fin_sent();
     }
+    let retransmitted = !copy && !send.copies.is_empty();
+    let round = if retransmitted { send.copies.on_retransmitted(range.start..end) } else { 0 };
     sent.push(SentFrame::Stream(SentStream {
         id,
         offset: range.start,
         length: length as u32,
         fin: header.fin,
         copy,
+        round,
     }));
     Some(length as u64)
 }

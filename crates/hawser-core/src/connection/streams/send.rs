@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::copies::Copies;
 use super::errors::{ClosedStream, ResetAtError, WriteError};
 use super::range_set::RangeSet;
 use super::send_buffer::SendBuffer;
@@ -93,8 +94,9 @@ pub(super) enum WriteBlock {
 /// Every byte written is in one place: unsent (`gaps`, and the tail from `sent_to` on), on its way, `lost`, or
 /// acknowledged. The unsent bytes are a tail without holes unless a scheduler skipped some.
 ///
-/// A byte on its way is owned by the one packet that carries it other than as a copy; only its loss queues the byte
-/// again, the loss of a copy changes nothing. Bytes that were given up (see `partial`) count as acknowledged.
+/// A byte on its way is queued again when the packet that carries it is lost; if there are copies of it, when the last of
+/// the packets is lost (see [`copies`](super::copies)). Bytes
+/// that were given up (see `partial`) count as acknowledged.
 #[derive(Debug)]
 pub(super) struct SendStream {
     /// From the first byte that was not acknowledged to the last written.
@@ -109,6 +111,8 @@ pub(super) struct SendStream {
     lost: RangeSet,
     /// Acknowledged, above `buffer.start()`.
     acked: RangeSet,
+    /// Copied and not acknowledged.
+    pub(super) copies: Copies,
     /// The peer's limit for the stream.
     credit: u64,
     pub(super) priority: i32,
@@ -131,6 +135,7 @@ impl SendStream {
             gaps: RangeSet::default(),
             lost: RangeSet::default(),
             acked: RangeSet::default(),
+            copies: Copies::default(),
             credit,
             priority: 0,
             blocked: WriteBlock::None,
@@ -162,6 +167,10 @@ impl SendStream {
     #[inline]
     pub(super) fn lost(&self) -> &RangeSet {
         &self.lost
+    }
+
+    pub(super) fn gaps(&self) -> &RangeSet {
+        &self.gaps
     }
 
     // --- the application ---
@@ -251,6 +260,7 @@ impl SendStream {
         self.gaps.remove(end..u64::MAX);
         self.lost.remove(end..u64::MAX);
         self.acked.remove(end..u64::MAX);
+        self.copies.truncate(end);
         if let Some(metadata) = &mut self.metadata {
             metadata.truncate(reliable_size);
         }
@@ -451,11 +461,22 @@ impl SendStream {
         }
     }
 
-    /// The packet that owned these bytes is lost: they are queued again unless they arrived otherwise.
+    /// The only packet that carried these bytes is lost.
     pub(super) fn on_lost(&mut self, range: Range<u64>, fin: bool) {
-        if fin && let State::Finishing { fin: fin @ Delivery::InFlight } = &mut self.state {
+        if fin {
+            self.on_fin_lost();
+        }
+        self.requeue(range);
+    }
+
+    pub(super) fn on_fin_lost(&mut self) {
+        if let State::Finishing { fin: fin @ Delivery::InFlight } = &mut self.state {
             *fin = Delivery::Due;
         }
+    }
+
+    /// Queues bytes again unless they arrived otherwise.
+    pub(super) fn requeue(&mut self, range: Range<u64>) {
         let mut rest = range;
         while let Some(part) = self.first_unacked(rest.clone()) {
             rest.start = part.end;
@@ -504,6 +525,10 @@ impl SendStream {
 
     /// Bytes of memory beside the buffer.
     pub(super) fn memory(&self) -> usize {
-        self.gaps.memory() + self.lost.memory() + self.acked.memory() + self.metadata_memory()
+        self.gaps.memory()
+            + self.lost.memory()
+            + self.acked.memory()
+            + self.copies.memory()
+            + self.metadata_memory()
     }
 }

@@ -72,8 +72,14 @@ fn copies_that_were_acknowledged_meanwhile_do_not_hold_up_new_data() {
     let mut pair = Pair::connected(with_scheduler(|| Scripted(copies_first)));
     let id = pair.write(Side::Client, 3_000);
     pair.run(Duration::from_millis(200));
-    let range =
-        crate::connection::frames::SentStream { id, offset: 0, length: 1_000, fin: false, copy: true };
+    let range = crate::connection::frames::SentStream {
+        id,
+        offset: 0,
+        length: 1_000,
+        fin: false,
+        copy: true,
+        round: 0,
+    };
     pair.client().paths.get_mut(PathId::ZERO).unwrap().queue_copy(range);
     let took = delivery_time(&mut pair, 1_000, Duration::from_secs(3));
     assert!(took.is_some_and(|took| took <= DELAY + SLACK), "delivered after {took:?}");

@@ -228,6 +228,7 @@ impl SendStream {
     /// These bytes will not be sent (again), and the peer is to be told.
     fn skip(&mut self, range: Range<u64>) {
         self.on_acked(range.clone(), false);
+        self.copies.on_acked(range.clone());
         let partial = &mut self.metadata_mut().partial;
         partial.untold.insert(range.clone());
         partial.due.insert(range);
