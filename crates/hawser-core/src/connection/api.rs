@@ -158,9 +158,10 @@ impl Connection {
         }
     }
 
-    /// Bytes of memory that stream data and datagrams take, roughly: what a server with many connections watches.
+    /// Bytes of memory that stream data, datagrams and events that nobody has polled take, roughly: what a server with many
+    /// connections watches.
     pub fn buffered(&self) -> u64 {
-        self.streams.memory() + self.datagrams.memory()
+        self.streams.memory() + self.datagrams.memory() + self.events.memory()
     }
 
     /// Negotiated application protocol, once known.
