@@ -144,7 +144,7 @@ pub struct QueueView {
     pub unsent: u64,
     /// Stream bytes to send again.
     pub retransmit: u64,
-    /// Datagram bytes that may go on any path.
+    /// Bytes of datagrams that may go on any path, and one more for each: empty ones are to be sent too.
     pub datagrams: u64,
     /// How many datagrams these are.
     pub datagram_count: u64,

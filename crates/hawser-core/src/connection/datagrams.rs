@@ -256,10 +256,11 @@ impl DatagramQueue {
         true
     }
 
-    /// Bytes of messages that may go on any path.
+    /// Bytes of messages that may go on any path, and one more for each, the least that a frame adds: an empty message is
+    /// something to send as well (RFC 9221 section 4).
     #[inline]
     pub(crate) fn queued_for_any(&self) -> u64 {
-        self.unbound.bytes
+        self.unbound.bytes + self.unbound.messages.len() as u64
     }
 
     /// How many these are.
@@ -338,10 +339,10 @@ impl DatagramQueue {
         self.unbound.bytes += queue.bytes;
     }
 
-    /// Writes messages for `path`, urgent and old ones first, until one does not fit. `empty_room` is what an empty packet of the
-    /// path has for frames: what does not fit even that (the path's MTU fell) is dropped. Returns the bytes of
-    /// messages written. A message that ends with the writer's buffer has no length field.
-    pub(crate) fn write(&mut self, w: &mut Writer<'_>, path: PathId, empty_room: usize) -> u64 {
+    /// Writes messages for `path`, urgent and old ones first, until one does not fit. `empty_room` is what an empty packet
+    /// of the path has for frames: what does not fit even that (the path's MTU fell) is dropped. Returns how many messages
+    /// were written. A message that ends with the writer's buffer has no length field.
+    pub(crate) fn write(&mut self, w: &mut Writer<'_>, path: PathId, empty_room: usize) -> usize {
         let max = self.max_size(empty_room).unwrap_or(0);
         let mut written = 0;
         while let Some(queue) = self.next_queue(path) {
@@ -355,7 +356,7 @@ impl DatagramQueue {
             if too_large {
                 self.drops.too_large += 1;
             } else if write_message(w, &message.data).is_some() {
-                written += length as u64;
+                written += 1;
             }
         }
         if self.bound.len() > MAX_IDLE_QUEUES {

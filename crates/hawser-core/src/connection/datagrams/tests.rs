@@ -39,7 +39,7 @@ fn packet(queue: &mut DatagramQueue, path: PathId, room: usize) -> Vec<Vec<u8>> 
             other => panic!("unexpected {other:?}"),
         }
     }
-    assert_eq!(written, messages.iter().map(|message| message.len() as u64).sum::<u64>());
+    assert_eq!(written, messages.len());
     messages
 }
 
@@ -53,7 +53,7 @@ fn messages_bound_to_a_path_leave_only_there_and_age_decides() {
     for (byte, path) in [(1, None), (2, Some(PathId(1))), (3, None), (4, Some(PathId(2)))] {
         queue.send(message(byte, 10), &to(path), ROOM, WhenFull::Refuse).expect("room");
     }
-    assert_eq!(queue.queued_for_any(), 20);
+    assert_eq!(queue.queued_for_any(), 22, "two frames");
     assert!(queue.has_bound(PathId(2)) && !queue.has_bound(PathId(3)));
     let sent = packet(&mut queue, PathId(1), ROOM);
     assert_eq!(sent.iter().map(|message| message[0]).collect::<Vec<_>>(), [1, 2, 3]);
@@ -113,7 +113,7 @@ fn a_message_too_long_for_a_shrunken_path_is_dropped_and_blocks_nobody() {
     queue.send(message(2, 10), &to(None), ROOM, WhenFull::Refuse).expect("fits");
     let mut buffer = [0; 1_100];
     let mut w = Writer::new(&mut buffer);
-    assert_eq!(queue.write(&mut w, PathId(0), 1_100), 10);
+    assert_eq!(queue.write(&mut w, PathId(0), 1_100), 1);
     assert_eq!(queue.drops().too_large, 1);
 }
 
