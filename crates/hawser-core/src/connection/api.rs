@@ -144,7 +144,11 @@ impl Connection {
     pub fn stats(&self) -> ConnectionStats {
         let skips = self.streams.skip_totals();
         let (drops, messages) = (self.datagrams.drops(), self.messages.counts());
+        let arrived = self.streams.arrived();
         ConnectionStats {
+            stream_bytes_copied_needlessly: self.streams.needless_copies(),
+            stream_bytes_received: arrived.new,
+            stream_bytes_duplicate: arrived.duplicate,
             messages_dropped_unsent: drops.send_overflow + drops.too_large,
             messages_expired: drops.expired,
             messages_dropped_unread: drops.receive_overflow,

@@ -31,6 +31,13 @@ pub struct ConnectionStats {
     pub stream_bytes_retransmitted: u64,
     /// Stream bytes sent as copies.
     pub stream_bytes_copied: u64,
+    /// Of these, the ones whose original was acknowledged before the copy: had the scheduler waited, nothing would have
+    /// been missing. The rest of the copies arrived first, or instead of a lost original.
+    pub stream_bytes_copied_needlessly: u64,
+    /// Stream bytes received for the first time.
+    pub stream_bytes_received: u64,
+    /// Stream bytes received that were there already: needless copies, and needless retransmissions.
+    pub stream_bytes_duplicate: u64,
     /// Stream bytes that were discarded: not sent, or lost and not sent again.
     pub stream_bytes_discarded: u64,
     /// Stream bytes of the peer that readers passed as gaps.
@@ -53,6 +60,22 @@ pub struct ConnectionStats {
     pub policy_commands_ignored: u64,
     /// Key updates, by either end.
     pub key_updates: u64,
+}
+
+impl ConnectionStats {
+    /// Share of the copied bytes that turned out needless, at the end that sent them; `None` if none were sent.
+    pub fn needless_copies(&self) -> Option<f64> {
+        share(self.stream_bytes_copied_needlessly, self.stream_bytes_copied)
+    }
+
+    /// Share of the received stream bytes that were there already; `None` if none were received.
+    pub fn duplicate_share(&self) -> Option<f64> {
+        share(self.stream_bytes_duplicate, self.stream_bytes_received + self.stream_bytes_duplicate)
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// Counters of one path. They survive the path.

@@ -2,8 +2,8 @@
 //!
 //! A trace is a JSON text sequence (RFC 7464) as draft-ietf-quic-qlog-main-schema-14 describes it, with the events of
 //! draft-ietf-quic-qlog-quic-events-13. Those drafts do not know of multipath, so `path_id` is added to the headers of
-//! 1-RTT packets and to the events about recovery, and `hawser:path_state_updated` tells of the life of paths. For
-//! tools that only know the drafts each path is a tuple of its own as well: path 0 the unnamed one, path n "n".
+//! 1-RTT packets and to the events about recovery, `hawser:path_state_updated` tells of the life of paths, and
+//! `hawser:stream_bytes_updated` of stream data that was sent or arrived more than once. For tools that only know the drafts each path is a tuple of its own as well: path 0 the unnamed one, path n "n".
 //!
 //! The hooks below are called all over the connection. Without a trace each costs one branch: they take references,
 //! and nothing is formatted or looked up before it is known that someone listens.
@@ -11,12 +11,14 @@
 //! | file | subject |
 //! |---|---|
 //! | `tracer` | records, packets, keys, states of the connection |
+//! | `copies` | stream data sent more than once |
 //! | `paths` | states, addresses and recovery of paths; only changes are written |
 //! | `header`, `parameters`, `frames`, `closing` | parts of records |
 //! | `json` | text |
 
 mod addresses;
 mod closing;
+mod copies;
 mod frames;
 mod header;
 mod json;
@@ -160,6 +162,14 @@ impl Connection {
     pub(super) fn trace_paths(&mut self, now: Time) {
         if let Some(tracer) = &mut self.tracer {
             self.paths.iter().for_each(|path| tracer.path_changed(now, path));
+            self.trace_stream_bytes(now, false);
+        }
+    }
+
+    fn trace_stream_bytes(&mut self, now: Time, is_end: bool) {
+        let stats = self.stats();
+        if let Some(tracer) = &mut self.tracer {
+            tracer.stream_bytes(now, &stats, is_end);
         }
     }
 
@@ -219,6 +229,7 @@ impl Connection {
 
     /// We closed.
     pub(super) fn trace_closed_locally(&mut self, now: Time, reason: &CloseReason) {
+        self.trace_stream_bytes(now, true);
         if let Some(tracer) = &mut self.tracer {
             tracer.closed_locally(now, reason);
             tracer.state(now, "closing");
@@ -228,6 +239,7 @@ impl Connection {
 
     /// The connection ended for a reason that is not ours; `state` is where that leaves it.
     pub(super) fn trace_closed(&mut self, now: Time, error: &ConnectionError, state: &'static str) {
+        self.trace_stream_bytes(now, true);
         if let Some(tracer) = &mut self.tracer {
             tracer.closed(now, error);
             tracer.state(now, state);

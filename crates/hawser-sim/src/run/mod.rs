@@ -34,7 +34,7 @@ mod udp;
 pub use build::{Options, transport_config};
 pub use error::RunError;
 pub use meter::{DelaySummary, Delays, Meter};
-pub use outcome::{End, FlowOutcome, LinkOutcome, Outcome, PathOutcome};
+pub use outcome::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome};
 pub use participant::{ForeignServer, ServerFactory, session_of};
 pub use recorder::{FlowSample, LinkSample, NoRecorder, PacketRecord, PathSample, Recorder};
 pub use request::{REQUEST_LENGTH, Request};

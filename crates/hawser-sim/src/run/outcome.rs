@@ -1,6 +1,6 @@
 //! What came of a simulation.
 
-use hawser_core::{Connection, PathStats};
+use hawser_core::{Connection, ConnectionStats, PathStats};
 use hawser_link::LinkStats;
 use hawser_policy::PathId;
 use hawser_scenario::{Direction, SceneSource};
@@ -85,8 +85,38 @@ pub struct FlowOutcome {
     pub delay: DelaySummary,
     /// Whether every byte was the one that had been sent.
     pub intact: bool,
+    /// What its connection sent more than once.
+    pub copies: CopyOutcome,
     /// How its connection broke, if it did.
     pub error: Option<String>,
+}
+
+/// Stream data that a connection sent more than once; zero for UDP and foreign peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct CopyOutcome {
+    /// Bytes that the sending end sent as copies.
+    pub copied_bytes: u64,
+    /// Of these, the ones whose original was acknowledged before the copy.
+    pub needless_bytes: u64,
+    /// Their share of the copies; none: there were no copies.
+    pub needless_share: Option<f64>,
+    /// Bytes that arrived although they were there already, copies or retransmissions.
+    pub duplicate_bytes: u64,
+    /// Their share of all stream bytes that arrived; none: none did.
+    pub duplicate_share: Option<f64>,
+}
+
+impl CopyOutcome {
+    /// From the counters of both ends.
+    pub(super) fn of(sender: &ConnectionStats, receiver: &ConnectionStats) -> Self {
+        CopyOutcome {
+            copied_bytes: sender.stream_bytes_copied,
+            needless_bytes: sender.stream_bytes_copied_needlessly,
+            needless_share: sender.needless_copies(),
+            duplicate_bytes: receiver.stream_bytes_duplicate,
+            duplicate_share: receiver.duplicate_share(),
+        }
+    }
 }
 
 /// What a path did, at its sending end.
@@ -146,21 +176,23 @@ pub struct LinkOutcome {
 /// Ids of paths that are looked for in a connection. A path that fails is replaced under the next id, with back-off.
 const MOST_PATH_IDS: u32 = 4096;
 
-/// What the paths of a connection did.
+/// What a connection and its paths did.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PathTotals {
+pub(super) struct Totals {
+    pub(super) connection: ConnectionStats,
     pub(super) paths: Vec<(PathId, PathStats)>,
 }
 
-impl PathTotals {
+impl Totals {
     /// Reads the counters of a connection.
     pub(super) fn add(&mut self, connection: &Connection) {
         let stats = |id| Some((PathId(id), connection.path_stats(PathId(id))?));
+        self.connection = connection.stats();
         self.paths.extend((0..MOST_PATH_IDS).map_while(stats));
     }
 
     pub(super) fn of(connection: &Connection) -> Self {
-        let mut totals = PathTotals::default();
+        let mut totals = Totals::default();
         totals.add(connection);
         totals
     }

@@ -9,7 +9,7 @@ use hawser_scenario::{Direction, Flow, FlowKind};
 
 use super::build::SessionInfo;
 use super::meter::{Delays, Meter};
-use super::outcome::{End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, PathTotals};
+use super::outcome::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, Totals};
 use super::participant::Participant;
 use super::server::ServerSession;
 use super::session::Session;
@@ -87,24 +87,26 @@ impl Simulation {
         totals.paths.into_iter().map(|(path, stats)| (path, link_of(path), stats)).collect()
     }
 
-    fn client_totals(&mut self, number: usize, info: SessionInfo) -> PathTotals {
+    fn client_totals(&mut self, number: usize, info: SessionInfo) -> Totals {
         let handle = self.client_session(number, info).and_then(Session::connection);
         let Participant::Clients(host) = &mut self.parts.participants.0[info.client] else {
-            return PathTotals::default();
+            return Totals::default();
         };
         let gone = host.application.gone.get(&number).cloned().unwrap_or_default();
-        live(handle, |handle| host.peek(handle).map(PathTotals::of)).unwrap_or(gone)
+        live(handle, |handle| host.peek(handle).map(Totals::of)).unwrap_or(gone)
     }
 
-    fn server_totals(&mut self, number: usize, info: SessionInfo) -> PathTotals {
+    fn server_totals(&mut self, number: usize, info: SessionInfo) -> Totals {
         let host = match &mut self.parts.participants.0[info.server] {
             Participant::Servers(host) => host,
-            Participant::Foreign(server) => return PathTotals { paths: server.paths(number) },
-            _ => return PathTotals::default(),
+            Participant::Foreign(server) => {
+                return Totals { paths: server.paths(number), ..Totals::default() };
+            }
+            _ => return Totals::default(),
         };
-        let Some(session) = host.application.sessions.get(&number) else { return PathTotals::default() };
+        let Some(session) = host.application.sessions.get(&number) else { return Totals::default() };
         let gone = session.gone.clone();
-        live(session.connection, |handle| host.peek(handle).map(PathTotals::of)).unwrap_or(gone)
+        live(session.connection, |handle| host.peek(handle).map(Totals::of)).unwrap_or(gone)
     }
 
     pub(super) fn outcome(&mut self, end: End) -> Outcome {
@@ -131,8 +133,9 @@ impl Simulation {
         }
     }
 
-    fn flow_outcome(&self, number: usize, now: Time) -> FlowOutcome {
+    fn flow_outcome(&mut self, number: usize, now: Time) -> FlowOutcome {
         let info = self.parts.sessions[number];
+        let copies = self.copies(number, info);
         let flow = &self.parts.flows[info.flow];
         let (meter, sent) = self.received(number, info);
         let session = self.client_session(number, info);
@@ -151,8 +154,18 @@ impl Simulation {
             connect_seconds: session.and_then(|session| session.connected_at).map(since_start),
             completion_seconds: finished.map(since_start),
             sent,
+            copies,
             error: session.and_then(|session| session.failure.as_ref()).map(ToString::to_string),
             ..measured(flow, &meter, finished.unwrap_or(now), finished.is_some())
+        }
+    }
+
+    fn copies(&mut self, number: usize, info: SessionInfo) -> CopyOutcome {
+        let ends = [self.client_totals(number, info), self.server_totals(number, info)];
+        let [client, server] = ends.map(|totals| totals.connection);
+        match direction_of(&self.parts.flows[info.flow].kind) {
+            Direction::Up => CopyOutcome::of(&client, &server),
+            Direction::Down => CopyOutcome::of(&server, &client),
         }
     }
 
@@ -253,6 +266,7 @@ fn measured(flow: &Flow, meter: &Meter, until: Time, is_over: bool) -> FlowOutco
         sent: 0,
         delay: meter.delays.summary(),
         intact: meter.corrupt_at.is_none(),
+        copies: CopyOutcome::default(),
         error: None,
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::client::role::{read_pattern, receive_datagrams};
 use super::delivery::{BothWays, Deliveries};
 use super::meter::Meter;
-use super::outcome::PathTotals;
+use super::outcome::Totals;
 use super::participant::session_of;
 use super::request::{REQUEST_LENGTH, Request};
 use super::sending::{DatagramPacer, Sending};
@@ -44,7 +44,7 @@ pub(super) struct ServerSession {
     pub(super) connection: Option<ConnectionHandle>,
     pub(super) meter: Meter,
     /// What the paths of connections that are gone did at our end.
-    pub(super) gone: PathTotals,
+    pub(super) gone: Totals,
     /// What this end sends.
     sends: Deliveries,
     streams: BTreeMap<StreamId, Stream>,
@@ -65,7 +65,7 @@ impl ServerSession {
         ServerSession {
             connection: None,
             meter: Meter::of_deliveries(setup.deliveries[Up as usize].clone(), REQUEST_LENGTH as u64),
-            gone: PathTotals::default(),
+            gone: Totals::default(),
             sends: setup.deliveries[Down as usize].clone(),
             streams: BTreeMap::new(),
             pacer: None,

@@ -83,31 +83,34 @@ impl Assembler {
         self.read_to < self.ready_to
     }
 
-    /// Adds data; what is there already is kept and not compared. On an error nothing more can be received.
+    /// Adds data; what is there already is kept and not compared. Returns how many bytes were not there before. On an error
+    /// nothing more can be received.
     #[inline]
     pub(super) fn insert(
         &mut self,
         mut offset: u64,
         mut data: Bytes,
         budget: &mut Budget,
-    ) -> Result<(), TooManyRanges> {
+    ) -> Result<u64, TooManyRanges> {
         let end = offset + data.len() as u64;
         if end <= self.ready_to || data.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         if offset < self.ready_to {
             data.advance((self.ready_to - offset) as usize);
             offset = self.ready_to;
         }
+        let added;
         if offset == self.ready_to && self.ahead.first_key_value().is_none_or(|(&start, _)| start > end) {
             self.push_ready(data, budget);
+            added = end - offset;
         } else {
-            self.insert_ahead(offset, end, data, budget)?;
+            added = self.insert_ahead(offset, end, data, budget)?;
         }
         if budget.loose > MAX_LOOSE_PIECES && self.loose >= MIN_LOOSE_PIECES {
             self.compact(budget);
         }
-        Ok(())
+        Ok(added)
     }
 
     #[inline]
@@ -118,7 +121,7 @@ impl Assembler {
         self.ready.push_back(Piece { bytes: data, loose: true });
     }
 
-    /// Adds the parts of `[start, end)` that are missing, the last one first.
+    /// Adds the parts of `[start, end)` that are missing, the last one first. Returns their sum.
     #[inline(never)]
     fn insert_ahead(
         &mut self,
@@ -126,7 +129,8 @@ impl Assembler {
         mut end: u64,
         mut data: Bytes,
         budget: &mut Budget,
-    ) -> Result<(), TooManyRanges> {
+    ) -> Result<u64, TooManyRanges> {
+        let mut added = 0;
         while start < end {
             let (previous, next) = neighbours(&mut self.ahead, end);
             let held_to = match &previous {
@@ -140,6 +144,7 @@ impl Assembler {
             };
             // The gap from here to `end` is filled, and what touches it joined.
             let from = start.max(held_to);
+            added += end - from;
             let piece = Piece { bytes: data.split_off((from - start) as usize), loose: true };
             self.loose += 1;
             budget.loose += 1;
@@ -171,7 +176,7 @@ impl Assembler {
             }
             end = from;
         }
-        Ok(())
+        Ok(added)
     }
 
     /// Copies ready bytes out; returns how many.

@@ -50,7 +50,7 @@ use events::Events;
 use flow::{ReceiveWindow, SendCredit};
 use numbers::{LocalStreams, PeerStreams};
 use order::SendOrder;
-use recv::{RecvStream, Shared};
+use recv::{Arrived, RecvStream, Shared};
 use send::{Amounts, SendStream, WriteBlock};
 use skips::Skips;
 use table::{Key, Stream, Table};
@@ -126,6 +126,7 @@ impl Streams {
                     Time::ZERO,
                 ),
                 budget: Budget::default(),
+                arrived: Arrived::default(),
             },
             order: SendOrder::default(),
             retransmissions: SendOrder::default(),
@@ -237,6 +238,11 @@ impl Streams {
     pub(crate) fn set_send_buffer_limit(&mut self, bytes: u64) {
         self.send_buffer_limit = bytes.min(self.max_send_buffer);
         self.wake_writers();
+    }
+
+    /// What arrived, and how much of it was there already.
+    pub(crate) fn arrived(&self) -> Arrived {
+        self.shared.arrived
     }
 
     /// Gives back memory of busier times.

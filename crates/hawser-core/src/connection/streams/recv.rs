@@ -35,6 +35,17 @@ pub(super) struct Shared {
     pub(super) window: ReceiveWindow,
     /// Caps on what reassembly holds.
     pub(super) budget: Budget,
+    /// Bytes of data that arrived for the first time, and again.
+    pub(super) arrived: Arrived,
+}
+
+/// Bytes of stream data, without those that nobody wants any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    /// For the first time.
+    pub(crate) new: u64,
+    /// That were there already.
+    pub(crate) duplicate: u64,
 }
 
 /// The receiving half of a stream.
@@ -100,10 +111,14 @@ impl RecvStream {
                 return Ok(());
             }
         }
-        self.assembler.insert(offset, data, &mut shared.budget).map_err(|TooManyRanges| {
+        let length = data.len() as u64;
+        let new = self.assembler.insert(offset, data, &mut shared.budget).map_err(|TooManyRanges| {
             let reason = format!("stream data in more than {MAX_DISJOINT_RANGES} separate ranges");
             TransportError::new(Code::INTERNAL_ERROR, reason).in_frame(frame::STREAM)
-        })
+        })?;
+        shared.arrived.new += new;
+        shared.arrived.duplicate += length - new;
+        Ok(())
     }
 
     /// RESET_STREAM (then `reliable_size` is 0) or RESET_STREAM_AT.

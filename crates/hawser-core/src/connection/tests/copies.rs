@@ -1,8 +1,10 @@
 //! Ranges that are in flight on several paths: who answers for them.
 
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hawser_cc::NewReno;
 use hawser_policy::{
     Assignment, Command, Commands, ControllerInit, Decision, PathId, Scheduler, SchedulerInit, Selection,
@@ -82,6 +84,10 @@ fn difference(after: &ConnectionStats, before: &ConnectionStats) -> ConnectionSt
         stream_bytes_sent: after.stream_bytes_sent - before.stream_bytes_sent,
         stream_bytes_retransmitted: after.stream_bytes_retransmitted - before.stream_bytes_retransmitted,
         stream_bytes_copied: after.stream_bytes_copied - before.stream_bytes_copied,
+        stream_bytes_copied_needlessly: after.stream_bytes_copied_needlessly
+            - before.stream_bytes_copied_needlessly,
+        stream_bytes_received: after.stream_bytes_received - before.stream_bytes_received,
+        stream_bytes_duplicate: after.stream_bytes_duplicate - before.stream_bytes_duplicate,
         ..*after
     }
 }
@@ -182,4 +188,52 @@ fn redundant_retransmits_what_both_paths_lost() {
     pair.lose = both;
     let (client, _) = send_burst(pair);
     assert_eq!(client.stream_bytes_retransmitted, LENGTH as u64);
+}
+
+/// Copies are needless where the original arrived, and nowhere else; both ends see it.
+#[test]
+fn needless_copies_are_counted_at_both_ends() {
+    let cases: [(fn(&Sent) -> bool, u64, u64); 4] =
+        [(|_| false, 1, 1), (originals, 0, 0), (copies, 1, 0), (both, 0, 0)];
+    for command in [copy(), reinjection()] {
+        for (case, (lose, needless, duplicate)) in cases.into_iter().enumerate() {
+            let mut pair = two_paths(Later::settings(5, command.clone()));
+            pair.lose = lose;
+            let (client, server) = send_burst(pair);
+            let length = LENGTH as u64;
+            assert_eq!(client.stream_bytes_copied, length);
+            assert_eq!(client.stream_bytes_copied_needlessly, needless * length, "{case}: {command:?}");
+            assert_eq!(server.stream_bytes_received, 2 * length, "{case}: {command:?}");
+            assert_eq!(server.stream_bytes_duplicate, duplicate * length, "{case}: {command:?}");
+        }
+    }
+}
+
+/// What was written, for who looks later.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn qlog_tells_of_copies() {
+    let (page, mut pair) = (Page::default(), two_paths(Later::settings(5, copy())));
+    pair.client().set_qlog(Box::new(page.clone()), "copies");
+    pair.write(Side::Client, LENGTH);
+    pair.run(Duration::from_millis(100));
+    let now = pair.now;
+    pair.client().close(now, 0, Bytes::new());
+    let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+    let records: Vec<_> = text.lines().filter(|line| line.contains("hawser:stream_bytes_updated")).collect();
+    assert!((1..=2).contains(&records.len()), "{records:?}");
+    assert!(text.contains("\"copied\":9000") && text.contains("\"copied_needlessly\":9000"), "{records:?}");
 }

@@ -9,6 +9,7 @@ use hawser_wire::{ConnectionId, TransportParameters};
 
 use super::addresses::{endpoint_info, tuple_id};
 use super::closing;
+use super::copies::StreamBytes;
 use super::frames::write_frame;
 use super::header::Header;
 use super::json::Json;
@@ -35,6 +36,7 @@ pub(in crate::connection) struct Tracer {
     side: Side,
     state: &'static str,
     pub(super) paths: Vec<PathMemory>,
+    pub(super) stream_bytes: StreamBytes,
 }
 
 /// A packet as it is on the wire but for its protection.
@@ -62,6 +64,7 @@ impl Tracer {
             side: header.side,
             state: "",
             paths: Vec::new(),
+            stream_bytes: StreamBytes::default(),
         };
         tracer.record(|json| header.write(json));
         tracer
@@ -306,7 +309,7 @@ impl Tracer {
     }
 
     /// An event that concerns no path in particular.
-    fn event(&mut self, now: Time, name: &str, data: impl FnOnce(&mut Json)) {
+    pub(super) fn event(&mut self, now: Time, name: &str, data: impl FnOnce(&mut Json)) {
         self.event_on(now, PathId::ZERO, name, data);
     }
 

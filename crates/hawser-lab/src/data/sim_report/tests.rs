@@ -6,7 +6,8 @@ use std::sync::Arc;
 use hawser_policy::{PathId, PolicyKind, Time};
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{
-    DelaySummary, End, FlowOutcome, FlowSample, LinkSample, Outcome, PacketRecord, PathSample, Recorder,
+    CopyOutcome, DelaySummary, End, FlowOutcome, FlowSample, LinkSample, Outcome, PacketRecord, PathSample,
+    Recorder,
 };
 use tempfile::TempDir;
 
@@ -77,6 +78,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
         sent: 0,
         delay: DelaySummary::default(),
         intact: true,
+        copies: CopyOutcome::default(),
         error: None,
     };
     Outcome {

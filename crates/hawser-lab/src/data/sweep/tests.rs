@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hawser_scenario::Direction;
-use hawser_sim::run::{DelaySummary, End, FlowOutcome, Outcome};
+use hawser_sim::run::{CopyOutcome, DelaySummary, End, FlowOutcome, Outcome};
 use tempfile::TempDir;
 
 use super::*;
@@ -140,6 +140,7 @@ fn outcome(scenario: &Scenario, program: &str) -> Outcome {
             sent: 0,
             delay: DelaySummary::default(),
             intact: true,
+            copies: CopyOutcome::default(),
             error: None,
         }],
         paths: Vec::new(),

@@ -6,7 +6,7 @@ use hawser_core::{Connection, ConnectionHandle, Event};
 use hawser_policy::Time;
 use rustc_hash::FxHashMap;
 
-use super::outcome::PathTotals;
+use super::outcome::Totals;
 use super::session::Session;
 use crate::deadlines::Deadlines;
 use crate::{Application, Sockets};
@@ -16,7 +16,7 @@ pub(super) struct Clients {
     /// With their numbers in the simulation, in order.
     pub(super) sessions: Vec<(usize, Session)>,
     /// What the paths of connections that are gone did at our end.
-    pub(super) gone: FxHashMap<usize, PathTotals>,
+    pub(super) gone: FxHashMap<usize, Totals>,
     /// Sessions that the run waits for, and those of them that have not done their work.
     pub(super) awaited: usize,
     pub(super) awaited_left: usize,
