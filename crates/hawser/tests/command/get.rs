@@ -40,6 +40,22 @@ fn a_file_arrives_checked_over_two_paths() {
     assert_eq!(fs::read_dir(here.path()).unwrap().count(), 1, "no part is left");
 }
 
+/// On loopback the second path is open within a millisecond, before or after the command looks for the first time.
+#[test]
+fn every_path_that_opens_is_told() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(1 << 20));
+    let url = server.url("/x");
+    for _ in 0..5 {
+        let links = ["--path", "127.0.0.1", "--path", "127.0.0.2"];
+        let output =
+            run(server.get(&[&["-v", "--limit-rate", "4M", "-o", "/dev/null", &url], &links[..]].concat()));
+        let words = String::from_utf8_lossy(&output.stderr);
+        let lines = words.lines().filter(|line| line.contains("path 1 (") && line.ends_with("is open"));
+        assert_eq!(lines.count(), 1, "{words}");
+    }
+}
+
 #[test]
 fn a_backup_among_all_links() {
     let server = Server::start(&[]);
