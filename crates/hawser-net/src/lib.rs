@@ -71,7 +71,7 @@ mod worker;
 pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
-pub use connection::{Connection, DatagramError, ExportError};
+pub use connection::{Connection, DatagramError, ExportError, PathEvents};
 pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::{

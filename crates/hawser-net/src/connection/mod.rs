@@ -1,5 +1,6 @@
 //! A connection as the application holds it.
 
+mod path_events;
 mod shared;
 mod state;
 
@@ -15,11 +16,11 @@ use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
 };
 use hawser_policy::{
-    ControllerFactory, DatagramInfo, Feedback, PathEvent, PathId, PathStatus, PolicyError, Registry, Side,
-    StreamId, Time,
+    ControllerFactory, DatagramInfo, Feedback, PathId, PathStatus, PolicyError, Registry, Side, StreamId,
+    Time,
 };
-use tokio::sync::broadcast;
 
+pub use self::path_events::PathEvents;
 pub(crate) use self::shared::ConnectionShared;
 pub(crate) use self::state::{AttemptError, ConnectionState, Phase};
 use crate::stream::{RecvStream, SendStream};
@@ -280,8 +281,10 @@ impl Connection {
         self.ask(|state| state.core.path_stats(path))
     }
 
-    /// What happens to paths and links from now on. A reader that is more than 64 events behind misses the oldest.
-    pub fn path_events(&self) -> broadcast::Receiver<PathEvent> {
+    /// What happens to paths and links. It begins with [`Established`](hawser_policy::PathEvent::Established) for each path that is
+    /// open already: the second one often is by the time that the task runs which waited for the connection. A reader that is more than 64
+    /// events behind misses the oldest.
+    pub fn path_events(&self) -> PathEvents {
         self.shared().lock().subscribe()
     }
 

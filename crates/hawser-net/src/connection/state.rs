@@ -8,13 +8,10 @@ use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, StreamEvent};
 use hawser_policy::{Earliest, LinkInfo, PathAction, PathEvent, PathManager, StreamId, Time};
 use rustc_hash::FxHashMap;
-use tokio::sync::broadcast;
 
+use super::path_events::{PathEvents, PathNews};
 use crate::links::LinkChange;
 use crate::wakers::WakerList;
-
-/// Path events kept for a subscriber that is slow to read them.
-const PATH_NEWS_KEPT: usize = 64;
 
 /// How far the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +43,7 @@ pub(crate) struct ConnectionState {
     pub(crate) scheduled: Option<Time>,
     manager: Option<Box<dyn PathManager>>,
     actions: VecDeque<PathAction>,
-    news: Option<broadcast::Sender<PathEvent>>,
+    news: PathNews,
     /// The address token for the next connection to this server.
     pub(crate) token: Option<Vec<u8>>,
 }
@@ -124,7 +121,7 @@ impl ConnectionState {
             scheduled: None,
             manager: None,
             actions: VecDeque::new(),
-            news: None,
+            news: PathNews::default(),
             token: None,
         }
     }
@@ -186,13 +183,16 @@ impl ConnectionState {
     pub(crate) fn end(&mut self, reason: ConnectionError, due: &mut Vec<Waker>) {
         self.outcome.get_or_insert(reason);
         self.manager = None;
-        self.news = None;
+        self.news.end();
         self.wakers.release_all(due);
     }
 
     /// The application closes it.
     pub(crate) fn close(&mut self, now: Time, code: u64, reason: Bytes, due: &mut Vec<Waker>) {
         if self.outcome.is_none() {
+            // What happened before is told before.
+            (self.manager, self.actions) = (None, VecDeque::new());
+            self.take_events(now, due);
             self.core.close(now, code, reason);
             self.end(ConnectionError::LocallyClosed, due);
         }
@@ -244,10 +244,7 @@ impl ConnectionState {
 
     fn on_path_event(&mut self, event: PathEvent, now: Time) {
         self.tell_manager(&event, now);
-        if let Some(news) = &self.news {
-            // Nobody listening any more is no error.
-            let _ = news.send(event);
-        }
+        self.news.tell(event);
     }
 
     fn tell_manager(&mut self, event: &PathEvent, now: Time) {
@@ -276,16 +273,9 @@ impl ConnectionState {
         self.actions.pop_front()
     }
 
-    /// Path events from now on.
-    pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<PathEvent> {
-        if let Some(news) = &self.news {
-            return news.subscribe();
-        }
-        let (sender, receiver) = broadcast::channel(PATH_NEWS_KEPT);
-        if self.outcome.is_none() {
-            self.news = Some(sender);
-        }
-        receiver
+    /// Path events, beginning with the paths that are open.
+    pub(crate) fn subscribe(&mut self) -> PathEvents {
+        self.news.subscribe()
     }
 
     /// Waits for the end of the handshake.

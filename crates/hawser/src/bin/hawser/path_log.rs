@@ -5,18 +5,23 @@ use std::time::Duration;
 
 use hawser::{Connection, Endpoint, PathEvent, PathId};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
 
-/// Notes every change until the connection ends.
-pub(crate) fn start(endpoint: Endpoint, connection: Connection, connected_after: Duration) {
+/// Notes every change until the connection ends. The task is over when all was noted.
+pub(crate) fn start(
+    endpoint: Endpoint,
+    connection: Connection,
+    connected_after: Duration,
+) -> Option<JoinHandle<()>> {
     if !tracing::enabled!(tracing::Level::INFO) {
-        return;
+        return None;
     }
     let mut events = connection.path_events();
     let mut log = PathLog { endpoint, connection, names: BTreeMap::new() };
     let (remote, multipath) = (log.connection.remote_address(), log.connection.is_multipath());
     let path = log.name(PathId::ZERO);
     tracing::info!("connected to {remote} after {connected_after:.1?} over {path}, multipath: {multipath}");
-    tokio::spawn(async move {
+    Some(tokio::spawn(async move {
         loop {
             match events.recv().await {
                 Ok(event) => log.note(&event),
@@ -24,7 +29,7 @@ pub(crate) fn start(endpoint: Endpoint, connection: Connection, connected_after:
                 Err(RecvError::Closed) => return,
             }
         }
-    });
+    }))
 }
 
 struct PathLog {
@@ -37,6 +42,8 @@ struct PathLog {
 impl PathLog {
     fn note(&mut self, event: &PathEvent) {
         match event {
+            // Said with the connection.
+            PathEvent::Established(PathId::ZERO) => {}
             PathEvent::Established(id) => tracing::info!("{} is open", self.name(*id)),
             PathEvent::Suspect(id) => tracing::info!("{} is silent: others carry its data", self.name(*id)),
             PathEvent::Recovered(id) => tracing::info!("{} answers again", self.name(*id)),

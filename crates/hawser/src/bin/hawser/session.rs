@@ -8,6 +8,7 @@ use bytes::Bytes;
 use h3::client::SendRequest;
 use hawser::{Connection, Endpoint};
 use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 
 use crate::exit::{Exit, Failure};
 use crate::http_client::describe_connection;
@@ -33,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// How long the name look-up and the handshake took.
     pub(crate) connected_after: Duration,
+    /// What happens to its paths is noted by this task, if at all.
+    path_log: Option<JoinHandle<()>>,
     /// HTTP, once begun. h3 closes the connection when the last of these goes.
     requests: OnceCell<Requests>,
 }
@@ -62,8 +65,8 @@ impl Session {
             () = interrupt.raised() => return Err(Failure::new(Exit::Signal, "stopped before there was a connection")),
         };
         let connected_after = started.elapsed();
-        path_log::start(endpoint.clone(), connection.clone(), connected_after);
-        Ok(Session { endpoint, connection, started, connected_after, requests: OnceCell::new() })
+        let path_log = path_log::start(endpoint.clone(), connection.clone(), connected_after);
+        Ok(Session { endpoint, connection, started, connected_after, path_log, requests: OnceCell::new() })
     }
 
     /// Speaks HTTP/3 from now on.
@@ -90,6 +93,10 @@ impl Session {
         self.connection.close(code, b"");
         // Those who do not wait for the packet to leave make the server wait for its idle timeout.
         let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+        // What happened last is still to be noted.
+        if let Some(path_log) = self.path_log {
+            let _ = tokio::time::timeout(GOODBYE, path_log).await;
+        }
     }
 }
 

@@ -1,0 +1,88 @@
+//! What happens to the paths of a connection, for those who want to hear of it.
+
+use std::vec;
+
+use hawser_policy::{PathEvent, PathId};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+/// Events kept for a subscriber that is slow to read them.
+const KEPT: usize = 64;
+
+/// What happens to paths and links, from [`Connection::path_events`](super::Connection::path_events).
+#[derive(Debug)]
+pub struct PathEvents {
+    /// The paths that were open at the time of the subscription.
+    open: vec::IntoIter<PathId>,
+    news: broadcast::Receiver<PathEvent>,
+}
+
+impl PathEvents {
+    /// Waits for the next event.
+    ///
+    /// # Errors
+    /// `Lagged` with the number of events that were missed, if this reader is more than 64 events behind; `Closed` when the
+    /// connection has ended and all was told.
+    pub async fn recv(&mut self) -> Result<PathEvent, RecvError> {
+        match self.open.next() {
+            Some(path) => Ok(PathEvent::Established(path)),
+            None => self.news.recv().await,
+        }
+    }
+
+    /// The next event, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv`](PathEvents::recv); `Empty` if there is none yet.
+    pub fn try_recv(&mut self) -> Result<PathEvent, TryRecvError> {
+        match self.open.next() {
+            Some(path) => Ok(PathEvent::Established(path)),
+            None => self.news.try_recv(),
+        }
+    }
+}
+
+/// The subscribers, and what a new one must be told first.
+#[derive(Debug, Default)]
+pub(super) struct PathNews {
+    /// Paths of which was said that they are open, and not yet that they are closed: as many as the core has at most.
+    open: Vec<PathId>,
+    sender: Option<broadcast::Sender<PathEvent>>,
+    ended: bool,
+}
+
+impl PathNews {
+    pub(super) fn tell(&mut self, event: PathEvent) {
+        match event {
+            _ if self.ended => return,
+            PathEvent::Established(id) if !self.open.contains(&id) => self.open.push(id),
+            PathEvent::Closed(id) => self.open.retain(|open| *open != id),
+            _ => {}
+        }
+        if let Some(sender) = &self.sender {
+            // Nobody listening any more is no error.
+            let _ = sender.send(event);
+        }
+    }
+
+    /// A connection has often opened its second path before the task that waited for it runs: who subscribes hears of
+    /// those that are open as if they had opened now.
+    pub(super) fn subscribe(&mut self) -> PathEvents {
+        let news = match &self.sender {
+            Some(sender) => sender.subscribe(),
+            None => {
+                let (sender, receiver) = broadcast::channel(KEPT);
+                self.sender = Some(sender).filter(|_| !self.ended);
+                receiver
+            }
+        };
+        PathEvents { open: self.open.clone().into_iter(), news }
+    }
+
+    /// The connection is over: nothing more will be told.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+        self.sender = None;
+        self.open = Vec::new();
+    }
+}
