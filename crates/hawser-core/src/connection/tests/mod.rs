@@ -13,6 +13,7 @@ mod frames;
 mod handshaking;
 mod key_updates;
 mod messages;
+mod outages;
 mod pair;
 mod policy_messages;
 mod policy_sets;
