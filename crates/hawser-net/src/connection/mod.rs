@@ -281,9 +281,9 @@ impl Connection {
         self.ask(|state| state.core.path_stats(path))
     }
 
-    /// What happens to paths and links. It begins with [`Established`](hawser_policy::PathEvent::Established) for each path that is
-    /// open already: the second one often is by the time that the task runs which waited for the connection. A reader that is more than 64
-    /// events behind misses the oldest.
+    /// What happens to paths and links. It begins with [`Established`](hawser_policy::PathEvent::Established) for each
+    /// path that is open already: the second one often is by the time that the task runs which waited for the connection.
+    /// A reader that is more than 64 events behind misses the oldest.
     pub fn path_events(&self) -> PathEvents {
         self.shared().lock().subscribe()
     }
