@@ -1,6 +1,7 @@
 //! The list of Hawser's own promises: a core that stays right when hosts move, and a default scheduler that keeps what
 //! several links promise.
 
+mod delays;
 mod programs;
 
 use super::verify::Bound::{Above, AtLeast, AtMost, Below};
@@ -42,6 +43,7 @@ pub const LIST: List = List {
             SOME,
         ),
         program("same-seed", programs::same_seed, &["wifi-lte.toml"], FEW),
+        program("one-way-delays", delays::one_way, &[], FEW),
         // What happens to a transfer when addresses change and paths misbehave (`hawser_sim::gauntlet`).
         case("download-port-rebinding"),
         case("upload-port-rebinding"),
@@ -117,6 +119,16 @@ pub const LIST: List = List {
             statement: "The same scenario with the same seed is the same run, packet for packet",
             threshold: "equal trace hashes",
             claims: &[claim(Sum(ours("same-seed", "different_traces")), AtMost(0.0))],
+            ..ITEM
+        },
+        Item {
+            id: "one-way-delays",
+            statement: "Receive timestamps tell how much slower one way is than the other, which round trips do not",
+            threshold: "within twice the resolution of 8 us; half round trips are off by 10 ms and more",
+            claims: &[
+                claim(Largest(ours("one-way-delays", "error_ms")), AtMost(0.016)),
+                claim(Smallest(ours("one-way-delays", "error_of_half_round_trips_ms")), AtLeast(10.0)),
+            ],
             ..ITEM
         },
         Item {
