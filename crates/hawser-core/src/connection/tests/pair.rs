@@ -82,13 +82,19 @@ impl End {
         }
     }
 
+    /// The application's turn, and the endpoint's.
     fn service(&mut self) {
-        let (Some(handle), Some(connection)) = (self.handle, &mut self.connection) else { return };
-        self.events.extend(std::iter::from_fn(|| connection.poll_event()));
+        let Some(connection) = &mut self.connection else { return };
         // A call that writes nothing is a call all the same: it would wake a scheduler that waits.
         if let Some((id, left)) = self.writing.as_mut().filter(|(_, left)| *left > 0) {
             *left -= connection.write(*id, &vec![7; *left]).unwrap_or(0);
         }
+        self.take_events();
+    }
+
+    fn take_events(&mut self) {
+        let (Some(handle), Some(connection)) = (self.handle, &mut self.connection) else { return };
+        self.events.extend(std::iter::from_fn(|| connection.poll_event()));
         while let Some(event) = connection.poll_endpoint_event() {
             self.endpoint.handle_event(handle, event);
         }
@@ -278,7 +284,8 @@ impl Pair {
                 let segments = buffer[..transmit.size].chunks(size);
                 leaving.extend(segments.map(|segment| (transmit.tuple, transmit.ecn, segment.to_vec())));
             }
-            end.service();
+            // Whoever writes is asked for packets afterwards: not here.
+            end.take_events();
             leaving.into_iter().for_each(|(tuple, ecn, payload)| self.send_marked(side, tuple, ecn, payload));
         }
     }
