@@ -100,13 +100,14 @@ impl Assembler {
             data.advance((self.ready_to - offset) as usize);
             offset = self.ready_to;
         }
-        let added;
-        if offset == self.ready_to && self.ahead.first_key_value().is_none_or(|(&start, _)| start > end) {
+        let is_next =
+            offset == self.ready_to && self.ahead.first_key_value().is_none_or(|(&start, _)| start > end);
+        let added = if is_next {
             self.push_ready(data, budget);
-            added = end - offset;
+            end - offset
         } else {
-            added = self.insert_ahead(offset, end, data, budget)?;
-        }
+            self.insert_ahead(offset, end, data, budget)?
+        };
         if budget.loose > MAX_LOOSE_PIECES && self.loose >= MIN_LOOSE_PIECES {
             self.compact(budget);
         }

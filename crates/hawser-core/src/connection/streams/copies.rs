@@ -178,7 +178,7 @@ impl Copies {
     fn missing(&self, first: usize, past: usize, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let mut start = range.start;
         let held = self.pieces.range(first..past).map(|piece| piece.start..piece.end);
-        held.chain([range.end..range.end]).filter_map(move |next| {
+        held.chain(std::iter::once(range.end..range.end)).filter_map(move |next| {
             let part = start..next.start;
             start = next.end;
             (!part.is_empty()).then_some(part)

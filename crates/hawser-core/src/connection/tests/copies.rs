@@ -193,8 +193,8 @@ fn redundant_retransmits_what_both_paths_lost() {
 /// Copies are needless where the original arrived, and nowhere else; both ends see it.
 #[test]
 fn needless_copies_are_counted_at_both_ends() {
-    let cases: [(fn(&Sent) -> bool, u64, u64); 4] =
-        [(|_| false, 1, 1), (originals, 0, 0), (copies, 1, 0), (both, 0, 0)];
+    type Loses = fn(&Sent) -> bool;
+    let cases: [(Loses, u64, u64); 4] = [(|_| false, 1, 1), (originals, 0, 0), (copies, 1, 0), (both, 0, 0)];
     for command in [copy(), reinjection()] {
         for (case, (lose, needless, duplicate)) in cases.into_iter().enumerate() {
             let mut pair = two_paths(Later::settings(5, command.clone()));
