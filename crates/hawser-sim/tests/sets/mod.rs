@@ -2,3 +2,4 @@
 
 pub(crate) mod advised;
 pub(crate) mod budget;
+pub(crate) mod punctual;
