@@ -249,6 +249,7 @@ impl Application for Viewer {
 pub(crate) fn run(sending: Sending, mut print: impl FnMut(String)) -> Film {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
+    hawser_paths::register(&mut registry);
     hawser_cc::register(&mut registry);
     let default = registry.scheduler("default").expect("registered");
     registry.add_scheduler("in-time", move |init| Box::new(InTime(default.build(init))));

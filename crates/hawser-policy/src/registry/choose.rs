@@ -113,6 +113,10 @@ impl PolicySetFactory for Exchanged {
         set
     }
 
+    fn wants_receive_timestamps(&self) -> bool {
+        self.set.wants_receive_timestamps()
+    }
+
     fn features(&self) -> FeatureSet {
         self.set.features()
     }

@@ -9,6 +9,7 @@
 //! # use hawser_sim::gauntlet::{self, Setting};
 //! # let mut registry = hawser_policy::Registry::new();
 //! # hawser_sched::register(&mut registry);
+//! # hawser_paths::register(&mut registry);
 //! # hawser_cc::register(&mut registry);
 //! let case = gauntlet::CASES.iter().find(|case| case.name == "download-port-rebinding").expect("it is listed");
 //! for measure in case.run(&Setting { registry: &registry, scheduler: "default", controller: "cubic", seed: 1 }) {

@@ -186,14 +186,18 @@ impl World {
                 let range = half.range(place);
                 streams.discard(id, range.clone());
                 if self.skips {
-                    let expendable = half.bytes_in(&range).filter(|byte| byte.expendable);
-                    expendable.for_each(|byte| byte.gone = true);
+                    // What is to be sent once may go missing, but may be given up only as long as its stream says so.
+                    let declared = half.expendable;
+                    let may_go = |byte: &&mut Byte| byte.expendable && (byte.frame.is_some() || declared);
+                    half.bytes_in(&range).filter(may_go).for_each(|byte| byte.gone = true);
                 }
             }
             Op::DoNotRetransmit { place, .. } => {
                 let range = half.range(place);
                 streams.do_not_retransmit(id, range.clone());
-                half.bytes_in(&range).for_each(|byte| byte.once |= byte.expendable);
+                let declared = half.expendable;
+                let may_go = |byte: &&mut Byte| byte.expendable && (byte.frame.is_some() || declared);
+                half.bytes_in(&range).filter(may_go).for_each(|byte| byte.once = true);
             }
             Op::Cancel { frame, .. } => {
                 let cancelled = streams.cancel_frame(id, frame);
