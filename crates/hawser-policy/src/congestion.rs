@@ -301,8 +301,9 @@ pub trait ControllerFactory: Send + Sync {
     fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController>;
 
     /// Asked once when a connection begins. Controllers that share more state than [`Siblings`] shows (a joint
-    /// optimiser, shared-bottleneck detection) answer with a factory of their own for this connection; the core then
-    /// builds all its controllers with that one. `None`: this factory serves all connections.
+    /// optimiser, shared-bottleneck detection) answer with a factory of their own for this connection, with which all its
+    /// controllers are built. Sets that are composed of parts ask it; the factory of another set asks it itself.
+    /// `None`: this factory serves all connections.
     fn for_connection(&self, _side: Side, _seed: u64) -> Option<Arc<dyn ControllerFactory>> {
         None
     }

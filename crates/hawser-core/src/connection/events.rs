@@ -26,7 +26,8 @@ pub enum Event {
     DatagramsUnblocked,
     /// Something happened to a path.
     Path(PathEvent),
-    /// A message of the peer's policies that none of ours takes.
+    /// A message of our policies ([`Command::Tell`](hawser_policy::Command::Tell)), or one of the peer's policies that
+    /// none of ours takes.
     Policy(Message),
     /// The connection is over; the last event.
     Closed(ConnectionError),
