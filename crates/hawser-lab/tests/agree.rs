@@ -59,7 +59,9 @@ fn every_kind_of_flow_runs_alike_in_both_worlds() {
     // Three seconds are short, and a loaded machine is not the subject: figures far apart would mean a flow that does
     // nothing, a link that is not used, or bytes that are counted otherwise.
     for _ in 0..3 {
-        let agreement = match agree(&scenarios, &mut |message| eprintln!("{message}")) {
+        let agreement = match agree(&scenarios, &hawser_net::policies(), &mut |message| {
+            eprintln!("{message}")
+        }) {
             Err(AgreeError::Emulator(error @ (EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp))) => {
                 return eprintln!("skipped: {error}");
             }

@@ -47,6 +47,9 @@
 //! `ring` (default) or `aws-lc-rs`: the cryptography. `command` (default): the `hawser` command; an application that only
 //! wants the library says `default-features = false, features = ["ring"]`.
 
+#[cfg(feature = "command")]
+pub mod command;
+
 pub use hawser_core::{QlogConnection, QlogFactory};
 pub use hawser_h3 as h3;
 pub use hawser_net::*;

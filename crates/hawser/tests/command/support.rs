@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hawser"));
     command.args(arguments).stdin(Stdio::null());
-    for variable in ["SSLKEYLOGFILE", "QLOGDIR", "HAWSER_SCHEDULER", "HAWSER_CC"] {
+    for variable in ["SSLKEYLOGFILE", "QLOGDIR", "HAWSER_POLICY", "HAWSER_SCHEDULER", "HAWSER_CC"] {
         command.env_remove(variable);
     }
     command
@@ -104,13 +104,16 @@ pub(crate) fn spawn_and_read_line(mut command: Command) -> (Child, String) {
     (process, line)
 }
 
-/// Runs a command that must not take longer than half a minute.
+/// How long a command may take: against one that hangs. Simulations take seconds, on a busy machine many of them.
+const WATCHDOG: Duration = Duration::from_secs(300);
+
+/// Runs a command that must end by itself.
 pub(crate) fn run(mut command: Command) -> Output {
     let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = i32::try_from(process.id()).unwrap();
     let (done, wait) = std::sync::mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {
-        if wait.recv_timeout(Duration::from_secs(30)).is_err() {
+        if wait.recv_timeout(WATCHDOG).is_err() {
             let _ =
                 nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
         }
@@ -153,7 +156,7 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
 
 /// Waits until a file has this many bytes.
 pub(crate) fn wait_for_bytes(path: &Path, length: u64) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + WATCHDOG;
     while std::fs::metadata(path).map_or(0, |metadata| metadata.len()) < length {
         assert!(Instant::now() < deadline, "{} stays short", path.display());
         std::thread::sleep(Duration::from_millis(10));

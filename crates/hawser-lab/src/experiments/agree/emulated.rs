@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use hawser_emu::{Emulation, Host, PacketRecord, PacketRecorder, RouteName, SERVER_ADDRESS};
 use hawser_net::{ClientConfig, Endpoint, Identity, Pin, ServerConfig, Trust};
+use hawser_policy::Registry;
 use hawser_scenario::{Direction, Flow, FlowKind, Scenario};
-use hawser_sim::run::transport_config;
+use hawser_sim::run::{RunError, transport_config};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -60,7 +61,7 @@ impl PacketRecorder for Collector {
 }
 
 /// Runs the scenario on emulated links.
-pub(super) fn observe(scenario: &Scenario) -> Result<Observation, AgreeError> {
+pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observation, AgreeError> {
     let emulation = Emulation::start(scenario)?;
     let identity = Identity::self_signed(&[SERVER_NAME])?;
     let pin = identity.pin()?;
@@ -71,11 +72,11 @@ pub(super) fn observe(scenario: &Scenario) -> Result<Observation, AgreeError> {
         let (emulation, identity) = (&emulation, &identity);
         let servers = scope.spawn(move || {
             emulation
-                .run_on(Host::Server, || run_servers(scenario, identity, &ready, is_over))
+                .run_on(Host::Server, || run_servers(scenario, registry, identity, &ready, is_over))
                 .map_err(AgreeError::io("entering the server's namespace"))?
         });
         let observed = match is_ready.recv() {
-            Ok(plans) => run_clients(emulation, scenario, pin, plans),
+            Ok(plans) => run_clients(emulation, scenario, registry, pin, plans),
             // They failed, and say why.
             Err(_) => Err(AgreeError::NoConnection),
         };
@@ -96,6 +97,7 @@ fn plans(scenario: &Scenario) -> Vec<Plan> {
 /// Runs a server for each connection until `is_over`; hands over the plans when all listen.
 fn run_servers(
     scenario: &Scenario,
+    registry: &Registry,
     identity: &Identity,
     ready: &Sender<Vec<Plan>>,
     is_over: oneshot::Receiver<()>,
@@ -103,7 +105,7 @@ fn run_servers(
     runtime()?.block_on(async {
         let plans = plans(scenario);
         for plan in &plans {
-            let transport = transport_config(scenario, &hawser_net::policies(), &plan.flow)?;
+            let transport = transport_config(scenario, registry, &plan.flow)?;
             let config =
                 ServerConfig::builder(identity.clone()).alpn([PROTOCOL]).transport(transport).build()?;
             let endpoint = Endpoint::server(config, (SERVER_ADDRESS, plan.port).into())?;
@@ -120,16 +122,18 @@ fn run_servers(
 fn run_clients(
     emulation: &Emulation,
     scenario: &Scenario,
+    registry: &Registry,
     pin: Pin,
     plans: Vec<Plan>,
 ) -> Result<Observation, AgreeError> {
     let mut sessions = Vec::new();
     for plan in &plans {
-        let transport = transport_config(scenario, &hawser_net::policies(), &plan.flow)?;
+        let transport = transport_config(scenario, registry, &plan.flow)?;
         let config = ClientConfig::builder()
             .trust(Trust::Pins(vec![pin]))
             .alpn([PROTOCOL])
             .transport(transport)
+            .path_manager(registry.paths(&scenario.policies_of(&plan.flow)).map_err(RunError::from)?)
             .build()?;
         sessions.push(Session {
             flow: plan.flow.clone(),

@@ -33,6 +33,7 @@ mod simulated;
 pub use error::AgreeError;
 pub use report::{Agreement, DelayFigures, WayAgreement};
 
+use hawser_policy::Registry;
 use hawser_scenario::{FlowKind, Scenario};
 
 /// Lateness of the emulator, at the 99th percentile, beyond which a run says nothing about the links.
@@ -42,18 +43,23 @@ const MOST_STALL_MS: f64 = 250.0;
 /// How often a run is repeated before its lateness is accepted and told.
 const MOST_ATTEMPTS: u32 = 4;
 
-/// Runs each scenario in both worlds; they are the same one with different seeds. `tell` hears of what happens meanwhile.
+/// Runs each scenario in both worlds; they are the same one with different seeds. Policies are those of `registry`. `tell`
+/// hears of what happens meanwhile.
 ///
 /// # Errors
 /// [`AgreeError`].
-pub fn agree(scenarios: &[Scenario], tell: &mut dyn FnMut(&str)) -> Result<Agreement, AgreeError> {
+pub fn agree(
+    scenarios: &[Scenario],
+    registry: &Registry,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Agreement, AgreeError> {
     let mut pairs = Vec::new();
     let mut repeated = 0;
     for scenario in scenarios {
         check(scenario)?;
-        let simulated = simulated::observe(scenario)?;
+        let simulated = simulated::observe(scenario, registry)?;
         for attempt in 1.. {
-            let emulated = emulated::observe(scenario)?;
+            let emulated = emulated::observe(scenario, registry)?;
             let late = emulated.lateness;
             let was_in_time = late.p99_ms <= MOST_LATENESS_MS && late.max_ms <= MOST_STALL_MS;
             if was_in_time || attempt == MOST_ATTEMPTS {

@@ -1,6 +1,7 @@
 //! The run in virtual time.
 
 use hawser_emu::Lateness;
+use hawser_policy::Registry;
 use hawser_scenario::{FlowKind, Scenario};
 use hawser_sim::run::{Options, PacketRecord, Recorder, Simulation};
 
@@ -27,8 +28,8 @@ impl Recorder for Collector<'_> {
 }
 
 /// Simulates the scenario.
-pub(super) fn observe(scenario: &Scenario) -> Result<Observation, AgreeError> {
-    let mut simulation = Simulation::new(scenario, &hawser_net::policies(), Options::default())?;
+pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observation, AgreeError> {
+    let mut simulation = Simulation::new(scenario, registry, Options::default())?;
     let mut collector = Collector { scenario, ways: Way::all(scenario) };
     let outcome = simulation.run(&mut collector);
     let is_connection = |name: &str| {

@@ -1,0 +1,46 @@
+//! A server in this process that does as the test says.
+
+use crate::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
+use bytes::Bytes;
+use h3::error::Code;
+use http::{Request, Response, StatusCode};
+
+use super::{await_response, next_piece};
+
+/// Answers one request before its end, and refuses the rest of it.
+async fn answer_early(server: Endpoint) {
+    let connection = server.accept().await.unwrap().await.unwrap();
+    let mut http = h3::server::builder().build(crate::h3::Connection::new(connection)).await.unwrap();
+    let (_, mut stream) = http.accept().await.unwrap().unwrap().resolve_request().await.unwrap();
+    stream.stop_sending(Code::H3_NO_ERROR);
+    stream.send_response(Response::new(())).await.unwrap();
+    stream.send_data(Bytes::from_static(b"early")).await.unwrap();
+    stream.finish().await.unwrap();
+    let _ = http.accept().await;
+}
+
+#[tokio::test]
+async fn an_answer_counts_though_the_end_of_the_request_was_refused() {
+    let identity = Identity::self_signed(&["localhost"]).unwrap();
+    let trust = Trust::Pins(vec![identity.pin().unwrap()]);
+    let config = ServerConfig::builder(identity).alpn([crate::h3::ALPN]).build().unwrap();
+    let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = server.listening()[0];
+    tokio::spawn(answer_early(server));
+
+    let config = ClientConfig::builder().trust(trust).alpn([crate::h3::ALPN]).build().unwrap();
+    let client = Endpoint::client(config, Links::All).unwrap();
+    let connection = client.connect(address, "localhost").await.unwrap();
+    let http = h3::client::new(crate::h3::Connection::new(connection)).await;
+    let (mut driver, mut requests) = http.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    let request = Request::get("https://localhost/").body(()).unwrap();
+    let mut stream = requests.send_request(request).await.unwrap();
+    // Until the refusal is here.
+    while stream.send_data(Bytes::from_static(b"more")).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    let response = await_response(&mut stream).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(next_piece(&mut stream).await.unwrap().unwrap(), "early");
+}

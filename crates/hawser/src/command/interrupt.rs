@@ -1,0 +1,46 @@
+//! Ctrl-C: the first asks politely, the second insists.
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::command::exit::Exit;
+
+/// Tells when the user wants the command to end. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupt {
+    receiver: watch::Receiver<bool>,
+}
+
+impl Interrupt {
+    /// Listens for SIGINT and SIGTERM from now on. The second one ends the process at once.
+    pub(crate) fn listen() -> std::io::Result<Self> {
+        let mut interrupts = signal(SignalKind::interrupt())?;
+        let mut terminations = signal(SignalKind::terminate())?;
+        let (sender, receiver) = watch::channel(false);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    _ = interrupts.recv() => {}
+                    _ = terminations.recv() => {}
+                }
+                if sender.send_replace(true) {
+                    std::process::exit(i32::from(Exit::Signal as u8));
+                }
+            }
+        });
+        Ok(Interrupt { receiver })
+    }
+
+    /// Whether the user has asked.
+    pub(crate) fn is_raised(&self) -> bool {
+        *self.receiver.borrow()
+    }
+
+    /// Waits until the user asks.
+    pub(crate) async fn raised(&mut self) {
+        // The sender lives as long as the runtime; without it nobody can ask any more.
+        if self.receiver.wait_for(|raised| *raised).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

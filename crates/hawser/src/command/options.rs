@@ -1,0 +1,212 @@
+//! Options that several subcommands share.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{
+    ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, Registry, ServerConfigBuilder,
+    TransportConfig, Trust,
+};
+use clap::Args;
+use rustls::KeyLog;
+
+use crate::command::exit::Failure;
+use crate::command::key_log::FileKeyLog;
+use crate::command::policy_options::PolicyOptions;
+
+/// What is printed, and how.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Output {
+    /// Print results as JSON on standard output; on standard error when the file itself goes there
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Tell more: -v for what happens to the paths (in place of the progress), -vv for details
+    #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// No progress and no remarks, only errors
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Whether the progress of a transfer is not to be seen: not wanted, or in the way of the log.
+    pub(crate) fn hides_progress(&self) -> bool {
+        self.quiet || self.verbose > 0
+    }
+
+    /// Says something that is neither result nor error.
+    pub(crate) fn remark(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            crate::command::report::remark(text);
+        }
+    }
+}
+
+/// Behaviour of the transport, on either end.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Transport")]
+pub(crate) struct TransportOptions {
+    /// Which policies its connections have
+    #[command(flatten)]
+    policies: PolicyOptions,
+    /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
+    #[arg(long, value_name = "DIR", env = "QLOGDIR")]
+    qlog: Option<PathBuf>,
+    /// Append TLS secrets to this file, for packet analysers
+    #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
+    keylog: Option<PathBuf>,
+}
+
+impl TransportOptions {
+    /// The transport configuration these options describe.
+    fn transport(&self, registry: &Registry) -> Result<TransportConfig, Failure> {
+        let policies = registry.set(&self.policies.with_environment(registry)?);
+        let policies = policies.map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(TransportConfig { policies, ..crate::default_transport() })
+    }
+
+    /// Decides which paths a client's connections have.
+    fn path_manager(&self, registry: &Registry) -> Result<Arc<dyn PathManagerFactory>, Failure> {
+        let factory = registry.paths(&self.policies.with_environment(registry)?);
+        factory.map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    fn key_log(&self) -> Result<Option<Arc<dyn KeyLog>>, Failure> {
+        let Some(file) = &self.keylog else { return Ok(None) };
+        let log = FileKeyLog::append_to(file).map_err(|error| Failure::write(file, &error))?;
+        Ok(Some(Arc::new(log)))
+    }
+
+    /// Applies them to a server.
+    pub(crate) fn server(
+        &self,
+        registry: &Registry,
+        mut builder: ServerConfigBuilder,
+    ) -> Result<ServerConfigBuilder, Failure> {
+        builder = builder.transport(self.transport(registry)?);
+        if let Some(folder) = &self.qlog {
+            builder = builder.qlog_directory(folder);
+        }
+        if let Some(log) = self.key_log()? {
+            builder = builder.key_log(log);
+        }
+        Ok(builder)
+    }
+}
+
+/// How a client reaches a server.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct ClientOptions {
+    /// Use this interface or local address; repeat for more. Default: all that are up
+    #[arg(long, value_name = "IFACE|ADDR")]
+    path: Vec<LinkSelector>,
+    /// Use this interface or local address only when none of the others works; repeat for more
+    #[arg(long, value_name = "IFACE|ADDR")]
+    backup: Vec<LinkSelector>,
+    /// Trust only certificates signed by an authority in this PEM file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
+    ca: Option<PathBuf>,
+    /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it. Repeatable
+    #[arg(long, value_name = "PIN", conflicts_with = "insecure")]
+    pin: Vec<Pin>,
+    /// Trust anybody. Only for tests: whoever is on the way can read and change everything
+    #[arg(long)]
+    insecure: bool,
+    /// Seconds to wait for the server's answer
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    connect_timeout: Duration,
+    /// How the transport behaves
+    #[command(flatten)]
+    pub(crate) transport: TransportOptions,
+}
+
+/// What a client needs to reach servers: made once, before anything is sent.
+pub(crate) struct ClientSetup {
+    /// Trust, protocol, transport.
+    pub(crate) config: ClientConfig,
+    /// Over which links.
+    pub(crate) links: Links,
+}
+
+impl ClientOptions {
+    /// What they say, checked.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn setup(&self, registry: &Registry, alpn: &[u8]) -> Result<ClientSetup, Failure> {
+        Ok(ClientSetup { config: self.config(registry, alpn)?, links: self.links() })
+    }
+
+    /// The links to use.
+    fn links(&self) -> Links {
+        match (self.path.is_empty(), self.backup.is_empty()) {
+            (true, true) => return Links::All,
+            (true, false) => return Links::AllWithBackups(self.backup.clone()),
+            (false, _) => {}
+        }
+        let regular = self.path.iter().cloned().map(PathSpec::available);
+        Links::Only(regular.chain(self.backup.iter().cloned().map(PathSpec::backup)).collect())
+    }
+
+    /// The client configuration for this application protocol.
+    fn config(&self, registry: &Registry, alpn: &[u8]) -> Result<ClientConfig, Failure> {
+        let trust = if self.insecure {
+            Trust::Insecure
+        } else if !self.pin.is_empty() {
+            Trust::Pins(self.pin.clone())
+        } else if let Some(file) = &self.ca {
+            Trust::authorities_from_file(file)?
+        } else {
+            Trust::System
+        };
+        let mut builder = ClientConfig::builder()
+            .trust(trust)
+            .alpn([alpn])
+            .transport(self.transport.transport(registry)?)
+            .path_manager(self.transport.path_manager(registry)?)
+            .handshake_timeout(self.connect_timeout);
+        if let Some(folder) = &self.transport.qlog {
+            builder = builder.qlog_directory(folder);
+        }
+        if let Some(log) = self.transport.key_log()? {
+            builder = builder.key_log(log);
+        }
+        Ok(builder.build()?)
+    }
+}
+
+/// Reads an address to listen on.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433".into())
+}
+
+/// Reads a duration in seconds, fractions allowed.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}`: expected seconds, for example 10 or 0.5");
+    let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(wrong)
+}
+
+/// Reads a number of workers; `auto` and 0 mean one per core.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn workers(text: &str) -> Result<usize, String> {
+    let most = ServerConfigBuilder::MAX_WORKERS;
+    match text.parse() {
+        _ if matches!(text, "auto" | "0") => {
+            Ok(std::thread::available_parallelism().map_or(1, usize::from).min(most))
+        }
+        Ok(count) if count <= most => Ok(count),
+        _ => Err(format!("`{text}`: expected 1 to {most}, or auto")),
+    }
+}

@@ -1,0 +1,283 @@
+//! `hawser put`: a file to an HTTP/3 server.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use clap::Args;
+use h3::error::StreamError;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderName, Method, StatusCode};
+use tokio::sync::mpsc;
+
+use crate::Registry;
+use crate::command::digest::{Digest, REPR_DIGEST, hash_prefix};
+use crate::command::exit::{Exit, Failure};
+use crate::command::http_client::{check_status, describe, is_transient, repr_digest, request};
+use crate::command::interrupt::Interrupt;
+use crate::command::options::{ClientOptions, ClientSetup, Output};
+use crate::command::percent;
+use crate::command::report::{Channel, TransferReport};
+use crate::command::session::{Exchange, Session, connect_to};
+use crate::command::transfer::{Meter, Progress, RateLimit, Recorder};
+use crate::command::units::{self, parse_bytes};
+use crate::command::url::Url;
+
+const EXAMPLES: &str = "\
+The server must allow it (`hawser serve --allow-put`). It stores the file only when all of it has come and its SHA-256 is \
+right; until then, and after a failure, what was there before stays.
+
+Examples:
+  hawser put video.mp4 https://host:4433/ --pin 'PIN'           as video.mp4
+  hawser put video.mp4 https://host:4433/today.mp4 --pin 'PIN'  under another name
+  hawser put --limit-rate 2M --retry 5 video.mp4 URL            slowly, and stubbornly";
+
+/// Arguments of `hawser put`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Put {
+    /// The file
+    file: PathBuf,
+    /// https://HOST[:PORT]/PATH; with a slash at the end the file keeps its name
+    url: String,
+    /// Send at most this many bytes per second (suffixes k, M, G; 0: no limit)
+    #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
+    limit_rate: Option<u64>,
+    /// Try again this often when the connection fails, with growing pauses
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    retry: u32,
+    /// Add the bytes of every 100 ms to the JSON result
+    #[arg(long, requires = "json")]
+    bins: bool,
+    /// How to reach the server
+    #[command(flatten)]
+    client: ClientOptions,
+}
+
+/// Bytes read at a time.
+const BLOCK: usize = 1 << 18;
+
+/// The file, hashed.
+struct Source {
+    path: PathBuf,
+    length: u64,
+    digest: Digest,
+}
+
+/// Sends the file, trying as often as was asked.
+pub(crate) async fn run(
+    arguments: Put,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let client = arguments.client.setup(registry, crate::h3::ALPN)?;
+    let mut url: Url = arguments.url.parse()?;
+    if url.path.ends_with('/') {
+        let name = arguments.file.file_name().ok_or_else(|| {
+            Failure::usage(format!("{} has no file name; add one to the URL", arguments.file.display()))
+        })?;
+        url.path.push_str(&percent::encode_segment(name.as_encoded_bytes()));
+    }
+    let source = open_source(&arguments.file).await?;
+    let mut retries = 0;
+    loop {
+        let failure = match attempt(&arguments, &client, &url, &source, output, retries, &mut interrupt).await
+        {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure,
+        };
+        if retries >= arguments.retry || !failure.is_transient() || interrupt.is_raised() {
+            return Err(failure.about(&url));
+        }
+        let pause = Duration::from_secs(1 << retries.min(6));
+        retries += 1;
+        output.remark(format_args!("{failure}\ntrying again in {} s", pause.as_secs()));
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = interrupt.raised() => return Err(Failure::new(Exit::Signal, failure.message).about(&url)),
+        }
+    }
+}
+
+async fn open_source(path: &Path) -> Result<Source, Failure> {
+    let owned = path.to_owned();
+    let hashed = tokio::task::spawn_blocking(move || {
+        let file = File::open(&owned)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(std::io::Error::other("not a regular file"));
+        }
+        Ok((metadata.len(), Digest::of(hash_prefix(&file, metadata.len())?)))
+    });
+    let hashed = hashed.await.map_err(std::io::Error::other).and_then(|result| result);
+    let (length, digest) = hashed.map_err(|error| Failure::read(path, &error))?;
+    Ok(Source { path: path.to_owned(), length, digest })
+}
+
+async fn attempt(
+    arguments: &Put,
+    client: &ClientSetup,
+    url: &Url,
+    source: &Source,
+    output: Output,
+    retries: u32,
+    interrupt: &mut Interrupt,
+) -> Result<(), Failure> {
+    let session = connect_to(url, client, interrupt).await?;
+    let result = send(arguments, url, source, output, retries, &session, interrupt).await;
+    session.close(if result.is_ok() { 0x100 } else { 0x10c }).await;
+    result
+}
+
+async fn send(
+    arguments: &Put,
+    url: &Url,
+    source: &Source,
+    output: Output,
+    retries: u32,
+    session: &Session,
+    interrupt: &mut Interrupt,
+) -> Result<(), Failure> {
+    let mut requests = session.http().await?;
+    let kind = mime_guess::from_path(&source.path).first_or_octet_stream();
+    let fields = [
+        (CONTENT_LENGTH, source.length.to_string()),
+        (CONTENT_TYPE, kind.to_string()),
+        (HeaderName::from_static(REPR_DIGEST), source.digest.to_field()),
+    ];
+    let request = request(Method::PUT, url, &fields)?;
+    let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
+    let mut stream = requests.send_request(request).await.map_err(lost)?;
+    let progress = Progress::default();
+    progress.begin(0, Some(source.length));
+    let meter = Meter::start(
+        session.path_table(),
+        crate::command::paths::Flow::Sent,
+        progress.clone(),
+        output.hides_progress(),
+    );
+    let mut recorder = Recorder::new(session.started);
+    let mut limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new);
+    let sending = send_body(&mut stream, source, &progress, &mut recorder, &mut limit);
+    let sent = tokio::select! {
+        sent = sending => sent,
+        () = interrupt.raised() => {
+            meter.stop().await;
+            return Err(Failure::new(Exit::Signal, "stopped; the server keeps nothing of an incomplete file"));
+        }
+    };
+    // A server that does not want the body says why before it has read it.
+    let response = tokio::select! {
+        response = stream.recv_response() => response,
+        () = interrupt.raised() => {
+            meter.stop().await;
+            return Err(Failure::new(Exit::Signal, "stopped before the server confirmed the file"));
+        }
+    };
+    let paths = meter.stop().await;
+    let response = match (response, sent) {
+        (Ok(response), _) => response,
+        (Err(_), Err(failure)) => return Err(failure),
+        (Err(error), Ok(())) => return Err(lost(error)),
+    };
+    if let Some(mut failure) = check_status(url, &response, &mut stream).await {
+        if is_transient(response.status()) {
+            failure.exit = Exit::ConnectionLost;
+        }
+        return Err(failure);
+    }
+    // The last bytes are there when the server says so, not when they were handed to the transport.
+    let mut goodput = recorder.summary(arguments.bins);
+    goodput.seconds = session.started.elapsed().as_secs_f64();
+    goodput.goodput_bps = goodput.bytes as f64 * 8.0 / goodput.seconds;
+    let report = TransferReport {
+        url: url.to_string(),
+        file: source.path.display().to_string(),
+        status: response.status().as_u16(),
+        sha256: source.digest.to_string(),
+        verified: repr_digest(response.headers()) == Some(source.digest),
+        resumed_from: 0,
+        retries,
+        connect_seconds: session.connected_after.as_secs_f64(),
+        goodput,
+        paths,
+    };
+    print(&report, output);
+    Ok(())
+}
+
+fn print(report: &TransferReport, output: Output) {
+    if output.json {
+        return Channel::Stdout.print(report);
+    }
+    let verb = if report.status == StatusCode::CREATED.as_u16() { "stored" } else { "replaced" };
+    output.remark(format_args!(
+        "{}: {verb} {} in {:.2} s, {}",
+        report.url,
+        units::bytes(report.goodput.bytes),
+        report.goodput.seconds,
+        units::bit_rate(report.goodput.goodput_bps)
+    ));
+    for path in &report.paths {
+        let (share, sent) = (path.share * 100.0, units::bytes(path.bytes_sent));
+        output.remark(format_args!(
+            "  {:<12} {sent:>10} ({share:.0} %), rtt {:.1} ms",
+            path.interface, path.rtt_ms
+        ));
+    }
+    let checked =
+        if report.verified { "confirmed by the server" } else { "the server did not say what it has" };
+    output.remark(format_args!("  sha256 {} ({checked})", report.sha256));
+}
+
+async fn send_body(
+    stream: &mut Exchange,
+    source: &Source,
+    progress: &Progress,
+    recorder: &mut Recorder,
+    limit: &mut Option<RateLimit>,
+) -> Result<(), Failure> {
+    let mut blocks = read_blocks(source.path.clone(), source.length);
+    while let Some(block) = blocks.recv().await {
+        let block = block.map_err(|error| Failure::read(&source.path, &error))?;
+        let count = block.len() as u64;
+        stream
+            .send_data(block)
+            .await
+            .map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))?;
+        recorder.record(Instant::now(), count);
+        progress.add(count);
+        if let Some(limit) = limit {
+            limit.pace(count).await;
+        }
+    }
+    stream.finish().await.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))
+}
+
+/// Reads ahead on a thread of its own.
+fn read_blocks(path: PathBuf, length: u64) -> mpsc::Receiver<std::io::Result<Bytes>> {
+    let (sender, receiver) = mpsc::channel(4);
+    tokio::task::spawn_blocking(move || {
+        let read = || {
+            let mut file = File::open(&path)?;
+            let mut left = length;
+            while left > 0 {
+                let mut block = vec![0; usize::try_from(left).unwrap_or(BLOCK).min(BLOCK)];
+                file.read_exact(&mut block)?;
+                left -= block.len() as u64;
+                if sender.blocking_send(Ok(block.into())).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = read() {
+            let _ = sender.blocking_send(Err(error));
+        }
+    });
+    receiver
+}

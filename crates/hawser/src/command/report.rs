@@ -1,0 +1,121 @@
+//! Results for programs.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::Serialize;
+
+use crate::command::exit::{Exit, Failure};
+use crate::command::options::Output;
+use crate::command::paths::PathReport;
+use crate::command::transfer::Goodput;
+
+/// The result of `get` and `put` with `--json`: one line per URL.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TransferReport {
+    /// The resource.
+    pub(crate) url: String,
+    /// The local file; `-` is standard output or input.
+    pub(crate) file: String,
+    /// Status of the last response.
+    pub(crate) status: u16,
+    /// Of the whole file, in hex.
+    pub(crate) sha256: String,
+    /// Whether the server confirmed it.
+    pub(crate) verified: bool,
+    /// Bytes that were there from an earlier attempt.
+    pub(crate) resumed_from: u64,
+    /// Attempts that failed before.
+    pub(crate) retries: u32,
+    /// How long the name look-up and the handshake took.
+    pub(crate) connect_seconds: f64,
+    /// What was transferred, and when.
+    #[serde(flatten)]
+    pub(crate) goodput: Goodput,
+    /// Every path that the connection had.
+    pub(crate) paths: Vec<PathReport>,
+}
+
+/// What `--json` prints when there is no result.
+#[derive(Debug, Serialize)]
+struct FailureReport<'a> {
+    error: FailureDetails<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct FailureDetails<'a> {
+    exit_code: u8,
+    kind: Exit,
+    message: &'a str,
+}
+
+/// Where results for programs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Stdout,
+    /// Standard output is taken: the file goes there.
+    Stderr,
+}
+
+impl Channel {
+    /// Prints a result as one line of JSON.
+    pub(crate) fn print(self, result: &impl Serialize) {
+        match self {
+            Channel::Stdout => print(to_json(result)),
+            Channel::Stderr => remark(to_json(result)),
+        }
+    }
+
+    /// Says what went wrong: in words, and to programs that asked for JSON as such.
+    pub(crate) fn tell(self, failure: &Failure, output: Output) {
+        remark(format_args!("hawser: {failure}"));
+        if output.json {
+            self.print_failure(failure);
+        }
+    }
+
+    /// Prints a failure as one line of JSON.
+    pub(crate) fn print_failure(self, failure: &Failure) {
+        let Failure { exit, message, url, .. } = failure;
+        let error = FailureDetails { exit_code: *exit as u8, kind: *exit, message };
+        self.print(&FailureReport { error, url: url.as_deref() });
+    }
+}
+
+/// Why standard output lost something, if it did.
+static LOST_OUTPUT: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints a line that was asked for. What is lost is told at the end, by [`all_printed`].
+pub(crate) fn print(line: impl Display) {
+    note_lost(writeln!(io::stdout(), "{line}"));
+}
+
+/// Takes note of a failure of standard output. A reader that has gone (`| head`) is none.
+pub(crate) fn note_lost(result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = LOST_OUTPUT.set(error);
+    }
+}
+
+/// Fails if something that was printed did not arrive.
+pub(crate) fn all_printed() -> Result<(), Failure> {
+    note_lost(io::stdout().flush());
+    LOST_OUTPUT.get().map_or(Ok(()), |error| Err(Failure::write(Path::new("standard output"), error)))
+}
+
+/// Prints a line that accompanies what was asked for.
+pub(crate) fn remark(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// One line of JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    // Our types have only string keys: this can not fail.
+    serde_json::to_string(value).unwrap_or_default()
+}

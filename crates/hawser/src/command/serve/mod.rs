@@ -1,0 +1,255 @@
+//! `hawser serve`: a folder over HTTP/3.
+
+mod respond;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Registry;
+use crate::{Connection, Endpoint, EndpointError, Identity, ServerConfig};
+use clap::Args;
+
+use crate::command::exit::{Exit, Failure};
+use crate::command::interrupt::Interrupt;
+use crate::command::options::{Output, TransportOptions, listen_address, workers};
+use crate::command::report::Channel;
+use crate::command::site::{Rights, Site};
+
+const EXAMPLES: &str = "\
+On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
+a command to paste. With --cert and --key it uses a real one, and browsers and other clients need no pin.
+
+Examples:
+  hawser serve .                                     everything in this folder, on UDP port 4433
+  hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
+  hawser serve inbox --allow-put                     others may store files here
+  hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast";
+
+/// How long running requests may take to end after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(5);
+/// RFC 9114 section 8.1.
+const H3_NO_ERROR: u64 = 0x100;
+
+/// Arguments of `hawser serve`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Serve {
+    /// The folder
+    folder: PathBuf,
+    /// UDP address to listen on. Default: [::]:4433, or 0.0.0.0:4433 on a machine without IPv6
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    listen: Option<SocketAddr>,
+    /// Let clients store files with PUT
+    #[arg(long)]
+    allow_put: bool,
+    /// Serve and list names that begin with a dot, too
+    #[arg(long)]
+    hidden: bool,
+    /// Certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Folder that keeps the server's own certificate. Default: hawser in $XDG_STATE_HOME or ~/.local/state
+    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
+    state: Option<PathBuf>,
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
+    workers: usize,
+    /// How the transport behaves
+    #[command(flatten)]
+    transport: TransportOptions,
+}
+
+/// What the tasks of a server share.
+struct Server {
+    site: Site,
+    output: Output,
+}
+
+/// Serves until Ctrl-C.
+pub(crate) async fn run(
+    arguments: Serve,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let rights = Rights { put: arguments.allow_put, hidden: arguments.hidden };
+    let site =
+        Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
+    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let own = arguments.cert.is_none();
+    let config = ServerConfig::builder(identity.clone()).alpn([crate::h3::ALPN]).workers(arguments.workers);
+    let config = arguments.transport.server(registry, config)?.build()?;
+    let endpoint = listen(&config, &identity, arguments.listen, 4433)?;
+    let server = Arc::new(Server { site, output });
+    announce(&arguments, &endpoint, &identity, own, output)?;
+    loop {
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            () = interrupt.raised() => break,
+        };
+        let Some(incoming) = incoming else { break };
+        let (server, interrupt) = (server.clone(), interrupt.clone());
+        tokio::spawn(async move {
+            let remote = incoming.remote_address();
+            match incoming.await {
+                Ok(connection) => serve(&server, connection, remote, interrupt).await,
+                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            }
+        });
+    }
+    output.remark("stopping; Ctrl-C again to stop at once");
+    if tokio::time::timeout(GRACE, endpoint.wait_idle()).await.is_err() {
+        endpoint.close(H3_NO_ERROR, b"the server stops");
+        let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    }
+    Ok(())
+}
+
+/// One connection, until it ends or, after Ctrl-C, its requests are done.
+async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr, mut interrupt: Interrupt) {
+    tracing::info!(%remote, multipath = connection.is_multipath(), "connected");
+    let http = h3::server::builder().build(crate::h3::Connection::new(connection.clone())).await;
+    let mut http: h3::server::Connection<_, bytes::Bytes> = match http {
+        Ok(http) => http,
+        Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
+    };
+    let mut stopping = false;
+    loop {
+        let accepted = tokio::select! {
+            accepted = http.accept() => accepted,
+            () = interrupt.raised(), if !stopping => {
+                stopping = true;
+                // GOAWAY with the id after the last request: the running ones are finished, then accept() ends
+                // (RFC 9114 section 5.2).
+                if http.shutdown(1).await.is_err() {
+                    break;
+                }
+                continue;
+            }
+        };
+        match accepted {
+            Ok(Some(resolver)) => {
+                let server = server.clone();
+                tokio::spawn(async move { respond::respond(&server, remote, resolver).await });
+            }
+            Ok(None) => break,
+            Err(error) => {
+                if !error.is_h3_no_error() {
+                    tracing::info!(%remote, %error, "the connection ended");
+                }
+                break;
+            }
+        }
+    }
+    connection.close(H3_NO_ERROR, b"");
+}
+
+/// Binds the address, or the default ones with this port.
+pub(crate) fn listen(
+    config: &ServerConfig,
+    identity: &Identity,
+    address: Option<SocketAddr>,
+    default_port: u16,
+) -> Result<Endpoint, EndpointError> {
+    let bind = |address: SocketAddr| {
+        let endpoint = Endpoint::builder().server(config.clone()).listen(address);
+        // Clients of a server that was started anew learn at once that their connections are gone. A port that the
+        // system chooses is another one the next time.
+        match address.port() {
+            0 => endpoint.bind(),
+            port => endpoint.reset_key(identity.reset_key(&port.to_be_bytes())).bind(),
+        }
+    };
+    if let Some(address) = address {
+        return bind(address);
+    }
+    let any = |family: IpAddr| SocketAddr::new(family, default_port);
+    match bind(any(std::net::Ipv6Addr::UNSPECIFIED.into())) {
+        // A machine without IPv6.
+        Err(EndpointError::Listen { source, .. })
+            if matches!(source.kind(), io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable)
+                || source.raw_os_error() == Some(nix::libc::EAFNOSUPPORT) =>
+        {
+            bind(any(std::net::Ipv4Addr::UNSPECIFIED.into()))
+        }
+        result => result,
+    }
+}
+
+/// The certificate: given, kept, or new.
+pub(crate) fn identity(
+    cert: Option<&Path>,
+    key: Option<&Path>,
+    state: Option<&Path>,
+) -> Result<Identity, Failure> {
+    if let (Some(cert), Some(key)) = (cert, key) {
+        return Ok(Identity::from_pem_files(cert, key)?);
+    }
+    let folder = match state {
+        Some(folder) => folder.to_owned(),
+        None => state_folder()?,
+    };
+    Ok(Identity::load_or_create(&folder, &["localhost"])?)
+}
+
+/// The XDG base directory specification's place for what a program keeps.
+fn state_folder() -> Result<PathBuf, Failure> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    base.map(|base| base.join("hawser")).ok_or_else(|| {
+        Failure::new(
+            Exit::NotWritten,
+            "there is no home folder to keep the certificate in; name one with --state",
+        )
+    })
+}
+
+/// Says where the server is and how to reach it.
+fn announce(
+    arguments: &Serve,
+    endpoint: &Endpoint,
+    identity: &Identity,
+    own: bool,
+    output: Output,
+) -> Result<(), Failure> {
+    let pin = identity.pin()?;
+    let port = endpoint.listening().first().map_or(0, SocketAddr::port);
+    let host = suggested_host(endpoint.listening());
+    let host = if host.is_ipv6() { format!("[{host}]") } else { host.to_string() };
+    let host = if own { host } else { "NAME".to_owned() };
+    let url = format!("https://{host}:{port}/");
+    if output.json {
+        let listening: Vec<String> = endpoint.listening().iter().map(SocketAddr::to_string).collect();
+        Channel::Stdout.print(
+            &serde_json::json!({ "listening": listening, "port": port, "pin": pin.to_string(), "url": url }),
+        );
+    }
+    output.remark(format_args!("serving {} on UDP port {port}", arguments.folder.display()));
+    let trust = if own { format!(" --pin '{pin}'") } else { String::new() };
+    output.remark(format_args!("  hawser get{trust} -O {url}FILE"));
+    if arguments.allow_put {
+        output.remark(format_args!("  hawser put{trust} FILE {url}"));
+    }
+    Ok(())
+}
+
+/// An address at which others may find this machine.
+fn suggested_host(listening: &[SocketAddr]) -> IpAddr {
+    let loopback = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    let Some(first) = listening.first().map(SocketAddr::ip) else { return loopback };
+    if !first.is_unspecified() {
+        return first;
+    }
+    let addresses = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    let public = |storage: nix::sys::socket::SockaddrStorage| {
+        let v4 = IpAddr::V4(storage.as_sockaddr_in()?.ip());
+        (!v4.is_loopback()).then_some(v4)
+    };
+    addresses.filter_map(|interface| interface.address.and_then(public)).next().unwrap_or(loopback)
+}

@@ -1,0 +1,127 @@
+//! A connection to a server, for the subcommands that are clients.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use crate::{Connection, Endpoint};
+use bytes::Bytes;
+use h3::client::SendRequest;
+use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
+
+use crate::command::exit::{Exit, Failure};
+use crate::command::http_client::describe_connection;
+use crate::command::interrupt::Interrupt;
+use crate::command::options::ClientSetup;
+use crate::command::path_log;
+use crate::command::paths::PathTable;
+use crate::command::url::Url;
+
+/// The types that `h3` makes of our streams.
+pub(crate) type Requests = SendRequest<crate::h3::OpenStreams, Bytes>;
+/// One request and its response.
+pub(crate) type Exchange = h3::client::RequestStream<crate::h3::BidiStream<Bytes>, Bytes>;
+
+/// How long the goodbye may take before the command ends anyway.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// A connection and the endpoint it stands on.
+pub(crate) struct Session {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) connection: Connection,
+    /// When connecting began.
+    pub(crate) started: Instant,
+    /// How long the name look-up and the handshake took.
+    pub(crate) connected_after: Duration,
+    /// What happens to its paths is noted by this task, if at all.
+    path_log: Option<JoinHandle<()>>,
+    /// HTTP, once begun. h3 closes the connection when the last of these goes.
+    requests: OnceCell<Requests>,
+}
+
+impl Session {
+    /// Looks the host up and connects over the links that were chosen.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub(crate) async fn connect(
+        host: &str,
+        port: u16,
+        client: &ClientSetup,
+        interrupt: &mut Interrupt,
+    ) -> Result<Self, Failure> {
+        let started = Instant::now();
+        let ClientSetup { config, links } = client;
+        let endpoint = Endpoint::builder().client(config.clone()).links(links.clone()).bind()?;
+        let connect = async {
+            let addresses = resolve(host, port).await?;
+            tracing::debug!(?addresses, "resolved");
+            Ok::<_, Failure>(endpoint.connect_with(config, &addresses, host).await?)
+        };
+        let connection = tokio::select! {
+            connection = connect => connection?,
+            () = interrupt.raised() => return Err(Failure::new(Exit::Signal, "stopped before there was a connection")),
+        };
+        let connected_after = started.elapsed();
+        let path_log = path_log::start(endpoint.clone(), connection.clone(), connected_after);
+        Ok(Session { endpoint, connection, started, connected_after, path_log, requests: OnceCell::new() })
+    }
+
+    /// Speaks HTTP/3 from now on.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub(crate) async fn http(&self) -> Result<Requests, Failure> {
+        let begin = async || {
+            let http = h3::client::new(crate::h3::Connection::new(self.connection.clone())).await;
+            let (mut driver, requests) = http.map_err(|error| lost(&error))?;
+            tokio::spawn(async move { driver.wait_idle().await });
+            Ok(requests)
+        };
+        self.requests.get_or_try_init(begin).await.cloned()
+    }
+
+    /// A table of its paths.
+    pub(crate) fn path_table(&self) -> PathTable {
+        PathTable::new(self.endpoint.clone(), self.connection.clone())
+    }
+
+    /// Says goodbye.
+    pub(crate) async fn close(self, code: u64) {
+        self.connection.close(code, b"");
+        // Those who do not wait for the packet to leave make the server wait for its idle timeout.
+        let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+        // What happened last is still to be noted.
+        if let Some(path_log) = self.path_log {
+            let _ = tokio::time::timeout(GOODBYE, path_log).await;
+        }
+    }
+}
+
+/// The failure for an HTTP connection that ended.
+fn lost(error: &h3::error::ConnectionError) -> Failure {
+    Failure::new(Exit::ConnectionLost, describe_connection("server", error))
+}
+
+/// Connects to the host of a URL.
+pub(crate) async fn connect_to(
+    url: &Url,
+    client: &ClientSetup,
+    interrupt: &mut Interrupt,
+) -> Result<Session, Failure> {
+    Session::connect(&url.host, url.port, client, interrupt).await
+}
+
+async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let failed = |error: Option<io::Error>| {
+        let detail = error.map_or_else(String::new, |error| format!(": {error}"));
+        Failure::new(Exit::NotResolved, format!("cannot find the address of `{host}`{detail}"))
+    };
+    let found: Vec<SocketAddr> =
+        tokio::net::lookup_host((host, port)).await.map_err(|error| failed(Some(error)))?.collect();
+    if found.is_empty() { Err(failed(None)) } else { Ok(found) }
+}

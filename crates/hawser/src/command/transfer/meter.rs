@@ -1,0 +1,176 @@
+//! The progress of a transfer: one line per path, one for the total.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::command::paths::{Flow, PathReport, PathTable};
+use crate::command::units;
+
+/// Between two drawings.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// Width of the bar in characters.
+const BAR: usize = 24;
+
+/// How far a transfer is. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    done: Arc<AtomicU64>,
+    /// 0: not known.
+    length: Arc<AtomicU64>,
+}
+
+impl Progress {
+    /// The bytes that are there already and the length of the whole, if it is known.
+    pub(crate) fn begin(&self, done: u64, length: Option<u64>) {
+        self.done.store(done, Ordering::Relaxed);
+        self.length.store(length.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// More bytes are there.
+    pub(crate) fn add(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> (u64, Option<u64>) {
+        let length = self.length.load(Ordering::Relaxed);
+        (self.done.load(Ordering::Relaxed), (length > 0).then_some(length))
+    }
+}
+
+/// Watches the paths and, on a terminal, draws.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    table: Arc<Mutex<PathTable>>,
+    task: JoinHandle<()>,
+    flow: Flow,
+    drawing: Arc<std::sync::Mutex<Drawing>>,
+}
+
+impl Meter {
+    /// Begins to watch. `hidden` keeps it from drawing; so does a standard error that is no terminal.
+    pub(crate) fn start(table: PathTable, flow: Flow, progress: Progress, hidden: bool) -> Self {
+        let visible = !hidden && std::io::stderr().is_terminal();
+        let table = Arc::new(Mutex::new(table));
+        let drawing = Arc::new(std::sync::Mutex::new(Drawing::new(progress)));
+        let (watched, canvas) = (table.clone(), drawing.clone());
+        let task = tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(INTERVAL);
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+            loop {
+                ticks.tick().await;
+                let mut table = watched.lock().await;
+                table.sample();
+                if visible {
+                    let mut canvas = canvas.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    canvas.draw(&table.report(flow), flow);
+                }
+            }
+        });
+        Meter { table, task, flow, drawing }
+    }
+
+    /// Wipes the lines and returns what the paths did.
+    pub(crate) async fn stop(self) -> Vec<PathReport> {
+        self.task.abort();
+        let mut table = self.table.lock().await;
+        table.sample();
+        self.drawing.lock().unwrap_or_else(std::sync::PoisonError::into_inner).wipe();
+        table.report(self.flow)
+    }
+}
+
+#[derive(Debug)]
+struct Drawing {
+    progress: Progress,
+    lines: usize,
+    rate: f64,
+    last: (Instant, u64),
+}
+
+impl Drawing {
+    fn new(progress: Progress) -> Self {
+        Drawing { progress, lines: 0, rate: 0.0, last: (Instant::now(), 0) }
+    }
+
+    fn draw(&mut self, paths: &[PathReport], flow: Flow) {
+        let now = Instant::now();
+        let (done, length) = self.progress.read();
+        let (then, before) = self.last;
+        let elapsed = now.duration_since(then).as_secs_f64().max(0.001);
+        // A resumed transfer begins with a jump that is no rate.
+        if before > 0 {
+            self.rate += 0.3 * (done.saturating_sub(before) as f64 * 8.0 / elapsed - self.rate);
+        }
+        self.last = (now, done);
+        // A line that is wrapped could not be erased: on narrow terminals the ends are cut off (DECAWM).
+        let mut text = self.erase() + "\x1b[?7l";
+        let open = paths.iter().filter(|path| path.state != "closed");
+        let mut lines = 0;
+        for path in open {
+            let _ = writeln!(text, "\x1b[2K{}", path_line(path, flow));
+            lines += 1;
+        }
+        let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", total_line(done, length, self.rate));
+        self.lines = lines + 1;
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    fn erase(&self) -> String {
+        // The cursor may have left the first column: terminals echo `^C`.
+        if self.lines == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", self.lines) }
+    }
+
+    fn wipe(&mut self) {
+        let text = self.erase();
+        self.lines = 0;
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+fn path_line(path: &PathReport, flow: Flow) -> String {
+    let mut line = format!(
+        "  {:<12} {:>13}  share {:>3.0} %  rtt {:>7.1} ms",
+        path.interface,
+        units::bit_rate(path.rate_bps),
+        path.share * 100.0,
+        path.rtt_ms,
+    );
+    // Of a download only the other end knows them.
+    if flow == Flow::Sent {
+        let _ =
+            write!(line, "  loss {:>5.2} %  cwnd {:>10}", path.loss * 100.0, units::bytes(path.cwnd_bytes));
+    }
+    if path.backup {
+        line.push_str("  backup");
+    }
+    if path.state != "active" {
+        let _ = write!(line, "  {}", path.state);
+    }
+    line
+}
+
+fn total_line(done: u64, length: Option<u64>, rate: f64) -> String {
+    let rate_text = units::bit_rate(rate);
+    let Some(length) = length else {
+        return format!("  {:<12} {rate_text:>13}  {}", "total", units::bytes(done));
+    };
+    let part = (done as f64 / length as f64).clamp(0.0, 1.0);
+    let filled = (part * BAR as f64) as usize;
+    let left = length.saturating_sub(done) as f64 * 8.0 / rate;
+    let eta = Duration::try_from_secs_f64(left).map_or_else(|_| "-:--".to_owned(), units::clock);
+    format!(
+        "  {:<12} {rate_text:>13}  [{}{}] {:>3.0} %  {} of {}  ETA {eta}",
+        "total",
+        "#".repeat(filled),
+        "-".repeat(BAR - filled),
+        part * 100.0,
+        units::bytes(done),
+        units::bytes(length),
+    )
+}
