@@ -34,6 +34,7 @@ pub(crate) fn ack(now: Time, bytes: u64, rtt: Duration) -> Ack {
         latest_rtt: Some(rtt),
         raw_rtt: Some(rtt),
         smoothed_rtt: rtt,
+        rtt_variance: Duration::ZERO,
         min_rtt: rtt,
         one_way_delay: None,
         limited_by: LimitedBy::CongestionWindow,
@@ -54,6 +55,7 @@ pub(crate) fn loss(now: Time, cause: LossCause, new_epoch: bool) -> Loss {
         bytes_in_flight: 0,
         inflight_at_send: 0,
         lost_since_sent: 0,
+        limited_by: LimitedBy::Nothing,
         new_epoch,
     }
 }

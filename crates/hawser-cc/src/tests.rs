@@ -72,6 +72,7 @@ fn sibling() -> impl Strategy<Value = Sibling> {
             usable,
             max_datagram_size,
             delivery_rate: Some(Rate::from_bits_per_second(window)),
+            max_delivery_rate: Some(Rate::from_bits_per_second(window)),
             acked_since_loss: since,
             acked_between_losses: between,
             loss_ppm: 0,

@@ -20,11 +20,14 @@ pub struct Sent {
     pub limited_by: LimitedBy,
 }
 
-/// A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1.1), taken with each acknowledgement.
+/// What the newest packet of an acknowledgement tells of the path (draft-ietf-ccwg-bbr section 4.1.1).
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
-    /// Delivered bytes over the longer of send and acknowledgement interval.
-    pub rate: Rate,
+    /// Delivered bytes over the longer of send and acknowledgement interval; `None` if that is shorter than the path's
+    /// round-trip time can be, so that the rate would be overestimated (section 4.1.2.3). The rest holds even then.
+    pub rate: Option<Rate>,
+    /// Bytes delivered from the sending of that packet until now.
+    pub delivered: u64,
     /// Total bytes delivered on the path when the newest acknowledged packet was sent.
     pub prior_delivered: u64,
     /// Bytes in flight when that packet was sent, including it.
@@ -61,6 +64,8 @@ pub struct Ack {
     pub raw_rtt: Option<Duration>,
     /// Smoothed round-trip time, over acknowledgements that return on the path on which most do.
     pub smoothed_rtt: Duration,
+    /// Mean deviation of the round-trip time (RFC 9002 section 5.3), with the same return path.
+    pub rtt_variance: Duration,
     /// Smallest round-trip time of the path.
     pub min_rtt: Duration,
     /// One-way delay of the newest packet, offset unknown but constant.
@@ -70,7 +75,7 @@ pub struct Ack {
     pub limited_by: LimitedBy,
     /// Total bytes delivered on the path so far.
     pub delivered: u64,
-    /// Delivery-rate sample.
+    /// Delivery-rate sample; `None` if none of the packets was sent on the present 4-tuple.
     pub delivery: Option<DeliverySample>,
     /// Packets newly reported with an ECN congestion mark.
     pub ecn_ce: u64,
@@ -109,6 +114,8 @@ pub struct Loss {
     pub inflight_at_send: u64,
     /// Bytes lost on the path since that packet was sent, this detection included. Zero for a mark.
     pub lost_since_sent: u64,
+    /// What held the sender back when that packet was sent, if it was not the network.
+    pub limited_by: LimitedBy,
     /// Whether this opens a new recovery epoch. The epoch belongs to the path, not to the controller, so that a
     /// controller swapped in during recovery does not cut a second time. Reduce once per epoch.
     pub new_epoch: bool,
@@ -133,6 +140,8 @@ pub struct Sibling {
     pub max_datagram_size: u16,
     /// Its delivery rate.
     pub delivery_rate: Option<Rate>,
+    /// The largest one of its last ten round trips.
+    pub max_delivery_rate: Option<Rate>,
     /// Bytes acknowledged since its last loss.
     pub acked_since_loss: u64,
     /// Bytes acknowledged between its last two losses.

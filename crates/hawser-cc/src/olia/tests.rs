@@ -15,6 +15,7 @@ fn path(id: u32, packets: u64, rtt_ms: u64, acked_between_losses: u64) -> Siblin
         usable: true,
         max_datagram_size: DATAGRAM,
         delivery_rate: None,
+        max_delivery_rate: None,
         acked_since_loss: 0,
         acked_between_losses,
         loss_ppm: 0,

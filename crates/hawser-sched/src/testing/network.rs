@@ -415,6 +415,7 @@ impl Path {
             latest_rtt: Some(rtt),
             raw_rtt: Some(rtt),
             smoothed_rtt: view.smoothed_rtt,
+            rtt_variance: view.rtt_variance,
             min_rtt: view.min_rtt,
             one_way_delay: None,
             // The window was not the limit.
@@ -448,6 +449,7 @@ impl Path {
             bytes_in_flight: self.view.bytes_in_flight,
             inflight_at_send: 0,
             lost_since_sent: 0,
+            limited_by: LimitedBy::Nothing,
             new_epoch,
         };
         self.controller.on_loss(&loss, &Siblings::NONE);

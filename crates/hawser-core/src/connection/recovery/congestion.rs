@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, Commands, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, PathId, Rate,
-    Siblings, Snapshot, Time,
+    Ack, Commands, ControllerFactory, ControllerInit, DeliverySample, LimitedBy, Loss, LossCause, PathId,
+    Rate, Siblings, Snapshot, Time,
 };
 
 use super::delivery::DeliveryState;
@@ -103,6 +103,7 @@ impl PathRecovery {
             latest_rtt: tally.latest_rtt,
             raw_rtt: tally.raw_rtt,
             smoothed_rtt: self.rtt.smoothed(),
+            rtt_variance: self.rtt.variance(),
             min_rtt: self.rtt.min(),
             one_way_delay: tally.one_way_delay,
             limited_by: self.limited_by,
@@ -141,6 +142,7 @@ impl PathRecovery {
             bytes_in_flight: self.bytes_in_flight,
             inflight_at_send: tally.largest_state.inflight,
             lost_since_sent: self.delivery.lost().saturating_sub(tally.largest_state.lost),
+            limited_by: tally.largest_state.limited_by,
             new_epoch,
         };
         self.controller.on_loss(&loss, siblings);
@@ -169,6 +171,7 @@ impl PathRecovery {
             bytes_in_flight: self.bytes_in_flight,
             inflight_at_send: 0,
             lost_since_sent: 0,
+            limited_by: LimitedBy::Nothing,
             new_epoch,
         };
         self.controller.on_loss(&loss, siblings);

@@ -140,14 +140,16 @@ impl DeliveryRateEstimator {
         let send_elapsed = sent_at.since(state.first_sent_at);
         let ack_elapsed = self.delivered_at.since(state.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        // Shorter than the path can be: the sample would overestimate.
-        if interval < min_rtt || interval.is_zero() {
-            return (None, round_began);
+        let delivered = self.delivered - state.delivered;
+        // Shorter than the path can be: the rate would be overestimated.
+        let reliable = interval >= min_rtt && !interval.is_zero();
+        let rate = reliable.then(|| Rate::from_bytes_over(delivered, interval));
+        if let Some(rate) = rate {
+            self.note_rate(rate, state.limited_by.leaves_window_unused());
         }
-        let rate = Rate::from_bytes_over(self.delivered - state.delivered, interval);
-        self.note_rate(rate, state.limited_by.leaves_window_unused());
         let sample = DeliverySample {
             rate,
+            delivered,
             prior_delivered: state.delivered,
             inflight_at_send: state.inflight,
             lost: self.lost.saturating_sub(state.lost),

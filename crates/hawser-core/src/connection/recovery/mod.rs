@@ -359,6 +359,7 @@ impl PathRecovery {
             usable: can_send && self.rtt.has_sample(),
             max_datagram_size: self.max_datagram_size,
             delivery_rate: self.delivery.rate(),
+            max_delivery_rate: self.delivery.max_rate(),
             acked_since_loss: self.acked_since_loss,
             acked_between_losses: self.acked_between_losses,
             loss_ppm: self.recent_loss.ppm(),

@@ -49,7 +49,8 @@ fn an_acknowledgement_is_told_in_full() {
     assert_eq!((ack.largest_sent_at, ack.latest_rtt), (ms(100), Some(millis(90))));
     assert_eq!((ack.bytes_in_flight, ack.delivered, ack.limited_by), (2400, 4800, LimitedBy::Nothing));
     let delivery = ack.delivery.expect("an interval of a round trip");
-    assert_eq!((delivery.inflight_at_send, delivery.rate), (3600, Rate::from_bytes_over(3600, millis(90))));
+    let rate = Some(Rate::from_bytes_over(3600, millis(90)));
+    assert_eq!((delivery.inflight_at_send, delivery.delivered, delivery.rate), (3600, 3600, rate));
     bench.clear();
     bench.ack(ms(191), &[1..=3]);
     assert!(bench.told().is_empty(), "nothing new");

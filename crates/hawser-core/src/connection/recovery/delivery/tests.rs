@@ -66,16 +66,22 @@ fn compressed_acks_do_not_pretend_a_rate() {
     }
     // All at once after a pause: sent over 99 ms, acknowledged within nothing.
     let sample = flow.ack(ms(119), 100).expect("a sample");
-    assert!(sample.rate.megabits_per_second() < 9.8, "{}", sample.rate);
+    let rate = sample.rate.expect("longer than a round trip").megabits_per_second();
+    assert!(rate < 9.8, "{rate} Mbit/s");
 }
 
 #[test]
-fn a_sample_shorter_than_the_path_is_no_sample() {
+fn an_interval_shorter_than_the_path_gives_no_rate_but_volume_and_round() {
     let mut flow = Flow::new();
     flow.send(ms(0));
-    assert_eq!(flow.ack(ms(5), 1).map(|sample| sample.rate), None);
+    flow.send(ms(0));
+    let sample = flow.ack(ms(5), 2).expect("its packets are of this 4-tuple");
+    assert_eq!((sample.rate, sample.delivered, sample.inflight_at_send), (None, 2 * BYTES, 2 * BYTES));
+    assert_eq!((sample.prior_delivered, flow.estimator.round(), flow.estimator.rate()), (0, 1, None));
     flow.send(ms(10));
-    assert!(flow.ack(ms(30), 1).is_some());
+    let sample = flow.ack(ms(30), 1).expect("a packet of this 4-tuple");
+    assert_eq!((sample.rate, sample.delivered), (Some(Rate::from_bytes_over(BYTES, millis(20))), BYTES));
+    assert_eq!((sample.prior_delivered, flow.estimator.round()), (2 * BYTES, 2));
 }
 
 #[test]
