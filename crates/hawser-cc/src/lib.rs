@@ -9,16 +9,22 @@
 //! | `newreno` | [`NewReno`] | the reference of RFC 9002; fairness competitor |
 //! | `cubic` | [`Cubic`] | default: RFC 9438 with HyStart++ (RFC 9406) |
 //! | `olia` | [`Olia`] | coupled: several paths through one bottleneck take the share of one flow |
+//! | `bbr`, `coupled-bbr` | `bbr/v1` | model of bandwidth and round-trip time; the latter shares a common bottleneck |
+//! | `bbr2`, `bbr2-alpha-beta`, `bbr3` | `bbr/bounded` | the same with bounds that loss sets |
+//! | `bbr2plus` | `bbr/plus` | BBRv2 that asks the delay before and after each probe |
 //!
-//! `newreno` and `cubic` run on each path by itself; that is what aggregates links. `olia` looks at the sibling
-//! paths and is fair where paths meet.
+//! All but the coupled ones run on each path by itself; that is what aggregates links. Coupled ones look at the sibling
+//! paths and are fair where paths meet. `docs/congestion-control.md` has a row for each, with parameters and sources.
 //!
 //! Windows are bytes. Internally they are floating point, since all formulas of the field move them by fractions of
 //! a datagram per acknowledgement.
 
+mod bbr;
 mod cubic;
 mod new_reno;
 mod olia;
+mod random;
+mod return_path;
 mod slow_start;
 #[cfg(test)]
 mod testing;
@@ -43,4 +49,10 @@ pub fn register(registry: &mut Registry) {
     registry.add_controller_with(Olia::info(), |init, parameters| {
         Box::new(Olia::with_parameters(init, OliaParameters::read(parameters)))
     });
+    registry.add_controller_with(bbr::info_v1(), bbr::build_v1);
+    registry.add_controller_with(bbr::info_coupled(), bbr::build_coupled);
+    registry.add_controller_with(bbr::info_v2(), bbr::build_v2);
+    registry.add_controller_with(bbr::info_v2_alpha_beta(), bbr::build_v2_alpha_beta);
+    registry.add_controller_with(bbr::info_v2_plus(), bbr::build_v2_plus);
+    registry.add_controller_with(bbr::info_v3(), bbr::build_v3);
 }

@@ -1,9 +1,14 @@
 //! Values for tests: datagrams of 1000 bytes, so that windows read as packets.
 
+pub(crate) mod bottleneck;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use hawser_policy::{Ack, ControllerInit, LimitedBy, Loss, LossCause, PathId, Rate, Snapshot, Time};
+use hawser_policy::{
+    Ack, CongestionController, ControllerInit, LimitedBy, Loss, LossCause, PathId, Rate, Registry, Snapshot,
+    Time,
+};
 
 pub(crate) const DATAGRAM: u16 = 1000;
 
@@ -18,6 +23,18 @@ pub(crate) fn init(initial_window: u64) -> ControllerInit {
         seed: 0,
         snapshot: None,
     }
+}
+
+/// Everything that this crate registers.
+pub(crate) fn registry() -> Registry {
+    let mut registry = Registry::new();
+    crate::register(&mut registry);
+    registry
+}
+
+/// The controller that a text names.
+pub(crate) fn build_with(spec: &str, init: &ControllerInit) -> Box<dyn CongestionController> {
+    registry().controller(spec).expect("a controller and parameters that exist").build(init)
 }
 
 /// An acknowledgement of `bytes` at `now` with round-trip time `rtt`, all of them sent in this epoch.

@@ -1,7 +1,7 @@
 use hawser_policy::{Ack, ControllerInit, Snapshot};
 
 /// Upper bound of any window, 1 TiB: far above every bandwidth-delay product, far below where `f64` loses bytes.
-const MAXIMUM: f64 = (1u64 << 40) as f64;
+pub(crate) const MAXIMUM: f64 = (1u64 << 40) as f64;
 
 /// A congestion window with its slow-start threshold, and the rules that all loss-based controllers share.
 ///

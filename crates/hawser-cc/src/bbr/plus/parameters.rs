@@ -1,0 +1,116 @@
+use std::time::Duration;
+
+use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
+
+use super::DelayStat;
+
+/// With what the round-trip time of a round is compared by Algorithm 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// The least of the last rounds.
+    Window,
+    /// RTprop, as Algorithm 1 is printed.
+    RtProp,
+}
+
+/// What can be set of BBRv2+ beside what can be set of BBRv2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PlusParameters {
+    pub(crate) delay_stat: DelayStat,
+    pub(crate) gamma: f64,
+    pub(crate) gamma_cap: Duration,
+    pub(crate) theta: f64,
+    pub(crate) decrease_reference: Reference,
+    pub(crate) reference_rounds: u64,
+    pub(crate) dual_mode: bool,
+    pub(crate) lambda1: f64,
+    pub(crate) lambda2: f64,
+    pub(crate) eta1: u64,
+    pub(crate) eta2: u64,
+    pub(crate) mu: f64,
+    pub(crate) jitter_rounds: u64,
+    pub(crate) wait_rounds: u64,
+    pub(crate) wait_random: u64,
+    pub(crate) safety_rounds: u64,
+}
+
+impl PlusParameters {
+    pub(crate) fn read(parameters: &Parameters) -> PlusParameters {
+        let delay_stat = match parameters.choice("delay_stat") {
+            "tail_min" => DelayStat::TailMin,
+            "round_min" => DelayStat::RoundMin,
+            _ => DelayStat::RoundEwma,
+        };
+        let decrease_reference = match parameters.choice("decrease_reference") {
+            "rtprop" => Reference::RtProp,
+            _ => Reference::Window,
+        };
+        PlusParameters {
+            delay_stat,
+            gamma: parameters.number("gamma"),
+            gamma_cap: parameters.duration("gamma_cap"),
+            theta: parameters.number("theta"),
+            decrease_reference,
+            reference_rounds: parameters.integer("reference_rounds"),
+            dual_mode: parameters.flag("dual_mode"),
+            lambda1: parameters.number("lambda1"),
+            lambda2: parameters.number("lambda2"),
+            eta1: parameters.integer("eta1"),
+            eta2: parameters.integer("eta2"),
+            mu: parameters.number("mu"),
+            jitter_rounds: parameters.integer("jitter_rounds"),
+            wait_rounds: parameters.integer("wait_rounds"),
+            wait_random: parameters.integer("wait_random"),
+            safety_rounds: parameters.integer("safety_rounds"),
+        }
+    }
+}
+
+/// Declares them.
+pub(crate) fn describe(info: PolicyInfo) -> PolicyInfo {
+    let number = |name: &str, least, most, default, meaning: &str, source: &str| {
+        ParameterInfo::number(name, least..=most, default).meaning(meaning).source(source)
+    };
+    let count = |name: &str, least, most, default, unit: &str, meaning: &str, source: &str| {
+        ParameterInfo::integer(name, least..=most, default).unit(unit).meaning(meaning).source(source)
+    };
+    let (thesis, prototype) = ("Yang's thesis (Sorbonne 2022), chapter 4", "the authors' prototype");
+    let stats = ["round_ewma", "tail_min", "round_min"];
+    let cap = Duration::from_millis(2);
+    info.parameter(
+        ParameterInfo::choice("delay_stat", stats)
+            .meaning("what stands for the round-trip time of a round; round_min is the printed one")
+            .source(prototype),
+    )
+    .parameter(number("gamma", 1.0, 2.0, 1.02, "rise of the delay that stops a probe", thesis))
+    .parameter(
+        ParameterInfo::duration("gamma_cap", Duration::ZERO..=Duration::from_secs(1), cap)
+            .meaning("largest rise that gamma tolerates")
+            .source(prototype),
+    )
+    .parameter(number("theta", 1.0, 2.0, 1.1, "rise of the delay that ages the bandwidth", thesis))
+    .parameter(
+        ParameterInfo::choice("decrease_reference", ["window", "rtprop"])
+            .meaning("over what the delay has risen: the least of some rounds, or RTprop")
+            .source(prototype),
+    )
+    .parameter(count("reference_rounds", 1, 16, 4, "round trips", "of decrease_reference=window", prototype))
+    .parameter(ParameterInfo::flag("dual_mode", true).meaning("BBRv2 beside a filled queue").source(thesis))
+    .parameter(number("lambda1", 1.0, 2.0, 1.1, "delay over RTprop that means a filled queue", thesis))
+    .parameter(number("lambda2", 1.0, 2.0, 1.05, "delay over RTprop up to which it is empty", thesis))
+    .parameter(count("eta1", 1, 100, 2, "cruises", "with a filled queue before BBRv2 takes over", thesis))
+    .parameter(count("eta2", 1, 100, 4, "cruises", "with an empty queue before it gives back", thesis))
+    .parameter(number("mu", 0.0, 10.0, 0.5, "jitter over RTprop from which the window covers it", thesis))
+    .parameter(count("jitter_rounds", 1, 16, 4, "round trips", "over which jitter is the largest", thesis))
+    .parameter(count("wait_rounds", 1, 1_000, 8, "round trips", "of Cruise between probes", thesis))
+    .parameter(count("wait_random", 0, 100, 4, "round trips", "added at random, this many values", prototype))
+    .parameter(count(
+        "safety_rounds",
+        1,
+        10_000,
+        25,
+        "round trips",
+        "after which bandwidth ages anyway",
+        prototype,
+    ))
+}
