@@ -20,8 +20,9 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting and lints
+lint: ## formatting, lints, and no circles of imports in the core
 	$(CARGO) fmt --all --check
+	@scripts/import-circles
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 
 unit: ## unit, property, scenario and end-to-end tests

@@ -10,11 +10,11 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `tracer` | records, packets, keys, states of the connection |
+//! | `tracer` | packets, keys, states of the connection |
 //! | `copies` | stream data sent more than once |
 //! | `paths` | states, addresses and recovery of paths; only changes are written |
 //! | `header`, `parameters`, `frames`, `closing` | parts of records |
-//! | `json` | text |
+//! | `records`, `json` | where records go; text |
 
 mod addresses;
 mod closing;
@@ -24,6 +24,7 @@ mod header;
 mod json;
 mod parameters;
 mod paths;
+mod records;
 #[cfg(test)]
 mod tests;
 pub(super) mod tracer;

@@ -6,13 +6,16 @@ use hawser_wire::{ConnectionId, StatelessResetToken};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::group::Membership;
+use super::group::{EndpointGroup, Membership};
 use crate::EndpointConfig;
 use crate::crypto::provider::hmac;
 
 /// The least length of our connection ids in bytes: that of a client's first destination (RFC 9000 section 7.2), and
 /// enough that random ones do not meet.
 pub(super) const MIN_CID_LENGTH: usize = 8;
+
+// Ids have a byte for the member, and a nonce beside it.
+const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
 
 /// The length of all connection ids that an endpoint with this configuration issues.
 pub(crate) fn local_cid_length(config: &EndpointConfig) -> usize {

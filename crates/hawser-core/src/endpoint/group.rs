@@ -17,11 +17,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hawser_wire::packet::peek_destination_cid;
 use hawser_wire::{ConnectionId, StatelessResetToken};
 
-use super::routes::KeyedState;
-use super::{Endpoint, MIN_CID_LENGTH};
+use super::keyed_hash::KeyedState;
 use crate::crypto::provider::aead::quic::{AES_128, HeaderProtectionKey};
 
 /// What the members of a group have in common.
@@ -99,6 +97,17 @@ pub(super) struct Membership {
 }
 
 impl Membership {
+    /// The member `index` of a group.
+    pub(super) fn new(group: Arc<EndpointGroup>, index: usize) -> Self {
+        debug_assert!(index < group.members());
+        Membership { group, index }
+    }
+
+    /// The other member that an id of ours names.
+    pub(super) fn named_elsewhere(&self, id: &[u8]) -> Option<usize> {
+        self.group.named(id).filter(|member| *member != self.index)
+    }
+
     /// Makes a random id one that names this member.
     pub(super) fn sign(&self, id: ConnectionId) -> ConnectionId {
         let mut bytes = [0; ConnectionId::MAX_LEN];
@@ -122,8 +131,26 @@ impl Membership {
         }
     }
 
+    /// The other member that has a connection which a datagram from `remote` with this token resets.
+    pub(super) fn reset_owner_elsewhere(
+        &self,
+        remote: SocketAddr,
+        token: StatelessResetToken,
+    ) -> Option<usize> {
+        let owner = self.group.resets().get(&(remote, token)).copied();
+        owner.filter(|member| *member != self.index)
+    }
+
+    /// Tells the other members how much there is to do here.
+    pub(super) fn publish(&self, connections: usize, handshakes: usize) {
+        if let Some(load) = self.group.loads.get(self.index) {
+            load.connections.store(connections, Ordering::Relaxed);
+            load.handshakes.store(handshakes, Ordering::Relaxed);
+        }
+    }
+
     /// Connections and handshakes of the other members.
-    fn elsewhere(&self) -> (usize, usize) {
+    pub(super) fn elsewhere(&self) -> (usize, usize) {
         let others = self.group.loads.iter().enumerate().filter(|(index, _)| *index != self.index);
         others.fold((0, 0), |(connections, handshakes), (_, load)| {
             let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
@@ -131,59 +158,6 @@ impl Membership {
         })
     }
 }
-
-impl Endpoint {
-    /// Makes this endpoint the member `index` of a group, before it has connections. All members must have the same
-    /// configuration: keys and lengths of connection ids in particular.
-    ///
-    /// Limits of the server configuration hold for the group as a whole, by the loads that were
-    /// [published](Self::publish_load); several members that accept at the same moment may go beyond them by a few.
-    /// That an address token counts once is remembered by each member for itself.
-    pub fn join(&mut self, group: Arc<EndpointGroup>, index: usize) {
-        debug_assert!(index < group.members() && self.connections() == 0);
-        let membership = Membership { group, index };
-        self.routes.share_resets(membership.clone());
-        self.membership = Some(membership);
-    }
-
-    /// The member of the group that a datagram from `remote` is to be handed to; `None` to handle it here. A datagram that
-    /// was handed over already (`handed_over`) moves on only if it resets a connection of yet another member.
-    #[inline]
-    pub fn owner_elsewhere(&self, remote: SocketAddr, datagram: &[u8], handed_over: bool) -> Option<usize> {
-        let membership = self.membership.as_ref()?;
-        let destination = peek_destination_cid(datagram, self.cid_length).ok();
-        if let Some(id) = destination.filter(|id| id.len() == self.cid_length) {
-            if self.routes.by_local(id).is_some() {
-                return None;
-            }
-            let named = if handed_over { None } else { membership.group.named(id) };
-            if named.is_some_and(|member| member != membership.index) {
-                return named;
-            }
-        }
-        let token = StatelessResetToken::at_end_of(datagram)?;
-        let owner = membership.group.resets().get(&(remote, token)).copied();
-        owner.filter(|member| *member != membership.index)
-    }
-
-    /// Tells the other members how much there is to do here; to be called now and then.
-    pub fn publish_load(&self) {
-        if let Some(Membership { group, index }) = &self.membership
-            && let Some(load) = group.loads.get(*index)
-        {
-            load.connections.store(self.connections() + self.pending.len(), Ordering::Relaxed);
-            load.handshakes.store(self.handshakes(), Ordering::Relaxed);
-        }
-    }
-
-    /// Connections, those not yet accepted included, and handshakes of the whole group.
-    pub(super) fn total_load(&self) -> (usize, usize) {
-        let (connections, handshakes) = self.membership.as_ref().map_or((0, 0), Membership::elsewhere);
-        (self.routes.len() + self.pending.len() + connections, self.handshakes() + handshakes)
-    }
-}
-
-const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,8 @@ mod accept;
 pub(crate) mod cid;
 mod group;
 mod incoming;
+mod keyed_hash;
+mod member;
 mod receive;
 mod routes;
 mod stateless;

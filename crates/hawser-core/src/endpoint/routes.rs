@@ -1,7 +1,6 @@
 //! Which connection a datagram is for.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, DefaultHasher, Hasher};
 use std::net::SocketAddr;
 
 use hawser_wire::{ConnectionId, StatelessResetToken};
@@ -11,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::ConnectionHandle;
 use super::group::Membership;
+use super::keyed_hash::KeyedState;
 
 /// Where packets to a connection id go that a client chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,19 +198,5 @@ impl Routes {
             && self.local.is_empty()
             && self.initial.is_empty()
             && self.resets.is_empty()
-    }
-}
-
-/// SipHash with a secret first block: keyed, but the same for the same seed.
-#[derive(Clone)]
-pub(super) struct KeyedState(pub(super) u128);
-
-impl BuildHasher for KeyedState {
-    type Hasher = DefaultHasher;
-
-    fn build_hasher(&self) -> DefaultHasher {
-        let mut hasher = DefaultHasher::new();
-        hasher.write_u128(self.0);
-        hasher
     }
 }

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use hawser_policy::StreamId;
 
 use super::Streams;
-use super::control::Due;
+use super::due::Due;
 use super::errors::{ClosedStream, ReadError, ReadOutcome, ResetAtError, WriteError};
+use super::key::Key;
 use super::send::WriteBlock;
-use super::table::Key;
 
 impl Streams {
     /// Opens a stream; `None` at the peer's limit, and then [`StreamEvent::Available`](super::StreamEvent) follows.

@@ -7,10 +7,10 @@ use hawser_wire::frame::MAX_STREAM_COUNT;
 use hawser_wire::varint;
 
 use super::Streams;
-use super::control::Due;
+use super::due::Due;
 use super::events::StreamEvent;
+use super::key::Key;
 use super::send::WriteBlock;
-use super::table::Key;
 use crate::{Code, TransportError};
 
 impl Streams {

@@ -13,21 +13,24 @@
 //! * `outgoing`: data into packets; `named`: data that a scheduler named; `control`: control frames into packets
 //! * `acked_lost`: what a packet's fate means for the data in it
 //! * `skips`: partial delivery, STREAM_SKIP
-//! * `copies`: ranges of which several transmissions are in flight
+//! * `copies`: ranges of which several transmissions are in flight; `outgoing_copies`: these into packets
 
 mod acked_lost;
 mod app;
 mod assembler;
 mod control;
 mod copies;
+mod due;
 mod errors;
 mod events;
 mod flow;
 mod incoming;
+mod key;
 mod named;
 mod numbers;
 mod order;
 mod outgoing;
+mod outgoing_copies;
 mod range_set;
 mod recv;
 mod segments;
@@ -45,15 +48,17 @@ use hawser_wire::codepoints::private::feature;
 use crate::TransportConfig;
 
 use assembler::Budget;
-use control::{Control, Due};
+use control::Control;
+use due::Due;
 use events::Events;
 use flow::{ReceiveWindow, SendCredit};
+use key::Key;
 use numbers::{LocalStreams, PeerStreams};
 use order::SendOrder;
 use recv::{Arrived, RecvStream, Shared};
 use send::{Amounts, SendStream, WriteBlock};
 use skips::Skips;
-use table::{Key, Stream, Table};
+use table::{Stream, Table};
 
 pub(crate) use copies::ANY_ROUND;
 pub use errors::{Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, WriteError};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::table::Key;
+use super::key::Key;
 
 /// Streams with something to send: by priority, and in turn among those of equal priority.
 ///

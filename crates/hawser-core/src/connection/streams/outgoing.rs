@@ -8,9 +8,9 @@ use hawser_wire::frame::StreamHeader;
 use hawser_wire::varint;
 
 use super::Streams;
+use super::key::Key;
 use super::order::Cursor;
 use super::send::SendStream;
-use super::table::Key;
 use crate::connection::frames::{SentFrame, SentFrames, SentStream};
 
 /// What [`Streams::write_data`] wrote, in bytes of stream data.

@@ -10,8 +10,8 @@ use hawser_wire::{BufferTooShort, Writer, varint};
 
 use super::Streams;
 use super::errors::{Chunk, ClosedStream, FrameError, ReadError, WriteError};
+use super::key::Key;
 use super::send::{GivenUp, SendStream};
-use super::table::Key;
 use crate::connection::frames::{SentFrame, SentFrames, SentSkip};
 use crate::{Code, TransportError};
 

@@ -4,7 +4,8 @@ use hawser_policy::StreamId;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
-use super::control::Due;
+use super::due::Due;
+use super::key::Key;
 use super::recv::RecvStream;
 use super::send::SendStream;
 
@@ -16,14 +17,6 @@ pub(super) struct Stream {
     pub(super) recv: Option<RecvStream>,
     /// Control frames to be sent for it.
     pub(super) due: Due,
-}
-
-/// Names a stream in queues without a hash lookup. Slots are used again, ids are not: a key whose id differs from
-/// that in its slot is out of date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) slot: u32,
-    pub(super) id: StreamId,
 }
 
 /// The streams with state.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 
-use super::tracer::Tracer;
+use super::records::Records;
 use crate::connection::stats::ConnectionStats;
 
 /// How often the counters are written while they change.
@@ -20,21 +20,21 @@ pub(super) struct StreamBytes {
 /// Names of the counters, see [`ConnectionStats`].
 const NAMES: [&str; 4] = ["copied", "copied_needlessly", "received", "duplicate"];
 
-impl Tracer {
+impl StreamBytes {
     /// `hawser:stream_bytes_updated`: the counters that changed, at most once a second and at the end.
-    pub(in crate::connection) fn stream_bytes(&mut self, now: Time, stats: &ConnectionStats, is_end: bool) {
+    pub(super) fn write(&mut self, records: &mut Records, now: Time, stats: &ConnectionStats, is_end: bool) {
         let counters = [
             stats.stream_bytes_copied,
             stats.stream_bytes_copied_needlessly,
             stats.stream_bytes_received,
             stats.stream_bytes_duplicate,
         ];
-        let before = self.stream_bytes.counters;
-        if counters == before || (now < self.stream_bytes.next && !is_end) {
+        let before = self.counters;
+        if counters == before || (now < self.next && !is_end) {
             return;
         }
-        self.stream_bytes = StreamBytes { counters, next: now + INTERVAL };
-        self.event(now, "hawser:stream_bytes_updated", |json| {
+        *self = StreamBytes { counters, next: now + INTERVAL };
+        records.event(now, "hawser:stream_bytes_updated", |json| {
             for ((name, new), old) in NAMES.iter().zip(counters).zip(before) {
                 if new != old {
                     json.number(name, new);

@@ -6,15 +6,21 @@ use hawser_policy::{PathId, Time};
 
 use super::addresses::{endpoint_info, tuple_id};
 use super::json::Json;
-use super::tracer::Tracer;
+use super::records::Records;
 use crate::FourTuple;
 use crate::connection::paths::life_cycle::{LifeCycle, LifeEvent, Move};
 use crate::connection::paths::path::Path;
 use crate::connection::recovery::{EcnState, PathRecovery, SentPacket};
 
+/// What was written of each path.
+#[derive(Debug, Default)]
+pub(super) struct PathTrace {
+    paths: Vec<PathMemory>,
+}
+
 /// The last values written for one path.
 #[derive(Debug)]
-pub(super) struct PathMemory {
+struct PathMemory {
     id: PathId,
     tuple: FourTuple,
     mtu: u16,
@@ -132,14 +138,21 @@ impl Congestion {
     }
 }
 
-impl Tracer {
+impl PathTrace {
     /// The state of a path's life changed.
     #[inline(never)]
-    pub(in crate::connection) fn path_moved(&mut self, now: Time, id: PathId, moved: Move, event: LifeEvent) {
+    pub(super) fn moved(
+        &mut self,
+        records: &mut Records,
+        now: Time,
+        id: PathId,
+        moved: Move,
+        event: LifeEvent,
+    ) {
         if moved.from == moved.to {
             return;
         }
-        self.event_on(now, id, "hawser:path_state_updated", |json| {
+        records.event_on(now, id, "hawser:path_state_updated", |json| {
             json.number("path_id", u64::from(id.0));
             json.text("old", life_name(moved.from));
             json.text("new", life_name(moved.to));
@@ -148,7 +161,7 @@ impl Tracer {
         if moved.to == LifeCycle::Closed && self.paths.iter().any(|memory| memory.id == id) {
             self.paths.retain(|memory| memory.id != id);
             // Without addresses: the tuple is abandoned (draft-ietf-quic-qlog-quic-events-13 section 4.7).
-            self.event_on(now, id, "quic:tuple_assigned", |json| {
+            records.event_on(now, id, "quic:tuple_assigned", |json| {
                 tuple_id(json, "tuple_id", id);
                 json.number("path_id", u64::from(id.0));
             });
@@ -156,44 +169,45 @@ impl Tracer {
     }
 
     /// A path that exists when the trace begins.
-    pub(super) fn path_found(&mut self, now: Time, path: &Path) {
-        self.event_on(now, path.id, "hawser:path_state_updated", |json| {
+    pub(super) fn found(&mut self, records: &mut Records, now: Time, path: &Path) {
+        records.event_on(now, path.id, "hawser:path_state_updated", |json| {
             json.number("path_id", u64::from(path.id.0));
             json.text("new", life_name(path.life()));
         });
-        self.path_changed(now, path);
+        self.changed(records, now, path);
     }
 
     /// Addresses, datagram size, ECN, metrics: writes whatever changed.
     #[inline(never)]
-    pub(in crate::connection) fn path_changed(&mut self, now: Time, path: &Path) {
-        let at = self.memory_of(now, path);
-        self.write_metrics(now, at, path);
+    pub(super) fn changed(&mut self, records: &mut Records, now: Time, path: &Path) {
+        let at = self.memory_of(records, now, path);
+        self.write_metrics(records, now, at, path);
         let state = match self.paths.get(at) {
             Some(memory) => memory.congestion.present(now, &path.recovery),
             None => return,
         };
-        self.write_congestion(now, at, state, None);
+        self.write_congestion(records, now, at, state, None);
     }
 
     /// Packets of a path's recovery were acknowledged or lost.
-    pub(in crate::connection) fn path_settled(
+    pub(super) fn settled(
         &mut self,
+        records: &mut Records,
         now: Time,
         path: &Path,
         acked: &[SentPacket],
         lost: &[SentPacket],
     ) {
-        let at = self.memory_of(now, path);
+        let at = self.memory_of(records, now, path);
         let Some(memory) = self.paths.get_mut(at) else { return };
         let cause = memory.congestion.settle(now, &path.recovery, acked, lost);
         let state = memory.congestion.present(now, &path.recovery);
-        self.write_metrics(now, at, path);
-        self.write_congestion(now, at, state, cause);
+        self.write_metrics(records, now, at, path);
+        self.write_congestion(records, now, at, state, cause);
     }
 
     /// The position of a path's memory. Writes its addresses if they are new.
-    fn memory_of(&mut self, now: Time, path: &Path) -> usize {
+    fn memory_of(&mut self, records: &mut Records, now: Time, path: &Path) -> usize {
         let tuple = path.tuples.current();
         let known = self.paths.iter().position(|memory| memory.id == path.id);
         let at = known.unwrap_or(self.paths.len());
@@ -202,7 +216,7 @@ impl Tracer {
             Some(memory) => memory.tuple = tuple,
             None => self.paths.push(PathMemory::new(path)),
         }
-        self.event_on(now, path.id, "quic:tuple_assigned", |json| {
+        records.event_on(now, path.id, "quic:tuple_assigned", |json| {
             tuple_id(json, "tuple_id", path.id);
             json.number("path_id", u64::from(path.id.0));
             json.member("tuple_remote", |json| endpoint_info(json, tuple.remote));
@@ -211,7 +225,7 @@ impl Tracer {
         at
     }
 
-    fn write_metrics(&mut self, now: Time, at: usize, path: &Path) {
+    fn write_metrics(&mut self, records: &mut Records, now: Time, at: usize, path: &Path) {
         let Some(memory) = self.paths.get_mut(at) else { return };
         let metrics = Metrics::of(now, &path.recovery);
         let before = std::mem::replace(&mut memory.metrics, metrics);
@@ -219,20 +233,20 @@ impl Tracer {
         let ecn = std::mem::replace(&mut memory.ecn, path.recovery.ecn_state());
         let id = path.id;
         if metrics != before {
-            self.event_on(now, id, "quic:recovery_metrics_updated", |json| {
+            records.event_on(now, id, "quic:recovery_metrics_updated", |json| {
                 json.number("path_id", u64::from(id.0));
                 metrics.write_changes(json, &before);
             });
         }
         if mtu != path.mtu.current() {
-            self.event_on(now, id, "quic:mtu_updated", |json| {
+            records.event_on(now, id, "quic:mtu_updated", |json| {
                 json.number("path_id", u64::from(id.0));
                 json.number("old", u64::from(mtu));
                 json.number("new", u64::from(path.mtu.current()));
             });
         }
         if ecn != path.recovery.ecn_state() {
-            self.event_on(now, id, "quic:ecn_state_updated", |json| {
+            records.event_on(now, id, "quic:ecn_state_updated", |json| {
                 json.number("path_id", u64::from(id.0));
                 json.text("old", ecn_name(ecn));
                 json.text("new", ecn_name(path.recovery.ecn_state()));
@@ -240,14 +254,21 @@ impl Tracer {
         }
     }
 
-    fn write_congestion(&mut self, now: Time, at: usize, state: &'static str, cause: Option<&str>) {
+    fn write_congestion(
+        &mut self,
+        records: &mut Records,
+        now: Time,
+        at: usize,
+        state: &'static str,
+        cause: Option<&str>,
+    ) {
         let Some(memory) = self.paths.get_mut(at) else { return };
         let id = memory.id;
         let old = std::mem::replace(&mut memory.congestion.state, state);
         if old == state {
             return;
         }
-        self.event_on(now, id, "quic:congestion_state_updated", |json| {
+        records.event_on(now, id, "quic:congestion_state_updated", |json| {
             json.number("path_id", u64::from(id.0));
             if !old.is_empty() {
                 json.text("old", old);

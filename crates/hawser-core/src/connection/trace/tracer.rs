@@ -1,4 +1,4 @@
-//! Writing records: packets, keys, states of the connection.
+//! What is written of a connection: packets, keys, its state; and, through their own parts, paths and stream data.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -7,17 +7,21 @@ use hawser_policy::{PathId, Side, Time};
 use hawser_wire::frame::FrameIter;
 use hawser_wire::{ConnectionId, TransportParameters};
 
-use super::addresses::{endpoint_info, tuple_id};
+use super::addresses::endpoint_info;
 use super::closing;
 use super::copies::StreamBytes;
 use super::frames::write_frame;
 use super::header::Header;
 use super::json::Json;
 use super::parameters::write_parameters;
-use super::paths::PathMemory;
+use super::paths::PathTrace;
+use super::records::Records;
 use crate::connection::arrival::SpaceId;
 use crate::connection::close::CloseReason;
+use crate::connection::paths::life_cycle::{LifeEvent, Move};
+use crate::connection::paths::path::Path;
 use crate::connection::recovery::{PacketKind, SentPacket};
+use crate::connection::stats::ConnectionStats;
 use crate::{ConnectionError, FourTuple};
 
 /// QUIC version 1 as a hexadecimal string.
@@ -25,18 +29,11 @@ const VERSION_1: &str = "00000001";
 
 /// Takes events of one connection down.
 pub(in crate::connection) struct Tracer {
-    /// Where records go; `None` since the first failure.
-    writer: Option<Box<dyn Write + Send>>,
-    error: Option<io::ErrorKind>,
-    json: Json,
-    began: Time,
-    /// Time of the last record. Packets that waited for keys are older than what happened meanwhile, and records must
-    /// be in order.
-    latest: Time,
+    records: Records,
     side: Side,
     state: &'static str,
-    pub(super) paths: Vec<PathMemory>,
-    pub(super) stream_bytes: StreamBytes,
+    paths: PathTrace,
+    stream_bytes: StreamBytes,
 }
 
 /// A packet as it is on the wire but for its protection.
@@ -55,34 +52,25 @@ pub(in crate::connection) struct TracedPacket<'a> {
 impl Tracer {
     /// Begins a trace with its header.
     pub(super) fn new(writer: Box<dyn Write + Send>, now: Time, header: &Header<'_>) -> Self {
-        let mut tracer = Tracer {
-            writer: Some(writer),
-            error: None,
-            json: Json::default(),
-            began: now,
-            latest: now,
-            side: header.side,
-            state: "",
-            paths: Vec::new(),
-            stream_bytes: StreamBytes::default(),
-        };
-        tracer.record(|json| header.write(json));
-        tracer
+        let mut records = Records::new(writer, now);
+        records.record(|json| header.write(json));
+        let (paths, stream_bytes) = (PathTrace::default(), StreamBytes::default());
+        Tracer { records, side: header.side, state: "", paths, stream_bytes }
     }
 
     /// What ended the trace, if it could not be written.
     pub(super) fn error(&self) -> Option<io::ErrorKind> {
-        self.error
+        self.records.error()
     }
 
     /// Both addresses, the version and our parameters.
     pub(super) fn started(&mut self, now: Time, tuple: FourTuple, parameters: &TransportParameters) {
-        self.event(now, "quic:connection_started", |json| {
+        self.records.event(now, "quic:connection_started", |json| {
             json.member("local", |json| endpoint_info(json, tuple.local));
             json.member("remote", |json| endpoint_info(json, tuple.remote));
         });
         let ours = if self.side.is_client() { "client_versions" } else { "server_versions" };
-        self.event(now, "quic:version_information", |json| {
+        self.records.event(now, "quic:version_information", |json| {
             json.array(ours, |json| json.text_element(VERSION_1));
             json.text("chosen_version", VERSION_1);
         });
@@ -96,7 +84,7 @@ impl Tracer {
         initiator: &str,
         parameters: &TransportParameters,
     ) {
-        self.event(now, "quic:parameters_set", |json| {
+        self.records.event(now, "quic:parameters_set", |json| {
             json.text("initiator", initiator);
             write_parameters(json, parameters);
         });
@@ -126,7 +114,7 @@ impl Tracer {
     }
 
     fn packet(&mut self, now: Time, name: &str, packet: &TracedPacket<'_>, exponent: u32, mtu_probe: bool) {
-        self.event_on(now, packet.space.path(), name, |json| {
+        self.records.event_on(now, packet.space.path(), name, |json| {
             json.member("header", |json| {
                 write_header(json, packet.space, packet.number);
                 if let Some((destination, source)) = packet.cids {
@@ -152,7 +140,7 @@ impl Tracer {
 
     /// The server wants our address proved first.
     pub(in crate::connection) fn retry_received(&mut self, now: Time, source: &ConnectionId, length: usize) {
-        self.event(now, "quic:packet_received", |json| {
+        self.records.event(now, "quic:packet_received", |json| {
             json.member("header", |json| {
                 json.text("packet_type", "retry");
                 json.text("version", VERSION_1);
@@ -172,23 +160,28 @@ impl Tracer {
         trigger: &str,
     ) {
         let (space, number) = packet;
-        self.event_on(now, space.map_or(PathId::ZERO, SpaceId::path), "quic:packet_dropped", |json| {
-            if let Some(space) = space {
-                json.member("header", |json| {
-                    write_type(json, space);
-                    if let Some(number) = number {
-                        json.number("packet_number", number);
-                    }
-                });
-            }
-            json.member("raw", |json| json.number("length", length as u64));
-            json.text("trigger", trigger);
-        });
+        self.records.event_on(
+            now,
+            space.map_or(PathId::ZERO, SpaceId::path),
+            "quic:packet_dropped",
+            |json| {
+                if let Some(space) = space {
+                    json.member("header", |json| {
+                        write_type(json, space);
+                        if let Some(number) = number {
+                            json.number("packet_number", number);
+                        }
+                    });
+                }
+                json.member("raw", |json| json.number("length", length as u64));
+                json.text("trigger", trigger);
+            },
+        );
     }
 
     /// A packet waits for its keys.
     pub(in crate::connection) fn packet_buffered(&mut self, now: Time, space: SpaceId, length: usize) {
-        self.event_on(now, space.path(), "quic:packet_buffered", |json| {
+        self.records.event_on(now, space.path(), "quic:packet_buffered", |json| {
             json.member("header", |json| write_type(json, space));
             json.member("raw", |json| json.number("length", length as u64));
             json.text("trigger", "keys_unavailable");
@@ -200,7 +193,7 @@ impl Tracer {
         if packets.is_empty() {
             return;
         }
-        self.event_on(now, space.path(), "quic:packets_acked", |json| {
+        self.records.event_on(now, space.path(), "quic:packets_acked", |json| {
             json.text(
                 "packet_number_space",
                 match space {
@@ -226,7 +219,7 @@ impl Tracer {
         packet: &SentPacket,
         trigger: Option<&str>,
     ) {
-        self.event_on(now, space.path(), "quic:packet_lost", |json| {
+        self.records.event_on(now, space.path(), "quic:packet_lost", |json| {
             json.member("header", |json| write_header(json, space, packet.packet_number));
             if packet.kind == PacketKind::MtuProbe {
                 json.bool("is_mtu_probe_packet", true);
@@ -249,7 +242,7 @@ impl Tracer {
 
     fn write_keys(&mut self, now: Time, name: &str, level: &str, phase: Option<u64>, trigger: Option<&str>) {
         for end in ["client", "server"] {
-            self.event(now, name, |json| {
+            self.records.event(now, name, |json| {
                 json.plain("key_type", format_args!("{end}_{level}_secret"));
                 if let Some(phase) = phase {
                     json.number("key_phase", phase);
@@ -263,7 +256,7 @@ impl Tracer {
 
     /// The application protocol was agreed on.
     pub(in crate::connection) fn application_protocol(&mut self, now: Time, chosen: &[u8]) {
-        self.event(now, "quic:alpn_information", |json| {
+        self.records.event(now, "quic:alpn_information", |json| {
             json.member("chosen_alpn", |json| {
                 json.hex("byte_value", chosen);
                 if let Ok(text) = std::str::from_utf8(chosen) {
@@ -279,7 +272,7 @@ impl Tracer {
         if old == state {
             return;
         }
-        self.event(now, "quic:connection_state_updated", |json| {
+        self.records.event(now, "quic:connection_state_updated", |json| {
             if !old.is_empty() {
                 json.text("old", old);
             }
@@ -294,70 +287,48 @@ impl Tracer {
 
     /// We closed.
     pub(in crate::connection) fn closed_locally(&mut self, now: Time, reason: &CloseReason) {
-        self.event(now, "quic:connection_closed", |json| closing::write_local(json, reason));
+        self.records.event(now, "quic:connection_closed", |json| closing::write_local(json, reason));
     }
 
     /// The connection ended for a reason that is not ours.
     pub(in crate::connection) fn closed(&mut self, now: Time, error: &ConnectionError) {
-        self.event(now, "quic:connection_closed", |json| closing::write_remote(json, error));
+        self.records.event(now, "quic:connection_closed", |json| closing::write_remote(json, error));
     }
 
     /// Hands everything to where it goes.
     pub(in crate::connection) fn flush(&mut self) {
-        let flushed = self.writer.as_mut().map_or(Ok(()), |writer| writer.flush());
-        self.note(flushed);
+        self.records.flush();
     }
 
-    /// An event that concerns no path in particular.
-    pub(super) fn event(&mut self, now: Time, name: &str, data: impl FnOnce(&mut Json)) {
-        self.event_on(now, PathId::ZERO, name, data);
+    /// The state of a path's life changed.
+    pub(in crate::connection) fn path_moved(&mut self, now: Time, id: PathId, moved: Move, event: LifeEvent) {
+        self.paths.moved(&mut self.records, now, id, moved, event);
     }
 
-    /// An event on a path. The tuple of path 0 is the one that is meant where none is named.
-    pub(super) fn event_on(&mut self, now: Time, path: PathId, name: &str, data: impl FnOnce(&mut Json)) {
-        self.latest = self.latest.max(now);
-        let time = self.latest.since(self.began);
-        self.record(|json| {
-            json.object(|json| {
-                json.millis("time", time);
-                json.text("name", name);
-                if path != PathId::ZERO {
-                    tuple_id(json, "tuple", path);
-                }
-                json.member("data", data);
-            });
-        });
+    /// A path that exists when the trace begins.
+    pub(super) fn path_found(&mut self, now: Time, path: &Path) {
+        self.paths.found(&mut self.records, now, path);
     }
 
-    /// One record of a JSON text sequence (RFC 7464 section 2.2).
-    fn record(&mut self, text: impl FnOnce(&mut Json)) {
-        let Some(writer) = &mut self.writer else { return };
-        self.json.clear();
-        self.json.verbatim("\x1e");
-        text(&mut self.json);
-        self.json.verbatim("\n");
-        let written = writer.write_all(self.json.as_str().as_bytes());
-        self.note(written);
+    /// Addresses, datagram size, ECN, metrics: writes whatever changed.
+    pub(in crate::connection) fn path_changed(&mut self, now: Time, path: &Path) {
+        self.paths.changed(&mut self.records, now, path);
     }
 
-    /// A trace that cannot be written ends; the connection does not.
-    fn note(&mut self, result: io::Result<()>) {
-        if let Err(error) = result {
-            self.error = Some(error.kind());
-            self.writer = None;
-        }
+    /// Packets of a path's recovery were acknowledged or lost.
+    pub(super) fn path_settled(&mut self, now: Time, path: &Path, acked: &[SentPacket], lost: &[SentPacket]) {
+        self.paths.settled(&mut self.records, now, path, acked, lost);
     }
-}
 
-impl Drop for Tracer {
-    fn drop(&mut self) {
-        self.flush();
+    /// Counters of stream data, where they changed.
+    pub(super) fn stream_bytes(&mut self, now: Time, stats: &ConnectionStats, is_end: bool) {
+        self.stream_bytes.write(&mut self.records, now, stats, is_end);
     }
 }
 
 impl fmt::Debug for Tracer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tracer").field("error", &self.error).finish_non_exhaustive()
+        f.debug_struct("Tracer").field("error", &self.records.error()).finish_non_exhaustive()
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use hawser_wire::{ConnectionId, StatelessResetToken};
 
 use super::super::tests::server_with;
-use super::super::{CidIssuer, ConnectionHandle, EndpointEvent, ResetKey};
-use super::{Endpoint, EndpointGroup, Membership};
+use super::super::{CidIssuer, ConnectionHandle, Endpoint, EndpointEvent, ResetKey};
+use super::{EndpointGroup, Membership};
 
 fn issuer(group: &Arc<EndpointGroup>, index: usize, length: usize) -> CidIssuer {
     CidIssuer::new(length, ResetKey::new(&[1; 32]), [index as u8; 32])
