@@ -115,7 +115,7 @@ impl DelayLine {
     #[inline]
     pub(crate) fn arrival(&mut self, sent: Nanos) -> Nanos {
         let base = self.base.span_at(sent).value;
-        let jitter = self.jitter.as_mut().map_or(0, |jitter| jitter.draw(sent));
+        let jitter = self.jitter.as_mut().map_or(0, |jitter| jitter.next_random(sent));
         let arrival = sent.saturating_add(base).saturating_add(jitter);
         if self.reordering {
             return arrival;
@@ -149,7 +149,7 @@ impl JitterProcess {
 
     /// What is added to the delay of a packet whose last bit leaves at `sent`.
     #[inline(never)]
-    fn draw(&mut self, sent: Nanos) -> Nanos {
+    fn next_random(&mut self, sent: Nanos) -> Nanos {
         match self {
             Self::Draw(jitter, random) => independent(jitter, random),
             Self::Steps(cursor) => {

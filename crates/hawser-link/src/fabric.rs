@@ -12,14 +12,14 @@
 
 use std::collections::VecDeque;
 
-use crate::agenda::Agenda;
 use crate::config::DirectionConfig;
 use crate::frame::{Frame, prefetch_value};
-use crate::ledger::DropCause;
 use crate::link::Link;
+use crate::link_log::DropCause;
 use crate::series::Series;
 use crate::stats::LinkStats;
 use crate::time::{NEVER, Nanos};
+use crate::timer_queue::TimerQueue;
 
 /// Names a link of a [`Fabric`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,7 +52,7 @@ pub struct Fabric<P> {
     spare: Vec<Box<Transit<P>>>,
     routes: Vec<Route>,
     /// When which link wants attention.
-    due: Agenda,
+    due: TimerQueue,
     arrivals: VecDeque<Arrived<P>>,
     failures: Option<VecDeque<Failure<P>>>,
 }
@@ -168,7 +168,7 @@ impl<P: Frame> Fabric<P> {
             links: Vec::new(),
             spare: Vec::new(),
             routes: Vec::new(),
-            due: Agenda::default(),
+            due: TimerQueue::default(),
             arrivals: VecDeque::new(),
             failures: None,
         }

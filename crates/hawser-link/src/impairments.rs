@@ -44,16 +44,16 @@ impl Damage {
 
     /// The fate of the next packet; `None` when the link does no damage at all.
     #[inline]
-    pub(crate) fn draw(&mut self) -> Option<Fate> {
+    pub(crate) fn next_fate(&mut self) -> Option<Fate> {
         let random = self.random.as_mut()?;
-        Some(self.impairments.draw(random))
+        Some(self.impairments.next_fate(random))
     }
 }
 
 impl Impairments {
     /// The fate of one packet.
     #[inline(never)]
-    fn draw(&self, random: &mut ChaCha8Rng) -> Fate {
+    fn next_fate(&self, random: &mut ChaCha8Rng) -> Fate {
         // Always four draws: changing one probability leaves the other fates as they are.
         let [copy, flip, late] = [(); 3].map(|()| random.random::<f64>());
         let position = random.random::<u64>();

@@ -31,7 +31,6 @@
 //!
 //! The file format that names links and their parameters is in `hawser-scenario`.
 
-mod agenda;
 mod config;
 mod delay;
 mod direction;
@@ -39,8 +38,8 @@ mod fabric;
 mod flight;
 mod frame;
 mod impairments;
-mod ledger;
 mod link;
+mod link_log;
 mod loss;
 mod outage;
 mod queue;
@@ -50,9 +49,9 @@ mod series;
 mod stats;
 mod steps;
 mod time;
+mod timer_queue;
 mod trace;
 
-pub use agenda::Agenda;
 pub use config::DirectionConfig;
 pub use delay::{DelayModel, Jitter};
 pub use direction::Direction;
@@ -60,8 +59,8 @@ pub use fabric::{Arrival, Fabric, Failure, LinkIndex, RouteIndex};
 pub use flight::Departure;
 pub use frame::{Frame, flip_bit, mix, prefetch_bytes};
 pub use impairments::Impairments;
-pub use ledger::{DropCause, Dropped};
 pub use link::{Link, Rejected};
+pub use link_log::{DropCause, Dropped};
 pub use loss::LossModel;
 pub use outage::{OutagePolicy, Outages};
 pub use queue::{CoDel, Discipline, FqCoDel, QueueConfig, QueueLimit, Red, StepMarking, StepThreshold};
@@ -71,4 +70,5 @@ pub use series::{Series, SeriesCursor, SeriesError, Span};
 pub use stats::LinkStats;
 pub use steps::{Level, MarkovError, MarkovLevels, RandomSteps};
 pub use time::{MICROSECOND, MILLISECOND, NEVER, Nanos, SECOND, nanos, seconds};
+pub use timer_queue::TimerQueue;
 pub use trace::{Trace, TraceError};

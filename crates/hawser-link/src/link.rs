@@ -5,7 +5,7 @@ use crate::delay::DelayLine;
 use crate::flight::{Departure, Flight};
 use crate::frame::Frame;
 use crate::impairments::{Damage, Fate};
-use crate::ledger::{DropCause, Dropped, Ledger};
+use crate::link_log::{DropCause, Dropped, LinkLog};
 use crate::loss::LossProcess;
 use crate::outage::{OutagePolicy, Outages};
 use crate::queue::{Backlog, Queue, Waiting};
@@ -37,7 +37,7 @@ pub struct Link<P> {
     /// What the server took from the queue.
     sending: Option<Sending<P>>,
     flight: Flight<P>,
-    ledger: Ledger<P>,
+    log: LinkLog<P>,
 }
 
 /// The packet being sent.
@@ -74,7 +74,7 @@ impl<P: Frame> Link<P> {
             queue: Queue::new(&config.queue, config.mtu, config.rate.peak(), seed),
             sending: None,
             flight: Flight::new(),
-            ledger: Ledger::new(),
+            log: LinkLog::new(),
         }
     }
 
@@ -85,18 +85,18 @@ impl<P: Frame> Link<P> {
     /// drop. (Packets can also be lost later: [`Link::poll_dropped`].)
     pub fn enqueue(&mut self, now: Nanos, length: u32, payload: P) -> Result<(), Rejected<P>> {
         self.advance(now);
-        let stats = &mut self.ledger.stats;
+        let stats = &mut self.log.stats;
         stats.offered_packets += 1;
         stats.offered_bytes += u64::from(length);
         if let Some(cause) = self.refusal(now, length) {
-            self.ledger.stats.dropped(cause);
+            self.log.stats.dropped(cause);
             return Err(Rejected { cause, payload });
         }
         let packet = Waiting { arrived: now, length, payload };
         if self.sending.is_none() {
             self.server.idle_until(now);
             if self.queue.lets_pass(length) {
-                let peak = &mut self.ledger.stats.queue_peak_bytes;
+                let peak = &mut self.log.stats.queue_peak_bytes;
                 *peak = (*peak).max(u64::from(length));
                 self.begin(packet, now);
                 self.advance(now);
@@ -105,12 +105,12 @@ impl<P: Frame> Link<P> {
         }
         let in_service = self.in_service();
         if let Err((cause, payload)) =
-            self.queue.enqueue(packet, in_service, || self.server.rate_at(now), &mut self.ledger)
+            self.queue.enqueue(packet, in_service, || self.server.rate_at(now), &mut self.log)
         {
-            self.ledger.stats.dropped(cause);
+            self.log.stats.dropped(cause);
             return Err(Rejected { cause, payload });
         }
-        let stats = &mut self.ledger.stats;
+        let stats = &mut self.log.stats;
         stats.queue_peak_bytes = stats.queue_peak_bytes.max(self.queue.backlog().bytes + in_service.bytes);
         if self.sending.is_none() {
             // An idle link begins at once, and an unlimited one sends at once.
@@ -138,16 +138,16 @@ impl<P: Frame> Link<P> {
     pub fn dequeue(&mut self, now: Nanos) -> Option<Departure<P>> {
         self.advance(now);
         let packet = self.flight.pop(now)?;
-        self.ledger.stats.delivered_packets += 1;
-        self.ledger.stats.delivered_bytes += u64::from(packet.length);
+        self.log.stats.delivered_packets += 1;
+        self.log.stats.delivered_bytes += u64::from(packet.length);
         Some(packet)
     }
 
     /// From now on keeps packets that are lost inside the link for [`Self::poll_dropped`], or no longer does.
     pub fn keep_dropped(&mut self, keep: bool) {
-        self.ledger.keep_dropped = keep;
+        self.log.keep_dropped = keep;
         if !keep {
-            self.ledger.dropped.clear();
+            self.log.dropped.clear();
         }
     }
 
@@ -156,7 +156,7 @@ impl<P: Frame> Link<P> {
     ///
     /// Always `None` without [`Self::keep_dropped`]; with it, call this often: nobody else frees them.
     pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        self.ledger.dropped.pop_front()
+        self.log.dropped.pop_front()
     }
 
     /// Takes the link down (`Some(false)`) or up (`Some(true)`) from `now` on, whatever its schedule says, or
@@ -183,7 +183,7 @@ impl<P: Frame> Link<P> {
 
     /// Counters since the start.
     pub fn stats(&self) -> &LinkStats {
-        &self.ledger.stats
+        &self.log.stats
     }
 
     /// Bytes waiting to be sent, including the packet being sent, as of the last call.
@@ -234,7 +234,7 @@ impl<P: Frame> Link<P> {
     /// The server is free at `now` and takes the next packet, if there is one: here the queue discipline decides.
     #[inline]
     fn begin_next(&mut self, now: Nanos) {
-        if let Some(packet) = self.queue.dequeue(now, &mut self.ledger) {
+        if let Some(packet) = self.queue.dequeue(now, &mut self.log) {
             self.begin(packet, now);
         }
     }
@@ -279,13 +279,13 @@ impl<P: Frame> Link<P> {
     /// Decides what becomes of a packet whose last bit left at `finish`.
     #[inline]
     fn send(&mut self, packet: Waiting<P>, finish: Nanos) {
-        self.ledger.stats.queue_time_total += finish - packet.arrived;
+        self.log.stats.queue_time_total += finish - packet.arrived;
         if self.outage_policy == OutagePolicy::Drop && !self.is_up(finish) {
-            self.ledger.drop(finish, DropCause::Down, packet);
+            self.log.drop(finish, DropCause::Down, packet);
         } else if self.loss.loses(finish) {
-            self.ledger.drop(finish, DropCause::Loss, packet);
+            self.log.drop(finish, DropCause::Loss, packet);
         } else {
-            match self.damage.draw() {
+            match self.damage.next_fate() {
                 None => self.launch(packet, finish, None),
                 Some(fate) => self.send_damaged(packet, finish, fate),
             }
@@ -295,7 +295,7 @@ impl<P: Frame> Link<P> {
     /// The unusual ways of a packet.
     #[inline(never)]
     fn send_damaged(&mut self, mut packet: Waiting<P>, finish: Nanos, fate: Fate) {
-        let stats = &mut self.ledger.stats;
+        let stats = &mut self.log.stats;
         let copy = fate.duplicated.then(|| packet.payload.duplicate());
         stats.duplicated += u64::from(copy.is_some());
         if let Some(position) = fate.corrupted {

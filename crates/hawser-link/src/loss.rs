@@ -122,12 +122,12 @@ impl LossProcess {
     /// Whether the next packet is lost, whose last bit leaves at `time`.
     #[inline]
     pub(crate) fn loses(&mut self, time: Nanos) -> bool {
-        !matches!(self.state, State::None) && self.draw(time)
+        !matches!(self.state, State::None) && self.next_random(time)
     }
 
     /// Apart from the question above, which is all that most links ask.
     #[inline(never)]
-    fn draw(&mut self, time: Nanos) -> bool {
+    fn next_random(&mut self, time: Nanos) -> bool {
         match &mut self.state {
             State::None => false,
             State::Bernoulli(probability) => self.random.random::<f64>() < *probability,

@@ -14,7 +14,7 @@ pub use step::{StepMarking, StepThreshold};
 pub(crate) use fifo::{Fifo, Waiting};
 
 use crate::frame::Frame;
-use crate::ledger::{DropCause, Ledger};
+use crate::link_log::{DropCause, LinkLog};
 use crate::time::{Nanos, SECOND};
 use codel::CoDelQueue;
 use fq_codel::FairQueues;
@@ -177,7 +177,7 @@ impl<P: Frame> Queue<P> {
         mut packet: Waiting<P>,
         in_service: Backlog,
         rate: impl FnOnce() -> Option<u64>,
-        ledger: &mut Ledger<P>,
+        log: &mut LinkLog<P>,
     ) -> Result<(), (DropCause, P)> {
         let limit = self.limit.at_rate(self.mtu, rate);
         let waiting = self.backlog();
@@ -191,12 +191,12 @@ impl<P: Frame> Queue<P> {
             let now = packet.arrived;
             queues.enqueue(packet);
             if full {
-                queues.drop_from_fattest(now, in_service, |held| limit.exceeded_by(held), ledger);
+                queues.drop_from_fattest(now, in_service, |held| limit.exceeded_by(held), log);
             }
             return Ok(());
         }
         if let Kind::Red(queue) = &mut self.kind
-            && let Err(cause) = queue.admit(&mut packet, ledger)
+            && let Err(cause) = queue.admit(&mut packet, log)
         {
             return Err((cause, packet.payload));
         }
@@ -206,7 +206,7 @@ impl<P: Frame> Queue<P> {
         match &mut self.kind {
             Kind::DropTail(fifo) => fifo.push(packet),
             Kind::StepMarking(parameters, fifo) => {
-                parameters.mark_arriving(&mut packet, held, ledger);
+                parameters.mark_arriving(&mut packet, held, log);
                 fifo.push(packet);
             }
             Kind::CoDel(queue) => queue.push(packet),
@@ -217,16 +217,16 @@ impl<P: Frame> Queue<P> {
     }
 
     /// The next packet to send at `now`, which is when the server takes it.
-    pub(crate) fn dequeue(&mut self, now: Nanos, ledger: &mut Ledger<P>) -> Option<Waiting<P>> {
+    pub(crate) fn dequeue(&mut self, now: Nanos, log: &mut LinkLog<P>) -> Option<Waiting<P>> {
         match &mut self.kind {
             Kind::DropTail(fifo) => fifo.pop(),
             Kind::StepMarking(parameters, fifo) => {
                 let mut packet = fifo.pop()?;
-                parameters.mark_leaving(&mut packet, now, ledger);
+                parameters.mark_leaving(&mut packet, now, log);
                 Some(packet)
             }
-            Kind::CoDel(queue) => queue.pop(now, ledger),
-            Kind::FqCoDel(queues) => queues.dequeue(now, ledger),
+            Kind::CoDel(queue) => queue.pop(now, log),
+            Kind::FqCoDel(queues) => queues.dequeue(now, log),
             Kind::Red(queue) => queue.pop(now),
         }
     }

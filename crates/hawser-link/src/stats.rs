@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::ledger::DropCause;
+use crate::link_log::DropCause;
 use crate::time::Nanos;
 
 /// Counters of one direction since its start. `bytes` are those of IP packets.

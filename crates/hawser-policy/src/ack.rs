@@ -30,7 +30,7 @@ pub struct AckOpportunity {
     pub congestion_marked: bool,
     /// The delay we promised never to exceed, or the one that the peer asked for.
     pub max_ack_delay: Duration,
-    /// How often the peer asked to be told, if it did. To be obeyed as far as there is no reason not to.
+    /// How often the peer asked for acknowledgements, if it did. To be followed as far as there is no reason not to.
     pub requested: Option<AckFrequency>,
 }
 

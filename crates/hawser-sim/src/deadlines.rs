@@ -1,9 +1,9 @@
-use hawser_link::{Agenda, NEVER};
+use hawser_link::{NEVER, TimerQueue};
 use hawser_policy::Time;
 
 /// The next deadline of each of many things, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Deadlines(Agenda);
+pub(crate) struct Deadlines(TimerQueue);
 
 impl Deadlines {
     /// Sets or clears a deadline.

@@ -1,4 +1,4 @@
-//! Birth of a connection, and the calls of applications and drivers that need little more than passing on.
+//! Creation of a connection, and the calls of applications and drivers that need little more than passing on.
 
 use std::any::Any;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! What an endpoint gives a connection at birth.
+//! What an endpoint creates a connection from.
 
 use std::sync::Arc;
 

@@ -14,7 +14,8 @@
 //! | `identity`, `server_frames`, `cid_book`, `idle` | who the ends are, what a server says, ids for the endpoint, silence |
 //! | `arrival`, `receive`, `frames_in`, `acks` | from a datagram to the parts |
 //! | `packet_room`, `contents`, `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
-//! | `multipath`, `lifetime`, `timers`, `close` | what happens over time |
+//! | `handshake_progress`, `key_updates`, `multipath`, `timers` | what happens over time |
+//! | `close`, `closing` | the end |
 //! | `events`, `stats`, `send_log`, `trace` | what the outside sees |
 //!
 //! Most packets are alike: stream data one way, acknowledgements the other. Functions that these do not need are `#[cold]`,
@@ -28,6 +29,7 @@ mod arrival;
 mod build;
 mod cid_book;
 pub(crate) mod close;
+mod closing;
 mod contents;
 pub(crate) mod datagrams;
 pub(crate) mod events;
@@ -35,10 +37,11 @@ pub(crate) mod frames;
 mod frames_in;
 mod frames_out;
 pub(crate) mod handshake;
+mod handshake_progress;
 mod identity;
 mod idle;
 pub(crate) mod init;
-mod lifetime;
+mod key_updates;
 pub(crate) mod messages;
 mod metadata;
 mod multipath;
@@ -65,6 +68,7 @@ use std::sync::Arc;
 
 use hawser_policy::{Sibling, Side, Time};
 use hawser_wire::ConnectionId;
+use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 
 use self::ack_frequency::AckFrequencies;
@@ -143,4 +147,11 @@ pub struct Connection {
     last_now: Time,
     /// First sendings of stream data, if somebody wants to know.
     send_log: Option<SendLog>,
+}
+
+impl Connection {
+    /// A random number.
+    pub(super) fn next_random(&mut self) -> u64 {
+        self.rng.next_u64()
+    }
 }

@@ -31,7 +31,7 @@ impl Connection {
     /// The next thing to send, in order of urgency.
     pub(super) fn plan(&mut self, now: Time) -> Option<Plan> {
         if !self.closing.is_open() {
-            return self.closing.is_owed().then_some(Plan::Close);
+            return self.closing.is_pending().then_some(Plan::Close);
         }
         if self.handshake.has_long_levels() && self.handshake_has_work() {
             return Some(Plan::Handshake);

@@ -27,7 +27,7 @@ fn arrivals_never_go_back_even_when_the_delay_drops() {
 fn a_walk_stays_within_its_bounds_and_moves() {
     let (maximum, step) = (10 * MILLISECOND, 2 * MILLISECOND);
     let mut jitter = line(Jitter::RandomWalk { maximum, step, interval: 10 * MILLISECOND }).jitter.unwrap();
-    let values: Vec<_> = (0..20_000).map(|index| jitter.draw(index * 10 * MILLISECOND)).collect();
+    let values: Vec<_> = (0..20_000).map(|index| jitter.next_random(index * 10 * MILLISECOND)).collect();
     assert!(values.iter().all(|&value| value <= maximum));
     assert!(values.windows(2).all(|pair| pair[0].abs_diff(pair[1]) <= step));
     let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;

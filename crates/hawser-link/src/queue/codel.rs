@@ -2,7 +2,7 @@
 
 use super::{Backlog, Fifo, Waiting};
 use crate::frame::Frame;
-use crate::ledger::{DropCause, Ledger};
+use crate::link_log::{DropCause, LinkLog};
 use crate::time::{MILLISECOND, Nanos};
 
 /// Parameters of CoDel.
@@ -50,7 +50,7 @@ impl CoDelState {
         now: Nanos,
         parameters: &CoDel,
         mtu: u32,
-        ledger: &mut Ledger<P>,
+        log: &mut LinkLog<P>,
     ) -> Option<Waiting<P>> {
         let Some((mut packet, mut late)) = self.take(fifo, now, parameters, mtu) else {
             self.dropping = false;
@@ -61,21 +61,21 @@ impl CoDelState {
                 return Some(packet);
             }
             self.begin(now, parameters);
-            if parameters.ecn && packet.mark(ledger) {
+            if parameters.ecn && packet.mark(log) {
                 return Some(packet);
             }
-            ledger.drop(now, DropCause::Aqm, packet);
+            log.drop(now, DropCause::Aqm, packet);
             return self.take(fifo, now, parameters, mtu).map(|(packet, _)| packet);
         }
         self.dropping = late;
         // A slow link may have several drops to catch up with.
         while self.dropping && now >= self.drop_next {
             self.count += 1;
-            if parameters.ecn && packet.mark(ledger) {
+            if parameters.ecn && packet.mark(log) {
                 self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
                 break;
             }
-            ledger.drop(now, DropCause::Aqm, packet);
+            log.drop(now, DropCause::Aqm, packet);
             let Some(next) = self.take(fifo, now, parameters, mtu) else {
                 self.dropping = false;
                 return None;
@@ -154,7 +154,7 @@ impl<P: Frame> CoDelQueue<P> {
         self.fifo.push(packet);
     }
 
-    pub(super) fn pop(&mut self, now: Nanos, ledger: &mut Ledger<P>) -> Option<Waiting<P>> {
-        self.state.dequeue(&mut self.fifo, now, &self.parameters, self.mtu, ledger)
+    pub(super) fn pop(&mut self, now: Nanos, log: &mut LinkLog<P>) -> Option<Waiting<P>> {
+        self.state.dequeue(&mut self.fifo, now, &self.parameters, self.mtu, log)
     }
 }

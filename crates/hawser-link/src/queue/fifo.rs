@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::Backlog;
 use crate::frame::Frame;
-use crate::ledger::Ledger;
+use crate::link_log::LinkLog;
 use crate::time::Nanos;
 
 /// A packet in the queue.
@@ -17,11 +17,11 @@ pub(crate) struct Waiting<P> {
 
 impl<P: Frame> Waiting<P> {
     /// Sets the ECN field to CE if the sender understands it; returns whether it does.
-    pub(crate) fn mark(&mut self, ledger: &mut Ledger<P>) -> bool {
+    pub(crate) fn mark(&mut self, log: &mut LinkLog<P>) -> bool {
         let capable = self.payload.is_ecn_capable();
         if capable {
             self.payload.mark_congestion_experienced();
-            ledger.stats.marked += 1;
+            log.stats.marked += 1;
         }
         capable
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::codel::CoDelState;
 use super::{Backlog, CoDel, Fifo, Waiting};
 use crate::frame::{Frame, mix};
-use crate::ledger::{DropCause, Ledger};
+use crate::link_log::{DropCause, LinkLog};
 use crate::random::derive_seed;
 use crate::time::Nanos;
 
@@ -88,7 +88,7 @@ impl<P: Frame> FairQueues<P> {
         now: Nanos,
         in_service: Backlog,
         exceeded: impl Fn(Backlog) -> bool,
-        ledger: &mut Ledger<P>,
+        log: &mut LinkLog<P>,
     ) {
         loop {
             let held = Backlog {
@@ -101,12 +101,12 @@ impl<P: Frame> FairQueues<P> {
             let Some(packet) = self.queues[index].fifo.pop() else { return };
             self.total.packets -= 1;
             self.total.bytes -= u64::from(packet.length);
-            ledger.drop(now, DropCause::Queue, packet);
+            log.drop(now, DropCause::Queue, packet);
         }
     }
 
     /// RFC 8290 section 4.2.
-    pub(super) fn dequeue(&mut self, now: Nanos, ledger: &mut Ledger<P>) -> Option<Waiting<P>> {
+    pub(super) fn dequeue(&mut self, now: Nanos, log: &mut LinkLog<P>) -> Option<Waiting<P>> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -119,7 +119,7 @@ impl<P: Frame> FairQueues<P> {
                 continue;
             }
             let before = queue.fifo.backlog();
-            let packet = queue.state.dequeue(&mut queue.fifo, now, &self.parameters.codel, self.mtu, ledger);
+            let packet = queue.state.dequeue(&mut queue.fifo, now, &self.parameters.codel, self.mtu, log);
             let after = queue.fifo.backlog();
             self.total.packets -= before.packets - after.packets;
             self.total.bytes -= before.bytes - after.bytes;

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Backlog, Fifo, Waiting};
 use crate::frame::Frame;
-use crate::ledger::{DropCause, Ledger};
+use crate::link_log::{DropCause, LinkLog};
 use crate::random::generator;
 use crate::time::{Nanos, SECOND};
 
@@ -85,7 +85,7 @@ impl<P: Frame> RedQueue<P> {
     }
 
     /// Decides about an arriving packet: passes, is marked, or is dropped for the cause returned.
-    pub(super) fn admit(&mut self, packet: &mut Waiting<P>, ledger: &mut Ledger<P>) -> Result<(), DropCause> {
+    pub(super) fn admit(&mut self, packet: &mut Waiting<P>, log: &mut LinkLog<P>) -> Result<(), DropCause> {
         self.update_mean(packet.arrived);
         let probability = self.parameters.curve(self.mean);
         if probability <= 0.0 {
@@ -103,7 +103,7 @@ impl<P: Frame> RedQueue<P> {
             return Ok(());
         }
         self.passed = 0;
-        if self.parameters.ecn && packet.mark(ledger) { Ok(()) } else { Err(DropCause::Aqm) }
+        if self.parameters.ecn && packet.mark(log) { Ok(()) } else { Err(DropCause::Aqm) }
     }
 
     pub(super) fn push(&mut self, packet: Waiting<P>) {

@@ -2,7 +2,7 @@
 
 use super::{Backlog, Waiting};
 use crate::frame::Frame;
-use crate::ledger::Ledger;
+use crate::link_log::LinkLog;
 use crate::time::Nanos;
 
 /// Every ECN-capable packet beyond the threshold is marked; the others pass, and the limit drops.
@@ -28,7 +28,7 @@ impl StepMarking {
         &self,
         packet: &mut Waiting<P>,
         held: Backlog,
-        ledger: &mut Ledger<P>,
+        log: &mut LinkLog<P>,
     ) {
         let beyond = match self.threshold {
             StepThreshold::Bytes(bytes) => held.bytes > bytes,
@@ -36,15 +36,15 @@ impl StepMarking {
             StepThreshold::Sojourn(_) => false,
         };
         if beyond {
-            packet.mark(ledger);
+            packet.mark(log);
         }
     }
 
-    pub(super) fn mark_leaving<P: Frame>(&self, packet: &mut Waiting<P>, now: Nanos, ledger: &mut Ledger<P>) {
+    pub(super) fn mark_leaving<P: Frame>(&self, packet: &mut Waiting<P>, now: Nanos, log: &mut LinkLog<P>) {
         if let StepThreshold::Sojourn(longest) = self.threshold
             && now - packet.arrived > longest
         {
-            packet.mark(ledger);
+            packet.mark(log);
         }
     }
 }

@@ -192,16 +192,16 @@ fn a_full_fq_codel_drops_from_the_longest_queue() {
 fn red_shares(parameters: Red, bytes: u64) -> (f64, f64) {
     const DRAWS: u32 = 200_000;
     let mut queue = RedQueue::new(parameters, Some(12_000_000), 3);
-    let mut ledger = Ledger::new();
+    let mut log = LinkLog::new();
     queue.push(Waiting { arrived: 0, length: bytes as u32, payload: tagged(0, true, 0) });
     let mut dropped = 0;
     for number in 0..DRAWS {
         let mut packet =
             Waiting { arrived: 0, length: 1000, payload: tagged(0, parameters.ecn, number.into()) };
-        dropped += u32::from(queue.admit(&mut packet, &mut ledger).is_err());
+        dropped += u32::from(queue.admit(&mut packet, &mut log).is_err());
     }
     let share = |count: f64| count / f64::from(DRAWS);
-    (share(ledger.stats.marked as f64), share(f64::from(dropped)))
+    (share(log.stats.marked as f64), share(f64::from(dropped)))
 }
 
 /// One over the mean distance of marks that are uniformly spaced: `P(X > n) = 1 - n p`.

@@ -19,7 +19,7 @@ use super::client::Clients;
 use super::client::role::Role;
 use super::delivery::{Deliveries, Followed};
 use super::error::RunError;
-use super::outlook::Outlook;
+use super::link_forecasts::LinkForecasts;
 use super::participant::{Participant, Participants, ServerFactory};
 use super::server::{Servers, Setup};
 use super::session::{Plan, Session};
@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
             awaited: flow.awaited,
             // Only our own ends tell what they send and read.
             deliveries: self.options.server.is_none().then(|| setup.deliveries.clone()),
-            outlook: Outlook::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
+            forecasts: LinkForecasts::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
         };
         let pattern =
             flow.pattern.map(|pattern| (pattern, self.random(&format!("session/{number}/activity"))));

@@ -13,8 +13,8 @@ use hawser_scenario::Direction::{Down, Up};
 
 use super::client::role::Role;
 use super::delivery::{BothWays, Deliveries};
+use super::link_forecasts::LinkForecasts;
 use super::meter::Meter;
-use super::outlook::Outlook;
 use super::paths::Paths;
 use super::request::Request;
 use crate::{Sockets, tls};
@@ -41,7 +41,7 @@ pub(super) struct Plan {
     /// What was sent and read either way; none where the server is not ours.
     pub(super) deliveries: Option<BothWays>,
     /// What is known of the future of the links, if anything is.
-    pub(super) outlook: Option<Outlook>,
+    pub(super) forecasts: Option<LinkForecasts>,
 }
 
 /// A connection from its plan to its end.
@@ -115,8 +115,8 @@ impl Session {
             State::Connecting { next_attempt } => next_attempt,
             State::Connected(_) => {
                 let paths = self.paths.as_ref().and_then(Paths::next_timeout);
-                let outlook = self.plan.outlook.as_ref().map(Outlook::next_update);
-                Earliest::NONE.or(paths).or(outlook).or(self.role.next_timeout()).time()
+                let forecasts = self.plan.forecasts.as_ref().map(LinkForecasts::next_update);
+                Earliest::NONE.or(paths).or(forecasts).or(self.role.next_timeout()).time()
             }
             State::Over => return None,
         };
@@ -139,8 +139,8 @@ impl Session {
                     if let Some(paths) = &mut self.paths {
                         paths.on_timeout(now, connection);
                     }
-                    if let Some(outlook) = &mut self.plan.outlook {
-                        outlook.update(now, connection);
+                    if let Some(forecasts) = &mut self.plan.forecasts {
+                        forecasts.update(now, connection);
                     }
                     self.role.on_timeout(now, connection);
                 }

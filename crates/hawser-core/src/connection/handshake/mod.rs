@@ -20,7 +20,7 @@ pub(crate) struct LongLevel {
     pub(crate) space: PacketNumberSpace,
     pub(crate) send: CryptoSend,
     pub(crate) receive: CryptoReceive,
-    /// Probes owed: ack-eliciting packets to send regardless of the congestion window (RFC 9002 section 6.2.4).
+    /// Pending probes: ack-eliciting packets to send regardless of the congestion window (RFC 9002 section 6.2.4).
     pub(crate) probes: u8,
 }
 

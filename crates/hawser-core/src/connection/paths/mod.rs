@@ -24,10 +24,10 @@
 
 pub(crate) mod abandon;
 pub(crate) mod amplification;
-pub(crate) mod considered;
 pub(crate) mod control;
 pub(crate) mod life_cycle;
 pub(crate) mod local_cids;
+pub(crate) mod memo;
 pub(crate) mod migration;
 pub(crate) mod mtu;
 pub(crate) mod path;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use hawser_policy::{LinkId, PathId, PathState, PathView, ReturnPath, Sibling, Time};
 use hawser_wire::Writer;
 
-use super::considered::Considered;
 use super::control::{Control, Signals};
 use super::life_cycle::LifeCycle;
+use super::memo::Memo;
 use super::migration::Tuples;
 use super::mtu::MtuDiscovery;
 use super::validation::ResponseQueue;
@@ -31,7 +31,7 @@ const MAX_COPIES: usize = 4096;
 /// A path that was opened, by us or by the peer.
 pub(crate) struct Path {
     pub(crate) id: PathId,
-    pub(crate) control: Considered<Control, Signals>,
+    pub(crate) control: Memo<Control, Signals>,
     pub(crate) tuples: Tuples,
     pub(crate) responses: ResponseQueue,
     pub(crate) space: PacketNumberSpace,
@@ -40,7 +40,7 @@ pub(crate) struct Path {
     pub(crate) link: Option<LinkId>,
     /// Ranges to send here although another path carries them too.
     pub(crate) copies: VecDeque<SentStream>,
-    /// Ack-eliciting packets owed regardless of the congestion window.
+    /// Ack-eliciting packets to send regardless of the congestion window.
     pub(crate) probes: u8,
     /// When a silent path is probed next, and how long it has been so.
     pub(crate) suspect: Option<Suspect>,
@@ -88,7 +88,7 @@ impl Path {
     pub(crate) fn new(control: Control, tuples: Tuples, recovery: PathRecovery, mtu: MtuDiscovery) -> Self {
         Path {
             id: control.id,
-            control: Considered::new(control),
+            control: Memo::new(control),
             tuples,
             responses: ResponseQueue::default(),
             space: PacketNumberSpace::new(SpaceKind::Application),
@@ -156,13 +156,13 @@ impl Path {
         usize::try_from(self.tuples.allowance()).unwrap_or(usize::MAX)
     }
 
-    /// Whether it owes probes, challenges or answers; they may not all be due.
+    /// Whether probes, challenges or answers are pending; they may not all be due.
     #[inline]
     pub(crate) fn may_have_urgent_work(&self) -> bool {
         self.probes > 0 || !self.responses.is_empty() || self.tuples.is_validating()
     }
 
-    /// The 4-tuple on which a challenge or an answer is owed and may be sent, and how much may be sent there.
+    /// The 4-tuple on which a challenge or an answer is pending and may be sent, and how much may be sent there.
     #[inline]
     pub(crate) fn validation_due(&self, now: Time, least: u64) -> Option<FourTuple> {
         if !self.control.life.can_send() || (self.responses.is_empty() && !self.tuples.is_validating()) {
@@ -185,7 +185,7 @@ impl Path {
         self.tuples.timeout(|tuple| self.validation_room(tuple) >= least)
     }
 
-    /// Writes what is owed to these addresses; `data` is a fresh random challenge. Returns whether anything was.
+    /// Writes what is pending for these addresses; `data` is a fresh random challenge. Returns whether anything was.
     #[cold]
     pub(crate) fn write_validation(
         &mut self,

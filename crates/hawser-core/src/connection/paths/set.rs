@@ -7,9 +7,9 @@ use hawser_policy::{PathId, PathView, Time};
 use hawser_wire::{ConnectionId, StatelessResetToken, Writer};
 use rustc_hash::FxHashMap;
 
-use super::considered::Considered;
 use super::control::{Control, Signals};
 use super::local_cids::{CIDS_PER_UNUSED_PATH, CIDS_PER_USED_PATH};
+use super::memo::Memo;
 use super::path::Path;
 use super::path_ids::{IdState, PathIds};
 use super::{CidChange, CidFrames, CidIssuer};
@@ -31,7 +31,7 @@ pub(crate) struct PathSet {
     /// Opened paths in order of id.
     open: Vec<Path>,
     /// Signalling of path ids that are not opened, in order; there are more of these than open paths.
-    reserved: Considered<Vec<Control>, Signals>,
+    reserved: Memo<Vec<Control>, Signals>,
     pub(crate) ids: PathIds,
     by_cid: FxHashMap<ConnectionId, PathId>,
     /// The connection id that arrived last on each path: nearly always also the next one.
@@ -54,7 +54,7 @@ impl PathSet {
         }
         PathSet {
             open: vec![path],
-            reserved: Considered::new(Vec::new()),
+            reserved: Memo::new(Vec::new()),
             ids,
             by_cid,
             recent: Vec::new(),
@@ -277,14 +277,14 @@ impl PathSet {
         self.ids.pending()
             || self.reserved_signals().pending
             || self.open.iter().any(|path| {
-                path.control.conclusion(|control| Signals::of(slice::from_ref(control), self.form)).pending
+                path.control.result(|control| Signals::of(slice::from_ref(control), self.form)).pending
             })
     }
 
     /// What the signalling of reserved path ids asks for.
     #[inline]
     fn reserved_signals(&self) -> Signals {
-        self.reserved.conclusion(|controls| Signals::of(controls, self.form))
+        self.reserved.result(|controls| Signals::of(controls, self.form))
     }
 
     fn controls(&self) -> impl Iterator<Item = &Control> {

@@ -194,7 +194,7 @@ struct PendingResponse {
     received: u64,
 }
 
-/// Answers that one path owes. They go back over the addresses on which the challenge came, with a connection id of
+/// Pending answers of one path. They go back over the addresses on which the challenge came, with a connection id of
 /// the same path (draft-ietf-quic-multipath-21 section 3.1), and are never repeated: the peer sends another challenge.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResponseQueue {

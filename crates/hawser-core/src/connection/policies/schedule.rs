@@ -32,7 +32,7 @@ fn has_copies(paths: &PathSet) -> bool {
     paths.iter().any(|path| !path.copies.is_empty())
 }
 
-/// Whether the peer owes an acknowledgement on any path, so that a timer runs there.
+/// Whether an acknowledgement is outstanding on any path, so that a timer runs there.
 fn is_outstanding(paths: &PathSet) -> bool {
     paths.iter().any(|path| path.life().can_send() && path.recovery.outstanding_since().is_some())
 }

@@ -81,7 +81,7 @@ impl PathRecovery {
                 self.on_packet_acked(packet, now, &mut walk);
             }
             if !space.lost_records.is_empty() {
-                self.forgive(space, &range, now, &mut walk);
+                self.on_late_ack(space, &range, now, &mut walk);
             }
         }
         let newly_acked = walk.packets > 0 || walk.spurious > 0;
@@ -144,7 +144,7 @@ impl PathRecovery {
     }
 
     /// Packets that were declared lost are in `range`: they were only late.
-    fn forgive(
+    fn on_late_ack(
         &mut self,
         space: &mut PacketNumberSpace,
         range: &RangeInclusive<u64>,

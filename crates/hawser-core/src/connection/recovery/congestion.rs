@@ -1,5 +1,5 @@
 //! Congestion glue: turns acknowledgements, losses and marks into the controller's events, and keeps the recovery
-//! epoch, which belongs to the path and outlives a change of controller (specs/sscc section 3.8).
+//! epoch, which belongs to the path and outlives a change of controller.
 
 use std::time::Duration;
 

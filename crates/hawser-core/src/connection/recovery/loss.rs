@@ -88,7 +88,7 @@ impl PathRecovery {
         self.pto_count = 0;
     }
 
-    /// The path fell silent: hands each packet that the peer owes an acknowledgement for to `visit`, once, so that its
+    /// The path fell silent: hands each packet whose acknowledgement is outstanding to `visit`, once, so that its
     /// frames are queued for other paths. The packets stay in flight. If they are acknowledged late after all, copies
     /// still queued can be cancelled; if they are lost, [`SentPacket::resent`] tells that nothing is left to do.
     pub(crate) fn resend_elsewhere(&self, space: &mut PacketNumberSpace, mut visit: impl FnMut(&SentPacket)) {

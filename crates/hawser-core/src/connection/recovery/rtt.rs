@@ -10,7 +10,7 @@ mod tests;
 /// kGranularity of RFC 9002 section 6.1.2: no timer fires more finely.
 pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
 
-/// Silence, as a multiple of half the probe timeout, after which a path that owes an acknowledgement is suspect while
+/// Silence, as a multiple of half the probe timeout, after which a path with an acknowledgement outstanding is suspect while
 /// others work. One and a half probe timeouts: late acknowledgements come within one, and re-sent data must arrive
 /// within three.
 const SILENCE_HALF_TIMEOUTS: u32 = 3;

@@ -1,4 +1,4 @@
-//! Test support: a controller with a fixed window that writes down what it is told, and a path with one space.
+//! Test support: a controller with a fixed window that writes down how it is called, and a path with one space.
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
@@ -22,28 +22,28 @@ use crate::error::TransportError;
 pub(super) const DATAGRAM: u16 = 1200;
 pub(super) const WINDOW: u64 = 1000 * DATAGRAM as u64;
 
-/// What a controller was told.
+/// A call of a controller.
 #[derive(Clone, Debug)]
-pub(super) enum Told {
+pub(super) enum Call {
     Ack(Ack),
     Loss(Loss),
     Spurious,
     Reset,
     Return(Snapshot),
-    Born(Option<Snapshot>),
+    Created(Option<Snapshot>),
 }
 
-pub(super) type Diary = Arc<Mutex<Vec<Told>>>;
+pub(super) type CallLog = Arc<Mutex<Vec<Call>>>;
 
 #[derive(Debug)]
 struct FixedWindow {
     window: u64,
-    diary: Diary,
+    calls: CallLog,
 }
 
 impl FixedWindow {
-    fn note(&self, told: Told) {
-        self.diary.lock().expect("no test panics while it writes").push(told);
+    fn note(&self, call: Call) {
+        self.calls.lock().expect("no test panics while it writes").push(call);
     }
 }
 
@@ -53,23 +53,23 @@ impl CongestionController for FixedWindow {
     }
 
     fn on_ack(&mut self, ack: &Ack, _siblings: &Siblings<'_>) {
-        self.note(Told::Ack(*ack));
+        self.note(Call::Ack(*ack));
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
-        self.note(Told::Loss(*loss));
+        self.note(Call::Loss(*loss));
     }
 
     fn on_spurious_loss(&mut self, _now: Time) {
-        self.note(Told::Spurious);
+        self.note(Call::Spurious);
     }
 
     fn on_path_reset(&mut self, _now: Time) {
-        self.note(Told::Reset);
+        self.note(Call::Reset);
     }
 
     fn on_path_return(&mut self, before: &Snapshot) {
-        self.note(Told::Return(*before));
+        self.note(Call::Return(*before));
     }
 
     fn on_max_datagram_size(&mut self, _bytes: u16) {}
@@ -95,22 +95,22 @@ impl Scheduler for NoScheduler {
     }
 }
 
-/// A factory of fixed windows that write into `diary`.
+/// A factory of fixed windows that write into `calls`.
 pub(super) fn fixed_window(
     window: u64,
-    diary: &Diary,
+    calls: &CallLog,
 ) -> impl Fn(&ControllerInit) -> Box<dyn CongestionController> + Send + Sync + 'static {
-    let diary = Arc::clone(diary);
+    let calls = Arc::clone(calls);
     move |init| {
-        let controller = FixedWindow { window, diary: Arc::clone(&diary) };
-        controller.note(Told::Born(init.snapshot));
+        let controller = FixedWindow { window, calls: Arc::clone(&calls) };
+        controller.note(Call::Created(init.snapshot));
         Box::new(controller) as Box<dyn CongestionController>
     }
 }
 
-pub(super) fn config(window: u64, diary: &Diary) -> TransportConfig {
+pub(super) fn config(window: u64, calls: &CallLog) -> TransportConfig {
     let scheduler = |_: &SchedulerInit| Box::new(NoScheduler) as Box<dyn Scheduler>;
-    TransportConfig::new(Arc::new(scheduler), Arc::new(fixed_window(window, diary)))
+    TransportConfig::new(Arc::new(scheduler), Arc::new(fixed_window(window, calls)))
 }
 
 pub(super) fn identity() -> PathIdentity {
@@ -147,7 +147,7 @@ pub(super) const fn millis(millis: u64) -> Duration {
 pub(super) struct Bench {
     pub(super) recovery: PathRecovery,
     pub(super) space: PacketNumberSpace,
-    pub(super) diary: Diary,
+    pub(super) calls: CallLog,
     pub(super) acked: Vec<SentPacket>,
     pub(super) lost: Vec<SentPacket>,
     next: u64,
@@ -159,15 +159,15 @@ impl Bench {
     }
 
     pub(super) fn with(kind: SpaceKind, window: u64) -> Self {
-        let diary = Diary::default();
-        let config = config(window, &diary);
-        let factory = fixed_window(window, &diary);
+        let calls = CallLog::default();
+        let config = config(window, &calls);
+        let factory = fixed_window(window, &calls);
         let mut recovery = PathRecovery::new(Time::ZERO, &identity(), &factory, &config, millis(25));
         if kind == SpaceKind::Application {
             recovery.on_handshake_confirmed();
         }
         let space = PacketNumberSpace::new(kind);
-        Bench { recovery, space, diary, acked: Vec::new(), lost: Vec::new(), next: 0 }
+        Bench { recovery, space, calls, acked: Vec::new(), lost: Vec::new(), next: 0 }
     }
 
     /// Sends a packet with the next number (none is skipped within the first few dozen).
@@ -231,28 +231,28 @@ impl Bench {
     pub(super) fn clear(&mut self) {
         self.acked.clear();
         self.lost.clear();
-        self.diary.lock().expect("unpoisoned").clear();
+        self.calls.lock().expect("unpoisoned").clear();
     }
 
     pub(super) fn lost_numbers(&self) -> Vec<u64> {
         self.lost.iter().map(|packet| packet.packet_number).collect()
     }
 
-    pub(super) fn told(&self) -> Vec<Told> {
-        self.diary.lock().expect("unpoisoned").clone()
+    pub(super) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().expect("unpoisoned").clone()
     }
 
     pub(super) fn losses(&self) -> Vec<Loss> {
-        self.told()
+        self.calls()
             .into_iter()
-            .filter_map(|told| if let Told::Loss(loss) = told { Some(loss) } else { None })
+            .filter_map(|call| if let Call::Loss(loss) = call { Some(loss) } else { None })
             .collect()
     }
 
     pub(super) fn acks(&self) -> Vec<Ack> {
-        self.told()
+        self.calls()
             .into_iter()
-            .filter_map(|told| if let Told::Ack(ack) = told { Some(ack) } else { None })
+            .filter_map(|call| if let Call::Ack(ack) = call { Some(ack) } else { None })
             .collect()
     }
 }

@@ -87,7 +87,7 @@ fn an_acknowledgement_of_ack_only_packets_is_no_sample() {
     bench.send_with(ms(0), |packet| (packet.ack_eliciting, packet.in_flight) = (false, false));
     let outcome = bench.ack(ms(50), &[0..=0]);
     assert!(outcome.newly_acked && !outcome.rtt_updated);
-    assert!(bench.told().iter().all(|told| matches!(told, super::testing::Told::Born(_))));
+    assert!(bench.calls().iter().all(|call| matches!(call, super::testing::Call::Created(_))));
 }
 
 #[test]

@@ -423,7 +423,7 @@ impl SendStream {
         blocked.then_some(self.credit)
     }
 
-    // --- outcome ---
+    // --- acknowledged and lost ---
 
     /// The first part of `range` that was sent and not acknowledged.
     #[inline]

@@ -59,7 +59,7 @@ struct Activity {
 }
 
 impl Activity {
-    fn draw(&mut self, mean: Duration) -> Duration {
+    fn next_random(&mut self, mean: Duration) -> Duration {
         let uniform: f64 = 1.0 - self.random.random::<f64>();
         mean.mul_f64(-uniform.ln())
     }
@@ -67,7 +67,7 @@ impl Activity {
     fn turn(&mut self) {
         self.active = !self.active;
         let mean = if self.active { self.pattern.on } else { self.pattern.off };
-        let stretch = self.draw(mean);
+        let stretch = self.next_random(mean);
         self.until += stretch;
     }
 }

@@ -2,7 +2,7 @@ use hawser_wire::frame::EcnCounts;
 
 use hawser_policy::LimitedBy;
 
-use super::super::testing::{Bench, DATAGRAM, Diary, Told, fixed_window, identity, millis, ms};
+use super::super::testing::{Bench, Call, CallLog, DATAGRAM, fixed_window, identity, millis, ms};
 use super::*;
 use crate::connection::recovery::{EcnState, SpaceKind};
 
@@ -35,7 +35,7 @@ fn the_controller_hears_of_losses_before_the_acknowledgement_of_the_same_frame()
     let mut bench = bench();
     bench.send_many(ms(100), 4);
     bench.ack(ms(180), &[4..=4]);
-    assert!(matches!(bench.told()[..], [Told::Loss(_), Told::Ack(_)]), "{:?}", bench.told());
+    assert!(matches!(bench.calls()[..], [Call::Loss(_), Call::Ack(_)]), "{:?}", bench.calls());
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn an_acknowledgement_is_told_in_full() {
     assert_eq!((delivery.inflight_at_send, delivery.delivered, delivery.rate), (3600, 3600, rate));
     bench.clear();
     bench.ack(ms(191), &[1..=3]);
-    assert!(bench.told().is_empty(), "nothing new");
+    assert!(bench.calls().is_empty(), "nothing new");
 }
 
 #[test]
@@ -118,15 +118,15 @@ fn a_successor_starts_from_the_path_and_cuts_no_second_time() {
     let mut bench = bench();
     bench.send_many(ms(100), 10);
     bench.ack(ms(180), &[4..=4]);
-    let diary = Diary::default();
-    bench.recovery.swap_controller(&fixed_window(50_000, &diary), &identity(), ms(181));
+    let calls = CallLog::default();
+    bench.recovery.swap_controller(&fixed_window(50_000, &calls), &identity(), ms(181));
     assert_eq!(bench.recovery.window(), 50_000);
-    let Told::Born(Some(snapshot)) = diary.lock().expect("unpoisoned")[0].clone() else {
+    let Call::Created(Some(snapshot)) = calls.lock().expect("unpoisoned")[0].clone() else {
         panic!("no snapshot");
     };
     assert_eq!((snapshot.congestion_window, snapshot.min_rtt), (super::super::testing::WINDOW, millis(80)));
     assert_eq!((snapshot.bytes_in_flight, snapshot.smoothed_rtt), (8 * 1200, millis(80)));
-    bench.diary = diary;
+    bench.calls = calls;
     bench.ack(ms(182), &[9..=9]);
     assert!(bench.losses().iter().all(|loss| !loss.new_epoch) && bench.losses().len() == 1);
 }

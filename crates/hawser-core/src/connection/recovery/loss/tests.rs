@@ -1,7 +1,7 @@
 use hawser_policy::LossCause;
 
 use super::super::BackOff;
-use super::super::testing::{Bench, Told, millis, ms};
+use super::super::testing::{Bench, Call, millis, ms};
 use super::*;
 
 /// Smoothed RTT 80 ms after this, time threshold 90 ms.
@@ -59,9 +59,9 @@ fn a_late_acknowledgement_raises_the_thresholds_and_undoes_the_epoch() {
     assert_eq!(bench.lost_numbers(), [1, 2, 3, 4, 5]);
     let outcome = bench.ack(ms(182), &[8..=8, 1..=4]);
     assert_eq!((outcome.newly_acked, outcome.spurious_losses), (true, 4));
-    assert!(!bench.told().iter().any(|told| matches!(told, Told::Spurious)), "5 may be lost for good");
+    assert!(!bench.calls().iter().any(|call| matches!(call, Call::Spurious)), "5 may be lost for good");
     bench.ack(ms(183), &[8..=8, 1..=5]);
-    assert!(bench.told().iter().any(|told| matches!(told, Told::Spurious)));
+    assert!(bench.calls().iter().any(|call| matches!(call, Call::Spurious)));
     assert_eq!(bench.recovery.reordering.packet_threshold(1000), 8);
     // The same reordering does no harm now.
     bench.clear();

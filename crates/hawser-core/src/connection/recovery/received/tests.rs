@@ -32,7 +32,7 @@ fn out_of_order_is_told_for_ack_eliciting_packets_only() {
     assert!(!out_of_order(0, true));
     assert!(!out_of_order(1, true));
     assert!(out_of_order(3, true), "2 is missing");
-    assert!(!out_of_order(4, true), "that was told");
+    assert!(!out_of_order(4, true), "that was said");
     assert!(out_of_order(2, true), "fills the gap");
     assert!(!out_of_order(6, false));
     assert!(!out_of_order(5, false));

@@ -1,4 +1,4 @@
-use super::super::testing::{Bench, DATAGRAM, Told, WINDOW, millis, ms};
+use super::super::testing::{Bench, Call, DATAGRAM, WINDOW, millis, ms};
 use super::*;
 
 /// Smoothed RTT 80 ms after this.
@@ -24,7 +24,7 @@ fn after_a_change_of_address_old_packets_give_no_signal() {
     let outcome = bench.ack(ms(180), &[5..=5]);
     assert!(outcome.newly_acked && !outcome.rtt_updated);
     assert_eq!(bench.lost_numbers(), [1, 2]);
-    assert!(bench.told().is_empty(), "{:?}", bench.told());
+    assert!(bench.calls().is_empty(), "{:?}", bench.calls());
     assert!(bench.ack(ms(190), &[6..=6]).rtt_updated);
     assert_eq!(bench.recovery.rtt.smoothed(), millis(80));
     assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.window_left()), (0, WINDOW));
@@ -35,7 +35,7 @@ fn the_first_packet_on_new_addresses_counts() {
     let mut bench = bench();
     bench.send_many(ms(100), 5);
     follow(&mut bench, ms(150), 1, Some(0));
-    assert!(matches!(bench.told().last(), Some(Told::Reset)), "{:?}", bench.told());
+    assert!(matches!(bench.calls().last(), Some(Call::Reset)), "{:?}", bench.calls());
     let first = bench.send(ms(150));
     assert_eq!(bench.recovery.bytes_in_flight(), u64::from(DATAGRAM), "not those of the old addresses");
     assert!(bench.ack(ms(200), &[first..=first]).rtt_updated);
@@ -52,7 +52,7 @@ fn nothing_changes_where_nothing_changed() {
     follow(&mut bench, ms(150), 0, Some(0));
     assert_eq!(bench.recovery.bytes_in_flight(), 5 * u64::from(DATAGRAM));
     assert_eq!(bench.recovery.rtt.smoothed(), millis(80));
-    assert!(bench.told().is_empty(), "{:?}", bench.told());
+    assert!(bench.calls().is_empty(), "{:?}", bench.calls());
     assert!(bench.ack(ms(200), &[1..=5]).rtt_updated);
 }
 
@@ -66,8 +66,8 @@ fn a_return_brings_back_what_was_known() {
     follow(&mut bench, ms(160), 0, None);
     assert_eq!(bench.recovery.rtt.smoothed(), millis(80));
     assert_eq!(bench.recovery.bytes_in_flight(), 5 * u64::from(DATAGRAM), "they are still out");
-    let told = bench.told();
-    let [Told::Reset, Told::Return(before)] = &told[..] else { panic!("{told:?}") };
+    let calls = bench.calls();
+    let [Call::Reset, Call::Return(before)] = &calls[..] else { panic!("{calls:?}") };
     assert_eq!((before.smoothed_rtt, before.bytes_in_flight), (millis(80), 5 * u64::from(DATAGRAM)));
     // What was acknowledged or lost in the meantime is not.
     follow(&mut bench, ms(165), 1, Some(0));

@@ -8,12 +8,12 @@ use crate::time::{NEVER, Nanos};
 /// Up to so many things are looked through; a heap is only quicker for more.
 const FEW: usize = 16;
 
-/// [`Agenda::first`] when there is none.
+/// [`TimerQueue::first`] when there is none.
 const NOTHING: (Nanos, usize) = (NEVER, 0);
 
 /// When each of many things, numbered from zero, wants attention next.
 #[derive(Debug)]
-pub struct Agenda {
+pub struct TimerQueue {
     /// By number; [`NEVER`] for what wants none.
     times: Vec<Nanos>,
     /// What comes first: asked for several times for each change of it. [`NEVER`] when nothing wants attention.
@@ -23,13 +23,13 @@ pub struct Agenda {
     heap: BinaryHeap<Reverse<(Nanos, u32)>>,
 }
 
-impl Default for Agenda {
+impl Default for TimerQueue {
     fn default() -> Self {
-        Agenda { times: Vec::new(), first: NOTHING, heap: BinaryHeap::new() }
+        TimerQueue { times: Vec::new(), first: NOTHING, heap: BinaryHeap::new() }
     }
 }
 
-impl Agenda {
+impl TimerQueue {
     /// When thing `index` wants attention, or [`NEVER`].
     pub fn get(&self, index: usize) -> Nanos {
         self.times.get(index).copied().unwrap_or(NEVER)
@@ -118,15 +118,15 @@ mod tests {
             sets in proptest::collection::vec((0..40_usize, prop_oneof![0..50_u64, Just(NEVER)]), 1..200),
             few in any::<bool>(),
         ) {
-            let mut agenda = Agenda::default();
+            let mut timers = TimerQueue::default();
             let mut times = [NEVER; 40];
             for (index, time) in sets {
                 let index = if few { index % FEW } else { index };
-                agenda.set(index, time);
+                timers.set(index, time);
                 times[index] = time;
                 let first = times.iter().zip(0..).map(|(time, index)| (*time, index)).min().unwrap();
-                prop_assert_eq!(agenda.first(), (first.0 != NEVER).then_some(first));
-                prop_assert_eq!(agenda.get(index), time);
+                prop_assert_eq!(timers.first(), (first.0 != NEVER).then_some(first));
+                prop_assert_eq!(timers.get(index), time);
             }
         }
     }

@@ -38,13 +38,13 @@ pub struct Dropped<P> {
 
 /// Counters, and the dropped packets if they are wanted.
 #[derive(Debug)]
-pub(crate) struct Ledger<P> {
+pub(crate) struct LinkLog<P> {
     pub(crate) stats: LinkStats,
     pub(crate) keep_dropped: bool,
     pub(crate) dropped: VecDeque<Dropped<P>>,
 }
 
-impl<P> Ledger<P> {
+impl<P> LinkLog<P> {
     pub(crate) fn new() -> Self {
         Self { stats: LinkStats::default(), keep_dropped: false, dropped: VecDeque::new() }
     }

@@ -1,4 +1,4 @@
-//! What a client is told of the future of its links.
+//! What a client knows of the future of its links.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use hawser_scenario::ScenarioLink;
 
 /// How often a link is observed.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// How far ahead forecasts look (specs of MMQUIC: half a second and a second).
+/// How far ahead forecasts look (MMQUIC: half a second and a second).
 const HORIZONS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
 /// The observers of the links whose future is known.
-pub(super) struct Outlook {
+pub(super) struct LinkForecasts {
     observers: Vec<(LinkId, ProfileObserver)>,
     next_update: Time,
 }
 
-impl Outlook {
+impl LinkForecasts {
     /// Of these links, with their numbers; `None` when nothing is known of any.
     pub(super) fn of<'a>(links: impl Iterator<Item = (usize, &'a ScenarioLink)>) -> Option<Self> {
         let observer = |(index, link): (usize, &'a ScenarioLink)| {
@@ -27,7 +27,7 @@ impl Outlook {
             Some((id, ProfileObserver::new([(id, outlook.profile.clone())], Sender::Host, outlook.quality)))
         };
         let observers: Vec<_> = links.filter_map(observer).collect();
-        (!observers.is_empty()).then_some(Outlook { observers, next_update: Time::ZERO })
+        (!observers.is_empty()).then_some(LinkForecasts { observers, next_update: Time::ZERO })
     }
 
     pub(super) fn next_update(&self) -> Time {

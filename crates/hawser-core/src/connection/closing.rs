@@ -1,0 +1,178 @@
+//! The end: CONNECTION_CLOSE, and what is still answered after it (RFC 9000 section 10).
+
+use std::cmp::Reverse;
+
+use bytes::Bytes;
+use hawser_policy::{PathId, Side, Time};
+use hawser_wire::Writer;
+use hawser_wire::frame::{ConnectionClose, Frame};
+use hawser_wire::packet::{LongHeader, LongPacketType, ShortHeader, TruncatedPacketNumber};
+
+use super::Connection;
+use super::arrival::SpaceId;
+use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
+use super::packet_room::reserve;
+use super::paths::life_cycle::LifeCycle;
+use super::recovery::PacketKind;
+use super::trace::tracer::TracedPacket;
+use crate::crypto::Level;
+use crate::endpoint::Transmit;
+use crate::{Code, ConnectionError, TransportError};
+
+impl Connection {
+    /// Closes the connection. What was written and not yet sent is dropped; wait for the streams to be acknowledged
+    /// first if it matters.
+    pub fn close(&mut self, now: Time, code: u64, reason: Bytes) {
+        self.end(now, CloseReason::Application { code, reason });
+    }
+
+    /// Closes because of an error.
+    pub(super) fn fail(&mut self, now: Time, error: TransportError) {
+        self.end(now, CloseReason::Transport(error));
+    }
+
+    fn end(&mut self, now: Time, reason: CloseReason) {
+        if !self.closing.is_open() {
+            return;
+        }
+        let three_pto = self.three_pto();
+        self.trace_closed_locally(now, &reason);
+        self.events.close(local_error(&reason));
+        self.closing.close(now, three_pto, reason);
+    }
+
+    #[cold]
+    pub(super) fn on_stateless_reset(&mut self, now: Time) {
+        if self.closing.is_open() {
+            self.trace_closed(now, &ConnectionError::Reset, "draining");
+            self.events.close(ConnectionError::Reset);
+        }
+        let three_pto = self.three_pto();
+        self.closing.drain(now, three_pto, false);
+    }
+
+    /// A packet arrived after we closed: answer, now and then, or stop if the peer closes too (RFC 9000 section 10.2).
+    #[cold]
+    pub(super) fn on_packet_while_closing(&mut self, now: Time, payload: &[u8]) {
+        let closes = hawser_wire::frame::FrameIter::new(payload)
+            .any(|frame| matches!(frame, Ok(Frame::ConnectionClose(_))));
+        if closes {
+            let three_pto = self.three_pto();
+            self.closing.drain(now, three_pto, false);
+        } else {
+            self.closing.on_packet();
+        }
+    }
+
+    /// CONNECTION_CLOSE in a packet of each level that the peer may be able to read (RFC 9000 section 10.2.3).
+    #[cold]
+    pub(super) fn build_close(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
+        let reason = self.closing.take_pending()?;
+        // Where the peer was heard last it is most likely to hear.
+        let usable = self.paths.iter().filter(|path| path.can_transmit());
+        let path =
+            usable.max_by_key(|path| (path.life() == LifeCycle::Active, path.heard_at, Reverse(path.id)))?;
+        let id = path.id;
+        let tuple = path.tuples.current();
+        let limit = usize::from(path.mtu.current()).min(path.amplification_room());
+        reserve(buffer, limit);
+        let mut total = 0;
+        for level in [Level::Initial, Level::Handshake, Level::OneRtt] {
+            let last = level == Level::OneRtt;
+            let wanted = !last || self.handshake.is_complete() || self.side == Side::Server;
+            if wanted
+                && let Some(length) = self.build_close_at(now, id, level, &reason, &mut buffer[total..limit])
+            {
+                total += length;
+            }
+        }
+        (total > 0).then_some((id, Transmit { tuple, ecn: None, size: total, segment_size: None }))
+    }
+
+    fn build_close_at(
+        &mut self,
+        now: Time,
+        id: PathId,
+        level: Level,
+        reason: &CloseReason,
+        out: &mut [u8],
+    ) -> Option<usize> {
+        let destination_cid =
+            self.paths.remote_cid(if level == Level::OneRtt { id } else { PathId::ZERO }, None)?;
+        let room = out.len().checked_sub(16)?;
+        let random = self.next_random();
+        let mut w = Writer::new(&mut out[..room]);
+        let (number, header) = if level == Level::OneRtt {
+            let key_phase = self.handshake.one_rtt.as_ref()?.phase();
+            let space = &mut self.paths.get_mut(id)?.space;
+            let number = space.next_packet_number(random);
+            space.on_unrecorded_sent();
+            let truncated = TruncatedPacketNumber::new(number, space.largest_acked());
+            (number, ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?)
+        } else {
+            let source_cid = self.identity.local_cid;
+            let token = self.identity.token.clone();
+            let long = self.handshake.long_level(level)?;
+            let number = long.space.next_packet_number(random);
+            long.space.on_unrecorded_sent();
+            let packet_type = match level {
+                Level::Initial => LongPacketType::Initial { token: &token },
+                _ => LongPacketType::Handshake,
+            };
+            let truncated = TruncatedPacketNumber::new(number, long.space.largest_acked());
+            (number, LongHeader { packet_type, destination_cid, source_cid }.encode(&mut w, truncated).ok()?)
+        };
+        encode_close(reason, level, &mut w)?;
+        let padding = if level == Level::Initial && self.side.is_client() {
+            w.remaining()
+        } else {
+            header.padding_for_sample(w.position() - header.payload_offset, 16)
+        };
+        w.write_zeros(padding).ok()?;
+        header.finish(&mut w, 16).ok()?;
+        let length = w.position() + 16;
+        let packet = &mut out[..length];
+        if let Some(tracer) = &mut self.tracer {
+            let (space, cids) = match level {
+                Level::Initial => (SpaceId::Initial, Some((destination_cid, self.identity.local_cid))),
+                Level::Handshake => (SpaceId::Handshake, Some((destination_cid, self.identity.local_cid))),
+                Level::OneRtt => (SpaceId::Path(id), None),
+            };
+            let payload = &packet[header.payload_offset..length - 16];
+            let traced = TracedPacket { space, number, cids, length, payload };
+            tracer.packet_sent(now, &traced, PacketKind::Normal);
+        }
+        if level == Level::OneRtt {
+            let keys = self.handshake.one_rtt.as_mut()?;
+            keys.local().seal(id.0, number, packet, header.payload_offset);
+            keys.header_local.protect(header.packet_number_offset, packet);
+        } else {
+            let long = self.handshake.long_level(level)?;
+            long.packet_local().seal(0, number, packet, header.payload_offset);
+            long.header_local().protect(header.packet_number_offset, packet);
+        }
+        Some(length)
+    }
+}
+
+fn encode_close(reason: &CloseReason, level: Level, w: &mut Writer<'_>) -> Option<()> {
+    let cut = |bytes: &[u8]| bytes.len().min(MAX_REASON_LENGTH).min(w.remaining().saturating_sub(32));
+    let close = match reason {
+        CloseReason::Transport(error) => {
+            let reason = error.reason.as_bytes();
+            ConnectionClose::Transport {
+                error_code: error.code.0,
+                frame_type: error.frame.unwrap_or(0),
+                reason: &reason[..cut(reason)],
+            }
+        }
+        CloseReason::Application { code, reason } if level == Level::OneRtt => {
+            ConnectionClose::Application { error_code: *code, reason: &reason[..cut(reason)] }
+        }
+        // RFC 9000 section 10.2.3: the application's words must not be readable by others.
+        CloseReason::Application { .. } => {
+            ConnectionClose::Transport { error_code: Code::APPLICATION_ERROR.0, frame_type: 0, reason: b"" }
+        }
+    };
+    Frame::ConnectionClose(close).encode(w).ok()
+}

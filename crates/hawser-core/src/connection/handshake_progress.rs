@@ -1,0 +1,190 @@
+//! How the handshake goes on: its messages, the peer's parameters, and what each milestone allows.
+
+use std::time::Duration;
+
+use hawser_policy::{PathEvent, PathId, Time};
+use hawser_wire::ConnectionId;
+use hawser_wire::frame::TimestampLimits;
+
+use super::Connection;
+use super::arrival::SpaceId;
+use super::events::Event;
+use super::handshake::{LongLevel, Progress};
+use super::parameters::{self, PeerParameters};
+use super::paths::life_cycle::LifeEvent;
+use crate::crypto::Keys;
+use crate::endpoint::EndpointEvent;
+use crate::{Code, TransportError};
+
+impl Connection {
+    /// A CRYPTO frame.
+    pub(super) fn on_crypto(
+        &mut self,
+        now: Time,
+        space: SpaceId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), TransportError> {
+        let progress = self.handshake.on_crypto(space.level(), offset, data)?;
+        self.handshake.last_activity = now;
+        self.on_progress(now, progress)
+    }
+
+    /// TLS moved on.
+    pub(super) fn on_progress(&mut self, now: Time, progress: Progress) -> Result<(), TransportError> {
+        self.trace_progress(now, progress);
+        if progress.data_ready {
+            self.events.push(Event::HandshakeDataReady);
+        }
+        if progress.one_rtt_ready {
+            self.adopt_peer_parameters()?;
+        }
+        if progress.completed {
+            self.early.on_keys();
+            self.on_completed(now);
+            if self.side.is_server() {
+                self.server_frames.handshake_done_pending = true;
+                self.on_confirmed(now);
+                self.endpoint_events.push_back(EndpointEvent::HandshakeDone);
+            }
+        } else if self.handshake.handshake.is_some() {
+            self.early.on_keys();
+        }
+        Ok(())
+    }
+
+    /// The peer's transport parameters are known and authenticated with the handshake that goes on.
+    fn adopt_peer_parameters(&mut self) -> Result<(), TransportError> {
+        let raw = self.handshake.session.peer_transport_parameters().ok_or_else(|| {
+            TransportError::new(Code::TRANSPORT_PARAMETER_ERROR, "the peer sent no transport parameters")
+        })?;
+        let expected = parameters::ExpectedCids {
+            side: self.side,
+            source: self.peer_source(),
+            original_destination: self.identity.original_destination,
+            retry_source: self.identity.retry_source,
+        };
+        let peer = parameters::validate(raw, &expected)?;
+        self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
+        self.streams.set_peer_limits(&peer);
+        self.datagrams.set_peer_max_frame_size(peer.max_datagram_frame_size);
+        self.paths.set_peer_cid_limit(peer.active_connection_id_limit);
+        if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+            path.mtu.set_peer_limit(peer.max_udp_payload_size);
+            path.recovery.set_max_ack_delay(Duration::from_millis(u64::from(peer.max_ack_delay)));
+            if let Some(token) = peer.stateless_reset_token {
+                path.control.remote_cids.set_handshake_token(token, &mut self.cids.changes);
+            }
+        }
+        self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
+        let peer_min = peer.min_ack_delay.map(Duration::from_micros);
+        self.ack_frequencies.negotiate(peer_min, Duration::from_millis(peer.max_ack_delay.into()));
+        if let Some(frequency) = self.transport.ack_frequency {
+            // Not for a peer that takes no requests.
+            let _ = self.ack_frequencies.request(frequency);
+        }
+        if let Some(max_count) = peer.max_receive_timestamps_per_ack {
+            let limits = TimestampLimits { exponent: peer.receive_timestamps_exponent, max_count };
+            let random = self.next_random();
+            self.receive_times.on_peer_asks(limits, random);
+        }
+        self.trace_peer_parameters(&peer);
+        self.peer = PeerParameters::from(&peer);
+        if let (Some(theirs), Some(_)) = (peer.initial_max_path_id, self.transport.max_path_id) {
+            self.paths.negotiate(theirs);
+        }
+        self.sync_cids();
+        Ok(())
+    }
+
+    /// The connection id that the peer chose for itself in the handshake.
+    pub(super) fn peer_source(&self) -> Option<ConnectionId> {
+        if self.side.is_client() {
+            self.identity.server_source
+        } else {
+            self.paths.remote_cid(PathId::ZERO, None)
+        }
+    }
+
+    /// HANDSHAKE_DONE.
+    pub(super) fn on_handshake_done(&mut self, now: Time) -> Result<(), TransportError> {
+        if self.side.is_server() {
+            return Err(TransportError::protocol_violation("a client sent HANDSHAKE_DONE"));
+        }
+        if !self.handshake.confirmed {
+            self.on_confirmed(now);
+        }
+        Ok(())
+    }
+
+    /// RFC 9001 section 4.1.1: the handshake is complete. The peer has shown that it is at this address, so the path
+    /// carries data; connection ids for further paths go with the first of it, so that a round trip later, when the
+    /// handshake is confirmed, paths can be opened.
+    fn on_completed(&mut self, now: Time) {
+        self.move_path(now, PathId::ZERO, LifeEvent::Validated);
+        self.issue_path_cids();
+        self.events.push(Event::Connected);
+    }
+
+    /// RFC 9001 section 4.1.2.
+    fn on_confirmed(&mut self, now: Time) {
+        self.handshake.confirmed = true;
+        self.trace_state_change(now, "handshake_confirmed");
+        self.discard_initial();
+        self.discard_handshake();
+        if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+            path.recovery.on_handshake_confirmed();
+            path.tuples.on_handshake_validated();
+            path.mtu.start();
+        }
+        self.events.push(Event::HandshakeConfirmed);
+        if self.paths.is_multipath() {
+            self.events.path(PathEvent::MultipathReady);
+        }
+    }
+
+    /// Initial keys go (RFC 9001 section 4.9.1).
+    pub(super) fn discard_initial(&mut self) {
+        if let Some(mut level) = self.handshake.initial.take() {
+            self.trace_keys_discarded("initial");
+            self.discard_level(&mut level);
+        }
+    }
+
+    fn discard_handshake(&mut self) {
+        if let Some(mut level) = self.handshake.handshake.take() {
+            self.trace_keys_discarded("handshake");
+            self.discard_level(&mut level);
+        }
+    }
+
+    fn discard_level(&mut self, level: &mut LongLevel) {
+        if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+            path.recovery.discard_space(&mut level.space);
+        }
+    }
+
+    /// The client adopts the connection id that the server chose (RFC 9000 section 7.2).
+    pub(super) fn adopt_server_cid(&mut self, source: ConnectionId) {
+        if self.identity.on_server_source(source) {
+            self.set_handshake_remote_cid(source);
+        }
+    }
+
+    pub(super) fn set_handshake_remote_cid(&mut self, cid: ConnectionId) {
+        if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+            path.control.remote_cids.set_handshake_cid(cid);
+        }
+    }
+
+    /// After a Retry everything sent so far counts for nothing but its packet numbers (RFC 9000 section 17.2.5.3).
+    pub(super) fn restart_initial(&mut self, keys: Keys) {
+        let Some(level) = self.handshake.initial.as_mut() else { return };
+        level.keys = keys;
+        level.send.resend_all();
+        let mut lost = Vec::new();
+        if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+            path.recovery.drain(&mut level.space, &mut lost);
+        }
+    }
+}

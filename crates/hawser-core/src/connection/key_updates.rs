@@ -1,0 +1,69 @@
+//! Key updates (RFC 9001 section 6), which several paths have to follow.
+
+use hawser_policy::{PathState, Time};
+
+use super::Connection;
+use super::paths::path::Path;
+use crate::{Code, TransportError};
+
+impl Connection {
+    /// Starts a key update (RFC 9001 section 6). Happens by itself before the keys wear out.
+    ///
+    /// Returns whether it was possible now: every path must have acknowledged a packet of the present phase
+    /// (draft-ietf-quic-multipath-21 section 4), and three probe timeouts must be over since.
+    pub fn initiate_key_update(&mut self, now: Time) -> bool {
+        let Some(keys) = self.handshake.one_rtt.as_ref().filter(|_| self.handshake.confirmed) else {
+            return false;
+        };
+        // A silent path may block for as long as it takes to abandon it; that it is left out when the keys run out is
+        // better than to end the connection. Should it return, its packets are of the present phase like all others.
+        let is_urgent = keys.needs_update();
+        let counts = |path: &&Path| match path.state() {
+            Some(PathState::Active) => true,
+            Some(PathState::Suspect) => !is_urgent,
+            _ => false,
+        };
+        let all_acknowledged = self.paths.iter().filter(counts).all(|path| path.key_phase.is_acknowledged());
+        let updated = all_acknowledged && keys.may_update(now) && self.roll_keys(now).is_ok();
+        if updated {
+            self.trace_key_update(now, "local_update");
+        }
+        updated
+    }
+
+    /// Moves to the next key phase.
+    pub(super) fn roll_keys(&mut self, _now: Time) -> Result<(), TransportError> {
+        self.handshake.update_keys()?;
+        self.stats.key_updates += 1;
+        self.paths.iter_mut().for_each(Path::on_key_update);
+        Ok(())
+    }
+
+    /// A packet of the present key phase was acknowledged for the first time on a path.
+    #[cold]
+    pub(super) fn on_key_phase_acked(&mut self, now: Time) {
+        let three_pto = self.three_pto();
+        if let Some(keys) = &mut self.handshake.one_rtt {
+            keys.on_acknowledged(now, three_pto);
+        }
+    }
+
+    /// Keeps the keys within their limits (RFC 9001 section 6.6).
+    pub(super) fn check_key_limits(&mut self, now: Time) {
+        let Some(keys) = &self.handshake.one_rtt else { return };
+        if !keys.wants_update() {
+            return;
+        }
+        if !self.initiate_key_update(now)
+            && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.is_exhausted())
+        {
+            self.fail(
+                now,
+                TransportError::new(
+                    Code::AEAD_LIMIT_REACHED,
+                    "the keys are used up and could not be changed",
+                ),
+            );
+        }
+    }
+}
