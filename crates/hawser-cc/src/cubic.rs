@@ -80,7 +80,7 @@ impl Cubic {
     pub const NAME: &'static str = "cubic";
 
     /// A controller for a new or a running path. A successor on a running path starts with its plateau at the
-    /// window it takes over (specs/sscc section 3.8).
+    /// window it takes over.
     pub fn new(init: &ControllerInit) -> Self {
         Cubic::with_parameters(init, CubicParameters::default())
     }

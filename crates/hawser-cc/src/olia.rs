@@ -119,7 +119,7 @@ where
     }
 }
 
-/// l/rtt^2 with l the bytes between losses (specs/sscc section 3.9: as deployed in kernels, not l^2/rtt as drafted).
+/// l/rtt^2 with l the bytes between losses, as deployed in kernels (draft-khalili-mptcp-congestion-control-05: l^2/rtt).
 fn quality(path: &Sibling) -> f64 {
     path.acked_since_loss.max(path.acked_between_losses) as f64 / (rtt(path) * rtt(path))
 }

@@ -28,7 +28,7 @@ impl Window {
         window
     }
 
-    /// Takes over from another controller on a running path (specs/sscc section 3.8, row "window-based"), or what was
+    /// Takes over from another controller on a running path, or what was
     /// known of a 4-tuple to which the path is back.
     pub(crate) fn take_over(&mut self, from: &Snapshot) {
         let delivered_per_round = from.max_delivery_rate.map_or(0, |rate| rate.bytes_in(from.min_rtt));

@@ -169,7 +169,7 @@ impl Siblings<'_> {
     }
 }
 
-/// What moves from one controller to its successor on a running path (specs/sscc, section 3.8).
+/// What moves from one controller to its successor on a running path (SSCC: F. Yang 2022, chapter 5).
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
     /// When it was taken.

@@ -94,7 +94,7 @@ pub struct LinkUpdate<'a> {
     pub forecasts: &'a [Forecast],
 }
 
-/// What a moving peer reports of one of its links (specs/mams, section 2.3). A report may lower, never raise,
+/// What a moving peer reports of one of its links (MAMS: W. Yang and others, ToN 2024, figure 3). A report may lower, never raise,
 /// what is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MobilityReport {

@@ -46,7 +46,7 @@ pub struct ProfileObserver {
 const ERROR_GRID: u64 = 100_000_000;
 
 impl ProfileObserver {
-    /// Watches some links. Forecasts end at a horizon of 1 s: beyond it, the last value holds (specs/mams, trap 8).
+    /// Watches some links. Forecasts end at a horizon of 1 s: beyond it, the last value holds.
     pub fn new(
         links: impl IntoIterator<Item = (LinkId, Arc<Profile>)>,
         sender: Sender,

@@ -60,7 +60,7 @@ pub struct Position {
 }
 
 /// What a forecaster may see of a link: mean behaviour, without the draws of the fading channel, of the loss coin
-/// and of anything else that nobody can foresee (specs/mams, trap 7; specs/maco, trap 8).
+/// and of anything else that nobody can foresee.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outlook {
     /// Towards the network.

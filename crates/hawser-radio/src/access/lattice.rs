@@ -8,7 +8,7 @@ use crate::propagation::{Fading, LossModel, PathLoss, Shadowing};
 use crate::random::Random;
 use crate::{Profile, RadioError, Scene};
 
-/// A user among densely placed access points of two kinds (specs/qc-mab, section 5.2). Two links: `wifi` and `5g`,
+/// A user among densely placed access points of two kinds (QC-MAB, W. Yang 2024, section 4.5.2). Two links: `wifi` and `5g`,
 /// each with the access points of one colour of a chessboard.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(

@@ -23,7 +23,7 @@ pub enum Layout {
         /// Metres between neighbours.
         distance: f64,
     },
-    /// One colour of a chessboard whose first field is at the origin (specs/qc-mab, section 5.2).
+    /// One colour of a chessboard whose first field is at the origin (QC-MAB, W. Yang 2024, section 4.5.2).
     Chessboard {
         /// Metres between neighbouring fields of any colour.
         distance: f64,

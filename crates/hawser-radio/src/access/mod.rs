@@ -24,7 +24,7 @@ use engine::{Cell, Engine};
 )]
 pub struct HandOver {
     /// The cell is left when its mean signal falls below this, dBm, and another is stronger; `inf` always takes the
-    /// strongest. Default -90 (specs/mams, section 5).
+    /// strongest. Default -90 (MAMS, ToN 2024, section V).
     pub threshold_dbm: f64,
     /// How much stronger the other has to be, dB. Default 0.
     pub hysteresis_db: f64,
@@ -105,7 +105,7 @@ pub struct Access {
 }
 
 impl Default for Access {
-    /// The LTE network of the highway (specs/mams, section 5).
+    /// The LTE network of the highway (MAMS, ToN 2024, section V).
     fn default() -> Self {
         Access {
             name: "lte".to_owned(),
@@ -129,12 +129,12 @@ impl Default for Access {
 }
 
 impl Access {
-    /// The LTE network of specs/mams, section 5: 50 ms of round-trip time, edge SNR 7 dB.
+    /// The LTE network of MAMS (ToN 2024, section V): 50 ms of round-trip time, edge SNR 7 dB.
     pub fn lte(nominal_rate: f64) -> Self {
         Access { nominal_rate, ..Access::default() }
     }
 
-    /// The WiFi network of specs/mams, section 5: the *slow* one (150 ms) with the higher rate, edge SNR 4 dB.
+    /// The WiFi network of MAMS (ToN 2024, section V): the *slow* one (150 ms) with the higher rate, edge SNR 4 dB.
     pub fn wifi(nominal_rate: f64) -> Self {
         Access {
             name: "wifi".to_owned(),
@@ -220,7 +220,7 @@ impl Access {
         sum / weights
     }
 
-    /// The loss averaged over a cell on a road, for calibration (specs/mams, section 5: 0.118 and 0.063).
+    /// The loss averaged over a cell on a road, for calibration (0.118 and 0.063 on the highway).
     pub fn mean_cell_loss(&self, edge: f64) -> f64 {
         let steps = 2000;
         let loss = |step: i32| {

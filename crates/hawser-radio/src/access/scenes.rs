@@ -5,7 +5,7 @@ use crate::mobility::{CityDrive, RandomWalk, RecordedTrack, StraightRoad, TrackF
 use crate::random::Random;
 use crate::{Profile, RadioError, Scene};
 
-/// A drive on a straight road with sparse sites (specs/mams, section 5: highway). One link per network.
+/// A drive on a straight road with sparse sites (MAMS, ToN 2024, section V: highway). One link per network.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -57,7 +57,7 @@ impl Scene for Highway {
     }
 }
 
-/// A drive through a city of hexagonal cells (specs/mams, section 5: urban). One link per network.
+/// A drive through a city of hexagonal cells (MAMS, ToN 2024, section V: urban). One link per network.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

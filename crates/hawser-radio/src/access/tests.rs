@@ -11,7 +11,7 @@ fn hand_overs(profile: &Profile) -> Vec<u64> {
     starts.map(|event| event.at).collect()
 }
 
-/// specs/mams, section 5: these edge SNRs give cell means of 0.118 (WiFi) and 0.063 (LTE).
+/// The highway of MAMS: these edge SNRs give cell means of 0.118 (WiFi) and 0.063 (LTE).
 #[test]
 fn mean_loss_of_a_highway_cell_is_that_of_the_sheet() {
     let mean = |access: Access| access.mean_cell_loss(2000.0);
@@ -126,7 +126,7 @@ fn rate_averages_to_the_nominal_over_a_cell() {
     }
 }
 
-/// specs/qc-mab, section 10: 100 mW, 1 MHz, efficiency 0.5.
+/// QC-MAB (W. Yang 2024, section 4.5.2): 100 mW, 1 MHz, efficiency 0.5.
 #[test]
 fn the_lattice_meets_the_golden_values() {
     let lattice = ApLattice::default();

@@ -141,7 +141,7 @@ impl City {
     /// All of them.
     pub const ALL: [City; 5] = [City::Paris, City::Bologna, City::LosAngeles, City::Macao, City::MacaoRate17];
 
-    /// Its statistics (specs/xfi-xperf, sections 3.2 and 3.5).
+    /// Its statistics (F. Yang 2022, chapter 3).
     pub fn statistics(self) -> CityStatistics {
         match self {
             City::Paris => paris(),

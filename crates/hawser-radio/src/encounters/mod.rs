@@ -1,4 +1,4 @@
-//! WiFi from a moving car: access points come and go (specs/xfi-xperf, section 3.5).
+//! WiFi from a moving car: access points come and go (F. Yang 2022, chapter 3).
 
 mod association;
 mod city;

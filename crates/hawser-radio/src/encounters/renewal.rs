@@ -6,8 +6,8 @@ use crate::math::{ln, normal_cdf, seconds, sqrt};
 use crate::random::Random;
 use crate::{Profile, RadioError, Scene};
 
-/// In-vehicle WiFi by renewal: holes and associations alternate, drawn from the statistics of a city (specs/xfi-xperf,
-/// section 3.5, mode 1). One link, `wifi`: up while there is an address.
+/// In-vehicle WiFi by renewal: holes and associations alternate, drawn from the statistics of a city (F. Yang 2022,
+/// chapter 3). One link, `wifi`: up while there is an address.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

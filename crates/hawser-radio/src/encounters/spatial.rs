@@ -8,8 +8,8 @@ use crate::profile::Position;
 use crate::random::Random;
 use crate::{Profile, RadioError, Scene};
 
-/// In-vehicle WiFi in space: access points along a road, a car that stops at lights (specs/xfi-xperf, section 3.5,
-/// mode 2). A slow car stays longer in a coverage: speed and life of an association are negatively correlated. One
+/// In-vehicle WiFi in space: access points along a road, a car that stops at lights (F. Yang 2022,
+/// chapter 3). A slow car stays longer in a coverage: speed and life of an association are negatively correlated. One
 /// link, `wifi`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(

@@ -4,7 +4,7 @@ use crate::error::Check;
 use crate::random::Random;
 
 /// A drive through a city of square blocks: the speed is drawn anew at intervals, at each crossing the car may turn
-/// (specs/mams, section 5: urban).
+/// (MAMS, ToN 2024, section V: urban).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

@@ -14,7 +14,7 @@ pub struct Area {
     pub height: f64,
 }
 
-/// A walk in random directions between reflecting borders (specs/qc-mab, section 5.2).
+/// A walk in random directions between reflecting borders (QC-MAB, W. Yang 2024, section 4.5.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

@@ -10,7 +10,7 @@ pub fn shannon(bandwidth: f64, efficiency: f64, sinr: f64) -> f64 {
     efficiency * bandwidth * log2(1.0 + sinr.max(0.0))
 }
 
-/// The inverse of [`shannon`]: the SINR that a rate needs (specs/mams, section 3.3, "invert BDP").
+/// The inverse of [`shannon`]: the SINR that a rate needs (MAMS, ToN 2024, equation (15) solved for it).
 pub fn snr_for_rate(bandwidth: f64, efficiency: f64, rate: f64) -> f64 {
     pow(2.0, rate / (efficiency * bandwidth)) - 1.0
 }

@@ -28,8 +28,8 @@ pub fn packet_error_rate(bit_error_rate: f64, bits: u32, repairable: u32) -> f64
     (1.0 - survives).clamp(0.0, 1.0)
 }
 
-/// Packet loss under Nakagami-m fading: the probability that the SNR is below the threshold (specs/mams,
-/// section 3.3). Both linear.
+/// Packet loss under Nakagami-m fading: the probability that the SNR is below the threshold (MAMS, ToN
+/// 2024, equation (8) over the fading). Both linear.
 pub fn outage_loss(m: f64, threshold: f64, mean_snr: f64) -> f64 {
     if mean_snr <= 0.0 { 1.0 } else { gamma_lower(m, m * threshold / mean_snr) }
 }
@@ -40,7 +40,7 @@ pub fn outage_loss(m: f64, threshold: f64, mean_snr: f64) -> f64 {
 pub enum LossModel {
     /// No loss on the air.
     None,
-    /// Lost below an SNR in dB, received above: with fading, the outage formula of specs/mams, section 3.3.
+    /// Lost below an SNR in dB, received above: with fading, the outage formula.
     Outage {
         /// dB; about 0 for a robust coded mode, 10 to 12 for uncoded QPSK.
         threshold_db: f64,
@@ -54,7 +54,7 @@ pub enum LossModel {
         /// Bit errors that the code repairs.
         repairable: u32,
     },
-    /// `max(floor, 1 / (1 + exp((snr_db - middle_db) / slope_db)))` (specs/qc-mab, section 5.2).
+    /// `max(floor, 1 / (1 + exp((snr_db - middle_db) / slope_db)))`.
     Logistic {
         /// Where half is lost, dB.
         middle_db: f64,

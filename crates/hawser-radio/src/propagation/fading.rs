@@ -50,7 +50,7 @@ impl Fading {
         }
     }
 
-    /// The coherence time in seconds at a speed in m/s: `wavelength / (4 v)` (specs/mams, section 5). Infinite at rest.
+    /// The coherence time in seconds at a speed in m/s: `wavelength / (4 v)`. Infinite at rest.
     pub fn coherence_time(wavelength: f64, speed: f64) -> f64 {
         if speed > 0.0 { wavelength / (4.0 * speed) } else { f64::INFINITY }
     }

@@ -6,7 +6,7 @@ fn close(got: f64, wanted: f64, relative: f64) {
     assert!((got - wanted).abs() <= relative * wanted.abs(), "{got} is not {wanted}");
 }
 
-/// specs/mams, section 3.3: QPSK, 1460 bytes.
+/// MAMS (ToN 2024), equations (6) to (8): QPSK, 1460 bytes.
 #[test]
 fn packet_loss_of_qpsk_is_the_cliff_of_the_paper() {
     let loss = |db: f64, repairable| packet_error_rate(bit_error_rate(4, from_db(db)), 11_680, repairable);
@@ -96,7 +96,8 @@ fn mean_loss_is_the_mean_over_the_draws() {
     }
 }
 
-/// specs/mams, section 3.3: for uncoded QPSK the outage with the SNR of half loss stands for the whole average.
+/// MAMS (ToN 2024), equation (8) under fading: for uncoded QPSK the outage with the SNR of half loss stands for the whole
+/// average.
 #[test]
 fn the_outage_formula_approximates_the_averaged_cliff() {
     let whole = LossModel::Modulation { m: 4, bits: 11_680, repairable: 0 };
@@ -110,7 +111,7 @@ fn the_outage_formula_approximates_the_averaged_cliff() {
     }
 }
 
-/// specs/qc-mab, section 5.2.
+/// The topology of QC-MAB (W. Yang 2024, section 4.5.2).
 #[test]
 fn the_logistic_error_rate_meets_the_sheet() {
     let loss = LossModel::Logistic { middle_db: 27.0, slope_db: 1.2, floor: 1e-4 };

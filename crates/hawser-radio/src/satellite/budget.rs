@@ -3,7 +3,7 @@ use crate::error::Check;
 use crate::math::{dbm_to_watts, from_db};
 use crate::propagation::{free_space_gain, shannon};
 
-/// The link budget between a dish and a satellite (specs/maco, sections 3.2 and 5).
+/// The link budget between a dish and a satellite (W. Yang 2024, equations (3.2) and (3.3)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

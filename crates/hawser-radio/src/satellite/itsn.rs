@@ -6,7 +6,7 @@ use crate::propagation::{Fading, LossModel, PathLoss, shannon};
 use crate::random::Random;
 use crate::{RadioError, Scene};
 
-/// A host at rest below two chains of satellites (specs/mams, section 5: ITSN, Table III). Two links, `satellite-0`
+/// A host at rest below two chains of satellites (MAMS, ToN 2024, section V: ITSN, Table III). Two links, `satellite-0`
 /// with the shorter and `satellite-1` with the longer delay. The blocks of the fading are shorter than a packet at
 /// these speeds, so its mean is the loss probability of a packet.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,11 +20,11 @@ pub struct Itsn {
     pub altitude: f64,
     /// m/s. Default 7000; the paper also has 7500.
     pub speed: f64,
-    /// Metres between satellites of a chain; the paper has none. Default 150 km, as specs/maco.
+    /// Metres between satellites of a chain; the paper has none. Default 150 km, as MACO.
     pub spacing: f64,
     /// Bandwidth, Hz. Default 5 MHz.
     pub bandwidth: f64,
-    /// Share of the Shannon capacity that is reached. Default 0.98, as specs/maco.
+    /// Share of the Shannon capacity that is reached. Default 0.98, as MACO.
     pub efficiency: f64,
     /// Power of the user, dBW (per Hz, as Table III only makes sense). Default 30.
     pub user_power_dbw: f64,

@@ -6,7 +6,7 @@ use crate::profile::{Event, EventKind, Outlook, Position, Profile, Sample, Steps
 use crate::random::Random;
 use crate::{RadioError, Scene};
 
-/// Two subflows over a chain of satellites that pass over the host (specs/maco, sections 3.1, 3.2 and 5). Two links,
+/// Two subflows over a chain of satellites that pass over the host (MACO, W. Yang 2024, chapter 3). Two links,
 /// `subflow-0` and `subflow-1`; at each tick the subflow on the older satellite moves to the newest, so that the two
 /// are on different satellites and on one satellite by turns.
 #[derive(Clone, Debug, PartialEq)]

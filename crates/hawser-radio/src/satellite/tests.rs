@@ -4,7 +4,7 @@ use crate::{Profile, Sample, Scene, to_db};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// specs/maco, section 3.2 (check values) and section 5.
+/// W. Yang 2024, equations (3.2) and (3.3), with the parameters of its evaluation.
 #[test]
 fn capacity_of_a_satellite_is_that_of_the_sheet() {
     let budget = SpaceBudget::default();
@@ -89,7 +89,7 @@ fn maco_hides_the_load_unless_told_otherwise() {
     assert_eq!(rate(&of_hidden[0]), rate(&of_hidden[1]));
 }
 
-/// specs/mams, section 5: both directions at 14.5 dB and 24 Mbit/s times the efficiency.
+/// MAMS (ToN 2024), Table III: both directions at 14.5 dB and 24 Mbit/s times the efficiency.
 #[test]
 fn itsn_has_the_signal_of_table_iii() {
     let scene = Itsn { efficiency: 1.0, ..Itsn::default() };

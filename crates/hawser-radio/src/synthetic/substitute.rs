@@ -21,7 +21,7 @@ pub enum Redraw {
     Always,
 }
 
-/// A synthetic substitute for a recorded trace (specs/ftrl-wrr, section 5.2): levels drawn uniformly, jitter around
+/// A synthetic substitute for a recorded trace (FTRL-WRR: D. Li 2024): levels drawn uniformly, jitter around
 /// them, a dip at each hand-over. Results on it are to be labelled "synthetic trace". One link.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(

@@ -7,7 +7,7 @@ use crate::profile::{EventKind, sample_at};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What section 6 of specs/xfi-xperf reports of a city.
+/// What F. Yang 2022, chapter 3, reports of a city.
 struct Reported {
     city: City,
     /// Mean seconds of associations, addresses and sessions.
