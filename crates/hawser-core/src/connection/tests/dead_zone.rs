@@ -6,8 +6,8 @@ use hawser_policy::{PathId, PathState, PathStatus, Side, Time};
 use hawser_wire::Frame;
 
 use super::forge::encode;
-use super::pair::{DELAY, Pair, Sent, Settings, client_address};
-use crate::{Code, Event};
+use super::pair::{DELAY, Pair, Sent, Settings, client_address, transport};
+use crate::{Code, Event, TransportConfig};
 
 /// What the server sends on path 0 within half a second after the first one.
 fn answers_on_path_zero(sent: &Sent) -> bool {
@@ -104,4 +104,74 @@ fn a_server_without_paths_waits_for_the_client_to_return() {
     let read = pair.server().read_chunk(id, 1 << 20).unwrap().map_or(0, |chunk| chunk.len());
     assert!(read > 1_000, "{read} bytes");
     assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
+}
+
+/// Nothing that the server sends arrives for ten seconds.
+fn server_unheard(sent: &Sent) -> bool {
+    !sent.by.is_client() && (Time::from_secs(1)..Time::from_secs(11)).contains(&sent.at)
+}
+
+/// A path that is given up is lost for good, and PATH_ABANDON has to arrive on another one. As long as that does not answer
+/// either, both are all that the connection has.
+#[test]
+#[ignore = "fails until a silent path is given up only for one that answers"]
+fn no_path_is_given_up_for_another_that_is_silent_too() {
+    let quick = || TransportConfig { suspect_path_timeout: Duration::from_secs(1), ..transport() };
+    let mut pair = Pair::connected(Settings { client: quick(), server: quick(), ..Settings::default() });
+    let second = pair.open(1);
+    pair.run(Time::from_secs(1).since(pair.now));
+    pair.lose = server_unheard;
+    let (up, down) = (pair.write(Side::Client, 30_000), pair.write(Side::Server, 30_000));
+    pair.run(Time::from_secs(11).since(pair.now));
+    for side in [Side::Client, Side::Server] {
+        let paths = pair.end(side).connection.as_mut().unwrap().paths();
+        let known: Vec<_> = paths.iter().map(|path| path.id).collect();
+        assert_eq!(known, [PathId::ZERO, second], "{side:?}");
+    }
+    // Two seconds until the next probe, and a round trip.
+    pair.run(Duration::from_millis(2_100));
+    for (side, id) in [(Side::Server, up), (Side::Client, down)] {
+        let connection = pair.end(side).connection.as_mut().unwrap();
+        assert!(connection.paths().iter().all(|path| path.state == PathState::Active), "{side:?}");
+        connection.accept_stream(false);
+        let mut read = 0;
+        while let Ok(Some(chunk)) = connection.read_chunk(id, 1 << 20) {
+            read += chunk.len();
+        }
+        assert_eq!(read, 30_000, "{side:?}");
+    }
+}
+
+/// Between one and ten seconds only the first packets on the second path arrive, and nothing on the first.
+fn only_the_first_challenge(sent: &Sent) -> bool {
+    let trouble = Time::from_secs(1)..Time::from_secs(10);
+    let is_second = [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));
+    trouble.contains(&sent.at) && !(is_second && sent.at < Time::from_millis(1_005))
+}
+
+/// draft-ietf-quic-multipath-21 section 3.1: a path that cannot be validated is closed, by a frame on another path. Where none
+/// answers, that would not arrive, and the path is as good as any other: it is tried for as long as the connection lasts.
+#[test]
+#[ignore = "fails until a validation goes on while no other path answers"]
+fn a_path_that_cannot_be_validated_is_kept_while_no_other_answers() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.run(Time::from_secs(1).since(pair.now));
+    pair.lose = only_the_first_challenge;
+    let (up, down) = (pair.write(Side::Client, 30_000), pair.write(Side::Server, 30_000));
+    pair.run(Duration::from_nanos(1));
+    let second = pair.open(1);
+    pair.run(Time::from_millis(10_000).since(pair.now));
+    // A challenge a second, or a probe every other.
+    pair.run(Duration::from_millis(3_100));
+    for (side, id) in [(Side::Server, up), (Side::Client, down)] {
+        let connection = pair.end(side).connection.as_mut().unwrap();
+        let states: Vec<_> = connection.paths().iter().map(|path| (path.id, path.state)).collect();
+        assert_eq!(states, [(PathId::ZERO, PathState::Active), (second, PathState::Active)], "{side:?}");
+        connection.accept_stream(false);
+        let mut read = 0;
+        while let Ok(Some(chunk)) = connection.read_chunk(id, 1 << 20) {
+            read += chunk.len();
+        }
+        assert_eq!(read, 30_000, "{side:?}");
+    }
 }

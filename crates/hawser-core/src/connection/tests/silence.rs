@@ -130,11 +130,12 @@ fn probes_after_an_outage(pair: &mut Pair) -> Vec<Duration> {
     times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
 }
 
-/// RFC 9002 section 6.2.1: the timeout doubles each time, and there is no cap for it. Ours is for connections that have
-/// another path.
+/// RFC 9002 section 6.2.1: the timeout doubles each time, and there is no cap for it. Ours is for connections that may have
+/// several paths.
 #[test]
-fn probes_of_the_only_path_back_off_without_end() {
-    let mut pair = Pair::connected(Settings::default());
+fn probes_of_a_connection_without_multipath_back_off_without_end() {
+    let single = || TransportConfig { max_path_id: None, ..transport() };
+    let mut pair = Pair::connected(Settings { client: single(), server: single(), ..Settings::default() });
     let gaps = probes_after_an_outage(&mut pair);
     let longest = gaps.iter().max().copied().unwrap_or_default();
     assert!(longest > Duration::from_secs(5), "{gaps:?}");
@@ -144,11 +145,17 @@ fn probes_of_the_only_path_back_off_without_end() {
     }
 }
 
+/// Who has one path for a moment stands in a dead zone, mostly: the only link that there is has to be found when it returns.
 #[test]
-fn with_another_path_probes_come_every_two_seconds_at_least() {
-    let mut pair = Pair::connected(Settings::default());
-    pair.open(1);
-    let gaps = probes_after_an_outage(&mut pair);
-    let longest = gaps.iter().max().copied().unwrap_or_default();
-    assert!(longest <= Duration::from_millis(2_010), "{gaps:?}");
+#[ignore = "fails until the back-off is capped wherever multipath is negotiated"]
+fn where_multipath_is_negotiated_probes_come_every_two_seconds_at_least() {
+    for paths in [1, 2] {
+        let mut pair = Pair::connected(Settings::default());
+        if paths == 2 {
+            pair.open(1);
+        }
+        let gaps = probes_after_an_outage(&mut pair);
+        let longest = gaps.iter().max().copied().unwrap_or_default();
+        assert!(longest <= Duration::from_millis(2_010), "{paths} paths: {gaps:?}");
+    }
 }
