@@ -52,7 +52,7 @@ pub struct TransportConfig {
     pub max_path_id: Option<u32>,
     /// How many path ids may be in use at once; more are granted as old ones are abandoned.
     pub max_concurrent_paths: u32,
-    /// How long a silent path is kept as suspect before it is abandoned.
+    /// How long a silent path is kept as suspect before it is abandoned; for longer while no other path answers.
     pub suspect_path_timeout: Duration,
     /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
     pub policies: Arc<dyn PolicySetFactory>,

@@ -172,7 +172,7 @@ impl Connection {
         self.policies.path_views(now, &self.paths)
     }
 
-    /// Says which local link a path leaves through: the handshake's path learns it after its birth, a migrated one anew.
+    /// Says which local link a path leaves through: the handshake's path learns it after it was created, a migrated one anew.
     pub fn set_path_link(&mut self, id: PathId, link: Option<LinkId>) {
         if let Some(path) = self.paths.get_mut(id) {
             path.link = link;
@@ -353,22 +353,30 @@ impl Connection {
             {
                 self.validate_again(now, id);
             }
-            TupleEvent::Failed { .. } => {
-                if self.paths.iter().filter(|path| path.life().can_send()).count() > 1 {
-                    self.abandon(now, id, LifeEvent::ValidationFailed, Code::PATH_UNSTABLE_OR_POOR);
-                } else if id != PathId::ZERO || confirmed {
-                    self.fail(
-                        now,
-                        TransportError::new(Code::NO_VIABLE_PATH, "the only path could not be validated"),
-                    );
-                }
-            }
+            TupleEvent::Failed { failure, .. } => self.on_validation_failed(now, id, failure),
+        }
+    }
+
+    /// No 4-tuple of the path could be validated. draft-ietf-quic-multipath-21 section 3.1: PATH_ABANDON is sent on another
+    /// one. Where none answers it would not arrive, and this path is as good as any: who stands in a dead zone tries them
+    /// all until the idle timeout ends the connection.
+    fn on_validation_failed(&mut self, now: Time, id: PathId, failure: ValidationFailure) {
+        let others = self.paths.iter().filter(|path| path.id != id && path.life().can_send()).count();
+        let is_unreachable = failure == ValidationFailure::Unreachable;
+        if self.has_answering_alternative(id, now) || (!is_unreachable && others > 0) {
+            self.abandon(now, id, LifeEvent::ValidationFailed, Code::PATH_UNSTABLE_OR_POOR);
+        } else if self.paths.is_multipath() && is_unreachable {
+            self.validate_again(now, id);
+        } else if id != PathId::ZERO || self.handshake.confirmed {
+            let reason = "the only path could not be validated";
+            self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, reason));
         }
     }
 
     /// The challenges or their answers are lost, but something that the peer sent since the first of them arrived. It may
-    /// have validated the path long ago and send its data here, if rarely. To give the path up would help nobody, and the peer might not even hear of it: who
-    /// stands in half a dead zone would lose the connection when the other path is given up at the other end.
+    /// have validated the path long ago and send its data here, if rarely. To give the path up would help nobody, and the
+    /// peer might not even hear of it: who stands in half a dead zone would lose the connection when the other path is given
+    /// up at the other end.
     fn validate_again(&mut self, now: Time, id: PathId) {
         let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         if let Some(path) = self.paths.get_mut(id) {
@@ -444,8 +452,8 @@ impl Connection {
         self.scratch.lost = lost;
     }
 
-    /// A path owes acknowledgements for too long while others work: its data goes on them at once, and it is probed
-    /// until it answers.
+    /// Acknowledgements on a path have been outstanding for too long while others work: its data goes on them at once, and it
+    /// is probed until it answers.
     pub(super) fn suspect(&mut self, now: Time, id: PathId) {
         let Some(path) = self.paths.get_mut(id) else { return };
         path.suspect = Some(Suspect::new(now, path.recovery.probe_timeout()));

@@ -77,15 +77,21 @@ impl Connection {
     /// How far probe timeouts back off.
     #[inline]
     fn back_off(&self) -> BackOff {
-        let is_alone =
-            self.paths.len() == 1 || self.paths.iter().filter(|path| path.life().can_send()).nth(1).is_none();
-        if is_alone { BackOff::Unlimited } else { BackOff::Capped }
+        if self.paths.is_multipath() { BackOff::Capped } else { BackOff::Unlimited }
     }
 
     /// Whether another path than this can carry data.
     pub(super) fn has_alternative(&self, id: PathId) -> bool {
         self.paths.len() > 1
             && self.paths.iter().any(|path| path.id != id && path.state() == Some(PathState::Active))
+    }
+
+    /// Whether another path carries data and answers, so that this one can be given up, and the peer hears of it.
+    pub(super) fn has_answering_alternative(&self, id: PathId, now: Time) -> bool {
+        let answers = |path: &Path| path.recovery.silence_timer().is_none_or(|at| at > now);
+        self.paths
+            .iter()
+            .any(|path| path.id != id && path.state() == Some(PathState::Active) && answers(path))
     }
 
     #[cold]
@@ -104,7 +110,7 @@ impl Connection {
         Earliest::NONE
             .or(level.space.received.deadline().filter(|_| may_send))
             .or(path.recovery.loss_timer(&level.space))
-            .or(path.recovery.pto_timer(&level.space, BackOff::Unlimited).filter(|_| may_send))
+            .or(path.recovery.pto_timer(&level.space, self.back_off()).filter(|_| may_send))
             .or(self.anti_deadlock_deadline(space))
             .time()
     }
@@ -119,7 +125,7 @@ impl Connection {
             .get(PathId::ZERO)
             .filter(|path| waiting && path.recovery.outstanding_since().is_none())?;
         let kind = if space == SpaceId::Initial { SpaceKind::Initial } else { SpaceKind::Handshake };
-        Some(path.recovery.anti_deadlock_timer(kind, self.handshake.last_activity))
+        Some(path.recovery.anti_deadlock_timer(kind, self.handshake.last_activity, self.back_off()))
     }
 
     fn keep_alive_deadline(&self) -> Option<Time> {
@@ -205,6 +211,7 @@ impl Connection {
         }
         let anti_deadlock = self.anti_deadlock_deadline(space).is_some_and(|at| at <= now);
         let mut lost = std::mem::take(&mut self.scratch.lost);
+        let back_off = self.back_off();
         let mut probe = anti_deadlock;
         if let (Some(path), Some(level)) =
             (self.paths.get_mut(PathId::ZERO), self.handshake.long_level(space.level()))
@@ -212,7 +219,7 @@ impl Connection {
             if path.recovery.loss_timer(&level.space).is_some_and(|at| at <= now) {
                 path.recovery.detect_lost(&mut level.space, now, &Siblings::NONE, &mut lost);
             } else if path.amplification_room() >= handshake_room(space.level()) {
-                let timer = path.recovery.pto_timer(&level.space, BackOff::Unlimited);
+                let timer = path.recovery.pto_timer(&level.space, back_off);
                 probe |= timer.is_some_and(|at| at <= now);
             }
             if probe {
@@ -264,10 +271,11 @@ impl Connection {
         }
         // Without another path this one is all that the connection has: it is probed until the connection ends.
         let replaceable = self.has_alternative(id);
+        let given_up = replaceable && self.has_answering_alternative(id, now);
         let timeout = self.transport.suspect_path_timeout;
         let Some(path) = self.paths.get_mut(id) else { return };
         let Some(suspect) = &mut path.suspect else { return };
-        if replaceable && now.since(suspect.since) >= timeout {
+        if given_up && now.since(suspect.since) >= timeout {
             let code = Code::PATH_UNSTABLE_OR_POOR;
             self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
         } else if suspect.next_probe <= now {

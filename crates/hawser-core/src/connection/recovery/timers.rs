@@ -12,18 +12,18 @@ mod tests;
 
 /// Doublings of the probe timeout. The idle timeout ends the connection long before.
 const MAX_BACKOFF: u32 = 16;
-/// Where the back-off stops on a connection with several paths (or at the probe timeout itself, where that is longer).
-/// RFC 9002 section 6.2.1 doubles without end and trusts the idle timeout to end the connection. With several links that
-/// is the wrong trade: a path that drops every eighth packet loses some probes in a row, and a link that returns after a
+/// Where the back-off stops once multipath is negotiated (or at the probe timeout itself, where that is longer).
+/// RFC 9002 section 6.2.1 doubles without end and trusts the idle timeout to end the connection. For hosts with several links
+/// that is the wrong trade, and most of all while they have one path only, since then they stand in a dead zone: a path that drops every eighth packet loses some probes in a row, and a link that returns after a
 /// tunnel must be found while it is there. One or two packets in two seconds burden nobody.
 const MAX_BACKED_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How far the probe timeout backs off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackOff {
-    /// As RFC 9002 says: this is the only path, and the timeout doubles until the connection ends.
+    /// As RFC 9002 says: there never is another path, and the timeout doubles until the connection ends.
     Unlimited,
-    /// Up to [`MAX_BACKED_OFF_TIMEOUT`]: there are other paths.
+    /// Up to [`MAX_BACKED_OFF_TIMEOUT`]: multipath is negotiated.
     Capped,
 }
 
@@ -60,9 +60,8 @@ impl PathRecovery {
 
     /// When a client with nothing outstanding must send a probe so that a server that is limited by address
     /// validation can go on (RFC 9002 section 6.2.2.1). `since` is when the client last sent or received.
-    pub(crate) fn anti_deadlock_timer(&self, kind: SpaceKind, since: Time) -> Time {
-        // During the handshake there is one path.
-        since + self.backed_off_timeout(kind, BackOff::Unlimited)
+    pub(crate) fn anti_deadlock_timer(&self, kind: SpaceKind, since: Time, back_off: BackOff) -> Time {
+        since + self.backed_off_timeout(kind, back_off)
     }
 
     /// A probe timeout expired: one or two probes follow, whatever window and pacer say (section 6.2.4).
@@ -82,14 +81,14 @@ impl PathRecovery {
         self.pto_count
     }
 
-    /// How long the peer has owed an acknowledgement on this path: since the last one, or since the first
+    /// How long an acknowledgement has been outstanding on this path: since the last one, or since the first
     /// ack-eliciting packet after nothing was outstanding. Zero while nothing is.
     #[cfg(test)]
     pub(crate) fn silent_for(&self, now: Time) -> Duration {
         self.outstanding_since().map_or(Duration::ZERO, |since| now.since(since))
     }
 
-    /// Since when the peer has owed an acknowledgement.
+    /// Since when an acknowledgement has been outstanding.
     pub(crate) fn outstanding_since(&self) -> Option<Time> {
         (self.ack_eliciting_outstanding > 0).then_some(self.last_progress)
     }

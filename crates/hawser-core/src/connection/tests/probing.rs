@@ -67,7 +67,7 @@ fn run_until_abandoned<const N: usize>(
 }
 
 /// Nine packets in flight: five probe timeouts of two probes each repeat them all, and the first two of these, which
-/// were lost themselves, are made good by two more. The timeout of the only path doubles each time.
+/// were lost themselves, are made good by two more.
 #[test]
 fn probes_retransmit_what_was_not_retransmitted_yet() {
     let mut pair = at_rest(0);

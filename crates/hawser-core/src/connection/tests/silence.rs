@@ -147,7 +147,6 @@ fn probes_of_a_connection_without_multipath_back_off_without_end() {
 
 /// Who has one path for a moment stands in a dead zone, mostly: the only link that there is has to be found when it returns.
 #[test]
-#[ignore = "fails until the back-off is capped wherever multipath is negotiated"]
 fn where_multipath_is_negotiated_probes_come_every_two_seconds_at_least() {
     for paths in [1, 2] {
         let mut pair = Pair::connected(Settings::default());

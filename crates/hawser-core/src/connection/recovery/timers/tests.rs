@@ -56,7 +56,7 @@ fn handshake_packets_are_acknowledged_without_delay() {
     // Initial RTT 333 ms: 333 + 4 * 166.5
     let timer = bench.recovery.pto_timer(&bench.space, BackOff::Capped);
     assert_eq!(timer, Some(ms(999)));
-    assert_eq!(bench.recovery.anti_deadlock_timer(SpaceKind::Handshake, ms(1)), ms(1000));
+    assert_eq!(bench.recovery.anti_deadlock_timer(SpaceKind::Handshake, ms(1), BackOff::Unlimited), ms(1000));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn the_back_off_of_a_client_outlasts_acknowledged_initials() {
 }
 
 #[test]
-fn silence_begins_with_the_first_packet_owed_and_ends_with_any_acknowledgement() {
+fn silence_begins_with_the_first_packet_outstanding_and_ends_with_any_acknowledgement() {
     let mut bench = Bench::new();
     bench.settle_rtt(millis(80));
     assert_eq!(bench.recovery.silent_for(ms(5_000)), Duration::ZERO);
