@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hawser_policy::{FrameInfo, PathId, Reliability, Segment, SegmentKind, SendQueue, StreamId, Time};
 
-use super::super::{Chunk, FrameError, ReadError, ReadOutcome, Segments, StreamEvent, Streams};
+use super::super::{Chunk, FrameError, ReadError, ReadOutcome, Segments, StreamEvent, Streams, WriteBlock};
 use super::pair::{
     Packet, acked, build, build_copy, build_on, check, flush, lost, pair, receive, small_config,
 };
@@ -103,6 +103,28 @@ fn schedulers_see_what_the_application_said() {
         segments(&client),
         [(0..10, None, None, true), (10..502, Some(7), None, true), (502..1_010, Some(7), None, false)]
     );
+}
+
+/// The rest is to be written when there is room: nobody should have to try in vain before he is called.
+#[test]
+#[ignore = "fails until a frame written in part blocks its writer"]
+fn who_wrote_a_part_of_a_frame_is_called_for_the_rest() {
+    for limit in [WriteBlock::StreamCredit, WriteBlock::Buffer] {
+        let is_buffer = limit == WriteBlock::Buffer;
+        let [mut client, mut server] = pair(&if is_buffer { wide() } else { small_config() });
+        client.set_send_buffer_limit(if is_buffer { 5_000 } else { 20_000 });
+        let id = client.open(true).expect("allowed");
+        let (mut rest, info) = (Bytes::from(vec![7; 9_000]), frame(1, Reliability::Reliable));
+        let written = client.write_frame(id, &info, rest.clone()).expect("room");
+        assert!(written > 0 && written < rest.len(), "{written}");
+        let _ = rest.split_to(written);
+        assert_eq!(client.poll_event(), None);
+        flush(&mut client, &mut server);
+        while let Ok(ReadOutcome::Data(_)) = server.read(id, &mut [0; 9_000]) {}
+        flush(&mut server, &mut client);
+        assert_eq!(client.poll_event(), Some(StreamEvent::Writable(id)), "{limit:?}");
+        assert!(client.write_frame(id, &info, rest).is_ok_and(|written| written > 0), "{limit:?}");
+    }
 }
 
 #[test]
