@@ -11,8 +11,9 @@ use super::streams::{Chunk, ClosedStream, FrameError, ReadError, WriteError};
 
 impl Connection {
     /// Writes a frame to a stream; returns how many bytes were taken, at least one unless there are none. If these are
-    /// not all, write the rest with the same `info` when the stream is writable again: bytes that follow a frame and have
-    /// its number belong to it, and share its fate if it was cancelled or expired meanwhile.
+    /// not all, write the rest with the same `info` when the stream is writable again
+    /// ([`StreamEvent::Writable`](super::streams::StreamEvent::Writable) tells): bytes that follow a frame and have its
+    /// number belong to it, and share its fate if it was cancelled or expired meanwhile.
     ///
     /// The deadline of a frame with [`Reliability::UntilDeadline`] is kept by the connection itself: what has not left
     /// until then is discarded, and what is under way is not retransmitted. Where the peer does not take STREAM_SKIP

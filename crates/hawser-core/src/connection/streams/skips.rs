@@ -70,7 +70,8 @@ impl Streams {
         info: &FrameInfo,
         mut data: Bytes,
     ) -> Result<usize, WriteError> {
-        let (key, room) = self.writable(id, data.len())?;
+        let wanted = data.len();
+        let (key, room) = self.writable(id, wanted)?;
         data.truncate(room);
         let start = self.table.send_mut(key).map_or(0, |send| send.written());
         let given_up = self.update_send(key, |send| {
@@ -84,6 +85,10 @@ impl Streams {
             self.note_deadline(info.deadline);
         }
         self.after_write();
+        if room < wanted {
+            // There is a rest: as if it had been tried in vain, so that its writer is called.
+            let _blocked = self.writable(id, wanted - room);
+        }
         Ok(room)
     }
 

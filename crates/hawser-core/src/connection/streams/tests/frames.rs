@@ -107,7 +107,6 @@ fn schedulers_see_what_the_application_said() {
 
 /// The rest is to be written when there is room: nobody should have to try in vain before he is called.
 #[test]
-#[ignore = "fails until a frame written in part blocks its writer"]
 fn who_wrote_a_part_of_a_frame_is_called_for_the_rest() {
     for limit in [WriteBlock::StreamCredit, WriteBlock::Buffer] {
         let is_buffer = limit == WriteBlock::Buffer;
