@@ -70,6 +70,9 @@ pub struct Segment<'a> {
     pub range: Range<u64>,
     /// The application's number for the frame, if the bytes belong to one.
     pub id: Option<u64>,
+    /// Where the frame lies in the stream, from its first byte to the last written so far, whatever has left or arrived of
+    /// it; without a frame the same as `range`.
+    pub extent: Range<u64>,
     /// Kind of unit.
     pub kind: SegmentKind,
     /// Layer or tile.
@@ -94,6 +97,7 @@ impl Segment<'_> {
         Segment {
             stream,
             class: 0,
+            extent: range.clone(),
             range,
             id: None,
             kind: SegmentKind::Bulk,

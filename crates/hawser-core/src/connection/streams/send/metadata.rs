@@ -99,6 +99,7 @@ impl SendStream {
             segment.reliability = metadata.partial.reliability;
             if let Some(unit) = unit {
                 describe(&mut segment, &unit.info);
+                segment.extent = unit.range.clone();
                 segment.depends_on = &unit.info.dependencies;
             }
             visit(&segment)?;

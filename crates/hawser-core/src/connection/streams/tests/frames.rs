@@ -85,9 +85,11 @@ fn schedulers_see_what_the_application_said() {
         assert_eq!((segment.stream, segment.class, segment.retransmission), (id, 9, false));
         if seen == 0 {
             assert_eq!((segment.range.clone(), segment.id, segment.priority), (0..10, None, 3));
+            assert_eq!(segment.extent, 0..10);
             assert_eq!((segment.kind, segment.reliability), (SegmentKind::Bulk, Reliability::Reliable));
         } else {
             assert_eq!((segment.range.clone(), segment.id, segment.priority), (10..1_010, Some(7), 5));
+            assert_eq!(segment.extent, 10..1_010);
             assert_eq!((segment.kind, segment.layer, segment.deadline), (info.kind, 2, Some(NOW)));
             assert_eq!(segment.depends_on, &info.dependencies[..FrameInfo::MAX_DEPENDENCIES]);
             assert_eq!(segment.reliability, Reliability::UntilDeadline);
@@ -102,6 +104,34 @@ fn schedulers_see_what_the_application_said() {
     assert_eq!(
         segments(&client),
         [(0..10, None, None, true), (10..502, Some(7), None, true), (502..1_010, Some(7), None, false)]
+    );
+}
+
+/// How much of a frame has left, and how much of it waits.
+#[test]
+fn schedulers_see_where_the_whole_frame_lies() {
+    let [mut client, _] = ends();
+    let id = client.open(false).expect("allowed");
+    write(&mut client, id, &frame(1, Reliability::Reliable), 300);
+    write(&mut client, id, &frame(2, Reliability::Reliable), 2_000);
+    let extents = |client: &Streams| {
+        let mut list = Vec::new();
+        Segments(client).segments(&mut |segment| {
+            list.push((segment.id, segment.range.clone(), segment.extent.clone()));
+            ControlFlow::Continue(())
+        });
+        list
+    };
+    let first = send(&mut client, 1_000);
+    let sent = client.queue().unsent;
+    let left = 2_300 - sent..2_300;
+    assert_eq!(extents(&client), [(Some(2), left.clone(), 300..2_300)]);
+    acked(&mut client, &first);
+    write(&mut client, id, &frame(2, Reliability::Reliable), 500);
+    assert_eq!(
+        extents(&client),
+        [(Some(2), left.start..2_800, 300..2_800)],
+        "the application wrote more of it"
     );
 }
 
