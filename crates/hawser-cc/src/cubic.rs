@@ -3,13 +3,14 @@ mod parameters;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, Sent, Siblings, Snapshot, Time,
+    Ack, CongestionController, ControllerInit, Loss, Parameters, Sent, Siblings, Snapshot, Time,
 };
 
 pub use parameters::CubicParameters;
+pub(crate) use parameters::describe;
 
-use crate::slow_start::SlowStart;
-use crate::window::{Window, bytes_that_count};
+use crate::window::Window;
+use crate::window_based::{Acked, Rule, WindowBased};
 
 /// RFC 9438 section 4.2: largest growth per round trip.
 const MAX_GROWTH: f64 = 1.5;
@@ -19,19 +20,18 @@ const MAX_GROWTH: f64 = 1.5;
 /// After a reduction the window follows a cubic of *time*: fast back towards the window where loss occurred, flat
 /// around it, then faster and faster beyond. Growth does not depend on the round-trip time, so long paths fill as
 /// quickly as short ones. Where Reno would be faster (short, thin paths), it follows Reno.
+pub type Cubic = WindowBased<CubicRule>;
+
+/// The rule of [`Cubic`].
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub struct CubicRule {
     parameters: CubicParameters,
-    window: Window,
-    slow_start: SlowStart,
     avoidance: Avoidance,
-    before_loss: Option<(Window, Avoidance)>,
-    initial_window: u64,
 }
 
 /// What congestion avoidance remembers; all windows in bytes.
 #[derive(Clone, Debug, Default)]
-struct Avoidance {
+pub struct Avoidance {
     /// W_max: where the plateau lies. `None` before the first congestion.
     plateau: Option<f64>,
     /// cwnd_prior: window at the last congestion, without the correction of fast convergence.
@@ -87,44 +87,22 @@ impl Cubic {
 
     /// The same with other parameters than those of RFC 9438.
     pub fn with_parameters(init: &ControllerInit, parameters: CubicParameters) -> Self {
-        Cubic {
-            parameters,
-            window: Window::new(init),
-            slow_start: SlowStart::new(parameters.hystart),
-            avoidance: Avoidance::default(),
-            before_loss: None,
-            initial_window: init.initial_window,
-        }
+        WindowBased::start(init, CubicRule::new(parameters))
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack, acked: f64) {
-        let (current, datagram) = (self.window.exact(), self.window.datagram());
-        let CubicParameters { beta, c, .. } = self.parameters;
-        let Avoidance { plateau, window_at_loss, ref mut epoch } = self.avoidance;
-        let epoch = epoch.get_or_insert_with(|| Epoch::start(ack.now, &self.window, plateau, c));
-        epoch.elapsed = epoch.elapsed.saturating_add(ack.now.since(epoch.counted_to));
-        epoch.counted_to = ack.now;
+    pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
+        Box::new(Cubic::with_parameters(init, CubicParameters::read(parameters)))
+    }
+}
 
-        // RFC 9438 section 4.3: the additive increase that gives AIMD with `beta` the average window of Reno; once past
-        // the old window, Reno's own slope.
-        let fair = 3.0 * (1.0 - beta) / (1.0 + beta);
-        let alpha = if epoch.reno_window >= window_at_loss { 1.0 } else { fair };
-        epoch.reno_window += alpha * datagram * acked / current;
-
-        if epoch.cubic_window(epoch.elapsed, datagram, c) < epoch.reno_window {
-            let reno_window = epoch.reno_window;
-            self.window.set(current.max(reno_window));
-        } else {
-            let in_one_round = epoch.elapsed.saturating_add(ack.smoothed_rtt);
-            let target = epoch.cubic_window(in_one_round, datagram, c).clamp(current, MAX_GROWTH * current);
-            // One acknowledgement may cover a whole window, but not more than the growth of one round.
-            self.window.grow((target - current) * (acked / current).min(1.0));
-        }
+impl CubicRule {
+    pub(crate) fn new(parameters: CubicParameters) -> Self {
+        CubicRule { parameters, avoidance: Avoidance::default() }
     }
 
-    fn reduce(&mut self) {
-        self.before_loss = Some((self.window, self.avoidance.clone()));
-        let current = self.window.exact();
+    /// A congestion event.
+    pub(crate) fn cut(&mut self, window: &mut Window) {
+        let current = window.exact();
         // Fast convergence (RFC 9438 section 4.7): a flow whose plateau sinks makes room for others.
         let CubicParameters { beta, fast_convergence, .. } = self.parameters;
         let sinking = fast_convergence && self.avoidance.plateau.is_some_and(|plateau| current < plateau);
@@ -133,17 +111,22 @@ impl Cubic {
             window_at_loss: current,
             epoch: None,
         };
-        self.window.reduce(beta);
+        window.reduce(beta);
     }
 }
 
-impl CongestionController for Cubic {
+impl Rule for CubicRule {
+    type Memory = Avoidance;
+
     fn name(&self) -> &'static str {
-        Self::NAME
+        Cubic::NAME
+    }
+
+    fn hystart(&self) -> bool {
+        self.parameters.hystart
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        self.slow_start.on_sent(sent.packet_number);
         // RFC 9438 section 5.8: time without anything in flight does not count.
         if sent.bytes_in_flight <= sent.bytes
             && let Some(epoch) = &mut self.avoidance.epoch
@@ -152,67 +135,62 @@ impl CongestionController for Cubic {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, _siblings: &Siblings<'_>) {
-        let mut acked = bytes_that_count(ack);
-        if self.window.in_slow_start() {
-            acked = self.slow_start.on_ack(&mut self.window, ack, acked);
+    fn avoid(&mut self, window: &mut Window, acked: &Acked<'_>, bytes: f64) {
+        let ack = acked.ack;
+        let (current, datagram) = (window.exact(), window.datagram());
+        let CubicParameters { beta, c, .. } = self.parameters;
+        let Avoidance { plateau, window_at_loss, ref mut epoch } = self.avoidance;
+        let epoch = epoch.get_or_insert_with(|| Epoch::start(ack.now, window, plateau, c));
+        epoch.elapsed = epoch.elapsed.saturating_add(ack.now.since(epoch.counted_to));
+        epoch.counted_to = ack.now;
+
+        // RFC 9438 section 4.3: the additive increase that gives AIMD with `beta` the average window of Reno; once past
+        // the old window, Reno's own slope.
+        let fair = 3.0 * (1.0 - beta) / (1.0 + beta);
+        let alpha = if epoch.reno_window >= window_at_loss { 1.0 } else { fair };
+        epoch.reno_window += alpha * datagram * bytes / current;
+
+        if epoch.cubic_window(epoch.elapsed, datagram, c) < epoch.reno_window {
+            let reno_window = epoch.reno_window;
+            window.set(current.max(reno_window));
+        } else {
+            let in_one_round = epoch.elapsed.saturating_add(ack.smoothed_rtt);
+            let target = epoch.cubic_window(in_one_round, datagram, c).clamp(current, MAX_GROWTH * current);
+            // One acknowledgement may cover a whole window, but not more than the growth of one round.
+            window.grow((target - current) * (bytes / current).min(1.0));
         }
-        if acked > 0.0 {
-            self.avoid_congestion(ack, acked);
-        } else if let Some(epoch) = &mut self.avoidance.epoch {
-            // RFC 9438 section 5.8: nor does time in which the application left the window unused; otherwise the
-            // cubic runs ahead and the window jumps when data comes.
+    }
+
+    fn reduce(&mut self, window: &mut Window, _loss: &Loss, _siblings: &Siblings<'_>) {
+        self.cut(window);
+    }
+
+    /// RFC 9438 section 5.8: time in which the application left the window unused does not count either; otherwise the cubic
+    /// runs ahead and the window jumps when data comes.
+    fn on_unused(&mut self, ack: &Ack) {
+        if let Some(epoch) = &mut self.avoidance.epoch {
             epoch.counted_to = ack.now;
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
-        if loss.new_epoch {
-            self.reduce();
-        }
-        if loss.cause == LossCause::Persistent {
-            self.before_loss = None;
-            self.avoidance.epoch = None;
-            self.window.collapse();
-        }
+    fn on_persistent_congestion(&mut self) {
+        self.avoidance.epoch = None;
+    }
+
+    fn memory(&self) -> Avoidance {
+        self.avoidance.clone()
     }
 
     /// RFC 9438 section 4.9: as if nothing had happened.
-    fn on_spurious_loss(&mut self, now: Time) {
-        if let Some((window, avoidance)) = self.before_loss.take() {
-            self.window.restore(&window);
-            self.avoidance = avoidance;
-            if let Some(epoch) = &mut self.avoidance.epoch {
-                epoch.counted_to = now;
-            }
+    fn undo(&mut self, memory: Avoidance, now: Time) {
+        self.avoidance = memory;
+        if let Some(epoch) = &mut self.avoidance.epoch {
+            epoch.counted_to = now;
         }
     }
 
-    fn on_path_reset(&mut self, _now: Time) {
-        self.window.restart(self.initial_window);
-        self.slow_start = SlowStart::new(self.parameters.hystart);
+    fn restart(&mut self) {
         self.avoidance = Avoidance::default();
-        self.before_loss = None;
-    }
-
-    fn on_path_return(&mut self, before: &Snapshot) {
-        self.window.take_over(before);
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.window.set_datagram(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.window.bytes()
-    }
-
-    fn slow_start_threshold(&self) -> u64 {
-        self.window.threshold()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.window.in_slow_start()
     }
 
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
@@ -220,5 +198,7 @@ impl CongestionController for Cubic {
     }
 }
 
+#[cfg(test)]
+mod response;
 #[cfg(test)]
 mod tests;

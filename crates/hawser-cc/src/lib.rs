@@ -8,7 +8,9 @@
 //! |---|---|---|
 //! | `newreno` | [`NewReno`] | the reference of RFC 9002; fairness competitor |
 //! | `cubic` | [`Cubic`] | default: RFC 9438 with HyStart++ (RFC 9406) |
-//! | `olia` | [`Olia`] | coupled: several paths through one bottleneck take the share of one flow |
+//! | `westwood`, `illinois`, `elastic` | by these names | loss says when, something else how much: a bandwidth, a delay, both |
+//! | `vegas`, `copa`, `c2tcp` | by these names | little delay |
+//! | `lia`, `olia`, `balia`, `wvegas` | by these names, [`Olia`] | coupled: paths through one bottleneck take the share of one flow |
 //! | `bbr`, `coupled-bbr` | `bbr/v1` | model of bandwidth and round-trip time; the latter shares a common bottleneck |
 //! | `bbr2`, `bbr2-alpha-beta`, `bbr3` | `bbr/bounded` | the same with bounds that loss sets |
 //! | `bbr2plus` | `bbr/plus` | BBRv2 that asks the delay before and after each probe |
@@ -16,13 +18,24 @@
 //! All but the coupled ones run on each path by itself; that is what aggregates links. Coupled ones look at the sibling
 //! paths and are fair where paths meet. `docs/congestion-control.md` has a row for each, with parameters and sources.
 //!
+//! What controllers with a window and a threshold share (slow start, recovery, undoing, moves) is in [`WindowBased`]; what those
+//! with a model share, in `bbr`.
+//!
 //! Windows are bytes. Internally they are floating point, since all formulas of the field move them by fractions of
 //! a datagram per acknowledgement.
 
+mod balia;
 mod bbr;
+mod c2tcp;
+mod copa;
+mod coupled;
 mod cubic;
+mod elastic;
+mod illinois;
+mod lia;
 mod new_reno;
 mod olia;
+mod queue_delay;
 mod random;
 mod return_path;
 mod slow_start;
@@ -30,29 +43,47 @@ mod slow_start;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod vegas;
+mod westwood;
 mod window;
+mod window_based;
+mod wvegas;
 
-use hawser_policy::Registry;
+use hawser_policy::{CongestionController, ControllerInit, Parameters, PolicyInfo, Registry};
 
 pub use cubic::{Cubic, CubicParameters};
 pub use new_reno::NewReno;
-pub use olia::{Olia, OliaParameters};
+pub use olia::{Olia, OliaIncrement, OliaParameters, OliaQuality};
+pub use window_based::WindowBased;
+
+/// Makes a controller for a path.
+type Build = fn(&ControllerInit, &Parameters) -> Box<dyn CongestionController>;
+
+/// Every controller of this crate: what a registry tells of it, and how it is made.
+const ALL: [(fn() -> PolicyInfo, Build); 18] = [
+    (NewReno::info, NewReno::build),
+    (Cubic::info, Cubic::build),
+    (vegas::VegasRule::info, vegas::VegasRule::build),
+    (westwood::WestwoodRule::info, westwood::WestwoodRule::build),
+    (illinois::IllinoisRule::info, illinois::IllinoisRule::build),
+    (c2tcp::C2tcpRule::info, c2tcp::C2tcpRule::build),
+    (copa::CopaRule::info, copa::CopaRule::build),
+    (elastic::ElasticRule::info, elastic::ElasticRule::build),
+    (lia::LiaRule::info, lia::LiaRule::build),
+    (Olia::info, Olia::build),
+    (balia::BaliaRule::info, balia::BaliaRule::build),
+    (wvegas::WVegasRule::info, wvegas::WVegasRule::build),
+    (bbr::info_v1, bbr::build_v1),
+    (bbr::info_coupled, bbr::build_coupled),
+    (bbr::info_v2, bbr::build_v2),
+    (bbr::info_v2_alpha_beta, bbr::build_v2_alpha_beta),
+    (bbr::info_v2_plus, bbr::build_v2_plus),
+    (bbr::info_v3, bbr::build_v3),
+];
 
 /// Adds every controller of this crate under its name, and [`Cubic`] also as `default`.
 pub fn register(registry: &mut Registry) {
-    registry.add_controller_with(NewReno::info(), |init, parameters| {
-        Box::new(NewReno::with_beta(init, parameters.number("beta")))
-    });
-    registry.add_controller_with(Cubic::info(), |init, parameters| {
-        Box::new(Cubic::with_parameters(init, CubicParameters::read(parameters)))
-    });
-    registry.add_controller_with(Olia::info(), |init, parameters| {
-        Box::new(Olia::with_parameters(init, OliaParameters::read(parameters)))
-    });
-    registry.add_controller_with(bbr::info_v1(), bbr::build_v1);
-    registry.add_controller_with(bbr::info_coupled(), bbr::build_coupled);
-    registry.add_controller_with(bbr::info_v2(), bbr::build_v2);
-    registry.add_controller_with(bbr::info_v2_alpha_beta(), bbr::build_v2_alpha_beta);
-    registry.add_controller_with(bbr::info_v2_plus(), bbr::build_v2_plus);
-    registry.add_controller_with(bbr::info_v3(), bbr::build_v3);
+    for (info, build) in ALL {
+        registry.add_controller_with(info(), build);
+    }
 }

@@ -1,23 +1,24 @@
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, PolicyInfo, Siblings,
-    Snapshot, Time,
+    CongestionController, ControllerInit, Loss, ParameterInfo, Parameters, PolicyInfo, Siblings,
 };
 
-use crate::window::{Window, bytes_that_count};
+use crate::slow_start;
+use crate::window::Window;
+use crate::window_based::{Acked, Rule, WindowBased};
 
 /// RFC 9002 section 7.3.2 and appendix B: kLossReductionFactor.
 const LOSS_REDUCTION: f64 = 0.5;
 
 /// NewReno as RFC 9002 section 7 and appendix B describe it: doubles per round trip up to the threshold, then one
 /// datagram per round trip; halves once per recovery epoch.
+pub type NewReno = WindowBased<NewRenoRule>;
+
+/// The rule of [`NewReno`].
 #[derive(Clone, Debug)]
-pub struct NewReno {
+pub struct NewRenoRule {
     /// What remains of the window after congestion.
     beta: f64,
-    window: Window,
-    /// Before the last reduction, to go back to if the losses turn out to be reordering.
-    before_loss: Option<Window>,
-    initial_window: u64,
+    hystart: bool,
 }
 
 impl NewReno {
@@ -31,73 +32,55 @@ impl NewReno {
 
     /// The same where `beta` of the window remains after congestion.
     pub fn with_beta(init: &ControllerInit, beta: f64) -> Self {
-        NewReno { beta, window: Window::new(init), before_loss: None, initial_window: init.initial_window }
+        WindowBased::start(init, NewRenoRule { beta, hystart: false })
     }
 
     /// What a registry tells of it.
     pub fn info() -> PolicyInfo {
         PolicyInfo::new(NewReno::NAME, "one datagram more per round, half after congestion")
             .source("RFC 9002 section 7")
-            .parameter(
-                ParameterInfo::number("beta", 0.1..=0.95, LOSS_REDUCTION)
-                    .meaning("what remains of the window after congestion")
-                    .source("RFC 9002 section 7.3.2"),
-            )
+            .parameter(beta(LOSS_REDUCTION, "RFC 9002 section 7.3.2"))
+            .parameter(slow_start::hystart(false))
+    }
+
+    pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
+        let rule = NewRenoRule { beta: parameters.number("beta"), hystart: parameters.flag("hystart") };
+        Box::new(WindowBased::start(init, rule))
     }
 }
 
-impl CongestionController for NewReno {
+/// The parameter that says what remains of the window after congestion.
+pub(crate) fn beta(default: f64, source: &str) -> ParameterInfo {
+    ParameterInfo::number("beta", 0.1..=0.95, default)
+        .meaning("what remains of the window after congestion")
+        .source(source)
+}
+
+/// RFC 9002 section 7.3.3: at most one datagram per window acknowledged.
+pub(crate) fn grow(window: &mut Window, bytes: f64) {
+    window.grow(window.datagram() * bytes / window.exact());
+}
+
+impl Rule for NewRenoRule {
+    type Memory = ();
+
     fn name(&self) -> &'static str {
-        Self::NAME
+        NewReno::NAME
     }
 
-    fn on_ack(&mut self, ack: &Ack, _siblings: &Siblings<'_>) {
-        let left = self.window.grow_to_threshold(bytes_that_count(ack));
-        // RFC 9002 section 7.3.3: at most one datagram per window acknowledged.
-        self.window.grow(self.window.datagram() * left / self.window.exact());
+    fn hystart(&self) -> bool {
+        self.hystart
     }
 
-    fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
-        if loss.new_epoch {
-            self.before_loss = Some(self.window);
-            self.window.reduce(self.beta);
-        }
-        if loss.cause == LossCause::Persistent {
-            self.before_loss = None;
-            self.window.collapse();
-        }
+    fn avoid(&mut self, window: &mut Window, _acked: &Acked<'_>, bytes: f64) {
+        grow(window, bytes);
     }
 
-    fn on_spurious_loss(&mut self, _now: Time) {
-        if let Some(before) = self.before_loss.take() {
-            self.window.restore(&before);
-        }
+    fn reduce(&mut self, window: &mut Window, _loss: &Loss, _siblings: &Siblings<'_>) {
+        window.reduce(self.beta);
     }
 
-    fn on_path_reset(&mut self, _now: Time) {
-        self.window.restart(self.initial_window);
-        self.before_loss = None;
-    }
-
-    fn on_path_return(&mut self, before: &Snapshot) {
-        self.window.take_over(before);
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.window.set_datagram(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.window.bytes()
-    }
-
-    fn slow_start_threshold(&self) -> u64 {
-        self.window.threshold()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.window.in_slow_start()
-    }
+    fn restart(&mut self) {}
 }
 
 #[cfg(test)]

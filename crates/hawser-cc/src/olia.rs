@@ -1,13 +1,33 @@
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, ParameterInfo, Parameters, PolicyInfo, Sent,
-    Sibling, Siblings, Snapshot, Time,
+    CongestionController, ControllerInit, Loss, ParameterInfo, Parameters, PolicyInfo, Siblings,
 };
 
-use crate::slow_start::SlowStart;
-use crate::window::{Window, bytes_that_count};
+use crate::coupled::{Coupled, CoupledPath};
+use crate::window::Window;
+use crate::window_based::{Acked, Rule, WindowBased};
+use crate::{new_reno, slow_start};
 
 /// draft-khalili-mptcp-congestion-control-05 section 2: the decrease is TCP's.
 const LOSS_REDUCTION: f64 = 0.5;
+const DRAFT: &str = "draft-khalili-mptcp-congestion-control-05 section 2";
+
+/// Which path is the best one, by the bytes l between losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OliaQuality {
+    /// l / rtt^2, as deployed in kernels.
+    Deployed,
+    /// l^2 / rtt, as drafted.
+    Drafted,
+}
+
+/// How the increase is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OliaIncrement {
+    /// Per acknowledged datagram, and downwards where the formula says so.
+    Literal,
+    /// Once per acknowledgement and never downwards, as the ns-3 module does with which several papers were measured.
+    PerAck,
+}
 
 /// What can be set of [`Olia`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,18 +36,36 @@ pub struct OliaParameters {
     pub beta: f64,
     /// Whether a rising round-trip time ends the first slow start (RFC 9406).
     pub hystart: bool,
+    /// Which path is the best one.
+    pub quality: OliaQuality,
+    /// How the increase is applied.
+    pub increment: OliaIncrement,
 }
 
 impl Default for OliaParameters {
     fn default() -> Self {
-        OliaParameters { beta: LOSS_REDUCTION, hystart: true }
+        OliaParameters {
+            beta: LOSS_REDUCTION,
+            hystart: true,
+            quality: OliaQuality::Deployed,
+            increment: OliaIncrement::Literal,
+        }
     }
 }
 
 impl OliaParameters {
     /// Those of a spec such as `olia,beta=0.7`.
     pub(crate) fn read(parameters: &Parameters) -> Self {
-        OliaParameters { beta: parameters.number("beta"), hystart: parameters.flag("hystart") }
+        let quality = match parameters.choice("quality") {
+            "drafted" => OliaQuality::Drafted,
+            _ => OliaQuality::Deployed,
+        };
+        let increment = match parameters.choice("increment") {
+            "per-ack" => OliaIncrement::PerAck,
+            _ => OliaIncrement::Literal,
+        };
+        let (beta, hystart) = (parameters.number("beta"), parameters.flag("hystart"));
+        OliaParameters { beta, hystart, quality, increment }
     }
 }
 
@@ -35,35 +73,28 @@ impl OliaParameters {
 ///
 /// Together the paths take no more from a shared bottleneck than one flow would, and what they take moves to the best
 /// paths. Paths are coupled when they are usable and in the same bottleneck group as this one; without a detector all
-/// are in `GroupId(0)` and so coupled with each other. Slow start and decrease are those of a single path.
+/// are in `GroupId(0)` and so coupled with each other. Slow start and decrease are those of a single path. The bytes between
+/// losses are kept by the path ([`Sibling::acked_since_loss`](hawser_policy::Sibling::acked_since_loss)) and so survive a swap.
+pub type Olia = WindowBased<OliaRule>;
+
+/// The rule of [`Olia`].
 #[derive(Clone, Debug)]
-pub struct Olia {
+pub struct OliaRule {
     parameters: OliaParameters,
-    window: Window,
-    slow_start: SlowStart,
-    before_loss: Option<Window>,
-    initial_window: u64,
 }
 
 impl Olia {
     /// Its name in the registry.
     pub const NAME: &'static str = "olia";
 
-    /// A controller for a new or a running path. The loss-interval counters live in the core's path
-    /// ([`Sibling::acked_since_loss`]) and so survive a swap.
+    /// A controller for a new or a running path.
     pub fn new(init: &ControllerInit) -> Self {
         Olia::with_parameters(init, OliaParameters::default())
     }
 
     /// The same with other parameters.
     pub fn with_parameters(init: &ControllerInit, parameters: OliaParameters) -> Self {
-        Olia {
-            parameters,
-            window: Window::new(init),
-            slow_start: SlowStart::new(parameters.hystart),
-            before_loss: None,
-            initial_window: init.initial_window,
-        }
+        WindowBased::start(init, OliaRule { parameters })
     }
 
     /// What a registry tells of it.
@@ -71,135 +102,95 @@ impl Olia {
         let default = OliaParameters::default();
         PolicyInfo::new(Olia::NAME, "coupled: paths through one bottleneck take the share of one flow")
             .source("Khalili and others, IEEE/ACM Transactions on Networking 2013")
+            .parameter(new_reno::beta(default.beta, DRAFT))
+            .parameter(slow_start::hystart(default.hystart))
             .parameter(
-                ParameterInfo::number("beta", 0.1..=0.95, default.beta)
-                    .meaning("what remains of the window after congestion")
-                    .source("draft-khalili-mptcp-congestion-control-05 section 2"),
+                ParameterInfo::choice("quality", ["deployed", "drafted"])
+                    .meaning("which path is best: l/rtt^2 as in kernels, or l^2/rtt; l are the bytes between losses")
+                    .source(DRAFT),
             )
-            .parameter(crate::slow_start::hystart(default.hystart))
+            .parameter(
+                ParameterInfo::choice("increment", ["literal", "per-ack"])
+                    .meaning("per acknowledged datagram, or once per acknowledgement and never downwards, as in ns-3")
+                    .source("the ns-3 MPQUIC module"),
+            )
     }
 
+    pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
+        Box::new(Olia::with_parameters(init, OliaParameters::read(parameters)))
+    }
+}
+
+impl OliaRule {
     /// Growth in datagrams per acknowledged datagram: w/rtt^2 / (sum of w/rtt)^2 + alpha/w.
-    fn increase(&self, siblings: &Siblings<'_>) -> f64 {
-        let packets = self.window.exact() / self.window.datagram();
-        let Some(own) = siblings.own_entry().filter(|own| own.usable) else {
-            return 1.0 / packets; // alone: Reno
+    fn increase(&self, window: &Window, siblings: &Siblings<'_>) -> f64 {
+        let Some(coupled) = Coupled::new(siblings, window) else {
+            return window.datagram() / window.exact(); // alone: Reno
         };
-        let coupled = || siblings.paths.iter().filter(|other| other.usable && other.group == own.group);
-        let own_rtt = rtt(own);
-        let rates: f64 = coupled()
-            .map(|path| if path.path == own.path { packets / own_rtt } else { window(path) / rtt(path) })
-            .sum();
-        packets / (own_rtt * own_rtt) / (rates * rates) + alpha(own, coupled) / packets
+        let (own, total) = (coupled.own(), coupled.total_rate());
+        own.rate() / own.rtt / (total * total) + self.alpha(&coupled) / own.window
+    }
+
+    /// The term that moves windows from the largest ones (M) to the best paths that do not have one (B without M).
+    fn alpha(&self, coupled: &Coupled<'_>) -> f64 {
+        // Whole datagrams: windows that differ by a fraction are equally large.
+        let largest = coupled.paths().map(|path| path.window as u64).max().unwrap_or(0);
+        let best = coupled.paths().map(|path| self.quality(&path)).fold(0.0, f64::max);
+        let has_largest = |path: &CoupledPath<'_>| path.window as u64 == largest;
+        let is_deprived = |path: &CoupledPath<'_>| self.quality(path) >= best && !has_largest(path);
+
+        let deprived = coupled.paths().filter(is_deprived).count();
+        if deprived == 0 {
+            return 0.0;
+        }
+        let (own, paths) = (coupled.own(), coupled.paths().count() as f64);
+        if is_deprived(&own) {
+            1.0 / (paths * deprived as f64)
+        } else if has_largest(&own) {
+            -1.0 / (paths * coupled.paths().filter(has_largest).count() as f64)
+        } else {
+            0.0
+        }
+    }
+
+    fn quality(&self, path: &CoupledPath<'_>) -> f64 {
+        let bytes = path.entry.acked_since_loss.max(path.entry.acked_between_losses) as f64;
+        match self.parameters.quality {
+            OliaQuality::Deployed => bytes / (path.rtt * path.rtt),
+            OliaQuality::Drafted => bytes * bytes / path.rtt,
+        }
     }
 }
 
-/// The term that moves windows from the largest ones (M) to the best paths that do not have one (B without M).
-fn alpha<'a, I>(own: &Sibling, coupled: impl Fn() -> I) -> f64
-where
-    I: Iterator<Item = &'a Sibling>,
-{
-    // Whole datagrams: windows that differ by a fraction are equally large.
-    let largest = coupled().map(|path| window(path) as u64).max().unwrap_or(0);
-    let best = coupled().map(quality).fold(0.0, f64::max);
-    let has_largest = |path: &Sibling| window(path) as u64 == largest;
-    let is_deprived = |path: &Sibling| quality(path) >= best && !has_largest(path);
+impl Rule for OliaRule {
+    type Memory = ();
 
-    let deprived = coupled().filter(|path| is_deprived(path)).count();
-    if deprived == 0 {
-        return 0.0;
-    }
-    let paths = coupled().count() as f64;
-    if is_deprived(own) {
-        1.0 / (paths * deprived as f64)
-    } else if has_largest(own) {
-        -1.0 / (paths * coupled().filter(|path| has_largest(path)).count() as f64)
-    } else {
-        0.0
-    }
-}
-
-/// l/rtt^2 with l the bytes between losses, as deployed in kernels (draft-khalili-mptcp-congestion-control-05: l^2/rtt).
-fn quality(path: &Sibling) -> f64 {
-    path.acked_since_loss.max(path.acked_between_losses) as f64 / (rtt(path) * rtt(path))
-}
-
-/// Window in datagrams.
-fn window(path: &Sibling) -> f64 {
-    path.congestion_window as f64 / f64::from(path.max_datagram_size.max(1))
-}
-
-/// Round-trip time in seconds; a microsecond stands in for the zero that only a broken view has.
-fn rtt(path: &Sibling) -> f64 {
-    path.smoothed_rtt.as_secs_f64().max(1e-6)
-}
-
-impl CongestionController for Olia {
     fn name(&self) -> &'static str {
-        Self::NAME
+        Olia::NAME
     }
 
-    fn on_sent(&mut self, sent: &Sent) {
-        self.slow_start.on_sent(sent.packet_number);
+    fn hystart(&self) -> bool {
+        self.parameters.hystart
     }
 
-    fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
-        let mut acked = bytes_that_count(ack);
-        if self.window.in_slow_start() {
-            acked = self.slow_start.on_ack(&mut self.window, ack, acked);
-        }
-        if acked > 0.0 {
-            // `increase` is per datagram and may be negative; bytes cancel against the datagram size.
-            self.window.step(acked * self.increase(siblings));
-        }
-    }
-
-    fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
-        if loss.new_epoch {
-            self.before_loss = Some(self.window);
-            self.window.reduce(self.parameters.beta);
-        }
-        if loss.cause == LossCause::Persistent {
-            self.before_loss = None;
-            self.window.collapse();
-        }
-    }
-
-    fn on_spurious_loss(&mut self, _now: Time) {
-        if let Some(before) = self.before_loss.take() {
-            self.window.restore(&before);
-        }
-    }
-
-    fn on_path_reset(&mut self, _now: Time) {
-        self.window.restart(self.initial_window);
-        self.slow_start = SlowStart::new(self.parameters.hystart);
-        self.before_loss = None;
-    }
-
-    fn on_path_return(&mut self, before: &Snapshot) {
-        self.window.take_over(before);
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.window.set_datagram(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.window.bytes()
-    }
-
-    fn slow_start_threshold(&self) -> u64 {
-        self.window.threshold()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.window.in_slow_start()
-    }
-
-    fn wants_siblings(&self) -> bool {
+    fn is_coupled(&self) -> bool {
         true
     }
+
+    fn avoid(&mut self, window: &mut Window, acked: &Acked<'_>, bytes: f64) {
+        let increase = self.increase(window, acked.siblings);
+        // Per datagram it may be negative; bytes cancel against the datagram size.
+        window.step(match self.parameters.increment {
+            OliaIncrement::Literal => bytes * increase,
+            OliaIncrement::PerAck => window.datagram() * increase.abs(),
+        });
+    }
+
+    fn reduce(&mut self, window: &mut Window, _loss: &Loss, _siblings: &Siblings<'_>) {
+        window.reduce(self.parameters.beta);
+    }
+
+    fn restart(&mut self) {}
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use hawser_policy::{Ack, ParameterInfo};
 
+use crate::return_path::RttSample;
 use crate::window::Window;
+use crate::window_based::PacketRounds;
 
 // RFC 9406 section 4.3. No limit L on growth per acknowledgement, since the core paces.
 const MIN_RTT_THRESHOLD: Duration = Duration::from_millis(4);
@@ -37,9 +39,7 @@ pub(crate) struct SlowStart {
     /// Whether a rising round-trip time ends it; otherwise only congestion does.
     detects: bool,
     phase: Phase,
-    last_sent: u64,
-    /// The round lasts until this packet is acknowledged; `None` before the first acknowledgement.
-    round_end: Option<u64>,
+    rounds: PacketRounds,
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
     samples: u32,
@@ -51,8 +51,7 @@ impl SlowStart {
         SlowStart {
             detects,
             phase: Phase::Standard,
-            last_sent: 0,
-            round_end: None,
+            rounds: PacketRounds::default(),
             last_round_min: None,
             round_min: None,
             samples: 0,
@@ -60,12 +59,18 @@ impl SlowStart {
     }
 
     pub(crate) fn on_sent(&mut self, packet_number: u64) {
-        self.last_sent = self.last_sent.max(packet_number);
+        self.rounds.on_sent(packet_number);
     }
 
     /// Grows `window` by slow start for an acknowledgement with `bytes` that count; returns the bytes left for
     /// congestion avoidance.
-    pub(crate) fn on_ack(&mut self, window: &mut Window, ack: &Ack, bytes: f64) -> f64 {
+    pub(crate) fn on_ack(
+        &mut self,
+        window: &mut Window,
+        ack: &Ack,
+        rtt: Option<RttSample>,
+        bytes: f64,
+    ) -> f64 {
         if !window.in_first_slow_start() {
             return window.grow_to_threshold(bytes);
         }
@@ -75,15 +80,19 @@ impl SlowStart {
         }
         let conservative = matches!(self.phase, Phase::Conservative { .. });
         window.grow(if conservative { bytes / CSS_GROWTH_DIVISOR } else { bytes });
-        self.watch_rtt(ack);
+        self.watch_rtt(rtt);
         if self.finish_round(ack.largest_acked) {
             window.set_threshold_here();
         }
         0.0
     }
 
-    fn watch_rtt(&mut self, ack: &Ack) {
-        let Some(rtt) = ack.latest_rtt else { return };
+    fn watch_rtt(&mut self, rtt: Option<RttSample>) {
+        let Some(sample) = rtt else { return };
+        if sample.changed {
+            (self.last_round_min, self.round_min, self.samples) = (None, None, 0);
+        }
+        let rtt = sample.adjusted;
         let round_min = self.round_min.map_or(rtt, |min| min.min(rtt));
         self.round_min = Some(round_min);
         self.samples = self.samples.saturating_add(1);
@@ -109,15 +118,9 @@ impl SlowStart {
 
     /// Ends the round if it is over; true when the last conservative round ended, and slow start with it.
     fn finish_round(&mut self, largest_acked: u64) -> bool {
-        match self.round_end {
-            None => {
-                self.round_end = Some(self.last_sent);
-                return false;
-            }
-            Some(end) if largest_acked < end => return false,
-            Some(_) => {}
+        if !self.rounds.on_ack(largest_acked) {
+            return false;
         }
-        self.round_end = Some(self.last_sent);
         self.last_round_min = self.round_min.take().or(self.last_round_min);
         self.samples = 0;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {

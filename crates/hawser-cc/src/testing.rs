@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, LimitedBy, Loss, LossCause, PathId, Rate, Registry, Snapshot,
-    Time,
+    Ack, CongestionController, ControllerInit, GroupId, LimitedBy, Loss, LossCause, PathId, Rate, Registry,
+    Sibling, Snapshot, Time,
 };
 
 pub(crate) const DATAGRAM: u16 = 1000;
@@ -74,6 +74,24 @@ pub(crate) fn loss(now: Time, cause: LossCause, new_epoch: bool) -> Loss {
         lost_since_sent: 0,
         limited_by: LimitedBy::Nothing,
         new_epoch,
+    }
+}
+
+/// A usable path of the only bottleneck group.
+pub(crate) fn sibling(id: u32, packets: u64, rtt_ms: u64) -> Sibling {
+    Sibling {
+        path: PathId(id),
+        group: GroupId(0),
+        congestion_window: packets * u64::from(DATAGRAM),
+        smoothed_rtt: Duration::from_millis(rtt_ms),
+        min_rtt: Duration::from_millis(rtt_ms),
+        usable: true,
+        max_datagram_size: DATAGRAM,
+        delivery_rate: None,
+        max_delivery_rate: None,
+        acked_since_loss: 0,
+        acked_between_losses: 0,
+        loss_ppm: 0,
     }
 }
 

@@ -120,7 +120,26 @@ fn registered_names_are_those_the_controllers_give() {
     let names: Vec<_> = registry.names(PolicyKind::Congestion).collect();
     assert_eq!(
         names,
-        ["bbr", "bbr2", "bbr2-alpha-beta", "bbr2plus", "bbr3", "coupled-bbr", "cubic", "newreno", "olia"]
+        [
+            "balia",
+            "bbr",
+            "bbr2",
+            "bbr2-alpha-beta",
+            "bbr2plus",
+            "bbr3",
+            "c2tcp",
+            "copa",
+            "coupled-bbr",
+            "cubic",
+            "elastic",
+            "illinois",
+            "lia",
+            "newreno",
+            "olia",
+            "vegas",
+            "westwood",
+            "wvegas",
+        ]
     );
     for name in names {
         assert_eq!(registry.controller(name).unwrap().build(&testing::init(10_000)).name(), name);
@@ -212,7 +231,7 @@ proptest! {
     #[test]
     fn windows_move_in_the_right_direction(steps in prop::collection::vec((any::<bool>(), 1u64..20_000), 1..60)) {
         let registry = registry();
-        for name in ["cubic", "newreno", "olia"] {
+        for name in ["cubic", "newreno", "olia", "lia", "balia", "westwood", "illinois", "elastic"] {
             let mut controller = registry.controller(name).unwrap().build(&testing::init(12_000));
             let mut now = Time::ZERO;
             for (is_loss, bytes) in &steps {

@@ -7,7 +7,7 @@ pub(crate) const MAXIMUM: f64 = (1u64 << 40) as f64;
 ///
 /// Invariant: two datagrams <= window <= 1 TiB, and never NaN, whatever is asked of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Window {
+pub struct Window {
     bytes: f64,
     /// Infinite until the first slow start ends.
     threshold: f64,

@@ -2,41 +2,11 @@
 
 use std::time::Duration;
 
-use hawser_policy::{CongestionController, ControllerInit, Time};
+use hawser_policy::Time;
 
-use crate::testing::bottleneck::{Link, Network};
-use crate::testing::build_with;
+use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, beside, measure};
 
-const RTT: Duration = Duration::from_millis(40);
-/// 40 Mbit/s and 40 ms.
-const BDP: u64 = 200_000;
 const FAMILY: [&str; 6] = ["bbr", "bbr2", "bbr2-alpha-beta", "bbr2plus", "bbr3", "coupled-bbr"];
-
-fn controller(spec: &str) -> impl FnOnce(&ControllerInit) -> Box<dyn CongestionController> + '_ {
-    move |init| build_with(spec, init)
-}
-
-fn alone(spec: &str, link: Link) -> Network {
-    let mut network = Network::new(vec![link]);
-    network.add(controller(spec), (0, 0), RTT, (Time::ZERO, Time::FAR_FUTURE));
-    network
-}
-
-fn beside(specs: [&str; 2], link: Link) -> Network {
-    let mut network = Network::new(vec![link]);
-    for (connection, spec) in specs.into_iter().enumerate() {
-        network.add(controller(spec), (0, connection), RTT, (Time::ZERO, Time::FAR_FUTURE));
-    }
-    network
-}
-
-/// After `warm_up` seconds `measured` more are counted.
-fn measure(mut network: Network, warm_up: u64, measured: u64) -> Network {
-    network.run(Time::from_secs(warm_up));
-    network.forget();
-    network.run(Time::from_secs(warm_up + measured));
-    network
-}
 
 /// A number that a controller shows in its debug output.
 fn inside(network: &Network, flow: usize, field: &str) -> f64 {

@@ -36,26 +36,29 @@ impl CubicParameters {
 impl Cubic {
     /// What a registry tells of it.
     pub fn info() -> PolicyInfo {
-        let default = CubicParameters::default();
-        PolicyInfo::new(Cubic::NAME, "grows by a cubic of time, whatever the round-trip time")
-            .alias("default")
-            .source("RFC 9438")
-            .parameter(
-                ParameterInfo::number("beta", 0.1..=0.95, default.beta)
-                    .meaning("what remains of the window after congestion")
-                    .source("RFC 9438 section 4.6"),
-            )
-            .parameter(
-                ParameterInfo::number("c", 0.01..=10.0, default.c)
-                    .unit("datagrams/s^3")
-                    .meaning("how steeply the window grows away from the plateau")
-                    .source("RFC 9438 section 5.1"),
-            )
-            .parameter(
-                ParameterInfo::flag("fast_convergence", default.fast_convergence)
-                    .meaning("make room for others when the plateau sinks")
-                    .source("RFC 9438 section 4.7"),
-            )
-            .parameter(crate::slow_start::hystart(default.hystart))
+        let info = PolicyInfo::new(Cubic::NAME, "grows by a cubic of time, whatever the round-trip time");
+        describe(info.alias("default").source("RFC 9438"))
     }
+}
+
+/// Declares the parameters.
+pub(crate) fn describe(info: PolicyInfo) -> PolicyInfo {
+    let default = CubicParameters::default();
+    info.parameter(
+        ParameterInfo::number("beta", 0.1..=0.95, default.beta)
+            .meaning("what remains of the window after congestion")
+            .source("RFC 9438 section 4.6"),
+    )
+    .parameter(
+        ParameterInfo::number("c", 0.01..=10.0, default.c)
+            .unit("datagrams/s^3")
+            .meaning("how steeply the window grows away from the plateau")
+            .source("RFC 9438 section 5.1"),
+    )
+    .parameter(
+        ParameterInfo::flag("fast_convergence", default.fast_convergence)
+            .meaning("make room for others when the plateau sinks")
+            .source("RFC 9438 section 4.7"),
+    )
+    .parameter(crate::slow_start::hystart(default.hystart))
 }

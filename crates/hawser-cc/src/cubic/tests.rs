@@ -1,4 +1,4 @@
-use hawser_policy::LimitedBy;
+use hawser_policy::{LimitedBy, LossCause};
 
 use super::*;
 use crate::testing::{ack, init, loss, snapshot};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use hawser_policy::LimitedBy;
+use hawser_policy::{Ack, LimitedBy, LossCause, Time};
 
 use super::*;
 use crate::testing::{ack, init, loss, snapshot};

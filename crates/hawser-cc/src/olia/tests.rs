@@ -1,25 +1,12 @@
 use std::time::Duration;
 
-use hawser_policy::{GroupId, PathId};
+use hawser_policy::{GroupId, LossCause, PathId, Sibling, Time};
 
 use super::*;
-use crate::testing::{DATAGRAM, ack, init, loss};
+use crate::testing::{ack, init, loss, sibling};
 
 fn path(id: u32, packets: u64, rtt_ms: u64, acked_between_losses: u64) -> Sibling {
-    Sibling {
-        path: PathId(id),
-        group: GroupId(0),
-        congestion_window: packets * u64::from(DATAGRAM),
-        smoothed_rtt: Duration::from_millis(rtt_ms),
-        min_rtt: Duration::from_millis(rtt_ms),
-        usable: true,
-        max_datagram_size: DATAGRAM,
-        delivery_rate: None,
-        max_delivery_rate: None,
-        acked_since_loss: 0,
-        acked_between_losses,
-        loss_ppm: 0,
-    }
+    Sibling { acked_between_losses, ..sibling(id, packets, rtt_ms) }
 }
 
 /// The best path (0) has a middling window, path 1 the largest one, path 2 is slow.
@@ -29,7 +16,17 @@ fn three_paths() -> [Sibling; 3] {
 
 fn increase_of(own: u32, paths: &[Sibling]) -> f64 {
     let window = paths.iter().find(|path| path.path == PathId(own)).unwrap().congestion_window;
-    Olia::new(&init(window)).increase(&Siblings { own: PathId(own), paths })
+    increase_with(OliaParameters::default(), window, &Siblings { own: PathId(own), paths })
+}
+
+fn increase_with(parameters: OliaParameters, window: u64, siblings: &Siblings<'_>) -> f64 {
+    OliaRule { parameters }.increase(&Window::new(&init(window)), siblings)
+}
+
+fn alpha_with(parameters: OliaParameters, own: usize, paths: &[Sibling]) -> f64 {
+    let siblings = Siblings { own: paths[own].path, paths };
+    let window = Window::new(&init(paths[own].congestion_window));
+    OliaRule { parameters }.alpha(&Coupled::new(&siblings, &window).unwrap())
 }
 
 fn assert_close(actual: f64, expected: f64) {
@@ -41,7 +38,7 @@ fn assert_close(actual: f64, expected: f64) {
 #[test]
 fn alphas_and_increases_of_three_paths() {
     let paths = three_paths();
-    let alpha_of = |own: usize| alpha(&paths[own], || paths.iter());
+    let alpha_of = |own| alpha_with(OliaParameters::default(), own, &paths);
     assert_close(alpha_of(0), 1.0 / 3.0);
     assert_close(alpha_of(1), -1.0 / 3.0);
     assert_close(alpha_of(2), 0.0);
@@ -55,14 +52,14 @@ fn no_transfer_when_a_best_path_has_the_largest_window() {
     let mut paths = three_paths();
     paths[0].congestion_window = 30_000;
     for own in 0..3 {
-        assert_eq!(alpha(&paths[own], || paths.iter()), 0.0);
+        assert_eq!(alpha_with(OliaParameters::default(), own, &paths), 0.0);
     }
 }
 
 #[test]
 fn alone_it_is_reno() {
     assert_close(increase_of(0, &[path(0, 10, 100, 5)]), 0.1);
-    assert_close(Olia::new(&init(10_000)).increase(&Siblings::NONE), 0.1);
+    assert_close(increase_with(OliaParameters::default(), 10_000, &Siblings::NONE), 0.1);
 }
 
 #[test]
@@ -98,4 +95,37 @@ fn a_window_may_shrink_without_slow_start() {
         controller.on_ack(&ack(Time::ZERO, 1_000, rtt), &Siblings { own: PathId(1), paths: &paths });
     }
     assert!(controller.window() < grown && !controller.in_slow_start());
+}
+
+/// As drafted, l^2 / rtt: 10^10 / 0.1, 2.5 10^9 / 0.1 and, over 200 ms, 200 kB: 4 10^10 / 0.2. Then path 2 is the best.
+#[test]
+fn the_drafted_quality_prefers_long_paths_with_long_intervals() {
+    let mut paths = three_paths();
+    paths[2].acked_between_losses = 200_000;
+    let drafted = OliaParameters { quality: OliaQuality::Drafted, ..OliaParameters::default() };
+    let alphas = |parameters: OliaParameters| [0, 1, 2].map(|own| alpha_with(parameters, own, &paths));
+    assert_eq!(alphas(drafted), [0.0, -1.0 / 3.0, 1.0 / 3.0]);
+    assert_eq!(alphas(OliaParameters::default()), [1.0 / 3.0, -1.0 / 3.0, 0.0]);
+}
+
+/// Four datagrams in one acknowledgement: the ns-3 module moves the window once for it, and upwards.
+#[test]
+fn the_increment_per_acknowledgement_is_never_negative() {
+    let mut paths = three_paths();
+    paths[2] = path(2, 60, 100, 1_000);
+    paths[1].congestion_window = 60_000;
+    let siblings = Siblings { own: PathId(1), paths: &paths };
+    let moved = |increment| {
+        let mut window = Window::new(&init(60_000));
+        window.set_threshold_here();
+        let mut rule = OliaRule { parameters: OliaParameters { increment, ..OliaParameters::default() } };
+        let ack = ack(Time::ZERO, 4_000, Duration::from_millis(100));
+        let acked = Acked { ack: &ack, rtt: None, bytes: 4_000.0, siblings: &siblings };
+        rule.avoid(&mut window, &acked, 4_000.0);
+        window.exact() - 60_000.0
+    };
+    // 60/0.01 / 1300^2 - 1/6/60, by four datagrams or by one.
+    let expected = 6_000.0 / 1_690_000.0 - 1.0 / 360.0;
+    assert_close(moved(OliaIncrement::Literal) / 4_000.0, expected);
+    assert_close(moved(OliaIncrement::PerAck) / 1_000.0, expected.abs());
 }

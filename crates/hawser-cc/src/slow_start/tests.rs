@@ -1,6 +1,7 @@
 use hawser_policy::Time;
 
 use super::*;
+use crate::return_path::ReturnPath;
 use crate::testing::{ack, init};
 
 /// Plays one round of ten acknowledgements with round-trip time `rtt` each; returns the growth.
@@ -14,7 +15,7 @@ fn round(detector: &mut SlowStart, window: &mut Window, next: &mut u64, rtt_ms: 
         let rtt = Duration::from_millis(rtt_ms);
         let ack = Ack { largest_acked: packet, ..ack(Time::from_secs(1), 1_000, rtt) };
         if window.in_slow_start() {
-            detector.on_ack(window, &ack, 1_000.0);
+            detector.on_ack(window, &ack, ReturnPath::default().sample(&ack), 1_000.0);
         }
     }
     window.bytes() - before
@@ -61,6 +62,7 @@ fn a_known_threshold_needs_no_detector() {
     let (mut detector, mut window, _) = start();
     window.reduce(1.5);
     window.collapse();
-    let left = detector.on_ack(&mut window, &ack(Time::ZERO, 20_000, Duration::from_millis(9)), 20_000.0);
+    let ack = ack(Time::ZERO, 20_000, Duration::from_millis(9));
+    let left = detector.on_ack(&mut window, &ack, None, 20_000.0);
     assert_eq!((window.bytes(), left), (15_000, 7_000.0));
 }

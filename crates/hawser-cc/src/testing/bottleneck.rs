@@ -10,7 +10,7 @@ use hawser_policy::{
     Rate, Sent, Sibling, Siblings, Time,
 };
 
-use super::{DATAGRAM, init};
+use super::{DATAGRAM, build_with, init};
 use crate::random::Random;
 
 const JITTER_HOLD: Duration = Duration::from_millis(20);
@@ -24,6 +24,9 @@ pub(crate) struct Link {
     pub(crate) buffer: u64,
     /// Share of packets lost at random.
     pub(crate) loss: f64,
+    /// Every so many packets one is lost.
+    pub(crate) loss_every: Option<u64>,
+    carried: u64,
     /// Mean of a delay that takes another value every [`JITTER_HOLD`], without changing the order of packets.
     pub(crate) jitter: Duration,
     noise: (Time, Duration),
@@ -38,6 +41,8 @@ impl Link {
             rates: vec![(Time::ZERO, (megabits * 1e6) as u64)],
             buffer,
             loss: 0.0,
+            loss_every: None,
+            carried: 0,
             jitter: Duration::ZERO,
             noise: (Time::ZERO, Duration::ZERO),
             idle_at: Time::ZERO,
@@ -63,7 +68,9 @@ impl Link {
             return None;
         }
         self.idle_at = self.idle_at.max(now) + rate.time_for(BYTES);
-        (self.random.fraction() >= self.loss).then_some((self.idle_at, wait))
+        self.carried += 1;
+        let hit = self.loss_every.is_some_and(|every| self.carried.is_multiple_of(every));
+        (!hit && self.random.fraction() >= self.loss).then_some((self.idle_at, wait))
     }
 
     /// A positive normal delay around the mean, half of it its deviation.
@@ -74,6 +81,35 @@ impl Link {
         }
         self.noise.1
     }
+}
+
+/// Round-trip time of most tests.
+pub(crate) const RTT: Duration = Duration::from_millis(40);
+/// What 40 Mbit/s hold in it.
+pub(crate) const BDP: u64 = 200_000;
+
+/// A flow of the controller that a text names, by itself.
+pub(crate) fn alone(spec: &str, link: Link) -> Network {
+    let mut network = Network::new(vec![link]);
+    network.add_named(spec, (0, 0));
+    network
+}
+
+/// Two flows through one link.
+pub(crate) fn beside(specs: [&str; 2], link: Link) -> Network {
+    let mut network = Network::new(vec![link]);
+    for (connection, spec) in specs.into_iter().enumerate() {
+        network.add_named(spec, (0, connection));
+    }
+    network
+}
+
+/// After `warm_up` seconds `measured` more are counted.
+pub(crate) fn measure(mut network: Network, warm_up: u64, measured: u64) -> Network {
+    network.run(Time::from_secs(warm_up));
+    network.forget();
+    network.run(Time::from_secs(warm_up + measured));
+    network
 }
 
 struct Packet {
@@ -149,6 +185,11 @@ impl Network {
             measured_since: Time::ZERO,
             siblings: Vec::new(),
         }
+    }
+
+    /// Adds a flow over a link, as a path of a connection, of the controller that a text names.
+    pub(crate) fn add_named(&mut self, spec: &str, place: (usize, usize)) -> usize {
+        self.add(|init| build_with(spec, init), place, RTT, (Time::ZERO, Time::FAR_FUTURE))
     }
 
     /// Adds a flow over `link` with this round-trip time without queue, for the time from `starts` to `stops`.
