@@ -220,8 +220,7 @@ fn change_policy(world: &mut World, side: Side, scheduler: bool, n: usize) {
         } else {
             let names: Vec<_> = registry.names(PolicyKind::Congestion).collect();
             let name = setup::nth_name(names.into_iter(), n / 4);
-            let factory = registry.controller(name).expect("a name that it has");
-            connection.set_controller(now, PathId((n % 4) as u32), &*factory);
+            let _ = connection.set_controller(now, PathId((n % 4) as u32), registry, name);
         }
     });
 }

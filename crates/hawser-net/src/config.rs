@@ -9,7 +9,7 @@ use hawser_cc::Cubic;
 use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
 use hawser_core::{EndpointGroup, TransportConfig};
 use hawser_paths::FastestReturn;
-use hawser_policy::{Composed, ControllerInit, Registry, SchedulerInit};
+use hawser_policy::{Composed, ControllerInit, FeatureId, Registry, SchedulerInit};
 use hawser_sched::EarliestArrival;
 use rustls::KeyLog;
 use rustls::client::Resumption;
@@ -359,6 +359,11 @@ impl Common {
     /// The transport's behaviour, with traces if they are wanted.
     fn transport(&self) -> Result<Arc<TransportConfig>, ConfigError> {
         let mut transport = self.transport.clone();
+        // Requests are always answered, if only by a refusal: the peer need not wait and see.
+        if !transport.features.contains(FeatureId::SCHEDULER_REQUEST) {
+            let transport = Arc::make_mut(&mut transport);
+            transport.features = std::mem::take(&mut transport.features).with(FeatureId::SCHEDULER_REQUEST);
+        }
         if let Some(folder) = self.qlog_directory.clone() {
             if let Err(source) = std::fs::create_dir_all(&folder) {
                 return Err(ConfigError::QlogDirectory { folder, source });

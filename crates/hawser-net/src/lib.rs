@@ -71,12 +71,15 @@ mod worker;
 pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
-pub use connection::{Connection, DatagramError, ExportError, PathEvents};
+pub use connection::{
+    Connection, DatagramError, ExportError, MAX_SCHEDULER_REQUESTS, PathEvents, SchedulerAnswer,
+    SchedulerRequestError,
+};
 pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::{
     ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, SendDatagramError,
-    TransportConfig,
+    SetControllerError, TransportConfig,
 };
 pub use hawser_paths::FullMesh;
 pub use hawser_policy as policy;

@@ -32,6 +32,8 @@ impl FeatureId {
     pub const PATH_DECISION: FeatureId = FeatureId(7);
     /// Loss as the receiver counts it, per path.
     pub const LOSS_RATE: FeatureId = FeatureId(8);
+    /// A wish for the scheduler of the other end, and its answer.
+    pub const SCHEDULER_REQUEST: FeatureId = FeatureId(9);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

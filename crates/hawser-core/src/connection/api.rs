@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use hawser_policy::{
     AckFrequency, ControllerFactory, DatagramInfo, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin,
-    PathId, PolicySetFactory, Registry, SchedulerInit, SetInit, Side, StreamId, Time,
+    PathId, PolicyError, PolicySetFactory, PolicySpec, Registry, SchedulerInit, SetInit, Side, StreamId,
+    Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -42,6 +43,17 @@ use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams
 use super::{Connection, PeerParameters, Scratch};
 use crate::crypto::OpenError;
 use crate::endpoint::EndpointEvent;
+
+/// Why the congestion controller of a path could not be exchanged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SetControllerError {
+    /// There is no such controller, or it does not take these parameters.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// There is no such path.
+    #[error("there is no path {0}")]
+    NoPath(PathId),
+}
 
 impl Connection {
     /// A connection that has just begun; a client's first Initial packet is ready to be polled.
@@ -418,27 +430,39 @@ impl Connection {
     /// Exchanges the scheduler while the connection runs.
     ///
     /// # Errors
-    /// [`PolicyError`](hawser_policy::PolicyError) if the registry has no such name.
-    pub fn set_scheduler(
-        &mut self,
-        registry: &Registry,
-        name: &str,
-    ) -> Result<(), hawser_policy::PolicyError> {
-        let factory = registry.scheduler(name)?;
+    /// [`PolicyError`] if the registry has no such scheduler, or it does not take these parameters.
+    pub fn set_scheduler<S>(&mut self, registry: &Registry, spec: S) -> Result<(), PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        let factory = registry.scheduler(spec)?;
         let init = SchedulerInit { side: self.side, seed: self.next_random() };
         self.policies.set_scheduler(factory.build(&init));
         Ok(())
     }
 
     /// Exchanges the congestion controller of a path while it runs; estimates are carried over.
-    pub fn set_controller(&mut self, now: Time, id: PathId, factory: &dyn ControllerFactory) {
+    ///
+    /// # Errors
+    /// [`SetControllerError`] if the registry has no such controller, it does not take these parameters, or there is no
+    /// such path.
+    pub fn set_controller<S>(
+        &mut self,
+        now: Time,
+        id: PathId,
+        registry: &Registry,
+        spec: S,
+    ) -> Result<(), SetControllerError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        let factory = registry.controller(spec)?;
         let seed = self.next_random();
+        let path = self.paths.get_mut(id).ok_or(SetControllerError::NoPath(id))?;
+        let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
+        path.recovery.swap_controller(&*factory, &identity, now);
         self.policies.wake();
-        if let Some(path) = self.paths.get_mut(id) {
-            let identity =
-                PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
-            path.recovery.swap_controller(factory, &identity, now);
-        }
+        Ok(())
     }
 
     /// Exchanges the whole policy set while the connection runs. Each path gets a controller of the new set, which takes

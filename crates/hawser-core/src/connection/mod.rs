@@ -95,6 +95,7 @@ use self::trace::tracer::Tracer;
 use crate::endpoint::EndpointEvent;
 use crate::{EndpointConfig, TransportConfig};
 
+pub use self::api::SetControllerError;
 pub use self::events::Event;
 pub use self::multipath::PathError;
 pub use self::qlog::{QlogConnection, QlogFactory};

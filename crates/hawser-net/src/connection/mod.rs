@@ -1,6 +1,7 @@
 //! A connection as the application holds it.
 
 mod path_events;
+mod scheduler_requests;
 mod shared;
 mod state;
 
@@ -14,13 +15,15 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
+    SetControllerError,
 };
 use hawser_policy::{
-    ControllerFactory, DatagramInfo, Feedback, PathId, PathStatus, PolicyError, Registry, Side, StreamId,
-    Time,
+    DatagramInfo, Feedback, PathId, PathStatus, PolicyError, PolicySpec, Side, StreamId, Time,
 };
 
 pub use self::path_events::PathEvents;
+pub(crate) use self::scheduler_requests::EndpointPolicies;
+pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};
 pub(crate) use self::shared::ConnectionShared;
 pub(crate) use self::state::{AttemptError, ConnectionState, Phase};
 use crate::stream::{RecvStream, SendStream};
@@ -306,18 +309,59 @@ impl Connection {
         self.act(|state| state.core.abandon_path(now, path, Code::APPLICATION_ABANDON_PATH))
     }
 
-    /// Exchanges the scheduler while the connection runs.
+    /// Exchanges the scheduler while the connection runs: `ecf,beta=0.5`. The registry is that of the
+    /// [endpoint](crate::EndpointBuilder::policies).
     ///
     /// # Errors
-    /// [`PolicyError`] names the schedulers that exist.
-    pub fn set_scheduler(&self, registry: &Registry, name: &str) -> Result<(), PolicyError> {
-        self.act(|state| state.core.set_scheduler(registry, name))
+    /// [`PolicyError`] names the schedulers and parameters that exist.
+    pub fn set_scheduler<S>(&self, spec: S) -> Result<(), PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.act(|state| {
+            let registry = state.scheduler_requests.registry();
+            state.core.set_scheduler(&registry, spec)
+        })
     }
 
-    /// Exchanges the congestion controller of a path while it runs.
-    pub fn set_controller(&self, path: PathId, factory: &dyn ControllerFactory) {
+    /// Exchanges the congestion controller of a path while it runs: `cubic,beta=0.8`. The registry is that of the
+    /// [endpoint](crate::EndpointBuilder::policies); estimates of the path are carried over.
+    ///
+    /// # Errors
+    /// [`SetControllerError`] names the controllers and parameters that exist.
+    pub fn set_controller<S>(&self, path: PathId, spec: S) -> Result<(), SetControllerError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
         let now = self.shared().now();
-        self.act(|state| state.core.set_controller(now, path, factory));
+        self.act(|state| {
+            let registry = state.scheduler_requests.registry();
+            state.core.set_controller(now, path, &registry, spec)
+        })
+    }
+
+    /// Asks the peer to use this scheduler for what it sends, and waits for its answer. Which schedulers a peer may choose is
+    /// said by [`EndpointBuilder::allow_schedulers`](crate::EndpointBuilder::allow_schedulers); without it, none.
+    ///
+    /// # Errors
+    /// [`SchedulerRequestError`].
+    pub async fn request_scheduler(
+        &self,
+        spec: &PolicySpec,
+    ) -> Result<SchedulerAnswer, SchedulerRequestError> {
+        self.act(|state| state.scheduler_requests.ask(&mut state.core, spec))?;
+        poll_fn(|cx| {
+            let mut state = self.shared().lock();
+            if let Some(answer) = state.scheduler_requests.take_answer() {
+                return Poll::Ready(Ok(answer));
+            }
+            if let Some(error) = &state.outcome {
+                return Poll::Ready(Err(error.clone().into()));
+            }
+            state.wakers.scheduler_answer.register(cx);
+            Poll::Pending
+        })
+        .await
     }
 
     /// Tells the scheduler how well its choices serve the application.

@@ -2,14 +2,18 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, StreamEvent};
-use hawser_policy::{Earliest, LinkInfo, PathAction, PathEvent, PathManager, StreamId, Time};
+use hawser_policy::{
+    Earliest, FeatureId, LinkInfo, Message, PathAction, PathEvent, PathManager, StreamId, Time,
+};
 use rustc_hash::FxHashMap;
 
 use super::path_events::{PathEvents, PathNews};
+use super::scheduler_requests::{EndpointPolicies, SchedulerRequests};
 use crate::links::LinkChange;
 use crate::wakers::WakerList;
 
@@ -46,6 +50,8 @@ pub(crate) struct ConnectionState {
     news: PathNews,
     /// The address token for the next connection to this server.
     pub(crate) token: Option<Vec<u8>>,
+    /// Who may choose our scheduler, and whether the peer lets us choose its.
+    pub(crate) scheduler_requests: SchedulerRequests,
 }
 
 /// Tasks that wait for the connection.
@@ -61,6 +67,7 @@ pub(crate) struct Wakers {
     accepting: [WakerList; 2],
     pub(crate) datagram_readers: WakerList,
     pub(crate) datagram_writers: WakerList,
+    pub(crate) scheduler_answer: WakerList,
 }
 
 impl Wakers {
@@ -97,12 +104,22 @@ impl Wakers {
             accepting: [accept_0, accept_1],
             datagram_readers,
             datagram_writers,
+            scheduler_answer,
         } = self;
         for streams in [readers, writers, finishers] {
             due.extend(streams.drain().map(|(_, waker)| waker));
         }
-        let lists =
-            [handshake, closed, open_0, open_1, accept_0, accept_1, datagram_readers, datagram_writers];
+        let lists = [
+            handshake,
+            closed,
+            open_0,
+            open_1,
+            accept_0,
+            accept_1,
+            datagram_readers,
+            datagram_writers,
+            scheduler_answer,
+        ];
         for list in lists {
             list.release(due);
         }
@@ -110,7 +127,7 @@ impl Wakers {
 }
 
 impl ConnectionState {
-    pub(crate) fn new(core: hawser_core::Connection) -> Self {
+    pub(crate) fn new(core: hawser_core::Connection, policies: Arc<EndpointPolicies>) -> Self {
         ConnectionState {
             core,
             phase: Phase::Handshaking,
@@ -123,6 +140,7 @@ impl ConnectionState {
             actions: VecDeque::new(),
             news: PathNews::default(),
             token: None,
+            scheduler_requests: SchedulerRequests::new(policies),
         }
     }
 
@@ -167,10 +185,18 @@ impl ConnectionState {
                 Event::DatagramReceived => self.wakers.datagram_readers.release(due),
                 Event::DatagramsUnblocked => self.wakers.datagram_writers.release(due),
                 Event::Path(event) => self.on_path_event(event, now),
-                // There is nobody in the application yet who could ask for it.
-                Event::Policy(_) => {}
+                Event::Policy(message) => self.on_policy_message(&message, due),
                 Event::Closed(reason) => self.end(reason, due),
             }
+        }
+    }
+
+    fn on_policy_message(&mut self, message: &Message, due: &mut Vec<Waker>) {
+        // There is nobody in the application yet who could ask for others.
+        if message.feature == FeatureId::SCHEDULER_REQUEST
+            && self.scheduler_requests.on_message(&mut self.core, message)
+        {
+            self.wakers.scheduler_answer.release(due);
         }
     }
 

@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 
 use hawser_core::{EndpointConfig, EndpointGroup};
+use hawser_policy::Registry;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::{Endpoint, EndpointHandle};
 use crate::clock::Clock;
+use crate::connection::EndpointPolicies;
 use crate::interfaces::watch_interfaces;
 use crate::links::Links;
 use crate::socket::{Binding, Sharing};
@@ -30,6 +32,8 @@ pub struct EndpointBuilder {
     socket_buffer: usize,
     reset_key: Option<[u8; 32]>,
     connection_id_length: Option<usize>,
+    policies: Option<Arc<Registry>>,
+    allowed_schedulers: Vec<String>,
 }
 
 impl EndpointBuilder {
@@ -42,6 +46,8 @@ impl EndpointBuilder {
             socket_buffer: SOCKET_BUFFER,
             reset_key: None,
             connection_id_length: None,
+            policies: None,
+            allowed_schedulers: Vec::new(),
         }
     }
 
@@ -95,6 +101,23 @@ impl EndpointBuilder {
         self
     }
 
+    /// The policies that its connections choose from by name while they run
+    /// ([`Connection::set_scheduler`](crate::Connection::set_scheduler)). Default: [`policies`](crate::policies).
+    #[must_use]
+    pub fn policies(mut self, registry: Arc<Registry>) -> Self {
+        self.policies = Some(registry);
+        self
+    }
+
+    /// Schedulers that peers may choose for what this endpoint sends
+    /// ([`Connection::request_scheduler`](crate::Connection::request_scheduler)), with any parameters that they take.
+    /// Default: none; what is asked for is refused.
+    #[must_use]
+    pub fn allow_schedulers<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.allowed_schedulers = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Binds the sockets and starts the workers. Must be called inside a tokio runtime.
     ///
     /// # Errors
@@ -136,6 +159,10 @@ impl EndpointBuilder {
         let server = self.server.as_ref().map(|server| server.core.clone());
         let group = (count > 1).then(|| Arc::new(EndpointGroup::new(count, rand::random())));
         let tally = Tally::default();
+        let policies = Arc::new(EndpointPolicies {
+            registry: self.policies.clone().unwrap_or_else(|| Arc::new(crate::policies())),
+            on_request: self.allowed_schedulers.clone(),
+        });
         let member = |index| {
             let mut core = hawser_core::Endpoint::new(config.clone(), server.clone(), rand::random());
             let home = match &group {
@@ -146,8 +173,15 @@ impl EndpointBuilder {
                 None => Home::Caller(runtime.clone()),
             };
             let handle = home.handle().map_err(EndpointError::Thread)?;
-            let worker =
-                Worker::new(core, self.links.clone(), clock, handle, self.socket_buffer, tally.clone());
+            let worker = Worker::new(
+                core,
+                self.links.clone(),
+                clock,
+                handle,
+                self.socket_buffer,
+                tally.clone(),
+                policies.clone(),
+            );
             Ok((home, Arc::new(worker)))
         };
         (0..count).map(member).collect()

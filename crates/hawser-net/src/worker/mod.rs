@@ -33,7 +33,7 @@ use self::sockets::SocketSet;
 pub(crate) use self::sockets::concrete;
 pub(crate) use self::team::{Home, Team};
 use crate::clock::Clock;
-use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
+use crate::connection::{AttemptError, ConnectionShared, ConnectionState, EndpointPolicies};
 use crate::interfaces::Interface;
 use crate::links::{LinkChange, LinkTable, Links};
 use crate::socket::{Binding, LinkSocket};
@@ -49,6 +49,7 @@ pub(crate) struct Worker {
     /// To which its sockets and tasks belong.
     runtime: Handle,
     buffer_bytes: usize,
+    policies: Arc<EndpointPolicies>,
 }
 
 /// The connections of all workers of an endpoint.
@@ -97,6 +98,7 @@ impl Worker {
         runtime: Handle,
         buffer_bytes: usize,
         tally: Tally,
+        policies: Arc<EndpointPolicies>,
     ) -> Self {
         Worker {
             state: Mutex::new(WorkerState {
@@ -119,6 +121,7 @@ impl Worker {
             clock,
             runtime,
             buffer_bytes,
+            policies,
         }
     }
 
@@ -179,7 +182,7 @@ impl Worker {
         let link = state.sockets.link_of(&tuple);
         core.set_path_link(hawser_policy::PathId::ZERO, link);
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
-        let mut connection = ConnectionState::new(core);
+        let mut connection = ConnectionState::new(core, self.policies.clone());
         connection.manage_paths(config.path_manager.build(&init), now, state.links.present());
         Ok(self.adopt(state, handle, connection, tuple))
     }
@@ -195,7 +198,8 @@ impl Worker {
         match state.core.accept(self.clock.now(), incoming, config) {
             Ok((handle, core)) => {
                 state.accepted += 1;
-                Ok(self.adopt(&mut state, handle, ConnectionState::new(core), tuple))
+                let connection = ConnectionState::new(core, self.policies.clone());
+                Ok(self.adopt(&mut state, handle, connection, tuple))
             }
             Err(error) => {
                 if let Some(response) = error.response {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use hawser_cc::NewReno;
 use hawser_policy::{
     Ack, Assignment, Command, Commands, CongestionController, ControllerInit, Decision, Interests, Loss,
-    PathId, PathMask, Scheduler, SchedulerInit, Selection, SendView, Siblings, Side, StreamId, Time,
+    ParameterInfo, PathId, PathMask, PolicyInfo, Registry, Scheduler, SchedulerInit, Selection, SendView,
+    Siblings, Side, StreamId, Time,
 };
 use proptest::prelude::*;
 
@@ -167,10 +168,34 @@ fn a_new_controller_with_a_larger_window_is_used_at_once() {
     // The window is full, and the other path is free: the scheduler waits.
     pair.run(Duration::from_millis(5));
     let (now, began) = (pair.now, pair.now);
-    pair.client().set_controller(now, PathId::ZERO, &|_: &ControllerInit| Box::new(Fixed(40_000)) as Box<_>);
+    let mut registry = Registry::new();
+    registry.add_controller("fixed", |_| Box::new(Fixed(40_000)));
+    pair.client().set_controller(now, PathId::ZERO, &registry, "fixed").expect("it exists");
     pair.run(Duration::from_nanos(1));
     let at_once = pair.datagrams(Side::Client, began).count();
     assert!(at_once >= 1, "nothing left at once");
+}
+
+#[test]
+fn a_controller_or_path_that_does_not_exist_is_named() {
+    let mut pair = Pair::connected(with_scheduler(|| {
+        Scripted(|_: &SendView<'_>, _: &mut Commands| Decision::Wait(None))
+    }));
+    let mut registry = Registry::new();
+    let beta = ParameterInfo::number("beta", 0.0..=1.0, 0.7);
+    let info = PolicyInfo::new("fixed", "a window that stays").parameter(beta);
+    registry.add_controller_with(info, |_, _| Box::new(Fixed(40_000)));
+    let now = pair.now;
+    let mut set = |path, spec: &str| {
+        pair.client().set_controller(now, path, &registry, spec).map_err(|error| error.to_string())
+    };
+    assert_eq!(set(PathId::ZERO, "fixed,beta=0.8"), Ok(()));
+    let expected =
+        "there is no congestion controller named \"fixd\" (did you mean \"fixed\"?); known are: fixed";
+    assert_eq!(set(PathId::ZERO, "fixd"), Err(expected.to_owned()));
+    let expected = "fixed has no parameter \"gamma\"; it has: beta (0 to 1, default 0.7)";
+    assert_eq!(set(PathId::ZERO, "fixed,gamma=1"), Err(expected.to_owned()));
+    assert_eq!(set(PathId(7), "fixed"), Err(format!("there is no path {}", PathId(7))));
 }
 
 #[test]
