@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../hawser-sim/tests/sets/advised.rs"]
+#[allow(unreachable_pub)] // In its own crate it is public.
+#[path = "../../hawser-sim/src/sets/advised.rs"]
 mod advised;
 mod common;
 

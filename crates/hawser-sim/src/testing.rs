@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
 use hawser_link::{DirectionConfig, QueueConfig, RateModel};
-use hawser_policy::{Composition, Registry};
+use hawser_policy::{Composition, PolicyKind, PolicySpec, Registry};
 
 use crate::{Application, Host};
 
@@ -18,14 +18,19 @@ pub fn client_address(n: u8) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, n, 2)), 40_000 + u16::from(n))
 }
 
-/// Transport configuration with policies by name.
+/// Transport configuration with policies by name: a scheduler with this controller, or a policy set, which has its own.
 ///
 /// # Panics
 /// If a name is not registered, or no acknowledgement policy is: scenarios name policies that exist.
 pub fn transport(registry: &Registry, scheduler: &str, controller: &str) -> TransportConfig {
-    let spec = |text: &str| Some(text.parse().unwrap_or_else(|error| panic!("{error}")));
-    let wanted =
-        Composition { scheduler: spec(scheduler), congestion: spec(controller), ..Composition::default() };
+    let spec = |text: &str| Some(text.parse::<PolicySpec>().unwrap_or_else(|error| panic!("{error}")));
+    let is_set = spec(scheduler).is_some_and(|spec| registry.policy(PolicyKind::Set, spec.name()).is_some());
+    let wanted = match is_set {
+        true => Composition { policy: spec(scheduler), ..Composition::default() },
+        false => {
+            Composition { scheduler: spec(scheduler), congestion: spec(controller), ..Composition::default() }
+        }
+    };
     TransportConfig::with_policies(registry.set(&wanted).unwrap_or_else(|error| panic!("{error}")))
 }
 

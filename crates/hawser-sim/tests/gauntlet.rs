@@ -51,4 +51,7 @@ cases! {
     marking_queue = "marking-queue";
     abandon_while_copies_wait = "abandon-while-copies-wait";
     both_abandon_one_dead = "both-abandon-one-dead";
+    suspect_path_left_alone = "suspect-path-left-alone";
+    key_updates_beside_an_idle_path = "key-updates-beside-an-idle-path";
+    mixed_return_paths = "mixed-return-paths";
 }

@@ -11,7 +11,7 @@ use hawser_policy::{Composed, PathId, PathStatus, SchedulerFactory, Side, Time};
 
 use super::bulk::Bulk;
 use super::{Measure, Setting};
-use crate::testing::{SERVER, client, client_address, client_config, link, server};
+use crate::testing::{SERVER, client, client_address, client_config, link, server, transport};
 use crate::{Host, LinkHandle, Network};
 
 /// The largest that RFC 9002 section 7.2 allows.
@@ -62,8 +62,8 @@ struct Before {
 impl Bed {
     /// `sender` sends `length` bytes as soon as it may. The client has an address on each link and connects over the first.
     pub(super) fn new(setting: &Setting<'_>, sender: Side, length: u64, links: &[DirectionConfig]) -> Self {
-        let scheduler = setting.registry.scheduler(setting.scheduler).expect("a registered scheduler");
-        Bed::with_scheduler(setting, scheduler, sender, length, links)
+        let transport = transport(setting.registry, setting.scheduler, setting.controller);
+        Bed::with_transport(setting, transport, sender, length, links)
     }
 
     /// The same with a scheduler that has no name.
@@ -77,7 +77,18 @@ impl Bed {
         let congestion = setting.registry.controller(setting.controller).expect("a registered controller");
         let acknowledgements = setting.registry.ack_policy("default").expect("a registered default");
         let policies = Composed { scheduler, congestion, acknowledgements };
-        let transport = Arc::new(TransportConfig::with_policies(Arc::new(policies)));
+        let transport = TransportConfig::with_policies(Arc::new(policies));
+        Bed::with_transport(setting, transport, sender, length, links)
+    }
+
+    fn with_transport(
+        setting: &Setting<'_>,
+        transport: TransportConfig,
+        sender: Side,
+        length: u64,
+        links: &[DirectionConfig],
+    ) -> Self {
+        let transport = Arc::new(transport);
         let application = |side| if side == sender { Bulk::sender(length) } else { Bulk::default() };
         let mut host = client(application(Side::Client), setting.seed);
         host.connect(Time::ZERO, client_config(transport.clone()), client_address(0), SERVER, "server.test")
@@ -112,6 +123,11 @@ impl Bed {
     fn receiver(&self) -> &Bulk {
         let (client, server) = (&self.network.client.application, &self.network.server.application);
         if self.sender.is_client() { server } else { client }
+    }
+
+    /// Bytes that arrived so far.
+    pub(super) fn received(&self) -> u64 {
+        self.receiver().received
     }
 
     /// Opens a path over the client's `n`-th link as soon as possible.

@@ -19,8 +19,10 @@
 
 mod bed;
 mod bulk;
+mod lasting;
 mod misbehaving;
 mod moving;
+mod round_trips;
 
 use std::fmt;
 
@@ -31,9 +33,9 @@ use hawser_policy::Registry;
 pub struct Setting<'a> {
     /// Where the policies come from.
     pub registry: &'a Registry,
-    /// Name of the scheduler at both ends. Cases that are about one scheduler's behaviour use that one.
+    /// Name of the scheduler at both ends, or of a policy set. Cases that are about one policy's behaviour use that one.
     pub scheduler: &'a str,
-    /// Name of the congestion controller at both ends.
+    /// Name of the congestion controller at both ends; a policy set has its own.
     pub controller: &'a str,
     /// Decides everything random.
     pub seed: u64,
@@ -46,7 +48,7 @@ pub struct Case {
     pub name: &'static str,
     /// What happens, in one line.
     pub about: &'static str,
-    run: fn(&Setting<'_>) -> Vec<Measure>,
+    pub(crate) run: fn(&Setting<'_>) -> Vec<Measure>,
 }
 
 impl Case {
@@ -188,5 +190,20 @@ pub const CASES: &[Case] = &[
         name: "both-abandon-one-dead",
         about: "both ends abandon different ones of three paths at once, and one of these is dead",
         run: misbehaving::both_abandon_one_dead,
+    },
+    Case {
+        name: "suspect-path-left-alone",
+        about: "a silent path becomes the only one before its link carries again",
+        run: lasting::suspect_left_alone,
+    },
+    Case {
+        name: "key-updates-beside-an-idle-path",
+        about: "keys are updated five times while a path is idle, which then has to carry everything",
+        run: lasting::key_updates_beside_an_idle_path,
+    },
+    Case {
+        name: "mixed-return-paths",
+        about: "acknowledgements of both paths return now on one, now on the other, at 1 to 16 Mbit/s",
+        run: round_trips::mixed_return_paths,
     },
 ];

@@ -10,7 +10,7 @@ use hawser_policy::{
 };
 
 /// Of messages that hold the id of a path, four bytes, most significant first.
-pub(crate) const PREFERENCE: FeatureId = FeatureId(0x7365_7473);
+pub const PREFERENCE: FeatureId = FeatureId(0x7365_7473);
 
 /// The path that the peer prefers, if it said so.
 type Preferred = Arc<Mutex<Option<PathId>>>;
@@ -176,7 +176,7 @@ impl PolicySetFactory for AdvisedSet {
 }
 
 /// Adds the set `advised`. Controllers and acknowledgements are those of the registry.
-pub(crate) fn register(registry: &mut Registry) {
+pub fn register(registry: &mut Registry) {
     let controllers = registry.controller("cubic").expect("registered");
     let acknowledgements = registry.ack_policy("default").expect("registered");
     let interval = Duration::from_millis(10)..=Duration::from_secs(10);

@@ -146,7 +146,7 @@ impl Agent for Treasurer {
 }
 
 /// Adds the set `budget`. Acknowledgements are those of the registry's default.
-pub(crate) fn register(registry: &mut Registry) {
+pub fn register(registry: &mut Registry) {
     let acknowledgements = registry.ack_policy("default").expect("registered");
     let info = PolicyInfo::new("budget", "the windows of all paths share one budget").parameter(
         ParameterInfo::integer("bytes", 20_000..=100_000_000, 200_000)

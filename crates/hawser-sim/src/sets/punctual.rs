@@ -12,7 +12,7 @@ use hawser_policy::{
 };
 
 /// Of messages to the application here: offset and length of what was discarded, eight bytes each.
-pub(crate) const DISCARDED: FeatureId = FeatureId(0x6c61_7465);
+pub const DISCARDED: FeatureId = FeatureId(0x6c61_7465);
 
 /// What waits of a frame, or of a stretch without frames.
 struct Waiting {
@@ -143,7 +143,7 @@ impl Scheduler for Punctual {
 }
 
 /// Adds the set `punctual`. Controllers and acknowledgements are those of the registry.
-pub(crate) fn register(registry: &mut Registry) {
+pub fn register(registry: &mut Registry) {
     let controllers = registry.controller("cubic").expect("registered");
     let acknowledgements = registry.ack_policy("default").expect("registered");
     let info = PolicyInfo::new("punctual", "frames that come in time, and no others").parameter(

@@ -1,0 +1,94 @@
+//! What has to last while nobody looks: a path that was silent, and keys on a path that is idle.
+
+use std::sync::Arc;
+
+use hawser_core::Code;
+use hawser_policy::{
+    Assignment, Commands, Decision, PathId, PathState, Scheduler, SchedulerInit, SendView, Side, Time,
+};
+
+use super::bed::{Bed, street};
+use super::{Measure, Setting};
+
+/// Bytes of a transfer: 4.2 s on [`street`] alone.
+const LENGTH: u64 = 10_000_000;
+
+/// Path 0 falls silent, and while it is suspect the server abandons the other one. 200 ms later its link carries again: what
+/// was outstanding on it, PATH_ABANDON included, has to be retransmitted there.
+pub(super) fn suspect_left_alone(setting: &Setting<'_>) -> Vec<Measure> {
+    let mut bed = Bed::new(setting, Side::Server, LENGTH, &[street(), street()]);
+    let second = bed.open(1);
+    bed.run_to(Time::from_secs(1));
+    bed.count_from_here();
+    bed.network.force(bed.links[0], Some(false));
+    bed.run_to(Time::from_millis(1_300));
+    let is_suspect =
+        bed.server().paths().iter().any(|path| path.id == PathId::ZERO && path.state == PathState::Suspect);
+    let now = bed.network.now();
+    bed.server().abandon_path(now, second, Code::NO_ERROR).expect("there is another");
+    bed.run_to(Time::from_millis(1_500));
+    bed.network.force(bed.links[0], Some(true));
+    let returned = bed.network.now();
+    let received = bed.received();
+    let mut resumed = returned;
+    while bed.received() == received && resumed < returned + RESUMED_WITHIN * 4 {
+        resumed += STEP;
+        bed.run_to(resumed);
+    }
+    let silence = resumed.since(returned).as_secs_f64() * 1e3;
+    let end = bed.finish();
+    let left = bed.client().paths().len();
+    vec![
+        Measure::at_least("suspect when it was left alone", f64::from(u8::from(is_suspect)), "", 1.0),
+        Measure::at_most("silence after the link returned", silence, "ms", RESUMED_WITHIN.as_millis() as f64),
+        Measure::at_most("paths left at the client", left as f64, "", 1.0),
+        Measure::at_most("end", end, "s", 4.5),
+        bed.beyond_window(),
+    ]
+}
+
+/// Probes of a suspect path leave a second apart at most.
+const RESUMED_WITHIN: std::time::Duration = std::time::Duration::from_millis(1_050);
+const STEP: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// The path with the lowest id that there is.
+struct FirstOnly;
+
+impl Scheduler for FirstOnly {
+    fn name(&self) -> &'static str {
+        "first-only"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, _: &mut Commands) -> Decision {
+        let first = view.preferred().min_by_key(|path| path.id).filter(|path| path.sendable() > 0);
+        first.map_or(Decision::Wait(None), |path| Decision::Send(Assignment::next(path.id)))
+    }
+}
+
+/// RFC 9001 section 6.5: previous keys are discarded after a while. A path that is idle meanwhile is used after several
+/// updates.
+pub(super) fn key_updates_beside_an_idle_path(setting: &Setting<'_>) -> Vec<Measure> {
+    let first_only = || Arc::new(|_: &SchedulerInit| Box::new(FirstOnly) as Box<dyn Scheduler>);
+    let alone = Bed::with_scheduler(setting, first_only(), Side::Server, LENGTH, &[street()]).finish();
+    let mut bed = Bed::with_scheduler(setting, first_only(), Side::Server, LENGTH, &[street(), street()]);
+    bed.open(1);
+    for n in 1..=5 {
+        bed.run_to(Time::from_millis(500 * n));
+        let now = bed.network.now();
+        let end = if n % 2 == 0 { bed.client() } else { bed.server() };
+        end.initiate_key_update(now);
+    }
+    bed.run_to(Time::from_secs(3));
+    bed.count_from_here();
+    let now = bed.network.now();
+    bed.client().abandon_path(now, PathId::ZERO, Code::NO_ERROR).expect("there is another");
+    let end = bed.finish();
+    let updates = bed.client().stats().key_updates;
+    let lost = bed.client().stats().packets_undecryptable + bed.server().stats().packets_undecryptable;
+    vec![
+        Measure::at_least("key updates", updates as f64, "", 5.0),
+        Measure::at_most("packets that could not be opened", lost as f64, "", 0.0),
+        // Slow start on the path that was idle.
+        Measure::at_most("longer than on one path", (end - alone) * 1e3, "ms", 250.0),
+    ]
+}
