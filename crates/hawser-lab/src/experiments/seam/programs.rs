@@ -1,7 +1,8 @@
 //! What the list measures beside plain scenarios.
 
-use hawser_sim::gauntlet::{CASES, Measure, Setting};
+use hawser_sim::gauntlet::{self, Measure, Setting};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_sim::sets;
 
 use crate::data::sweep::digest;
 use crate::experiments::verify::{Measured, Request};
@@ -9,10 +10,11 @@ use crate::experiments::verify::{Measured, Request};
 /// Digits of a digest that stand in for a trace hash.
 const DIGITS: usize = 16;
 
-/// The case of the mobility gauntlet that the runs are named after.
-pub(super) fn gauntlet(request: &Request<'_>) -> Result<Measured, String> {
-    let case = CASES.iter().find(|case| case.name == request.runs);
-    let case = case.ok_or_else(|| format!("the gauntlet has no case {}", request.runs))?;
+/// The case of the mobility gauntlet, or of the policy sets, that the runs are named after.
+pub(super) fn case(request: &Request<'_>) -> Result<Measured, String> {
+    let mut cases = gauntlet::CASES.iter().chain(sets::CASES);
+    let case = cases.find(|case| case.name == request.runs);
+    let case = case.ok_or_else(|| format!("there is no case {}", request.runs))?;
     let setting = Setting {
         registry: request.registry,
         scheduler: request.policy,
@@ -38,7 +40,7 @@ fn metric_name(measure: &Measure) -> String {
 pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
     let set = [
         "duration=5 s".to_owned(),
-        format!("transport.scheduler={}", request.policy),
+        format!("{}={}", request.key, request.policy),
         format!("seed={}", request.seed),
     ];
     let run = || {

@@ -20,13 +20,14 @@ pub struct List {
     pub system: System,
     /// What has to be run.
     pub runs: &'static [Runs],
-    /// What is asked of these runs.
-    pub items: &'static [Item],
+    /// What is asked of these runs, in groups: a file each.
+    pub items: &'static [&'static [Item]],
     /// What can be drawn of them.
     pub figures: &'static [Figure],
 }
 
-/// What is verified: the value of a field of every scenario. `--as` puts another value in its place.
+/// What is verified: the value of a field of every scenario. `--as` puts another value in its place; in that of a scheduler
+/// it may be a policy set.
 #[derive(Debug, Clone, Copy)]
 pub struct System {
     /// The field, such as `transport.scheduler`.
@@ -75,7 +76,9 @@ pub type Program = fn(&Request<'_>) -> Result<Measured, String>;
 pub struct Request<'a> {
     /// Name of the runs.
     pub runs: &'a str,
-    /// Policy of the system's kind.
+    /// The field that chooses the policy: that of the list, or `transport.policy` where a set stands in.
+    pub key: &'a str,
+    /// Policy of the system's kind, or the set that stands in for it.
     pub policy: &'a str,
     /// Seed of everything random.
     pub seed: u64,
@@ -293,6 +296,11 @@ impl std::fmt::Display for Bound {
 }
 
 impl List {
+    /// What is asked of these runs.
+    pub fn items(&self) -> impl Iterator<Item = &'static Item> + use<> {
+        self.items.iter().copied().flatten()
+    }
+
     /// The runs of this name.
     pub fn runs(&self, name: &str) -> Option<&'static Runs> {
         self.runs.iter().find(|runs| runs.name == name)

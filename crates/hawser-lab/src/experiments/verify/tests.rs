@@ -3,7 +3,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hawser_policy::Registry;
+use hawser_policy::{ParameterInfo, PolicyInfo, Registry};
 use tempfile::TempDir;
 
 use super::Bound::{Above, AtLeast, AtMost, Within};
@@ -18,8 +18,10 @@ const BOTH: &[Policy] = &[Policy::System, Policy::Named("minrtt")];
 fn measure(request: &Request<'_>) -> Result<Measured, String> {
     let seed = request.seed as f64;
     let system = f64::from(u8::from(request.policy == "default"));
-    let measured =
-        Measured::new(format!("{:016x}", request.seed)).with("goodput_bps", 90.0 + 10.0 * (seed + system));
+    let chosen_as_set = f64::from(u8::from(request.key == "transport.policy"));
+    let measured = Measured::new(format!("{:016x}", request.seed))
+        .with("goodput_bps", 90.0 + 10.0 * (seed + system))
+        .with("chosen_as_set", chosen_as_set);
     Ok(if request.seed == 3 { measured } else { measured.with("delay_ms", 5.0) })
 }
 
@@ -60,7 +62,7 @@ const LIST: List = List {
             seeds: Seeds::ONCE,
         },
     ],
-    items: &[
+    items: &[&[
         Item { id: "mean", claims: &[Claim { value: Mean(OURS), bound: Within(119.0, 121.0) }], ..PLAIN },
         Item { id: "ratio", claims: &[Claim { value: Ratio(OURS, THEIRS), bound: Above(1.0) }], ..PLAIN },
         Item {
@@ -102,7 +104,7 @@ const LIST: List = List {
             }],
             ..PLAIN
         },
-    ],
+    ]],
     figures: &[Figure {
         name: "bars",
         title: "Bars",
@@ -116,6 +118,10 @@ fn registry() -> Arc<Registry> {
     for name in ["default", "minrtt"] {
         registry.add_scheduler(name, |_| unreachable!("nothing is simulated"));
     }
+    let bytes = ParameterInfo::integer("bytes", 1..=9, 5);
+    registry.add_set_with(PolicyInfo::new("together", "a set").parameter(bytes), |_, _| {
+        unreachable!("nothing is simulated")
+    });
     Arc::new(registry)
 }
 
@@ -193,6 +199,26 @@ fn a_substitute_is_not_excused_and_loses_orderings() {
     }
     let unknown = Verification::new(&LIST, settings(Some("nobody")), registry()).err().unwrap();
     assert!(unknown.to_string().contains("minrtt"), "{unknown}");
+}
+
+#[test]
+fn a_policy_set_stands_in_for_a_scheduler() {
+    let folder = TempDir::new().unwrap();
+    verified(settings(Some("together,bytes=7")), folder.path());
+    let lines = fs::read_to_string(folder.path().join(RUNS_LINES)).unwrap();
+    let chosen = |policy: &str, value: &str| {
+        let of_policy = |line: &&str| line.contains(policy) && line.contains("chosen_as_set");
+        let lines: Vec<&str> = lines.lines().filter(of_policy).collect();
+        assert!(!lines.is_empty() && lines.iter().all(|line| line.contains(value)), "{policy}: {lines:?}");
+    };
+    chosen("together", "\"value\":1");
+    chosen("minrtt", "\"value\":0");
+    let wrong = |text: &str| {
+        let verification = Verification::new(&LIST, settings(Some(text)), registry());
+        verification.err().unwrap().to_string()
+    };
+    assert!(wrong("together,bytes=70").contains("expected 1 to 9"));
+    assert!(wrong("togeter").contains("did you mean \"together\"?"), "{}", wrong("togeter"));
 }
 
 #[test]
@@ -282,8 +308,8 @@ fn all_lists_are_consistent() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for list in LISTS {
         let name = list.name;
-        let ids: BTreeSet<&str> = list.items.iter().map(|item| item.id).collect();
-        assert_eq!(ids.len(), list.items.len(), "{name}: an id twice");
+        let ids: BTreeSet<&str> = list.items().map(|item| item.id).collect();
+        assert_eq!(ids.len(), list.items().count(), "{name}: an id twice");
         let runs: BTreeSet<&str> = list.runs.iter().map(|runs| runs.name).collect();
         assert_eq!(runs.len(), list.runs.len(), "{name}: a name of runs twice");
         for runs in list.runs {
@@ -295,7 +321,7 @@ fn all_lists_are_consistent() {
                 assert!(repository.join("scenarios").join(file).is_file(), "{name}: {file}");
             }
         }
-        for item in list.items {
+        for item in list.items() {
             let of = format!("{name} {}", item.id);
             assert!(
                 !item.claims.is_empty() && !item.threshold.is_empty() && !item.statement.is_empty(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hawser_policy::Registry;
+use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
 use hawser_scenario::Scenario;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
@@ -33,7 +33,7 @@ pub struct Settings {
 impl Settings {
     /// The items to verify.
     pub fn items(&self, list: &'static List) -> impl Iterator<Item = &'static Item> {
-        list.items.iter().filter(|item| self.items.is_empty() || self.items.iter().any(|id| id == item.id))
+        list.items().filter(|item| self.items.is_empty() || self.items.iter().any(|id| id == item.id))
     }
 }
 
@@ -111,10 +111,9 @@ impl Verification {
                 self.load(file, &[]).map_err(|reason| VerifyError::Scenario { reason })?;
             }
         }
-        if let Some(id) =
-            self.settings.items.iter().find(|id| self.list.items.iter().all(|item| item.id != **id))
+        if let Some(id) = self.settings.items.iter().find(|id| self.list.items().all(|item| item.id != **id))
         {
-            let known = self.list.items.iter().map(|item| item.id).collect::<Vec<_>>().join(", ");
+            let known = self.list.items().map(|item| item.id).collect::<Vec<_>>().join(", ");
             return Err(VerifyError::UnknownItem { id: id.clone(), known });
         }
         if let Some(policy) = &self.settings.substitute {
@@ -125,12 +124,28 @@ impl Verification {
 
     /// Whether a policy can stand in for the system.
     fn known(&self, policy: &str) -> Result<(), VerifyError> {
-        let unknown = match self.list.system.key {
-            "transport.scheduler" => self.registry.scheduler(policy).err().map(|error| error.to_string()),
-            "transport.controller" => self.registry.controller(policy).err().map(|error| error.to_string()),
-            _ => None,
+        let wrong = |reason: String| VerifyError::Policy { reason };
+        let spec: PolicySpec = policy.parse().map_err(|error: SpecError| wrong(error.to_string()))?;
+        let checked = match kind_of(self.list.system.key) {
+            // A set may be a scheduler that stands for itself.
+            Some(PolicyKind::Scheduler) => self.registry.check(PolicyKind::Set, &spec),
+            Some(kind) => self.registry.check(kind, &spec),
+            None => Ok(()),
         };
-        unknown.map_or(Ok(()), |reason| Err(VerifyError::Policy { reason }))
+        checked.map_err(|error| wrong(error.to_string()))
+    }
+
+    /// The field of a scenario that chooses this policy: that of the system, but a set in the place of a scheduler is chosen
+    /// as such.
+    fn field(&self, policy: &str) -> &'static str {
+        let key = self.list.system.key;
+        let name = policy.split(',').next().unwrap_or_default().trim();
+        let is_set = || self.registry.policy(PolicyKind::Set, name).is_some();
+        let is_scheduler = || self.registry.policy(PolicyKind::Scheduler, name).is_some();
+        match kind_of(key) {
+            Some(PolicyKind::Scheduler) if !is_scheduler() && is_set() => "transport.policy",
+            _ => key,
+        }
     }
 
     fn load(&self, file: &str, set: &[String]) -> Result<Scenario, String> {
@@ -141,7 +156,7 @@ impl Verification {
 
     fn simulate(&self, file: &str, set: &[&str], cell: &Cell) -> Result<Measured, String> {
         let mut overrides: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
-        overrides.push(format!("{}={}", self.list.system.key, cell.policy));
+        overrides.push(format!("{}={}", self.field(&cell.policy), cell.policy));
         overrides.push(format!("seed={}", cell.seed));
         let scenario = self.load(file, &overrides)?;
         let mut simulation = Simulation::new(&scenario, &self.registry, Options::default())
@@ -152,6 +167,14 @@ impl Verification {
     fn name(&self, cell: &Cell) -> &'static str {
         self.list.runs[cell.runs].name
     }
+}
+
+/// The kind of policy that a field of a scenario chooses; none for other fields.
+fn kind_of(key: &str) -> Option<PolicyKind> {
+    let field = key.strip_prefix("transport.")?;
+    // The older name of the field in scenarios.
+    let field = if field == "controller" { "congestion" } else { field };
+    PolicyKind::ALL.into_iter().find(|kind| kind.field() == field)
 }
 
 /// All runs, those of one seed side by side: what is compared is there early.
@@ -221,6 +244,7 @@ impl Work for Verification {
             Source::Scenario { file, set } => self.simulate(file, set, cell),
             Source::Program { run, .. } => run(&Request {
                 runs: self.name(cell),
+                key: self.field(&cell.policy),
                 policy: &cell.policy,
                 seed: cell.seed,
                 registry: &self.registry,
