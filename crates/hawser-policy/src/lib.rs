@@ -13,6 +13,55 @@
 //!   [`FecPolicy`] are the questions the core asks. Schedulers and controllers are made by named
 //!   factories held in a [`Registry`], so that the command line, the simulator and tests all choose by name.
 //!
+//! A scheduler that keeps off a path while its round-trip time is twice that of the best one, with a parameter, by name:
+//!
+//! ```
+//! use hawser_policy::{
+//!     Assignment, Commands, Decision, ParameterInfo, PathId, PathView, PolicyInfo, QueueView, Registry, Scheduler,
+//!     SchedulerInit, SendView, Side, Time,
+//! };
+//! use std::time::Duration;
+//!
+//! struct Quick {
+//!     factor: f64,
+//! }
+//!
+//! impl Scheduler for Quick {
+//!     fn name(&self) -> &'static str {
+//!         "quick"
+//!     }
+//!
+//!     fn schedule(&mut self, view: &SendView<'_>, _commands: &mut Commands) -> Decision {
+//!         let best = view.preferred().map(|path| path.smoothed_rtt).min().unwrap_or_default();
+//!         let mut usable = view.preferred().filter(|path| path.smoothed_rtt <= best.mul_f64(self.factor));
+//!         let path = usable.find(|path| path.sendable() > 0);
+//!         path.map_or(Decision::Wait(None), |path| Decision::Send(Assignment::next(path.id)))
+//!     }
+//! }
+//!
+//! let mut registry = Registry::new();
+//! let factor = ParameterInfo::number("factor", 1.0..=100.0, 2.0).meaning("of the best round-trip time");
+//! registry.add_scheduler_with(PolicyInfo::new("quick", "paths that are quick").parameter(factor), |_, parameters| {
+//!     Box::new(Quick { factor: parameters.number("factor") })
+//! });
+//!
+//! // A test needs a view, nothing else: the quick path is full, the other one takes 60 ms.
+//! let rtt = |id, milliseconds| PathView {
+//!     smoothed_rtt: Duration::from_millis(milliseconds),
+//!     ..PathView::new(PathId(id))
+//! };
+//! let mut paths = [rtt(0, 20), rtt(1, 60)];
+//! paths[0].bytes_in_flight = paths[0].congestion_window;
+//! let queue = QueueView { unsent: 50_000, ..QueueView::default() };
+//! let view = SendView { now: Time::ZERO, paths: &paths, queue, segments: &() };
+//! let ask = |spec: &str| {
+//!     let init = SchedulerInit { side: Side::Client, seed: 0 };
+//!     registry.scheduler(spec).expect("it is registered").build(&init).schedule(&view, &mut Vec::new())
+//! };
+//! assert_eq!(ask("quick"), Decision::Wait(None));
+//! assert_eq!(ask("quick,factor=4"), Decision::Send(Assignment::next(PathId(1))));
+//! ```
+//!
 //! # Rules
 //!
 //! Sizes are bytes, rates bit/s, times nanoseconds. A policy cannot break the protocol: the core clamps
