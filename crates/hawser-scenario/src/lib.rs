@@ -63,7 +63,7 @@ pub use flow::{Flow, FlowKind, Pattern};
 pub use hawser_link::Direction;
 pub use layout::Layout;
 pub use load::{load, load_with};
-pub use plan::{Cell, Plan, load_plan};
+pub use plan::{Cell, Plan, load_plan, load_plan_with};
 pub use source::{SceneSource, SourceKind};
 
 use hawser_link::{DirectionConfig, Nanos, Series, derive_seed, nanos};

@@ -78,7 +78,15 @@ impl Cell {
 /// # Errors
 /// Fails when the file cannot be read, and on the first mistake in it. The scenarios are not read.
 pub fn load_plan(path: &Path) -> std::result::Result<Plan, LoadError> {
-    Ok(Plan::parse(&read(path)?, &path.display().to_string())?)
+    load_plan_with(path, &[])
+}
+
+/// The same with more fields set for all runs, as if `[set]` had them: key and value.
+///
+/// # Errors
+/// Fails as [`load_plan`] does, and if the plan sets one of these fields itself.
+pub fn load_plan_with(path: &Path, more: &[(String, String)]) -> std::result::Result<Plan, LoadError> {
+    Ok(Plan::parse_with(&read(path)?, &path.display().to_string(), more)?)
 }
 
 impl Plan {
@@ -87,6 +95,11 @@ impl Plan {
     /// # Errors
     /// Fails on the first mistake, naming line, field and what is allowed there.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
+        Plan::parse_with(text, file, &[])
+    }
+
+    /// The same with more fields set for all runs.
+    fn parse_with(text: &str, file: &str, more: &[(String, String)]) -> Result<Self> {
         let mut no_file = |name: &str| Err(format!("a plan includes no files, found {name:?}"));
         let document = assemble(text, file, &[], &mut no_file)?;
         let table = document.table().cloned().unwrap_or_default();
@@ -98,8 +111,15 @@ impl Plan {
         let base_seed = fields.read_or("seed", 1, |value| value.integer(0..=i64::MAX as u64))?;
         let paired = fields.read_or("paired", false, |value| value.boolean())?;
         let mut places = Vec::new();
-        let fixed = fields.read_or("set", Vec::new(), |value| fixed(value, &mut places))?;
+        let mut fixed = fields.read_or("set", Vec::new(), |value| fixed(value, &mut places))?;
         let factors = fields.read_or("vary", Vec::new(), |value| factors(value, &fixed, &mut places))?;
+        let own = fixed.iter().map(|(key, _)| key).chain(factors.iter().map(|(key, _)| key));
+        let own: Vec<&str> = own.map(|key| current_name(key)).collect();
+        if let Some((key, value)) = more.iter().find(|(key, _)| own.contains(&current_name(key))) {
+            return Err(fields
+                .error(format!("the plan sets {key} itself; it cannot be {value} for all runs as well")));
+        }
+        fixed.extend_from_slice(more);
         let combinations =
             factors.iter().map(|(_, values)| values.len()).try_fold(1usize, usize::checked_mul);
         let count = combinations
@@ -128,6 +148,11 @@ impl Plan {
     pub fn scenario_path(plan: &Path, cell: &Cell) -> PathBuf {
         PathBuf::from(join(&plan.display().to_string(), &cell.scenario))
     }
+}
+
+/// What `transport.controller` was renamed to; other keys are what they are.
+fn current_name(key: &str) -> &str {
+    if key == "transport.controller" { "transport.congestion" } else { key }
 }
 
 fn scenarios(fields: &Fields<'_>) -> Result<Vec<String>> {

@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
 use hawser_lab::data::table::TableError;
 use serde::Serialize;
+
+use crate::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
 
 /// Exit codes. Where curl has a code for the same thing, it is curl's. The names are part of the output of `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -34,6 +34,7 @@ mod put;
 mod report;
 mod scenario_table;
 mod serve;
+mod server_scheduler;
 mod session;
 mod sim;
 mod site;
@@ -50,7 +51,6 @@ use std::sync::Arc;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::Registry;
-
 use crate::command::exit::{Exit, Failure};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::Output;

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{
-    ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, Registry, ServerConfigBuilder,
-    TransportConfig, Trust,
-};
 use clap::Args;
 use rustls::KeyLog;
 
 use crate::command::exit::Failure;
 use crate::command::key_log::FileKeyLog;
 use crate::command::policy_options::PolicyOptions;
+use crate::{
+    ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec, Registry,
+    ServerConfigBuilder, TransportConfig, Trust,
+};
 
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -129,6 +129,10 @@ pub(crate) struct ClientSetup {
     pub(crate) config: ClientConfig,
     /// Over which links.
     pub(crate) links: Links,
+    /// The scheduler that was chosen, if one was; the server is asked for it as well where it is the one that sends.
+    pub(crate) scheduler: Option<PolicySpec>,
+    /// For policies that are chosen by name.
+    pub(crate) registry: Arc<Registry>,
 }
 
 impl ClientOptions {
@@ -136,8 +140,13 @@ impl ClientOptions {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub(crate) fn setup(&self, registry: &Registry, alpn: &[u8]) -> Result<ClientSetup, Failure> {
-        Ok(ClientSetup { config: self.config(registry, alpn)?, links: self.links() })
+    pub(crate) fn setup(&self, registry: &Arc<Registry>, alpn: &[u8]) -> Result<ClientSetup, Failure> {
+        Ok(ClientSetup {
+            config: self.config(registry, alpn)?,
+            links: self.links(),
+            scheduler: self.transport.policies.scheduler(registry)?,
+            registry: registry.clone(),
+        })
     }
 
     /// The links to use.

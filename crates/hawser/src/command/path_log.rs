@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{Connection, Endpoint, PathEvent, PathId};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
+
+use crate::{Connection, Endpoint, PathEvent, PathId};
 
 /// Notes every change until the connection ends. The task is over when all was noted.
 pub(crate) fn start(

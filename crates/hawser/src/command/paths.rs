@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::{Connection, Endpoint, LinkId, PathId, PathInfo, PathState, PathStats, PathStatus};
 use serde::Serialize;
+
+use crate::{Connection, Endpoint, LinkId, PathId, PathInfo, PathState, PathStats, PathStatus};
 
 /// Time constant of a path's rate in seconds.
 const RATE_MEMORY: f64 = 0.4;

@@ -2,9 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::policy::PolicyInfo;
-use crate::policy::{ParameterInfo, ParameterRange, ParameterValue};
-use crate::{PolicyKind, Registry};
 use clap::Args;
 use serde::Serialize;
 
@@ -12,6 +9,9 @@ use crate::command::exit::{Exit, Failure};
 use crate::command::options::Output;
 use crate::command::policy_options::option;
 use crate::command::report::{Channel, print};
+use crate::policy::PolicyInfo;
+use crate::policy::{ParameterInfo, ParameterRange, ParameterValue};
+use crate::{PolicyKind, Registry};
 
 /// Columns of a line.
 const WIDTH: usize = 80;

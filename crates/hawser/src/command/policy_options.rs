@@ -1,31 +1,33 @@
 //! Policies by name, as options of a command: the same texts as in `[transport]` of a scenario.
 
-use crate::{Composition, PolicyKind, PolicySpec, Registry};
 use clap::{Args, Command};
 
 use crate::command::exit::Failure;
+use crate::{Composition, PolicyKind, PolicySpec, Registry};
+
+/// Under what the options stand: the heading must not reach those that follow.
+const HEADING: &str = "Policies (NAME or NAME,KEY=VALUE,...; see `hawser policies`)";
 
 /// Which policies a connection has.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Policies (NAME or NAME,KEY=VALUE,...; see `hawser policies`)")]
 pub(crate) struct PolicyOptions {
     /// A policy set, or a scheduler with the defaults of everything else
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     policy: Option<PolicySpec>,
     /// How data is spread over the paths
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     scheduler: Option<PolicySpec>,
     /// Congestion controller of each path
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     cc: Option<PolicySpec>,
     /// When and where acknowledgements leave
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     acks: Option<PolicySpec>,
     /// Which paths exist
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     path_manager: Option<PolicySpec>,
     /// How strongly data is protected
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     protection: Option<PolicySpec>,
 }
 
@@ -109,10 +111,27 @@ impl PolicyOptions {
         Ok(composition)
     }
 
+    /// The scheduler that is chosen: as such, or as the policy.
+    pub(crate) fn scheduler(&self, registry: &Registry) -> Result<Option<PolicySpec>, Failure> {
+        let composition = self.with_environment(registry)?;
+        let is_set = registry.resolve(&composition).policy.is_some();
+        let policy = composition.policy.filter(|_| !is_set);
+        Ok(composition.scheduler.or(policy))
+    }
+
     /// What is said as overrides of a scenario.
     pub(crate) fn overrides(&self, registry: &Registry) -> Result<Vec<String>, Failure> {
+        let fields = self.fields(registry)?;
+        Ok(fields.into_iter().map(|(field, spec)| format!("{field}={spec}")).collect())
+    }
+
+    /// What is said as fields of scenarios and their values.
+    pub(crate) fn fields(&self, registry: &Registry) -> Result<Vec<(String, String)>, Failure> {
         let composition = self.composition(registry)?;
-        Ok(composition.parts().map(|(kind, spec)| format!("transport.{}={spec}", kind.field())).collect())
+        let field = |(kind, spec): (PolicyKind, &PolicySpec)| {
+            (format!("transport.{}", kind.field()), spec.to_string())
+        };
+        Ok(composition.parts().map(field).collect())
     }
 }
 

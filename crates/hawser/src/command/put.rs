@@ -205,6 +205,7 @@ async fn send(
         connect_seconds: session.connected_after.as_secs_f64(),
         goodput,
         paths,
+        server_scheduler: None,
     };
     print(&report, output);
     Ok(())

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::command::exit::{Exit, Failure};
 use crate::command::options::Output;
 use crate::command::paths::PathReport;
+use crate::command::server_scheduler::ServerScheduler;
 use crate::command::transfer::Goodput;
 
 /// The result of `get` and `put` with `--json`: one line per URL.
@@ -36,6 +37,9 @@ pub(crate) struct TransferReport {
     pub(crate) goodput: Goodput,
     /// Every path that the connection had.
     pub(crate) paths: Vec<PathReport>,
+    /// With `get --scheduler`: what the server said to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_scheduler: Option<ServerScheduler>,
 }
 
 /// What `--json` prints when there is no result.

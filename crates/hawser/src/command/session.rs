@@ -4,7 +4,6 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use crate::{Connection, Endpoint};
 use bytes::Bytes;
 use h3::client::SendRequest;
 use tokio::sync::OnceCell;
@@ -13,10 +12,12 @@ use tokio::task::JoinHandle;
 use crate::command::exit::{Exit, Failure};
 use crate::command::http_client::describe_connection;
 use crate::command::interrupt::Interrupt;
-use crate::command::options::ClientSetup;
+use crate::command::options::{ClientSetup, Output};
 use crate::command::path_log;
 use crate::command::paths::PathTable;
+use crate::command::server_scheduler::ServerScheduler;
 use crate::command::url::Url;
+use crate::{Connection, Endpoint};
 
 /// The types that `h3` makes of our streams.
 pub(crate) type Requests = SendRequest<crate::h3::OpenStreams, Bytes>;
@@ -34,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// How long the name look-up and the handshake took.
     pub(crate) connected_after: Duration,
+    /// What the server said to a wish for its scheduler, if it was asked.
+    pub(crate) server_scheduler: Option<ServerScheduler>,
     /// What happens to its paths is noted by this task, if at all.
     path_log: Option<JoinHandle<()>>,
     /// HTTP, once begun. h3 closes the connection when the last of these goes.
@@ -52,8 +55,9 @@ impl Session {
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
         let started = Instant::now();
-        let ClientSetup { config, links } = client;
-        let endpoint = Endpoint::builder().client(config.clone()).links(links.clone()).bind()?;
+        let ClientSetup { config, links, registry, .. } = client;
+        let builder = Endpoint::builder().client(config.clone()).links(links.clone());
+        let endpoint = builder.policies(registry.clone()).bind()?;
         let connect = async {
             let addresses = resolve(host, port).await?;
             tracing::debug!(?addresses, "resolved");
@@ -65,7 +69,20 @@ impl Session {
         };
         let connected_after = started.elapsed();
         let path_log = path_log::start(endpoint.clone(), connection.clone(), connected_after);
-        Ok(Session { endpoint, connection, started, connected_after, path_log, requests: OnceCell::new() })
+        Ok(Session {
+            endpoint,
+            connection,
+            started,
+            connected_after,
+            server_scheduler: None,
+            path_log,
+            requests: OnceCell::new(),
+        })
+    }
+
+    /// The server is the end that sends: asks it for the scheduler that was chosen, if one was.
+    pub(crate) async fn request_scheduler(&mut self, client: &ClientSetup, output: Output) {
+        self.server_scheduler = ServerScheduler::request(&self.connection, client, output).await;
     }
 
     /// Speaks HTTP/3 from now on.

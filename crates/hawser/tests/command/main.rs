@@ -5,8 +5,11 @@
 mod failures;
 mod get;
 mod http;
+mod own_policies;
 mod perf;
+mod policies;
 mod put;
+mod scheduler_requests;
 mod simulate;
 mod support;
 mod sweep;

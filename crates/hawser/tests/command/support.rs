@@ -10,8 +10,14 @@ use tempfile::TempDir;
 
 /// The command.
 pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hawser"));
-    command.args(arguments).stdin(Stdio::null());
+    let mut command = clean(Command::new(env!("CARGO_BIN_EXE_hawser")));
+    command.args(arguments);
+    command
+}
+
+/// Without what the environment of the tests says.
+pub(crate) fn clean(mut command: Command) -> Command {
+    command.stdin(Stdio::null());
     for variable in ["SSLKEYLOGFILE", "QLOGDIR", "HAWSER_POLICY", "HAWSER_SCHEDULER", "HAWSER_CC"] {
         command.env_remove(variable);
     }
@@ -29,10 +35,16 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Server::start_with(hawser([]), arguments)
+    }
+
+    /// Of another binary.
+    pub(crate) fn start_with(mut command: Command, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let state = tempfile::tempdir().unwrap();
-        let mut command = hawser(["serve", folder.path().to_str().unwrap()]);
-        command.args(["--listen", "127.0.0.1:0", "--json", "-q"]).args(arguments);
+        command
+            .args(["serve", folder.path().to_str().unwrap(), "--listen", "127.0.0.1:0", "--json", "-q"])
+            .args(arguments);
         if !arguments.contains(&"--cert") {
             command.arg("--state").arg(state.path());
         }

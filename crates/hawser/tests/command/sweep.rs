@@ -200,3 +200,80 @@ fn it_does_not_matter_where_the_command_is_run() {
     again.current_dir(stage.path());
     assert_eq!(run_json(again)["found"], 4);
 }
+
+/// The mean of each value is that of its runs, whatever else varied.
+#[test]
+fn each_value_of_a_factor_has_its_means() {
+    let stage = tempfile::tempdir().unwrap();
+    fs::write(stage.path().join("near.toml"), SCENARIO).unwrap();
+    let plan = "version = 1\nscenarios = [\"near.toml\"]\nreplicates = 3\n[vary]\n\
+                \"transport.scheduler\" = [\"minrtt\", \"ecf\"]\n\"transport.congestion\" = \
+                [\"cubic,beta=0.5\", \"cubic,beta=0.9\"]\n";
+    fs::write(stage.path().join("plan.toml"), plan).unwrap();
+    let report = run_json(sweep(&stage, "out", &[]));
+    let means = report["means"].as_array().unwrap();
+    let mean = |key: &str, value: &str| {
+        let mut found = means.iter().filter(|mean| mean["key"] == key && mean["value"] == value);
+        found.next().unwrap_or_else(|| panic!("no mean of {key} = {value} in {report}")).clone()
+    };
+    assert_eq!(means.len(), 4, "{report}");
+    let goodputs = |key: &str, values: [&str; 2]| {
+        values.map(|value| {
+            let mean = mean(key, value);
+            assert_eq!(
+                (&mean["runs"], &mean["flow"]),
+                (&6.into(), &"main".into()),
+                "two factors, three replicates"
+            );
+            // 1 MB over 8 and 5 Mbit/s with 1 % of loss: never more than both carry.
+            let goodput = mean["goodput_bps"].as_f64().unwrap();
+            let completion = mean["completion_seconds"].as_f64().unwrap();
+            assert!((1e6..13e6).contains(&goodput) && (0.6..3.0).contains(&completion), "{mean}");
+            goodput
+        })
+    };
+    let schedulers = goodputs("transport.scheduler", ["minrtt", "ecf"]);
+    let controllers = goodputs("transport.congestion", ["cubic,beta=0.5", "cubic,beta=0.9"]);
+    // Both tables are of the same twelve runs.
+    let total = |means: [f64; 2]| means[0] + means[1];
+    assert!((total(schedulers) / total(controllers) - 1.0).abs() < 1e-9, "{schedulers:?} {controllers:?}");
+    assert!(controllers[0] != controllers[1] && schedulers[0] != schedulers[1]);
+    let text = String::from_utf8(run(sweep(&stage, "out", &[])).stdout).unwrap();
+    for words in
+        ["near, main", "transport.congestion", "cubic,beta=0.9", "goodput", "completion", "p99 delay"]
+    {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+}
+
+/// As `[set]` in the plan does.
+#[test]
+fn policies_are_chosen_for_all_cells() {
+    let stage = stage(1);
+    let vary = fs::read_to_string(stage.path().join("plan.toml")).unwrap();
+    let (head, _) = vary.split_once("[vary]").unwrap();
+    fs::write(
+        stage.path().join("plan.toml"),
+        format!("{head}[set]\n\"transport.congestion\" = \"newreno\"\n"),
+    )
+    .unwrap();
+    run_json(sweep(&stage, "plan", &[]));
+    fs::write(stage.path().join("plan.toml"), head).unwrap();
+    run_json(sweep(&stage, "option", &["--cc", "newreno"]));
+    run_json(sweep(&stage, "neither", &[]));
+    let [plan, option, neither] = ["plan", "option", "neither"].map(|out| merged(&stage, out));
+    let flows = PathBuf::from("flows.parquet");
+    assert!(plan[&flows] == option[&flows], "the same runs");
+    assert!(neither[&flows] != option[&flows], "the controller was used");
+    // Results of other policies do not get into the same folder.
+    let words = run_failing(sweep(&stage, "neither", &["--cc", "newreno"]), 2);
+    assert!(words.contains("plan"), "{words}");
+    fs::write(stage.path().join("plan.toml"), vary).unwrap();
+    let words = run_failing(sweep(&stage, "twice", &["--scheduler", "ecf"]), 78);
+    assert!(words.contains("the plan sets transport.scheduler itself"), "{words}");
+    let words = run_failing(sweep(&stage, "wrong", &["--cc", "cubic,beta=7"]), 2);
+    assert!(
+        words.contains("--cc: cubic: expected 0.1 to 0.95 for \"beta\" (default 0.7), found \"7\""),
+        "{words}"
+    );
+}

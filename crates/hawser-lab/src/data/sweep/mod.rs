@@ -38,7 +38,7 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
-use hawser_scenario::{Cell, LoadError, Plan, Scenario, load_plan};
+use hawser_scenario::{Cell, LoadError, Plan, Scenario, load_plan_with};
 
 pub use error::SweepError;
 pub use folder::{Folder, Found};
@@ -72,8 +72,18 @@ impl Sweep {
     /// # Errors
     /// Fails when the plan cannot be read, and on the first mistake in it.
     pub fn load(path: &Path) -> Result<Self, SweepError> {
-        let plan = load_plan(path)?;
-        let text = std::fs::read_to_string(path).map_err(|error| SweepError::read(path, error))?;
+        Sweep::load_with(path, &[])
+    }
+
+    /// The same with more fields set for all cells, as if the plan's `[set]` had them: key and value.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and if the plan sets one of these fields itself.
+    pub fn load_with(path: &Path, more: &[(String, String)]) -> Result<Self, SweepError> {
+        let plan = load_plan_with(path, more)?;
+        let mut text = std::fs::read_to_string(path).map_err(|error| SweepError::read(path, error))?;
+        // What is set beside the plan is part of what the results depend on.
+        text.extend(more.iter().map(|(key, value)| format!("\n{key} = {value}")));
         let labels = labels(&plan.scenarios);
         // The names of input files must not depend on the folder that the command is run in.
         let path = path.canonicalize().map_err(|error| SweepError::read(path, error))?;

@@ -12,6 +12,7 @@ use crate::command::exit::{Exit, Failure, is_full};
 use crate::command::http_client::{self, check_status, describe, next_piece, repr_digest, text};
 use crate::command::interrupt::Interrupt;
 use crate::command::paths::{Flow, PathReport};
+use crate::command::server_scheduler::ServerScheduler;
 use crate::command::session::{Exchange, Requests, Session};
 use crate::command::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, Sink, Writer};
 use crate::command::url::Url;
@@ -40,6 +41,8 @@ pub(super) struct Finished {
     pub(super) verified: bool,
     pub(super) resumed_from: u64,
     pub(super) connect_seconds: f64,
+    /// What the server said to a wish for its scheduler, if it was asked.
+    pub(super) server_scheduler: Option<ServerScheduler>,
     pub(super) paths: Vec<PathReport>,
 }
 
@@ -218,6 +221,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: opened.offset,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            server_scheduler: self.session.server_scheduler.clone(),
             paths: body.paths,
         })
     }
@@ -249,6 +253,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: have,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            server_scheduler: self.session.server_scheduler.clone(),
             paths: self.session.path_table().report(Flow::Received),
         })
     }

@@ -31,6 +31,7 @@ Examples:
   hawser get -O URL --path wlan0 --path wwan0               over these two
   hawser get -O URL --backup wwan0                          wwan0 only when all others fail
   hawser get -q --json -o /dev/null URL                     measure, for a program
+  hawser get -O URL --scheduler ecf                         ask the server for this scheduler; it says yes or no
   hawser get URL | less                                     without -o or -O: to standard output";
 
 /// Arguments of `hawser get`.
@@ -214,7 +215,8 @@ impl Job<'_> {
                 if let Some((_, other)) = other {
                     other.close(H3_NO_ERROR).await;
                 }
-                let session = connect_to(self.url, self.client, interrupt).await?;
+                let mut session = connect_to(self.url, self.client, interrupt).await?;
+                session.request_scheduler(self.client, self.output).await;
                 let started = session.started;
                 (session, started)
             }
@@ -281,6 +283,7 @@ impl Job<'_> {
                 connect_seconds: finished.connect_seconds,
                 goodput: goodput.clone(),
                 paths: finished.paths.clone(),
+                server_scheduler: finished.server_scheduler.clone(),
             };
             self.arguments.results().print(&report);
         } else {

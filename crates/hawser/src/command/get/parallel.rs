@@ -151,6 +151,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: start,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            server_scheduler: self.session.server_scheduler.clone(),
             paths,
         })
     }

@@ -1,11 +1,11 @@
 //! A server in this process that does as the test says.
 
-use crate::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
 use bytes::Bytes;
 use h3::error::Code;
 use http::{Request, Response, StatusCode};
 
 use super::{await_response, next_piece};
+use crate::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
 
 /// Answers one request before its end, and refuses the rest of it.
 async fn answer_early(server: Endpoint) {

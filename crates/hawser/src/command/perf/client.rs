@@ -34,13 +34,17 @@ pub(super) async fn run(
     };
     let (host, port) = (arguments.host.as_str(), arguments.port.get());
     let client = arguments.client.setup(registry, ALPN)?;
-    let session = Session::connect(host, port, &client, &mut interrupt).await?;
+    let mut session = Session::connect(host, port, &client, &mut interrupt).await?;
+    if request.reverse {
+        session.request_scheduler(&client, output).await;
+    }
     let start = Start {
         version: env!("CARGO_PKG_VERSION"),
         remote: session.connection.remote_address().to_string(),
         multipath: session.connection.is_multipath(),
         connect_seconds: session.connected_after.as_secs_f64(),
         test: request.clone(),
+        server_scheduler: session.server_scheduler.clone(),
     };
     let counters = Counters::new(request.streams);
     let flow = if request.reverse { Flow::Received } else { Flow::Sent };

@@ -18,6 +18,7 @@ use crate::Registry;
 use crate::command::exit::Failure;
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientOptions, Output, TransportOptions, listen_address, seconds, workers};
+use crate::command::server_scheduler::AllowedSchedulers;
 use crate::command::units::{parse_bit_rate, parse_bytes};
 
 const EXAMPLES: &str = "\
@@ -60,6 +61,8 @@ pub(crate) struct Server {
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
+    #[command(flatten)]
+    allowed_schedulers: AllowedSchedulers,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,

@@ -7,12 +7,12 @@
 //! (8 bytes), both big-endian. After the last datagram the sender opens one empty unidirectional stream. A stream that is
 //! reset has run out of time; what came of it counts.
 
-use crate::{RecvStream, SendStream};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::command::exit::{Exit, Failure};
 use crate::command::report::to_json;
+use crate::{RecvStream, SendStream};
 
 /// Application protocol.
 pub(super) const ALPN: &[u8] = b"hawser-perf";

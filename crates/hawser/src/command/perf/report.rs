@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::protocol::{DatagramCounts, Outcome, Request};
 use crate::command::paths::PathReport;
 use crate::command::report::print;
+use crate::command::server_scheduler::ServerScheduler;
 use crate::command::units;
 
 /// All of it.
@@ -23,6 +24,9 @@ pub(super) struct Start {
     pub(super) multipath: bool,
     pub(super) connect_seconds: f64,
     pub(super) test: Request,
+    /// With --reverse and --scheduler: what the server said to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server_scheduler: Option<ServerScheduler>,
 }
 
 /// What happened between two reports.

@@ -4,18 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Registry;
-use crate::{Connection, Endpoint, SendStream, ServerConfig};
-
 use super::Server;
 use super::protocol::{ALPN, Outcome, Request, read, write};
 use super::traffic::{self, Counters};
+use crate::Registry;
 use crate::command::exit::Failure;
 use crate::command::interrupt::Interrupt;
 use crate::command::options::Output;
 use crate::command::report::Channel;
 use crate::command::serve::{identity, listen};
 use crate::command::units;
+use crate::{Connection, Endpoint, SendStream, ServerConfig};
 
 /// Longest measurement that a client may ask for.
 const MAX_SECONDS: f64 = 24.0 * 3600.0;
@@ -33,7 +32,12 @@ pub(super) async fn run(
     let pin = identity.pin()?;
     let config = ServerConfig::builder(identity.clone()).alpn([ALPN]).workers(arguments.workers);
     let config = arguments.transport.server(registry, config)?.build()?;
-    let endpoint = listen(&config, &identity, arguments.listen, 5201)?;
+    arguments.allowed_schedulers.check(registry)?;
+    let builder = || {
+        let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        arguments.allowed_schedulers.apply(builder)
+    };
+    let endpoint = listen(builder, &identity, arguments.listen, 5201)?;
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "port": port, "pin": pin.to_string() }));

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{
-    Connection, ConnectionError, DatagramError, ReadError, RecvStream, SendDatagramError, SendStream,
-};
 use bytes::{BufMut, Bytes, BytesMut};
 use tokio::task::JoinSet;
 
 use super::protocol::{DatagramCounts, Outcome, Request, broken};
 use crate::command::exit::{Exit, Failure};
 use crate::command::transfer::RateLimit;
+use crate::{
+    Connection, ConnectionError, DatagramError, ReadError, RecvStream, SendDatagramError, SendStream,
+};
 
 /// Bytes written at a time.
 const BLOCK: usize = 128 << 10;

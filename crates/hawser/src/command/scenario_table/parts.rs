@@ -1,10 +1,10 @@
 //! The parts of a scenario as they are printed.
 
-use crate::{Composition, PolicyKind, Registry};
 use hawser_scenario::{Direction, Flow, FlowKind, Medium, Scenario, ScenarioLink, Transport};
 use serde::Serialize;
 
 use crate::command::units;
+use crate::{Composition, PolicyKind, Registry};
 
 /// What a link is apart from its two directions.
 #[derive(Debug, Serialize)]

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Registry;
-use crate::{Connection, Endpoint, EndpointError, Identity, ServerConfig};
 use clap::Args;
 
+use crate::Registry;
 use crate::command::exit::{Exit, Failure};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{Output, TransportOptions, listen_address, workers};
 use crate::command::report::Channel;
+use crate::command::server_scheduler::AllowedSchedulers;
 use crate::command::site::{Rights, Site};
+use crate::{Connection, Endpoint, EndpointBuilder, EndpointError, Identity, ServerConfig};
 
 const EXAMPLES: &str = "\
 On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
@@ -26,7 +27,8 @@ Examples:
   hawser serve .                                     everything in this folder, on UDP port 4433
   hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
   hawser serve inbox --allow-put                     others may store files here
-  hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast";
+  hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
+  hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 
 /// How long running requests may take to end after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(5);
@@ -60,6 +62,8 @@ pub(crate) struct Serve {
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
+    #[command(flatten)]
+    allowed_schedulers: AllowedSchedulers,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -85,7 +89,12 @@ pub(crate) async fn run(
     let own = arguments.cert.is_none();
     let config = ServerConfig::builder(identity.clone()).alpn([crate::h3::ALPN]).workers(arguments.workers);
     let config = arguments.transport.server(registry, config)?.build()?;
-    let endpoint = listen(&config, &identity, arguments.listen, 4433)?;
+    arguments.allowed_schedulers.check(registry)?;
+    let builder = || {
+        let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        arguments.allowed_schedulers.apply(builder)
+    };
+    let endpoint = listen(builder, &identity, arguments.listen, 4433)?;
     let server = Arc::new(Server { site, output });
     announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
@@ -150,15 +159,15 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
     connection.close(H3_NO_ERROR, b"");
 }
 
-/// Binds the address, or the default ones with this port.
+/// Binds an endpoint to the address, or to the default ones with this port.
 pub(crate) fn listen(
-    config: &ServerConfig,
+    builder: impl Fn() -> EndpointBuilder,
     identity: &Identity,
     address: Option<SocketAddr>,
     default_port: u16,
 ) -> Result<Endpoint, EndpointError> {
     let bind = |address: SocketAddr| {
-        let endpoint = Endpoint::builder().server(config.clone()).listen(address);
+        let endpoint = builder().listen(address);
         // Clients of a server that was started anew learn at once that their connections are gone. A port that the
         // system chooses is another one the next time.
         match address.port() {

@@ -5,9 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{QlogConnection, QlogFactory};
-
 use crate::command::exit::Failure;
+use crate::{QlogConnection, QlogFactory};
 
 /// A folder with one trace per end of each connection, named as the command for real sockets names them.
 ///

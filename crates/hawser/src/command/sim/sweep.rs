@@ -20,6 +20,7 @@ use crate::command::emulate::load_failure;
 use crate::command::exit::{Exit, Failure};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::Output;
+use crate::command::policy_options::PolicyOptions;
 use crate::command::progress::CellProgress;
 use crate::command::report::{Channel, print, remark};
 
@@ -30,6 +31,7 @@ are merged into tables that do not depend on threads, shards or interruptions.
 
 Examples:
   hawser sim sweep scenarios/plans/schedulers.toml -o results/ && hawser sim report results/
+  hawser sim sweep plan.toml -o ecf/ --scheduler ecf,beta=0.5 --cc olia
   hawser sim sweep plan.toml -o results/ --shard 1/4      (and 2/4 .. 4/4 on other machines; copy the folders together)
   hawser sim sweep --merge -o results/";
 
@@ -49,6 +51,9 @@ pub(crate) struct SweepArguments {
     /// Run only the I-th of N shares of the cells
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = shard)]
     shard: Shard,
+    /// Policies of all cells, where neither the plan nor a flow has its own
+    #[command(flatten)]
+    policies: PolicyOptions,
     /// Only merge what is finished, even if cells are missing
     #[arg(long, conflicts_with_all = ["plan", "jobs", "shard"])]
     merge: bool,
@@ -101,7 +106,8 @@ pub(crate) fn run(
     let failed = |error: std::io::Error| Failure::new(Exit::Failure, format!("cannot start: {error}"));
     let runtime = runtime.map_err(failed)?;
     let interrupt = runtime.block_on(async { Interrupt::listen() }).map_err(failed)?;
-    let sweep = Arc::new(Sweep::load(plan).map_err(failure)?);
+    let policies = arguments.policies.fields(registry)?;
+    let sweep = Arc::new(Sweep::load_with(plan, &policies).map_err(failure)?);
     sweep.plan().check_policies(plan, registry).map_err(|error| load_failure(error.into()))?;
     let threads = arguments.jobs.map_or_else(cores, usize::from);
     let settings = RunSettings { folder: arguments.out.clone(), threads, shard: arguments.shard };

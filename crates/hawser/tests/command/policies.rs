@@ -1,0 +1,76 @@
+//! `hawser policies`: what there is, and what can be set of it.
+
+use serde_json::Value;
+
+use crate::support::*;
+
+fn text(arguments: &[&str]) -> String {
+    let output = run(hawser(["policies"].into_iter().chain(arguments.iter().copied())));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn everything_is_listed_by_kind_with_the_default_marked() {
+    let list = text(&[]);
+    for heading in [
+        "--scheduler NAME, `scheduler` in scenarios",
+        "--cc NAME, `congestion` in scenarios",
+        "--acks NAME, `acknowledgements` in scenarios",
+        "--path-manager NAME, `paths` in scenarios",
+    ] {
+        assert!(list.contains(heading), "{heading} in\n{list}");
+    }
+    for name in
+        ["earliestarrival (default)", "cubic (default)", "fastest-return (default)", "full-mesh (default)"]
+    {
+        assert!(list.lines().any(|line| line.trim() == name), "{name} in\n{list}");
+    }
+    assert!(list.lines().all(|line| line.chars().count() <= 100), "lines are short:\n{list}");
+}
+
+#[test]
+fn one_policy_is_described_with_range_default_and_source() {
+    let cubic = text(&["Cubic"]);
+    let words = cubic.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("--cc NAME") && !words.contains("--scheduler NAME"), "{cubic}");
+    assert!(words.contains("beta = 0.7 0.1 to 0.95"), "{cubic}");
+    assert!(words.contains("RFC 9438"), "{cubic}");
+}
+
+#[test]
+fn the_list_for_programs_has_the_same() {
+    let list = run_json(hawser(["policies"]));
+    let list = list.as_array().unwrap();
+    let of_kind = |kind: &str| list.iter().filter(|policy| policy["kind"] == kind).collect::<Vec<_>>();
+    for kind in ["scheduler", "congestion", "acknowledgements", "paths"] {
+        let defaults = of_kind(kind).iter().filter(|policy| policy["default"] == true).count();
+        assert_eq!(defaults, 1, "defaults among the {kind}");
+    }
+    let everything = text(&[]);
+    for policy in list {
+        let name = policy["name"].as_str().unwrap();
+        assert!(everything.contains(name) && !policy["summary"].as_str().unwrap().is_empty(), "{policy}");
+        for parameter in policy["parameters"].as_array().unwrap() {
+            let ranges =
+                [&parameter["range"], &parameter["choices"]].map(|list| list.as_array().map_or(0, Vec::len));
+            assert!(ranges.iter().any(|count| *count >= 2), "{name}: {parameter}");
+            assert!(!parameter["default"].as_str().unwrap().is_empty(), "{name}: {parameter}");
+        }
+    }
+    let cubic = run_json(hawser(["policies", "cubic"]));
+    assert_eq!(cubic.as_array().map(Vec::len), Some(1));
+    let beta =
+        &cubic[0]["parameters"].as_array().unwrap().iter().find(|it| it["name"] == "beta").unwrap().clone();
+    assert_eq!(beta["range"], Value::from(vec!["0.1", "0.95"]));
+    assert_eq!((&beta["default"], &beta["kind"]), (&"0.7".into(), &"number".into()));
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_those_that_exist() {
+    let words = run_failing(hawser(["policies", "cubik"]), 2);
+    assert!(
+        words.contains("there is no policy named \"cubik\"") && words.contains("cubic, newreno"),
+        "{words}"
+    );
+}
