@@ -1,4 +1,4 @@
-//! What holds for every scheduler, and how they compare over the model network.
+//! What holds for every scheduler. How they compare over links is measured in `hawser-sim` (`tests/schedulers.rs`).
 
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use hawser_policy::{
 };
 use proptest::prelude::*;
 
-use crate::testing::network::{LinkSpec, Network, Outcome, link};
 use crate::testing::view_at;
 
 fn registry() -> Registry {
@@ -19,10 +18,6 @@ fn registry() -> Registry {
 
 fn build(name: &str) -> Box<dyn Scheduler> {
     registry().scheduler(name).unwrap().build(&SchedulerInit { side: Side::Client, seed: 0 })
-}
-
-fn transfer(name: &str, links: &[LinkSpec], bytes: u64, buffer: u64) -> Outcome {
-    Network::transfer(build(name).as_mut(), links, bytes, buffer)
 }
 
 #[test]
@@ -43,68 +38,6 @@ fn a_turn_of_round_robin_is_a_quantum_of_datagrams() {
             other => panic!("{spec}: {other:?}"),
         }
     }
-}
-
-const MEGABYTE: u64 = 1_000_000;
-
-/// The mark of the project: 50 MB over 100 Mbit/s, 20 ms and 20 Mbit/s, 60 ms. The framing allows 96 %; slow start and
-/// CUBIC's dips cost the rest.
-#[test]
-fn unequal_links_add_up() {
-    let links = [link(100, 20), link(20, 60)];
-    for name in ["default", "minrtt", "ecf", "stms", "roundrobin"] {
-        let aggregation = transfer(name, &links, 50 * MEGABYTE, 4 * MEGABYTE).aggregation(&links);
-        assert!(aggregation >= 0.90, "{name}: {aggregation:.3}");
-    }
-}
-
-#[test]
-fn equal_links_add_up() {
-    let links = [link(50, 20), link(50, 20)];
-    let outcome = transfer("default", &links, 50 * MEGABYTE, 4 * MEGABYTE);
-    assert!(outcome.aggregation(&links) >= 0.93, "{outcome:?}");
-}
-
-/// A send buffer of less than the gap looks like the end of the data at any moment. ECF and STMS fall back to one path
-/// there; the default must not.
-#[test]
-fn the_default_aggregates_from_a_small_send_buffer() {
-    let links = [link(100, 20), link(20, 60)];
-    for buffer in [MEGABYTE / 10, MEGABYTE / 2] {
-        let outcome = transfer("default", &links, 50 * MEGABYTE, buffer);
-        assert!(outcome.aggregation(&links) >= 0.90, "{buffer}: {outcome:?}");
-    }
-}
-
-#[test]
-fn later_bytes_on_the_slow_path_arrive_in_order() {
-    let links = [link(100, 20), link(20, 60)];
-    let [default, min_rtt] =
-        ["default", "minrtt"].map(|name| transfer(name, &links, 20 * MEGABYTE, 4 * MEGABYTE));
-    assert!(default.reorder_buffer < min_rtt.reorder_buffer * 6 / 10, "{default:?} {min_rtt:?}");
-}
-
-/// A request that fits into a few windows is never later than over the best link alone, however bad the other one is.
-#[test]
-fn a_short_transfer_is_no_slower_than_on_the_best_link() {
-    for bytes in [20_000, 200_000, 2 * MEGABYTE] {
-        let alone = transfer("default", &[link(100, 20)], bytes, 4 * MEGABYTE);
-        for bad in [link(20, 60), link(5, 300), link(1, 600)] {
-            let both = transfer("default", &[link(100, 20), bad], bytes, 4 * MEGABYTE);
-            let allowed = alone.finished + Duration::from_millis(5);
-            assert!(both.finished <= allowed, "{bytes}: {both:?} instead of {alone:?}");
-        }
-    }
-}
-
-#[test]
-fn a_dying_link_stalls_nobody_for_long() {
-    let mut fast = link(100, 20);
-    fast.dies_at = Time::from_millis(300);
-    let outcome = transfer("default", &[fast, link(20, 60)], 10 * MEGABYTE, 4 * MEGABYTE);
-    // The model finds the losses after three probe timeouts of the dead path, queue included.
-    assert!(outcome.longest_stall < Duration::from_millis(500), "{outcome:?}");
-    assert!(outcome.delivered[1] > 2 * MEGABYTE);
 }
 
 fn duration() -> impl Strategy<Value = Duration> {

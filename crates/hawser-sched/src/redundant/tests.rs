@@ -1,7 +1,6 @@
 use hawser_policy::{PathId, PathMask, PathView};
 
 use super::*;
-use crate::testing::network::{Network, link};
 use crate::testing::{path, view};
 
 fn decide(paths: &[PathView], unsent: u64) -> Decision {
@@ -34,13 +33,4 @@ fn waiting_copies_go_first_also_without_new_data() {
     paths[0].copies_queued = 0;
     paths[1].copies_queued = 1;
     assert_eq!(decide(&paths, 0), Decision::Wait(None));
-}
-
-/// The short first link dies; the second one has copies of all that was on it.
-#[test]
-fn the_death_of_a_link_costs_no_detection_time() {
-    let mut dying = link(50, 20);
-    dying.dies_at = hawser_policy::Time::from_millis(100);
-    let outcome = Network::transfer(&mut Redundant::default(), &[dying, link(50, 60)], 1_000_000, 4_000_000);
-    assert!(outcome.longest_stall < std::time::Duration::from_millis(80), "{outcome:?}");
 }

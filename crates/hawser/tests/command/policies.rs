@@ -74,3 +74,34 @@ fn an_unknown_name_is_answered_with_those_that_exist() {
         "{words}"
     );
 }
+
+/// The page on the seam shows what a plan printed: of every scheduler that there is, twice.
+#[test]
+fn the_tables_of_schedulers_on_the_page_are_complete() {
+    let list = run_json(hawser(["policies"]));
+    let schedulers = list.as_array().unwrap().iter().filter(|policy| policy["kind"] == "scheduler");
+    let expected: Vec<&str> = schedulers.map(|policy| policy["name"].as_str().unwrap()).collect();
+    let read = |file: &str| {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+        std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    };
+    let plan = read("scenarios/plans/schedulers-at-hand.toml");
+    let varied = plan.lines().find_map(|line| line.strip_prefix("\"transport.scheduler\" = ")).unwrap();
+    assert_eq!(varied.split('"').skip(1).step_by(2).collect::<Vec<_>>(), expected, "what the plan runs");
+    let page = read("docs/policy-seam.md");
+    let section = page.split("## What the schedulers at hand do").nth(1).unwrap();
+    assert!(
+        section.contains("hawser sim sweep scenarios/plans/schedulers-at-hand.toml"),
+        "how the tables are made"
+    );
+    let lines: Vec<&str> = section.lines().collect();
+    let is_head = |line: &&str| line.starts_with("transport.scheduler ");
+    let tables: Vec<Vec<&str>> = lines
+        .split(|line| line.is_empty() || line.starts_with("```"))
+        .filter_map(|block| {
+            let head = block.iter().position(is_head)?;
+            Some(block[head + 1..].iter().filter_map(|line| line.split_whitespace().next()).collect())
+        })
+        .collect();
+    assert_eq!(tables, [expected.clone(), expected], "the tables on the page");
+}

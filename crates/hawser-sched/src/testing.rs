@@ -1,6 +1,4 @@
-//! Hand-made views, and a small model of a sender in [`network`].
-
-pub(crate) mod network;
+//! Hand-made views.
 
 use std::time::Duration;
 
