@@ -1,17 +1,17 @@
 //! What is asked, and how it is answered: one module per experiment.
 //!
-//! * [`agree`] runs a scenario in the simulator and in the emulator and compares.
+//! * [`sim_vs_emulator`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
 //! * [`verify`] judges acceptance lists, one module each: [`seam`].
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
-pub mod agree;
 pub mod demo;
 pub mod fit;
 pub mod guarantee;
 pub mod seam;
+pub mod sim_vs_emulator;
 pub mod verify;
 
 /// All acceptance lists.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use hawser_lab::data::trace::TraceError;
-use hawser_lab::experiments::agree::{self, AgreeError};
 use hawser_lab::experiments::fit::{self, FitError};
+use hawser_lab::experiments::sim_vs_emulator::{self, CompareError};
 
 use crate::Registry;
 use crate::command::emulate::{failure as emulator_failure, load};
@@ -122,7 +122,7 @@ fn agree_on(arguments: &Agree, registry: &Registry, output: Output) -> Result<Ex
     };
     let scenarios = (0..arguments.runs).map(scenario).collect::<Result<Vec<_>, Failure>>()?;
     let mut tell = |message: &str| output.remark(format_args!("hawser: {message}"));
-    let agreement = agree::agree(&scenarios, registry, &mut tell).map_err(failure)?;
+    let agreement = sim_vs_emulator::compare(&scenarios, registry, &mut tell).map_err(failure)?;
     if output.json {
         Channel::Stdout.print(&agreement);
     } else {
@@ -137,11 +137,11 @@ fn agree_on(arguments: &Agree, registry: &Registry, output: Output) -> Result<Ex
     })
 }
 
-fn failure(error: AgreeError) -> Failure {
+fn failure(error: CompareError) -> Failure {
     let exit = match error {
-        AgreeError::Emulator(error) => return emulator_failure(error),
-        AgreeError::Simulator(_) | AgreeError::NoConnection | AgreeError::OnOff(_) => Exit::Scenario,
-        AgreeError::Connect { .. } => Exit::NotConnected,
+        CompareError::Emulator(error) => return emulator_failure(error),
+        CompareError::Simulator(_) | CompareError::NoConnection | CompareError::OnOff(_) => Exit::Scenario,
+        CompareError::Connect { .. } => Exit::NotConnected,
         _ => Exit::Failure,
     };
     Failure::new(exit, error.to_string())

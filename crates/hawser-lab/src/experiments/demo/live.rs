@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use super::outcome::LinkSample;
+use super::run_result::LinkSample;
 use super::stage::Stage;
 use super::text::megabits;
 

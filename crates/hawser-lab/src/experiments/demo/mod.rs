@@ -8,20 +8,20 @@
 //! Where network namespaces cannot be had (no root, no TUN) the same scenario is played on loopback, through
 //! a relay inside this process; MPTCP is left out then, as the relay carries UDP only.
 //!
-//! [`outcome`] holds what a run measured and [`arrivals`] defines its figures: goodput, longest stall, slowest 100 ms.
-//! [`verdict`] compares runs; [`conditions`] takes from the scenario what its links could have carried, and when;
+//! [`run_result`] holds what a run measured and [`arrivals`] defines its figures: goodput, longest stall, slowest 100 ms.
+//! [`verdict`] compares runs; [`link_quality`] takes from the scenario what its links could have carried, and when;
 //! [`report`] makes a page that stands alone: HTML with inline SVG.
 
 pub mod arrivals;
-pub mod conditions;
 pub mod environment;
 mod error;
 mod file;
 mod interrupt;
+pub mod link_quality;
 mod live;
 pub mod mptcp;
-pub mod outcome;
 pub mod report;
+pub mod run_result;
 mod server;
 mod stage;
 pub mod text;
@@ -40,7 +40,7 @@ use environment::Environment;
 pub use error::DemoError;
 use file::RandomFile;
 use interrupt::Interrupt;
-use outcome::{Carrier, Outcome, Run};
+use run_result::{Carrier, Outcome, Run};
 use server::{FileServer, Helper};
 use stage::Stage;
 use verdict::Verdict;
@@ -154,7 +154,8 @@ fn announce(scenario: &Scenario, options: &Options, stage: &Stage, stage_text: &
     let carriers = carriers(scenario, stage);
     let times = carriers.iter().map(|carrier| {
         let links = links_of(carrier, scenario);
-        conditions::estimate(scenario, &links, options.bytes, EFFICIENCY).unwrap_or(options.limit) + OVERHEAD
+        link_quality::estimate(scenario, &links, options.bytes, EFFICIENCY).unwrap_or(options.limit)
+            + OVERHEAD
     });
     let seconds = times.map(|time| time.min(options.limit + OVERHEAD)).sum::<Duration>().as_secs();
     println!(
@@ -260,7 +261,7 @@ impl Player<'_> {
         let outcome = match seen.ended {
             Ended::Reported(report) => {
                 let sha256 = file::sha256(&target)?;
-                let sum = conditions::sum_of_links(self.scenario, report.seconds);
+                let sum = link_quality::sum_of_links(self.scenario, report.seconds);
                 Outcome::Finished(report.into_transfer(sha256, self.file.sha256(), sum))
             }
             Ended::Stopped { after_seconds } => Outcome::Stopped { after_seconds, bytes: arrived(&target) },

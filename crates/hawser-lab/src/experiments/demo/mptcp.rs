@@ -9,7 +9,7 @@ use std::time::Instant;
 use hawser_emu::mptcp::{FetchOptions, Server, Transport, fetch};
 
 use super::arrivals::Arrivals;
-use super::outcome::ClientReport;
+use super::run_result::ClientReport;
 
 /// Sends the file to one client; prints a line when it can come.
 ///

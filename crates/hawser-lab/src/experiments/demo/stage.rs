@@ -9,7 +9,7 @@ use hawser_emu::{
 };
 
 use super::DemoError;
-use super::outcome::LinkSample;
+use super::run_result::LinkSample;
 
 /// Port of the server in its namespace.
 const PORT: u16 = 4433;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use super::outcome::{Outcome, Run};
+use super::run_result::{Outcome, Run};
 use super::verdict::Verdict;
 
 /// The columns of the table of runs.

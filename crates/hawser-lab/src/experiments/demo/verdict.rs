@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::outcome::{Carrier, Run};
+use super::run_result::{Carrier, Run};
 
 /// Hawser's run next to the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,7 +98,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::demo::outcome::{ClientReport, Outcome};
+    use crate::experiments::demo::run_result::{ClientReport, Outcome};
 
     fn run(carrier: Carrier, megabits: f64, stall: f64) -> Run {
         let report = ClientReport {

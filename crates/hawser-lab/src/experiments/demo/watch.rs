@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use super::DemoError;
 use super::interrupt::Interrupt;
 use super::live::Live;
-use super::outcome::{ClientReport, LinkSample};
+use super::run_result::{ClientReport, LinkSample};
 use super::stage::Stage;
 
 /// Between two looks at the process.

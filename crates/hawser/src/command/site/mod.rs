@@ -1,6 +1,5 @@
 //! A folder as a web site: from a request to a reply, without the network.
 
-mod conditions;
 mod digests;
 mod listing;
 mod range;
@@ -9,6 +8,7 @@ mod reply;
 mod tests;
 mod tree;
 mod upload;
+mod validators;
 
 use std::fs::Metadata;
 use std::io;
@@ -24,10 +24,10 @@ pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
 
 use crate::command::digest::REPR_DIGEST;
-use conditions::Validators;
 use digests::Digests;
 use range::Selection;
 use tree::{Entry, Location, Tree};
+use validators::Validators;
 
 /// How long a reply waits for a digest that is not known yet, before it is left out. It follows as a trailer for those
 /// who accept trailers: they do not wait.

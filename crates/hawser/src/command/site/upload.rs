@@ -15,9 +15,9 @@ use nix::sys::stat::{FileStat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use sha2::{Digest as _, Sha256};
 
-use super::conditions::Validators;
 use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
+use super::validators::Validators;
 use crate::command::digest::{Digest, REPR_DIGEST};
 use crate::command::exit::is_full;
 

@@ -6,9 +6,9 @@ use hawser_scenario::{Direction, Scenario};
 
 use crate::data::page::svg::{Plot, escape, nice_step};
 use crate::experiments::demo::arrivals::BIN;
-use crate::experiments::demo::conditions::{Trouble, capacity, troubles};
+use crate::experiments::demo::link_quality::{Trouble, capacity, troubles};
 use crate::experiments::demo::links_of;
-use crate::experiments::demo::outcome::{Carrier, Run};
+use crate::experiments::demo::run_result::{Carrier, Run};
 use crate::experiments::demo::text::megabits;
 
 const WIDTH: f64 = 1000.0;
@@ -181,7 +181,7 @@ fn open(height: f64, title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::demo::outcome::{LinkSample, Outcome};
+    use crate::experiments::demo::run_result::{LinkSample, Outcome};
 
     #[test]
     fn layers_add_up() {

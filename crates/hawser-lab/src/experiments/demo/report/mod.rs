@@ -8,7 +8,7 @@ use hawser_emu::Scenario;
 
 use crate::data::page::svg::escape;
 use crate::experiments::demo::Results;
-use crate::experiments::demo::outcome::{Carrier, Run};
+use crate::experiments::demo::run_result::{Carrier, Run};
 use crate::experiments::demo::text;
 use charts::{colour, link_colour, rates, shares};
 

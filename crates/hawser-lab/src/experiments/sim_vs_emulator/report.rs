@@ -6,7 +6,7 @@ use hawser_scenario::{Direction, FlowKind, Scenario};
 use serde::Serialize;
 
 use super::delays::{ks_distance, quantile};
-use super::observation::{Observation, Way, way_of};
+use super::observation::{Observation, Traffic, direction_index};
 
 /// What the emulator promises for a delay: differences below it are no disagreement.
 const RESOLUTION_NANOS: u64 = 1_000_000;
@@ -39,12 +39,12 @@ pub struct Agreement {
     /// Bit/s of application data in each run, simulated and emulated.
     pub runs: Vec<[f64; 2]>,
     /// Each direction of each link.
-    pub links: Vec<WayAgreement>,
+    pub links: Vec<DirectionAgreement>,
 }
 
 /// How far the two worlds are apart in one direction of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WayAgreement {
+pub struct DirectionAgreement {
     /// The link.
     pub link: String,
     /// The direction.
@@ -125,7 +125,7 @@ impl Agreement {
     }
 }
 
-/// The way of most data: that of the first connection.
+/// The direction of most data: that of the first connection.
 fn data_direction(scenario: &Scenario) -> Direction {
     let of = |kind: &FlowKind| match kind {
         FlowKind::Bulk { direction, .. } | FlowKind::Datagrams { direction, .. } => Some(*direction),
@@ -135,58 +135,60 @@ fn data_direction(scenario: &Scenario) -> Direction {
     scenario.traffic().iter().find_map(|flow| of(&flow.kind)).unwrap_or(Direction::Down)
 }
 
-fn link_rows(scenario: &Scenario, pairs: &[(Observation, Observation)]) -> Vec<WayAgreement> {
+fn link_rows(scenario: &Scenario, pairs: &[(Observation, Observation)]) -> Vec<DirectionAgreement> {
     let seconds = |of: fn(&(Observation, Observation)) -> f64| pairs.iter().map(of).sum::<f64>().max(1e-9);
     let (seconds_a, seconds_b) = (seconds(|pair| pair.0.seconds), seconds(|pair| pair.1.seconds));
-    let ways = (0..scenario.links.len())
-        .flat_map(|link| Direction::BOTH.map(|direction| (link, direction, way_of(link, direction))));
-    ways.map(|(link, direction, way)| {
-        let [a, b] = pooled(pairs, |index| index == way).map(sorted);
-        let (simulated, emulated) = (a.bytes as f64 * 8.0 / seconds_a, b.bytes as f64 * 8.0 / seconds_b);
-        WayAgreement {
-            link: scenario.links[link].name.clone(),
-            direction,
-            simulated_bps: simulated,
-            emulated_bps: emulated,
-            difference: difference(simulated, emulated),
-            ks_distance: ks_distance(&a.delays, &b.delays, 0),
-            ks_distance_beyond_1_ms: ks_distance(&a.delays, &b.delays, RESOLUTION_NANOS),
-            simulated_delay: figures(&a),
-            emulated_delay: figures(&b),
-        }
-    })
-    .collect()
+    let directions = (0..scenario.links.len()).flat_map(|link| {
+        Direction::BOTH.map(|direction| (link, direction, direction_index(link, direction)))
+    });
+    directions
+        .map(|(link, direction, position)| {
+            let [a, b] = pooled(pairs, |index| index == position).map(sorted);
+            let (simulated, emulated) = (a.bytes as f64 * 8.0 / seconds_a, b.bytes as f64 * 8.0 / seconds_b);
+            DirectionAgreement {
+                link: scenario.links[link].name.clone(),
+                direction,
+                simulated_bps: simulated,
+                emulated_bps: emulated,
+                difference: difference(simulated, emulated),
+                ks_distance: ks_distance(&a.delays, &b.delays, 0),
+                ks_distance_beyond_1_ms: ks_distance(&a.delays, &b.delays, RESOLUTION_NANOS),
+                simulated_delay: figures(&a),
+                emulated_delay: figures(&b),
+            }
+        })
+        .collect()
 }
 
-/// The packets of some ways of all runs, simulated and emulated.
-fn pooled(pairs: &[(Observation, Observation)], wanted: impl Fn(usize) -> bool) -> [Way; 2] {
-    let mut pools = [Way::default(), Way::default()];
+/// The packets of some directions of all runs, simulated and emulated.
+fn pooled(pairs: &[(Observation, Observation)], wanted: impl Fn(usize) -> bool) -> [Traffic; 2] {
+    let mut pools = [Traffic::default(), Traffic::default()];
     for (simulated, emulated) in pairs {
         for (pool, run) in pools.iter_mut().zip([simulated, emulated]) {
-            for (_, way) in run.ways.iter().enumerate().filter(|(index, _)| wanted(*index)) {
-                pool.delays.extend_from_slice(&way.delays);
-                pool.bytes += way.bytes;
-                pool.dropped += way.dropped;
+            for (_, traffic) in run.directions.iter().enumerate().filter(|(index, _)| wanted(*index)) {
+                pool.delays.extend_from_slice(&traffic.delays);
+                pool.bytes += traffic.bytes;
+                pool.dropped += traffic.dropped;
             }
         }
     }
     pools
 }
 
-fn sorted(mut way: Way) -> Way {
-    way.delays.sort_unstable();
-    way
+fn sorted(mut traffic: Traffic) -> Traffic {
+    traffic.delays.sort_unstable();
+    traffic
 }
 
 fn difference(simulated: f64, emulated: f64) -> Option<f64> {
     (simulated > 0.0).then(|| (emulated / simulated - 1.0).abs())
 }
 
-fn figures(way: &Way) -> DelayFigures {
-    let ms = |share| quantile(&way.delays, share) as f64 / 1e6;
+fn figures(traffic: &Traffic) -> DelayFigures {
+    let ms = |share| quantile(&traffic.delays, share) as f64 / 1e6;
     DelayFigures {
-        packets: way.delays.len() as u64,
-        dropped: way.dropped,
+        packets: traffic.delays.len() as u64,
+        dropped: traffic.dropped,
         p10_ms: ms(0.1),
         p50_ms: ms(0.5),
         p90_ms: ms(0.9),
@@ -234,7 +236,7 @@ impl fmt::Display for Agreement {
     }
 }
 
-impl fmt::Display for WayAgreement {
+impl fmt::Display for DirectionAgreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let delay = |delay: &DelayFigures| format!("{:.2}/{:.2} ms", delay.p50_ms, delay.p90_ms);
         let (a, b) = (&self.simulated_delay, &self.emulated_delay);
@@ -268,7 +270,7 @@ mod tests {
     use super::*;
 
     fn observation(goodput_bps: f64) -> Observation {
-        Observation { seconds: 1.0, goodput_bps, ways: Vec::new(), lateness: Default::default() }
+        Observation { seconds: 1.0, goodput_bps, directions: Vec::new(), lateness: Default::default() }
     }
 
     #[test]

@@ -30,8 +30,8 @@ mod report;
 mod server;
 mod simulated;
 
-pub use error::AgreeError;
-pub use report::{Agreement, DelayFigures, WayAgreement};
+pub use error::CompareError;
+pub use report::{Agreement, DelayFigures, DirectionAgreement};
 
 use hawser_policy::Registry;
 use hawser_scenario::{FlowKind, Scenario};
@@ -47,12 +47,12 @@ const MOST_ATTEMPTS: u32 = 4;
 /// hears of what happens meanwhile.
 ///
 /// # Errors
-/// [`AgreeError`].
-pub fn agree(
+/// [`CompareError`].
+pub fn compare(
     scenarios: &[Scenario],
     registry: &Registry,
     tell: &mut dyn FnMut(&str),
-) -> Result<Agreement, AgreeError> {
+) -> Result<Agreement, CompareError> {
     let mut pairs = Vec::new();
     let mut repeated = 0;
     for scenario in scenarios {
@@ -77,15 +77,15 @@ pub fn agree(
 }
 
 /// Refuses what only one of the two worlds can do.
-fn check(scenario: &Scenario) -> Result<(), AgreeError> {
+fn check(scenario: &Scenario) -> Result<(), CompareError> {
     let traffic = scenario.traffic();
     if traffic.iter().all(|flow| matches!(flow.kind, FlowKind::Udp { .. })) {
-        return Err(AgreeError::NoConnection);
+        return Err(CompareError::NoConnection);
     }
     let has_pattern =
         |flow: &&hawser_scenario::Flow| flow.pattern.is_some() && !matches!(flow.kind, FlowKind::Udp { .. });
     match traffic.iter().find(has_pattern) {
-        Some(flow) => Err(AgreeError::OnOff(flow.name.clone())),
+        Some(flow) => Err(CompareError::OnOff(flow.name.clone())),
         None => Ok(()),
     }
 }

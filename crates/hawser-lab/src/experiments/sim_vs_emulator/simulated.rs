@@ -5,12 +5,12 @@ use hawser_policy::Registry;
 use hawser_scenario::{FlowKind, Scenario};
 use hawser_sim::run::{Options, PacketRecord, Recorder, Simulation};
 
-use super::error::AgreeError;
-use super::observation::{Observation, Way, way_of};
+use super::error::CompareError;
+use super::observation::{Observation, Traffic, direction_index};
 
 struct Collector<'a> {
     scenario: &'a Scenario,
-    ways: Vec<Way>,
+    directions: Vec<Traffic>,
 }
 
 impl Recorder for Collector<'_> {
@@ -21,16 +21,23 @@ impl Recorder for Collector<'_> {
     fn packet(&mut self, record: &PacketRecord<'_>) {
         // UDP flows have routes of their own names.
         let link = self.scenario.links.iter().position(|link| link.name == record.route);
-        if let Some(way) = link.and_then(|link| self.ways.get_mut(way_of(link, record.direction))) {
-            way.add(record.sent.as_nanos(), record.at.as_nanos(), record.length, record.dropped.is_some());
+        if let Some(traffic) =
+            link.and_then(|link| self.directions.get_mut(direction_index(link, record.direction)))
+        {
+            traffic.add(
+                record.sent.as_nanos(),
+                record.at.as_nanos(),
+                record.length,
+                record.dropped.is_some(),
+            );
         }
     }
 }
 
 /// Simulates the scenario.
-pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observation, AgreeError> {
+pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observation, CompareError> {
     let mut simulation = Simulation::new(scenario, registry, Options::default())?;
-    let mut collector = Collector { scenario, ways: Way::all(scenario) };
+    let mut collector = Collector { scenario, directions: Traffic::all(scenario) };
     let outcome = simulation.run(&mut collector);
     let is_connection = |name: &str| {
         !scenario.flows.iter().any(|flow| flow.name == name && matches!(flow.kind, FlowKind::Udp { .. }))
@@ -43,7 +50,7 @@ pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observ
             .filter(|flow| is_connection(&flow.flow))
             .map(|flow| flow.goodput_bps)
             .sum(),
-        ways: collector.ways,
+        directions: collector.directions,
         lateness: Lateness::default(),
     })
 }

@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::client::{self, SERVER_NAME, Session, links_of};
-use super::error::AgreeError;
+use super::error::CompareError;
 use super::meter::Meter;
-use super::observation::{Observation, Way, way_of};
+use super::observation::{Observation, Traffic, direction_index};
 use super::server;
 
 const PROTOCOL: &str = "hawser-lab";
@@ -45,23 +45,23 @@ impl Plan {
 }
 
 /// Keeps the delays of packets.
-struct Collector(Vec<Way>);
+struct Collector(Vec<Traffic>);
 
 impl PacketRecorder for Collector {
     fn packets(&mut self, records: &[PacketRecord]) {
         for record in records {
             let RouteName::Link(link) = record.route else { continue };
-            let Some(way) = self.0.get_mut(way_of(link, record.direction)) else { continue };
-            way.add(record.sent, record.at, record.length, record.dropped.is_some());
+            let Some(traffic) = self.0.get_mut(direction_index(link, record.direction)) else { continue };
+            traffic.add(record.sent, record.at, record.length, record.dropped.is_some());
             if record.dropped.is_none() {
-                way.late.push(record.late);
+                traffic.late.push(record.late);
             }
         }
     }
 }
 
 /// Runs the scenario on emulated links.
-pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observation, AgreeError> {
+pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observation, CompareError> {
     let emulation = Emulation::start(scenario)?;
     let identity = Identity::self_signed(&[SERVER_NAME])?;
     let pin = identity.pin()?;
@@ -73,12 +73,12 @@ pub(super) fn observe(scenario: &Scenario, registry: &Registry) -> Result<Observ
         let servers = scope.spawn(move || {
             emulation
                 .run_on(Host::Server, || run_servers(scenario, registry, identity, &ready, is_over))
-                .map_err(AgreeError::io("entering the server's namespace"))?
+                .map_err(CompareError::io("entering the server's namespace"))?
         });
         let observed = match is_ready.recv() {
             Ok(plans) => run_clients(emulation, scenario, registry, pin, plans),
             // They failed, and say why.
-            Err(_) => Err(AgreeError::NoConnection),
+            Err(_) => Err(CompareError::NoConnection),
         };
         drop(stop);
         let served = servers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -101,7 +101,7 @@ fn run_servers(
     identity: &Identity,
     ready: &Sender<Vec<Plan>>,
     is_over: oneshot::Receiver<()>,
-) -> Result<(), AgreeError> {
+) -> Result<(), CompareError> {
     runtime()?.block_on(async {
         let plans = plans(scenario);
         for plan in &plans {
@@ -125,7 +125,7 @@ fn run_clients(
     registry: &Registry,
     pin: Pin,
     plans: Vec<Plan>,
-) -> Result<Observation, AgreeError> {
+) -> Result<Observation, CompareError> {
     let mut sessions = Vec::new();
     for plan in &plans {
         let transport = transport_config(scenario, registry, &plan.flow)?;
@@ -143,20 +143,20 @@ fn run_clients(
             meter: plan.meter.clone(),
         });
     }
-    let recording = emulation.record(Collector(Way::all(scenario)))?;
+    let recording = emulation.record(Collector(Traffic::all(scenario)))?;
     let elapsed = emulation.elapsed();
     let began = Instant::now().checked_sub(elapsed).unwrap_or_else(Instant::now);
     let work = || runtime().and_then(|runtime| runtime.block_on(play(scenario, sessions, began)));
-    emulation.run_on(Host::Client, work).map_err(AgreeError::io("entering the client's namespace"))??;
+    emulation.run_on(Host::Client, work).map_err(CompareError::io("entering the client's namespace"))??;
     let seconds = began.elapsed().as_secs_f64();
     let goodput_bps = plans.iter().map(|plan| goodput(plan, began, seconds)).sum();
     let stats = emulation.stats();
-    let (Collector(ways), _) = recording.finish();
-    Ok(Observation { seconds, goodput_bps, ways, lateness: stats.lateness })
+    let (Collector(directions), _) = recording.finish();
+    Ok(Observation { seconds, goodput_bps, directions, lateness: stats.lateness })
 }
 
 /// Runs all sessions until those that are waited for are done, or the time is over.
-async fn play(scenario: &Scenario, sessions: Vec<Session>, began: Instant) -> Result<(), AgreeError> {
+async fn play(scenario: &Scenario, sessions: Vec<Session>, began: Instant) -> Result<(), CompareError> {
     let began = tokio::time::Instant::from_std(began);
     let until = began + scenario.duration.unwrap_or(LONGEST);
     let mut awaited = JoinSet::new();
@@ -167,7 +167,7 @@ async fn play(scenario: &Scenario, sessions: Vec<Session>, began: Instant) -> Re
     }
     let tasks = if awaited.is_empty() { &mut others } else { &mut awaited };
     while let Some(ended) = tasks.join_next().await {
-        ended.map_err(|error| AgreeError::io("running a client")(error.into()))??;
+        ended.map_err(|error| CompareError::io("running a client")(error.into()))??;
     }
     Ok(())
 }
@@ -182,9 +182,9 @@ fn goodput(plan: &Plan, began: Instant, seconds: f64) -> f64 {
     plan.meter.bytes() as f64 * 8.0 / (end - start).max(1e-9)
 }
 
-fn runtime() -> Result<Runtime, AgreeError> {
+fn runtime() -> Result<Runtime, CompareError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(AgreeError::io("starting a runtime"))
+        .map_err(CompareError::io("starting a runtime"))
 }

@@ -8,7 +8,7 @@ use hawser_sim::run::RunError;
 
 /// Why the two worlds could not be compared.
 #[derive(Debug, thiserror::Error)]
-pub enum AgreeError {
+pub enum CompareError {
     /// The emulator.
     #[error(transparent)]
     Emulator(#[from] EmuError),
@@ -48,7 +48,7 @@ pub enum AgreeError {
     },
 }
 
-impl AgreeError {
+impl CompareError {
     /// An error while doing something.
     pub(super) fn io(step: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { step, source }

@@ -9,7 +9,7 @@ use hawser_scenario::{Direction, Flow, FlowKind, Scenario};
 use hawser_sim::run::Request;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use super::error::AgreeError;
+use super::error::CompareError;
 use super::meter::Meter;
 use super::server::{drain, receive_datagrams, send_datagrams, send_pattern};
 
@@ -35,7 +35,7 @@ pub(super) fn links_of(scenario: &Scenario, flow: &Flow) -> Links {
 }
 
 /// Runs a session until it has done its work, its time is over, or `until`. `began`: when the scenario did.
-pub(super) async fn run(session: Session, began: Instant, until: Instant) -> Result<(), AgreeError> {
+pub(super) async fn run(session: Session, began: Instant, until: Instant) -> Result<(), CompareError> {
     let Session { flow, config, links, server, meter } = session;
     let start = began + Duration::from_nanos(flow.start);
     sleep_until(start.min(until)).await;
@@ -47,7 +47,7 @@ pub(super) async fn run(session: Session, began: Instant, until: Instant) -> Res
     let connection = match timeout_at(stop, endpoint.connect(server, SERVER_NAME)).await {
         Err(_) => return Ok(()),
         Ok(connected) => {
-            connected.map_err(|source| AgreeError::Connect { flow: flow.name.clone(), source })?
+            connected.map_err(|source| CompareError::Connect { flow: flow.name.clone(), source })?
         }
     };
     // Beyond its time, and when the connection breaks, what has arrived has arrived.

@@ -10,16 +10,16 @@ pub(super) struct Observation {
     pub(super) seconds: f64,
     /// Bit/s of application data in order, sum over all connections.
     pub(super) goodput_bps: f64,
-    /// Way `2 i`: link `i` up; `2 i + 1`: down.
-    pub(super) ways: Vec<Way>,
+    /// Entry `2 i`: link `i` up; `2 i + 1`: down.
+    pub(super) directions: Vec<Traffic>,
     /// Of the emulator.
     pub(super) lateness: Lateness,
 }
 
 /// Packets of connections in one direction of a link.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Way {
-    /// One-way delays of those that arrived, nanoseconds.
+pub(super) struct Traffic {
+    /// One-traffic delays of those that arrived, nanoseconds.
     pub(super) delays: Vec<u64>,
     /// By how much each of them was handed over later; empty in the simulator.
     pub(super) late: Vec<u64>,
@@ -29,9 +29,9 @@ pub(super) struct Way {
     pub(super) dropped: u64,
 }
 
-impl Way {
+impl Traffic {
     pub(super) fn all(scenario: &Scenario) -> Vec<Self> {
-        vec![Way::default(); 2 * scenario.links.len()]
+        vec![Traffic::default(); 2 * scenario.links.len()]
     }
 
     /// Counts a packet.
@@ -45,7 +45,7 @@ impl Way {
     }
 }
 
-/// The position of a direction of a link among the ways.
-pub(super) fn way_of(link: usize, direction: Direction) -> usize {
+/// The position of a direction of a link among all of them.
+pub(super) fn direction_index(link: usize, direction: Direction) -> usize {
     2 * link + direction as usize
 }

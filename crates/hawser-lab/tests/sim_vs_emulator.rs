@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_emu::EmuError;
-use hawser_lab::experiments::agree::{AgreeError, agree};
+use hawser_lab::experiments::sim_vs_emulator::{CompareError, compare};
 use hawser_scenario::Scenario;
 
 const EVERY_KIND: &str = r#"
@@ -59,14 +59,15 @@ fn every_kind_of_flow_runs_alike_in_both_worlds() {
     // Three seconds are short, and a loaded machine is not the subject: figures far apart would mean a flow that does
     // nothing, a link that is not used, or bytes that are counted otherwise.
     for _ in 0..3 {
-        let agreement = match agree(&scenarios, &hawser_net::policies(), &mut |message| {
-            eprintln!("{message}")
-        }) {
-            Err(AgreeError::Emulator(error @ (EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp))) => {
-                return eprintln!("skipped: {error}");
-            }
-            result => result.unwrap_or_else(|error| panic!("{error}")),
-        };
+        let agreement =
+            match compare(&scenarios, &hawser_net::policies(), &mut |message| eprintln!("{message}")) {
+                Err(CompareError::Emulator(
+                    error @ (EmuError::NotRoot | EmuError::NoTun(_) | EmuError::NoIp),
+                )) => {
+                    return eprintln!("skipped: {error}");
+                }
+                result => result.unwrap_or_else(|error| panic!("{error}")),
+            };
         eprintln!("{agreement}");
         if agreement.emulator_lateness_ms < 1.0 {
             assert!(agreement.goodput_difference.is_some_and(|share| share < 0.2), "{agreement}");
