@@ -65,15 +65,15 @@ impl Scheduler for FirstOnly {
     }
 }
 
-/// RFC 9001 section 6.5: previous keys are discarded after a while. A path that is idle meanwhile is used after several
+/// RFC 9001 section 6.5: previous keys are discarded after a while. A path that is idle meanwhile is used after three
 /// updates.
 pub(super) fn key_updates_beside_an_idle_path(setting: &Setting<'_>) -> Vec<Measure> {
     let first_only = || Arc::new(|_: &SchedulerInit| Box::new(FirstOnly) as Box<dyn Scheduler>);
     let alone = Bed::with_scheduler(setting, first_only(), Side::Server, LENGTH, &[street()]).finish();
     let mut bed = Bed::with_scheduler(setting, first_only(), Side::Server, LENGTH, &[street(), street()]);
     bed.open(1);
-    for n in 1..=5 {
-        bed.run_to(Time::from_millis(500 * n));
+    for n in 1..=3 {
+        bed.run_to(Time::from_millis(900 * n));
         let now = bed.network.now();
         let end = if n % 2 == 0 { bed.client() } else { bed.server() };
         end.initiate_key_update(now);
@@ -86,7 +86,7 @@ pub(super) fn key_updates_beside_an_idle_path(setting: &Setting<'_>) -> Vec<Meas
     let updates = bed.client().stats().key_updates;
     let lost = bed.client().stats().packets_undecryptable + bed.server().stats().packets_undecryptable;
     vec![
-        Measure::at_least("key updates", updates as f64, "", 5.0),
+        Measure::at_least("key updates", updates as f64, "", 3.0),
         Measure::at_most("packets that could not be opened", lost as f64, "", 0.0),
         // Slow start on the path that was idle.
         Measure::at_most("longer than on one path", (end - alone) * 1e3, "ms", 250.0),

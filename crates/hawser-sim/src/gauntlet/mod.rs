@@ -198,7 +198,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "key-updates-beside-an-idle-path",
-        about: "keys are updated five times while a path is idle, which then has to carry everything",
+        about: "keys are updated three times while a path is idle, which then has to carry everything",
         run: lasting::key_updates_beside_an_idle_path,
     },
     Case {
