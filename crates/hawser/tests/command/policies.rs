@@ -26,7 +26,6 @@ fn everything_is_listed_by_kind_with_the_default_marked() {
     {
         assert!(list.lines().any(|line| line.trim() == name), "{name} in\n{list}");
     }
-    assert!(list.lines().all(|line| line.chars().count() <= 100), "lines are short:\n{list}");
 }
 
 #[test]
@@ -70,7 +69,9 @@ fn the_list_for_programs_has_the_same() {
 fn an_unknown_name_is_answered_with_those_that_exist() {
     let words = run_failing(hawser(["policies", "cubik"]), 2);
     assert!(
-        words.contains("there is no policy named \"cubik\"") && words.contains("cubic, newreno"),
+        words.contains("there is no policy named \"cubik\"")
+            && words.contains(" cubic,")
+            && words.contains(" newreno,"),
         "{words}"
     );
 }
