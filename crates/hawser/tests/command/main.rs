@@ -4,6 +4,7 @@
 
 mod failures;
 mod get;
+mod hostile;
 mod http;
 mod own_policies;
 mod perf;

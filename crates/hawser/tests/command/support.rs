@@ -35,7 +35,14 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        Server::start_with(hawser([]), arguments)
+        Server::start_with(hawser([]), &[&["-q"], arguments].concat())
+    }
+
+    /// Its log goes to a file.
+    pub(crate) fn start_logging(log: &Path, arguments: &[&str]) -> Self {
+        let mut command = hawser([]);
+        command.stderr(std::fs::File::create(log).unwrap());
+        Server::start_with(command, arguments)
     }
 
     /// Of another binary.
@@ -43,7 +50,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let state = tempfile::tempdir().unwrap();
         command
-            .args(["serve", folder.path().to_str().unwrap(), "--listen", "127.0.0.1:0", "--json", "-q"])
+            .args(["serve", folder.path().to_str().unwrap(), "--listen", "127.0.0.1:0", "--json"])
             .args(arguments);
         if !arguments.contains(&"--cert") {
             command.arg("--state").arg(state.path());
@@ -68,6 +75,25 @@ impl Server {
         self.process = spawn_and_read_line(command).0;
     }
 
+    /// Another server on this address, with the same certificate and folder.
+    pub(crate) fn start_second(&self, address: &str) -> Killed {
+        let mut command = hawser(["serve", self.folder.path().to_str().unwrap(), "--json", "-q"]);
+        command.args(["--listen", address, "--state"]).arg(self.state.path());
+        Killed(spawn_and_read_line(command).0)
+    }
+
+    /// Resident memory, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
+    /// Open file descriptors.
+    pub(crate) fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
+    }
+
     pub(crate) fn url(&self, path: &str) -> String {
         format!("https://127.0.0.1:{}{path}", self.port)
     }
@@ -84,6 +110,11 @@ impl Server {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).unwrap();
         path
+    }
+
+    /// Puts a file of zeros that takes no space into the folder.
+    pub(crate) fn add_sparse(&self, name: &str, length: u64) {
+        std::fs::File::create(self.folder.path().join(name)).unwrap().set_len(length).unwrap();
     }
 
     /// `hawser get` with the right pin.
@@ -105,6 +136,16 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// A process that ends with this value.
+pub(crate) struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
