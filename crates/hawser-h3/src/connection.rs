@@ -5,20 +5,23 @@ use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
 
 use crate::error::{connection_error, on_stream};
+use crate::guard::Rules;
+use crate::uni::UniStreams;
 use crate::{BidiStream, RecvStream, SendStream};
 
 /// A connection for `h3::client` and `h3::server`.
 ///
 /// Keep a clone of the [`hawser_net::Connection`] for what HTTP does not know of: paths, statistics, events.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Connection {
     inner: hawser_net::Connection,
+    uni: UniStreams,
 }
 
 impl Connection {
     /// Hands a connection to HTTP/3, which takes all its streams from now on.
     pub fn new(inner: hawser_net::Connection) -> Self {
-        Connection { inner }
+        Connection { inner, uni: UniStreams::default() }
     }
 }
 
@@ -30,8 +33,8 @@ impl<B: Buf> quic::Connection<B> for Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
-        let accepted = ready!(self.inner.poll_accept_uni(cx));
-        Poll::Ready(accepted.map(RecvStream::new).map_err(connection_error))
+        let accepted = ready!(self.uni.poll(cx, &self.inner));
+        Poll::Ready(accepted.map_err(|failure| failure.apply(&self.inner)))
     }
 
     fn poll_accept_bidi(
@@ -39,7 +42,8 @@ impl<B: Buf> quic::Connection<B> for Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
         let accepted = ready!(self.inner.poll_accept_bi(cx));
-        Poll::Ready(accepted.map(BidiStream::new).map_err(connection_error))
+        let stream = accepted.map_err(connection_error)?;
+        Poll::Ready(Ok(BidiStream::new(stream, self.inner.clone(), Rules::Request)))
     }
 
     fn opener(&self) -> OpenStreams {
@@ -92,7 +96,8 @@ fn open_bidi<B: Buf>(
     cx: &mut Context<'_>,
 ) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
     let opened = ready!(connection.poll_open_bi(cx));
-    Poll::Ready(opened.map(BidiStream::new).map_err(on_stream))
+    let stream = opened.map_err(on_stream)?;
+    Poll::Ready(Ok(BidiStream::new(stream, connection.clone(), Rules::Response)))
 }
 
 fn open_send<B: Buf>(

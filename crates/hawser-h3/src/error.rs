@@ -5,6 +5,40 @@ use std::sync::Arc;
 use h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming};
 use hawser_net::{ConnectionError, ReadError, WriteError};
 
+use crate::guard::Violation;
+
+/// Why a connection ends: by itself, or because the peer broke HTTP/3.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Transport(ConnectionError),
+    Violation(Violation),
+}
+
+impl From<ConnectionError> for Failure {
+    fn from(error: ConnectionError) -> Self {
+        Failure::Transport(error)
+    }
+}
+
+impl From<Violation> for Failure {
+    fn from(violation: Violation) -> Self {
+        Failure::Violation(violation)
+    }
+}
+
+impl Failure {
+    /// Closes the connection if it has to be.
+    pub(crate) fn apply(self, connection: &hawser_net::Connection) -> ConnectionErrorIncoming {
+        match self {
+            Failure::Transport(error) => connection_error(error),
+            Failure::Violation(violation) => {
+                connection.close(violation.code.value(), violation.reason.as_bytes());
+                ConnectionErrorIncoming::Undefined(Arc::new(violation))
+            }
+        }
+    }
+}
+
 pub(crate) fn connection_error(error: ConnectionError) -> ConnectionErrorIncoming {
     match error {
         ConnectionError::PeerApplication { code, .. } => {

@@ -1,21 +1,26 @@
 //! HTTP/3 over Hawser connections.
 //!
 //! The `h3` crate speaks HTTP/3 (RFC 9114) over anything that implements its `quic` traits; this crate implements them
-//! for [`hawser_net::Connection`]. HTTP itself - frames, QPACK, GOAWAY - is `h3`'s business, paths and packets are
+//! for [`hawser_net::Connection`]. HTTP itself - requests, QPACK, GOAWAY - is `h3`'s business, paths and packets are
 //! Hawser's, and neither knows of the other:
 //!
 //! ```text
 //!   h3::client / h3::server      requests, responses
-//!   hawser_h3::Connection        the traits, about what this page shows
+//!   hawser_h3::Connection        the traits; frames of the peer, bounded and checked
 //!   hawser_net::Connection       streams over all paths
 //! ```
+//!
+//! What comes from the peer is cut into frames here, since `h3` bounds none of them: no field section has more than
+//! [`MAX_FIELD_SECTION_SIZE`] bytes, unknown frames are skipped as they come, and a stream that ends within a frame closes
+//! the connection (RFC 9114 section 7.1). [`server_builder`] and [`client_builder`] announce the limit to the peer.
 //!
 //! # Client
 //! ```no_run
 //! # async fn example(connection: hawser_net::Connection) -> Result<(), Box<dyn std::error::Error>> {
 //! use bytes::Buf;
 //!
-//! let (mut driver, mut requests) = h3::client::new(hawser_h3::Connection::new(connection)).await?;
+//! let connection = hawser_h3::Connection::new(connection);
+//! let (mut driver, mut requests) = hawser_h3::client_builder().build::<_, _, bytes::Bytes>(connection).await?;
 //! tokio::spawn(async move { driver.wait_idle().await });
 //! let mut stream = requests.send_request(http::Request::get("https://example.org/").body(())?).await?;
 //! stream.finish().await?;
@@ -30,7 +35,7 @@
 //! # Server
 //! ```no_run
 //! # async fn example(connection: hawser_net::Connection) -> Result<(), Box<dyn std::error::Error>> {
-//! let mut requests = h3::server::builder().build(hawser_h3::Connection::new(connection)).await?;
+//! let mut requests = hawser_h3::server_builder().build(hawser_h3::Connection::new(connection)).await?;
 //! while let Some(resolver) = requests.accept().await? {
 //!     let (request, mut stream) = resolver.resolve_request().await?;
 //!     stream.send_response(http::Response::builder().status(200).body(())?).await?;
@@ -45,10 +50,27 @@
 
 mod connection;
 mod error;
+mod guard;
 mod stream;
+mod uni;
 
 pub use connection::{Connection, OpenStreams};
+pub use guard::MAX_FIELD_SECTION_SIZE;
 pub use stream::{BidiStream, RecvStream, SendStream};
 
 /// The application protocol of HTTP/3 (RFC 9114 section 3.1).
 pub const ALPN: &[u8] = b"h3";
+
+/// What makes servers, with our limits announced.
+pub fn server_builder() -> h3::server::Builder {
+    let mut builder = h3::server::builder();
+    builder.max_field_section_size(MAX_FIELD_SECTION_SIZE);
+    builder
+}
+
+/// What makes clients, with our limits announced.
+pub fn client_builder() -> h3::client::Builder {
+    let mut builder = h3::client::builder();
+    builder.max_field_section_size(MAX_FIELD_SECTION_SIZE);
+    builder
+}

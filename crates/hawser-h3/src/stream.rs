@@ -5,7 +5,8 @@ use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 
-use crate::error::{misuse, read_error, write_error};
+use crate::error::{Failure, misuse, read_error, write_error};
+use crate::guard::{Frames, Rules, Violation};
 
 /// The sending end of a stream.
 pub struct SendStream<B: Buf> {
@@ -82,15 +83,41 @@ impl<B: Buf> fmt::Debug for SendStream<B> {
     }
 }
 
+/// Chunks in a row that hold nothing for `h3` before others get their turn.
+const MAX_SKIPPED_CHUNKS: usize = 64;
+
 /// The receiving end of a stream.
 #[derive(Debug)]
 pub struct RecvStream {
     inner: hawser_net::RecvStream,
+    connection: hawser_net::Connection,
+    /// The type of a unidirectional stream, which was read before.
+    kind: Option<Bytes>,
+    /// Cuts the stream into frames, if it is made of them.
+    frames: Option<Frames>,
 }
 
 impl RecvStream {
-    pub(crate) fn new(inner: hawser_net::RecvStream) -> Self {
-        RecvStream { inner }
+    pub(crate) fn control(
+        inner: hawser_net::RecvStream,
+        connection: hawser_net::Connection,
+        kind: Bytes,
+    ) -> Self {
+        RecvStream { inner, connection, kind: Some(kind), frames: Some(Frames::new(Rules::Control)) }
+    }
+
+    /// A stream of a type that is `h3`'s to refuse.
+    pub(crate) fn unknown(
+        inner: hawser_net::RecvStream,
+        connection: hawser_net::Connection,
+        kind: Bytes,
+    ) -> Self {
+        RecvStream { inner, connection, kind: Some(kind), frames: None }
+    }
+
+    fn close_for(&self, violation: Violation) -> StreamErrorIncoming {
+        let connection_error = Failure::Violation(violation).apply(&self.connection);
+        StreamErrorIncoming::ConnectionErrorIncoming { connection_error }
     }
 }
 
@@ -98,7 +125,28 @@ impl quic::RecvStream for RecvStream {
     type Buf = Bytes;
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        self.inner.poll_read_chunk(cx, usize::MAX).map_err(read_error)
+        if let Some(kind) = self.kind.take() {
+            return Poll::Ready(Ok(Some(kind)));
+        }
+        let Some(frames) = &mut self.frames else {
+            return self.inner.poll_read_chunk(cx, usize::MAX).map_err(read_error);
+        };
+        for _ in 0..MAX_SKIPPED_CHUNKS {
+            match frames.next() {
+                Ok(Some(piece)) => return Poll::Ready(Ok(Some(piece))),
+                Ok(None) => {}
+                Err(violation) => return Poll::Ready(Err(self.close_for(violation))),
+            }
+            match ready!(self.inner.poll_read_chunk(cx, usize::MAX)).map_err(read_error)? {
+                Some(chunk) => frames.push(chunk),
+                None => {
+                    let end = frames.end().map(|()| None);
+                    return Poll::Ready(end.map_err(|violation| self.close_for(violation)));
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn stop_sending(&mut self, error_code: u64) {
@@ -119,8 +167,13 @@ pub struct BidiStream<B: Buf> {
 }
 
 impl<B: Buf> BidiStream<B> {
-    pub(crate) fn new((send, recv): (hawser_net::SendStream, hawser_net::RecvStream)) -> Self {
-        BidiStream { send: SendStream::new(send), recv: RecvStream::new(recv) }
+    pub(crate) fn new(
+        (send, inner): (hawser_net::SendStream, hawser_net::RecvStream),
+        connection: hawser_net::Connection,
+        rules: Rules,
+    ) -> Self {
+        let recv = RecvStream { inner, connection, kind: None, frames: Some(Frames::new(rules)) };
+        BidiStream { send: SendStream::new(send), recv }
     }
 }
 

@@ -33,7 +33,7 @@ async fn pair() -> Pair {
 
 /// A server that reads each body and answers with its length.
 async fn serve(connection: Connection) {
-    let http = h3::server::builder().build(hawser_h3::Connection::new(connection)).await;
+    let http = hawser_h3::server_builder().build(hawser_h3::Connection::new(connection)).await;
     let mut http: h3::server::Connection<_, Bytes> = http.unwrap();
     while let Ok(Some(resolver)) = http.accept().await {
         tokio::spawn(async move {
@@ -163,7 +163,6 @@ async fn react_to_stream(other: &[u8]) -> Reaction {
 
 /// RFC 9114 section 10.5: what is too large is refused by its length, before it has come.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn a_field_section_of_a_gigabyte_is_refused_by_its_header() {
     let request = [varint(1), varint(1 << 30), vec![0; 4096]].concat();
     assert_eq!(react_to_request(request).await, Reaction::Closed(0x107));
@@ -174,9 +173,9 @@ async fn a_field_section_of_a_gigabyte_is_refused_by_its_header() {
 
 /// One byte of QPACK stands for a field that takes forty (RFC 9114 section 4.2.2).
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn references_that_expand_are_refused() {
-    let section = [vec![0, 0], vec![0xd1; 60_000]].concat();
+    // `age: 0`, sixty thousand times.
+    let section = [vec![0, 0], vec![0xc2; 60_000]].concat();
     assert_eq!(react_to_request(frame(1, &section)).await, Reaction::Closed(0x107));
 }
 
@@ -189,7 +188,6 @@ async fn unknown_frames_are_skipped() {
 
 /// RFC 9114 section 7.1: a stream that ends within a frame.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn a_truncated_frame_closes_the_connection() {
     let data = [get(), varint(0), varint(1000), b"0123456789".to_vec()].concat();
     assert_eq!(react_to_request(data).await, Reaction::Closed(0x106));
@@ -200,7 +198,6 @@ async fn a_truncated_frame_closes_the_connection() {
 
 /// RFC 9114 sections 4.1.2 and 4.3.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn malformed_pseudo_headers_cost_the_stream() {
     let malformed = Reaction::Stream(0x10e);
     let [method, scheme, authority, path] = GET;
@@ -219,7 +216,6 @@ async fn malformed_pseudo_headers_cost_the_stream() {
 
 /// RFC 9114 sections 4.1 and 7.2: frames where they must not be.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn frames_out_of_place_close_the_connection() {
     for misplaced in [
         [get(), frame(3, &[0])].concat(),
@@ -247,7 +243,6 @@ async fn frames_out_of_place_close_the_connection() {
 
 /// RFC 9204 sections 2.1, 4.3 and 4.4: nothing was announced that could be inserted or acknowledged.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn instructions_for_a_table_that_is_not_there_close_the_connection() {
     assert_eq!(react_to_request(frame(1, b"\x00\x00\xff\x64")).await, Reaction::Closed(0x200));
     assert_eq!(react_to_request(frame(1, b"\x02\x00\x80")).await, Reaction::Closed(0x200));
@@ -259,7 +254,6 @@ async fn instructions_for_a_table_that_is_not_there_close_the_connection() {
 
 /// RFC 9114 section 6.2.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn critical_streams_stay_open_and_alone() {
     let attack = Attack { control: SETTINGS.into(), control_ends: true, ..Attack::default() };
     assert_eq!(react(attack).await, Reaction::Closed(0x104));
@@ -299,7 +293,6 @@ async fn a_request_in_single_bytes_is_answered() {
 
 /// A server that breaks off within a frame is no reason to panic, nor a complete response.
 #[tokio::test]
-#[ignore = "fails until frames are checked"]
 async fn a_truncated_response_is_an_error() {
     let pair = pair().await;
     let server = pair.server.clone();
@@ -314,7 +307,7 @@ async fn a_truncated_response_is_an_error() {
         send.finish().unwrap();
         server.closed().await;
     });
-    let http = h3::client::builder().build(hawser_h3::Connection::new(pair.client.clone())).await;
+    let http = hawser_h3::client_builder().build(hawser_h3::Connection::new(pair.client.clone())).await;
     let (mut driver, mut requests): (_, h3::client::SendRequest<_, Bytes>) = http.unwrap();
     tokio::spawn(async move { driver.wait_idle().await });
     let request = Request::get("https://localhost/").body(()).unwrap();

@@ -91,7 +91,8 @@ impl Session {
     /// When the connection is lost.
     pub(crate) async fn http(&self) -> Result<Requests, Failure> {
         let begin = async || {
-            let http = h3::client::new(crate::h3::Connection::new(self.connection.clone())).await;
+            let connection = crate::h3::Connection::new(self.connection.clone());
+            let http = crate::h3::client_builder().build(connection).await;
             let (mut driver, requests) = http.map_err(|error| lost(&error))?;
             tokio::spawn(async move { driver.wait_idle().await });
             Ok(requests)

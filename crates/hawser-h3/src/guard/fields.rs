@@ -1,0 +1,176 @@
+//! Field sections: how many lines, and which pseudo-header fields (RFC 9114 section 4.3, RFC 9204 section 4.5).
+
+use h3::error::Code;
+
+use super::{MAX_FIELD_LINES, Violation};
+
+/// What a field section belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Request,
+    Response,
+    ResponseOrTrailers,
+    Trailers,
+}
+
+/// What is wrong with a field section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The message is (RFC 9114 section 4.1.2), its stream suffers.
+    Malformed,
+    /// It can not be read, and the connection with it.
+    Fatal(Violation),
+}
+
+/// Pseudo-header fields, one bit each.
+const AUTHORITY: u8 = 1;
+const METHOD: u8 = 2;
+const PATH: u8 = 4;
+const PROTOCOL: u8 = 8;
+const SCHEME: u8 = 16;
+const STATUS: u8 = 32;
+
+/// Their names, and these in the Huffman code of RFC 7541 appendix B.
+const NAMES: [(u8, &[u8], &[u8]); 6] = [
+    (AUTHORITY, b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
+    (METHOD, b":method", b"\xb9\x49\x53\x39\xe4"),
+    (PATH, b":path", b"\xb9\x58\xd3\x3f"),
+    (PROTOCOL, b":protocol", b"\xb9\x5d\x87\x49\xc8\x7a\x3f"),
+    (SCHEME, b":scheme", b"\xb8\x82\x4e\x5a\x4b"),
+    (STATUS, b":status", b"\xb8\x84\x8d\x36\xa3"),
+];
+
+/// Checks an encoded field section.
+pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
+    let allowed = match of {
+        Section::Request => !STATUS,
+        Section::Response | Section::ResponseOrTrailers => STATUS,
+        Section::Trailers => 0,
+    };
+    let mut rest = Reader { bytes: section };
+    // RFC 9204 section 4.5.1: without a dynamic table both are zero, or irrelevant.
+    if rest.integer(8)? != 0 {
+        return Err(dynamic());
+    }
+    rest.integer(7)?;
+    let (mut seen, mut lines, mut is_regular) = (0, 0, false);
+    while !rest.bytes.is_empty() {
+        lines += 1;
+        if lines > MAX_FIELD_LINES {
+            let reason = "a field section of too many lines";
+            return Err(Problem::Fatal(Violation::new(Code::H3_EXCESSIVE_LOAD, reason)));
+        }
+        match rest.line()? {
+            Name::Regular => is_regular = true,
+            // `h3` knows no others.
+            Name::Pseudo(None) => return Err(Problem::Malformed),
+            Name::Pseudo(Some(bit)) => {
+                if is_regular || seen & bit != 0 || allowed & bit == 0 {
+                    return Err(Problem::Malformed);
+                }
+                seen |= bit;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a field line names.
+enum Name {
+    Regular,
+    /// A pseudo-header field, if it is a known one.
+    Pseudo(Option<u8>),
+}
+
+/// The rest of a field section.
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// A field line (RFC 9204 section 4.5.2 and following).
+    fn line(&mut self) -> Result<Name, Problem> {
+        match self.bytes.first().copied().unwrap_or_default() {
+            // Indexed, from the static table.
+            first if first & 0xc0 == 0xc0 => Ok(static_name(self.integer(6)?)),
+            // A name of the static table with a value of its own.
+            first if first & 0xd0 == 0x50 => {
+                let name = static_name(self.integer(4)?);
+                self.string(7)?;
+                Ok(name)
+            }
+            first if first & 0xe0 == 0x20 => {
+                let name = literal_name(self.string(3)?);
+                self.string(7)?;
+                Ok(name)
+            }
+            _ => Err(dynamic()),
+        }
+    }
+
+    /// An integer with this many bits in its first byte (RFC 7541 section 5.1), of 28 bits at most.
+    fn integer(&mut self, prefix: u32) -> Result<u64, Problem> {
+        let mask = u8::try_from((1_u32 << prefix) - 1).unwrap_or(u8::MAX);
+        let first = self.byte()? & mask;
+        let mut value = u64::from(first);
+        if first == mask {
+            for shift in [0, 7, 14, 21, 28] {
+                let byte = self.byte()?;
+                value += u64::from(byte & 0x7f) << shift;
+                if byte & 0x80 == 0 {
+                    return Ok(value);
+                }
+            }
+            return Err(undecodable());
+        }
+        Ok(value)
+    }
+
+    /// A string with the bit for Huffman before its length (RFC 9204 section 4.1.2).
+    fn string(&mut self, prefix: u32) -> Result<(bool, &'a [u8]), Problem> {
+        let is_huffman = self.bytes.first().is_some_and(|first| first >> prefix & 1 == 1);
+        let length = usize::try_from(self.integer(prefix)?).map_err(|_| undecodable())?;
+        let (string, rest) = self.bytes.split_at_checked(length).ok_or_else(undecodable)?;
+        self.bytes = rest;
+        Ok((is_huffman, string))
+    }
+
+    fn byte(&mut self) -> Result<u8, Problem> {
+        let (first, rest) = self.bytes.split_first().ok_or_else(undecodable)?;
+        self.bytes = rest;
+        Ok(*first)
+    }
+}
+
+/// RFC 9204 appendix A.
+fn static_name(index: u64) -> Name {
+    match index {
+        0 => Name::Pseudo(Some(AUTHORITY)),
+        1 => Name::Pseudo(Some(PATH)),
+        15..=21 => Name::Pseudo(Some(METHOD)),
+        22 | 23 => Name::Pseudo(Some(SCHEME)),
+        24..=28 | 63..=71 => Name::Pseudo(Some(STATUS)),
+        _ => Name::Regular,
+    }
+}
+
+fn literal_name((is_huffman, name): (bool, &[u8])) -> Name {
+    // A colon is seven bits long in the Huffman code: 1011100.
+    let is_pseudo =
+        name.first().is_some_and(|first| if is_huffman { first >> 1 == 0x5c } else { *first == b':' });
+    if !is_pseudo {
+        return Name::Regular;
+    }
+    let known = NAMES.iter().find(|(_, plain, coded)| name == if is_huffman { *coded } else { *plain });
+    Name::Pseudo(known.map(|(bit, ..)| *bit))
+}
+
+/// We offer no dynamic table.
+fn dynamic() -> Problem {
+    let reason = "a field section refers to a dynamic table, and there is none";
+    Problem::Fatal(Violation::new(Code::QPACK_DECOMPRESSION_FAILED, reason))
+}
+
+fn undecodable() -> Problem {
+    Problem::Fatal(Violation::new(Code::QPACK_DECOMPRESSION_FAILED, "a field section can not be decoded"))
+}

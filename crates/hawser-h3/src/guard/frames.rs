@@ -1,0 +1,260 @@
+use bytes::{Buf, Bytes, BytesMut};
+use h3::error::Code;
+
+use super::fields::{self, Problem, Section};
+use super::{MAX_FIELD_SECTION_SIZE, MAX_SETTINGS_LENGTH, Violation};
+
+/// RFC 9114 section 7.2.
+const DATA: u64 = 0x0;
+const HEADERS: u64 = 0x1;
+const CANCEL_PUSH: u64 = 0x3;
+const SETTINGS: u64 = 0x4;
+const PUSH_PROMISE: u64 = 0x5;
+const GOAWAY: u64 = 0x7;
+const MAX_PUSH_ID: u64 = 0xd;
+/// RFC 9114 section 7.2.8: types that HTTP/2 has and HTTP/3 has not.
+const RESERVED: [u64; 4] = [0x2, 0x6, 0x8, 0x9];
+
+/// Most bytes of an identifier, the only content of some frames.
+const MAX_ID_LENGTH: u64 = 8;
+
+/// What a HEADERS frame becomes that makes its message malformed: one that `h3` refuses, too, for a field name that is
+/// just a colon. It then resets the stream with H3_MESSAGE_ERROR (RFC 9114 section 4.1.2).
+const MALFORMED_HEADERS: &[u8] = b"\x01\x05\x00\x00\x21:\x00";
+
+/// Which frames may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Those of a request, which we receive as a server.
+    Request,
+    /// Those of a response, which we receive as a client.
+    Response,
+    /// Those of the control stream.
+    Control,
+}
+
+/// One stream's bytes, cut into frames.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    rules: Rules,
+    state: State,
+    /// What came and was not looked at yet.
+    input: Bytes,
+    message: Message,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Within type and length.
+    Header(Header),
+    /// Within a DATA frame.
+    Data { left: u64 },
+    /// Within a frame that is passed on whole; `frame` begins with its header.
+    Gather { kind: u64, header: usize, left: usize, frame: BytesMut },
+    /// Within a frame that means nothing to us.
+    Skip { left: u64 },
+}
+
+/// How far the message of a request stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Message {
+    Start,
+    /// After the first field section; informational responses may be followed by another one.
+    Headers,
+    Body,
+    Trailers,
+}
+
+/// Type and length of a frame, as far as they have come: two variable-length integers.
+#[derive(Debug, Default)]
+struct Header {
+    bytes: [u8; 16],
+    length: usize,
+}
+
+impl Header {
+    /// Adds a byte. `Some(type, length)` when it was the last one.
+    fn push(&mut self, byte: u8) -> Option<(u64, u64)> {
+        *self.bytes.get_mut(self.length)? = byte;
+        self.length += 1;
+        let bytes = self.bytes.get(..self.length)?;
+        let (kind, rest) = varint(bytes)?;
+        let (length, _) = varint(rest)?;
+        Some((kind, length))
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// RFC 9000 section 16; `None` when more bytes belong to it.
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (first, _) = bytes.split_first()?;
+    let length = 1 << (first >> 6);
+    let (integer, rest) = bytes.split_at_checked(length)?;
+    let mut value = u64::from(first & 0x3f);
+    for byte in integer.iter().skip(1) {
+        value = value << 8 | u64::from(*byte);
+    }
+    Some((value, rest))
+}
+
+impl Frames {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Frames {
+            rules,
+            state: State::Header(Header::default()),
+            input: Bytes::new(),
+            message: Message::Start,
+        }
+    }
+
+    /// Takes what came, when [`next`](Self::next) has nothing left.
+    pub(crate) fn push(&mut self, input: Bytes) {
+        debug_assert!(self.input.is_empty(), "read before all was looked at");
+        self.input = input;
+    }
+
+    /// The next bytes for `h3`; `None` when more must come first.
+    ///
+    /// # Errors
+    /// When the peer broke a rule that costs the connection.
+    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Violation> {
+        while !self.input.is_empty() {
+            let piece = match &mut self.state {
+                State::Header(header) => {
+                    let Some((kind, length)) = header.push(self.input.get_u8()) else { continue };
+                    let header = std::mem::take(header);
+                    self.begin(kind, length, &header)?
+                }
+                State::Data { left } => {
+                    let piece = take(&mut self.input, left);
+                    if *left == 0 {
+                        self.state = State::Header(Header::default());
+                    }
+                    Some(piece)
+                }
+                State::Gather { left, frame, .. } => {
+                    let count = self.input.len().min(*left);
+                    frame.extend_from_slice(&self.input[..count]);
+                    self.input.advance(count);
+                    *left -= count;
+                    if *left == 0 { Some(self.gathered()?) } else { None }
+                }
+                State::Skip { left } => {
+                    take(&mut self.input, left);
+                    if *left == 0 {
+                        self.state = State::Header(Header::default());
+                    }
+                    None
+                }
+            };
+            if piece.is_some() {
+                return Ok(piece);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The stream has ended.
+    ///
+    /// # Errors
+    /// When it ended within a frame (RFC 9114 section 7.1).
+    pub(crate) fn end(&self) -> Result<(), Violation> {
+        match &self.state {
+            State::Header(Header { length: 0, .. }) => Ok(()),
+            _ => Err(Violation::new(Code::H3_FRAME_ERROR, "a stream ended within a frame")),
+        }
+    }
+
+    /// A frame begins. DATA goes on at once, its header first; what is gathered goes on when it is whole.
+    fn begin(&mut self, kind: u64, length: u64, header: &Header) -> Result<Option<Bytes>, Violation> {
+        let most = match (self.rules, kind) {
+            (Rules::Request | Rules::Response, DATA) => return self.begin_data(length, header).map(Some),
+            (Rules::Request | Rules::Response, HEADERS) => MAX_FIELD_SECTION_SIZE,
+            // Nobody allowed the server to push (RFC 9114 section 7.2.5).
+            (Rules::Response, PUSH_PROMISE) => {
+                return Err(Violation::new(Code::H3_ID_ERROR, "a push that was not allowed"));
+            }
+            (Rules::Control, SETTINGS) => MAX_SETTINGS_LENGTH,
+            (Rules::Control, CANCEL_PUSH | GOAWAY | MAX_PUSH_ID) if length > MAX_ID_LENGTH => {
+                return Err(Violation::new(Code::H3_FRAME_ERROR, "an identifier of more than eight bytes"));
+            }
+            (Rules::Control, CANCEL_PUSH | GOAWAY | MAX_PUSH_ID) => MAX_ID_LENGTH,
+            (_, DATA | HEADERS | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID) => {
+                return Err(Violation::new(
+                    Code::H3_FRAME_UNEXPECTED,
+                    "a frame that this stream can not carry",
+                ));
+            }
+            (_, reserved) if RESERVED.contains(&reserved) => {
+                return Err(Violation::new(Code::H3_FRAME_UNEXPECTED, "a frame of HTTP/2"));
+            }
+            _ => {
+                self.state =
+                    if length == 0 { State::Header(Header::default()) } else { State::Skip { left: length } };
+                return Ok(None);
+            }
+        };
+        if length > most {
+            return Err(Violation::new(Code::H3_EXCESSIVE_LOAD, "a frame that is too long"));
+        }
+        // Bounded by the constants above.
+        let left = usize::try_from(length).unwrap_or(usize::MAX);
+        let frame = BytesMut::from(header.as_slice());
+        self.state = State::Gather { kind, header: header.length, left, frame };
+        if left == 0 { self.gathered().map(Some) } else { Ok(None) }
+    }
+
+    fn begin_data(&mut self, length: u64, header: &Header) -> Result<Bytes, Violation> {
+        if matches!(self.message, Message::Start | Message::Trailers) {
+            return Err(Violation::new(
+                Code::H3_FRAME_UNEXPECTED,
+                "DATA before the header or after the trailers",
+            ));
+        }
+        self.message = Message::Body;
+        self.state =
+            if length == 0 { State::Header(Header::default()) } else { State::Data { left: length } };
+        Ok(Bytes::copy_from_slice(header.as_slice()))
+    }
+
+    /// The frame that is complete now.
+    fn gathered(&mut self) -> Result<Bytes, Violation> {
+        let state = std::mem::replace(&mut self.state, State::Header(Header::default()));
+        let State::Gather { kind, header, frame, .. } = state else { return Ok(Bytes::new()) };
+        if kind != HEADERS {
+            return Ok(frame.freeze());
+        }
+        let section = self.next_section()?;
+        match fields::check(frame.get(header..).unwrap_or_default(), section) {
+            Ok(()) => Ok(frame.freeze()),
+            Err(Problem::Malformed) => Ok(Bytes::from_static(MALFORMED_HEADERS)),
+            Err(Problem::Fatal(violation)) => Err(violation),
+        }
+    }
+
+    /// What the field section is that has come (RFC 9114 section 4.1).
+    fn next_section(&mut self) -> Result<Section, Violation> {
+        let (section, after) = match (self.message, self.rules) {
+            (Message::Start, Rules::Request) => (Section::Request, Message::Headers),
+            (Message::Start, _) => (Section::Response, Message::Headers),
+            // After an informational response another one follows.
+            (Message::Headers, Rules::Response) => (Section::ResponseOrTrailers, Message::Headers),
+            (Message::Headers | Message::Body, _) => (Section::Trailers, Message::Trailers),
+            (Message::Trailers, _) => {
+                return Err(Violation::new(Code::H3_FRAME_UNEXPECTED, "a field section after the trailers"));
+            }
+        };
+        self.message = after;
+        Ok(section)
+    }
+}
+
+/// The first bytes of `input`, `left` of them at most.
+fn take(input: &mut Bytes, left: &mut u64) -> Bytes {
+    let count = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+    *left -= count as u64;
+    input.split_to(count)
+}

@@ -1,0 +1,66 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// What passes of `bytes` that come in pieces of `step`.
+fn pass(rules: Rules, bytes: &[u8], step: usize) -> Result<Vec<u8>, Violation> {
+    let (mut frames, mut passed) = (Frames::new(rules), Vec::new());
+    for piece in bytes.chunks(step) {
+        frames.push(bytes::Bytes::copy_from_slice(piece));
+        while let Some(piece) = frames.next()? {
+            passed.extend_from_slice(&piece);
+        }
+    }
+    frames.end().map(|()| passed)
+}
+
+/// GET / of the static table, with trailers without a line.
+const REQUEST: &[u8] = b"\x01\x07\x00\x00\xd1\xd7\x50\x01l\x00\x03abc\x01\x02\x00\x00";
+
+#[test]
+fn what_passes_does_not_depend_on_the_pieces() {
+    // The value of :authority, then :path by its index; an unknown frame in between.
+    let request = b"\x01\x08\x00\x00\xd1\xd7\x50\x01l\xc1\x21\x02xx\x00\x03abc\x01\x02\x00\x00";
+    let passes = b"\x01\x08\x00\x00\xd1\xd7\x50\x01l\xc1\x00\x03abc\x01\x02\x00\x00";
+    for step in 1..request.len() {
+        assert_eq!(pass(Rules::Request, request, step).unwrap(), passes, "pieces of {step}");
+    }
+}
+
+#[test]
+fn names_are_known_in_each_form() {
+    let malformed = b"\x01\x05\x00\x00\x21:\x00";
+    // :status by index, with a value, as literal, and in Huffman code.
+    let forms: [&[u8]; 4] =
+        [b"\xd9", b"\x5f\x09\x03200", b"\x27\x00:status\x03200", b"\x2d\xb8\x84\x8d\x36\xa3\x03200"];
+    for form in forms {
+        let section = [b"\x00\x00".as_slice(), form].concat();
+        let frame = [&[1, u8::try_from(section.len()).unwrap()], section.as_slice()].concat();
+        assert_eq!(pass(Rules::Request, &frame, 100).unwrap(), malformed, "{form:x?}");
+        assert_eq!(pass(Rules::Response, &frame, 100).unwrap(), frame, "{form:x?}");
+    }
+}
+
+#[test]
+fn lengths_are_refused_before_the_bytes_come() {
+    for (rules, header) in [
+        (Rules::Request, b"\x01\x80\x01\x00\x01".as_slice()),
+        (Rules::Response, b"\x01\x80\x01\x00\x01"),
+        (Rules::Control, b"\x04\x50\x01"),
+    ] {
+        assert_eq!(pass(rules, header, 1).unwrap_err().code, Code::H3_EXCESSIVE_LOAD, "{header:x?}");
+    }
+}
+
+proptest! {
+    /// Whatever comes, nothing panics, and no more passes than came, but for headers of replaced frames.
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400), start in prop::bool::ANY, step in 1_usize..50) {
+        let bytes = if start { [REQUEST, &bytes].concat() } else { bytes };
+        for rules in [Rules::Request, Rules::Response, Rules::Control] {
+            if let Ok(passed) = pass(rules, &bytes, step) {
+                prop_assert!(passed.len() <= bytes.len() * 4);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The peer's unidirectional streams (RFC 9114 section 6.2).
+//!
+//! `h3` never reads those of QPACK. They are read here, where the little that may stand in them is known: we offer no
+//! dynamic table and use none.
+
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use h3::error::Code;
+
+use crate::RecvStream;
+use crate::error::Failure;
+use crate::guard::Violation;
+
+/// RFC 9114 section 6.2.1, RFC 9204 section 4.2.
+const CONTROL: &[u8] = &[0x00];
+const QPACK_ENCODER: &[u8] = &[0x02];
+const QPACK_DECODER: &[u8] = &[0x03];
+
+/// Streams whose type is not known yet, and those of QPACK.
+#[derive(Debug, Default)]
+pub(crate) struct UniStreams {
+    /// As many as the transport lets the peer open, and not more.
+    untyped: Vec<Untyped>,
+    encoder: Option<hawser_net::RecvStream>,
+    decoder: Option<(hawser_net::RecvStream, Decoder)>,
+}
+
+/// A stream with what has come of its type, eight bytes at most.
+#[derive(Debug)]
+struct Untyped {
+    stream: hawser_net::RecvStream,
+    kind: BytesMut,
+}
+
+impl UniStreams {
+    /// The next stream for `h3`, if there is one.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &hawser_net::Connection,
+    ) -> Poll<Result<RecvStream, Failure>> {
+        while let Poll::Ready(stream) = connection.poll_accept_uni(cx) {
+            self.untyped.push(Untyped { stream: stream?, kind: BytesMut::new() });
+        }
+        self.poll_qpack(cx)?;
+        let mut index = 0;
+        while let Some(untyped) = self.untyped.get_mut(index) {
+            let Poll::Ready(kind) = untyped.poll_type(cx) else {
+                index += 1;
+                continue;
+            };
+            let Untyped { stream, .. } = self.untyped.swap_remove(index);
+            let Some(kind) = kind else { continue };
+            if kind == QPACK_ENCODER {
+                set_once(&mut self.encoder, stream)?;
+            } else if kind == QPACK_DECODER {
+                set_once(&mut self.decoder, (stream, Decoder::default()))?;
+            } else if kind == CONTROL {
+                return Poll::Ready(Ok(RecvStream::control(stream, connection.clone(), kind)));
+            } else {
+                return Poll::Ready(Ok(RecvStream::unknown(stream, connection.clone(), kind)));
+            }
+            self.poll_qpack(cx)?;
+        }
+        Poll::Pending
+    }
+
+    fn poll_qpack(&mut self, cx: &mut Context<'_>) -> Result<(), Violation> {
+        if let Some(stream) = &mut self.encoder {
+            while let Poll::Ready(chunk) = stream.poll_read_chunk(cx, usize::MAX) {
+                check_encoder(&critical(chunk)?)?;
+            }
+        }
+        if let Some((stream, state)) = &mut self.decoder {
+            while let Poll::Ready(chunk) = stream.poll_read_chunk(cx, usize::MAX) {
+                state.check(&critical(chunk)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Untyped {
+    /// The type as it was written. `None` when the stream ended before, which is no error (RFC 9114 section 6.2).
+    fn poll_type(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            let length = self.kind.first().map_or(1, |first| 1 << (first >> 6));
+            if self.kind.len() >= length {
+                return Poll::Ready(Some(self.kind.split().freeze()));
+            }
+            match std::task::ready!(self.stream.poll_read_chunk(cx, length - self.kind.len())) {
+                Ok(Some(chunk)) => self.kind.extend_from_slice(&chunk),
+                Ok(None) | Err(_) => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+/// RFC 9204 section 4.2: at most one of each.
+fn set_once<T>(place: &mut Option<T>, stream: T) -> Result<(), Violation> {
+    if place.replace(stream).is_some() {
+        return Err(Violation::new(Code::H3_STREAM_CREATION_ERROR, "a second QPACK stream of one type"));
+    }
+    Ok(())
+}
+
+/// RFC 9204 section 4.2: these streams live as long as the connection.
+fn critical<E>(chunk: Result<Option<Bytes>, E>) -> Result<Bytes, Violation> {
+    match chunk {
+        Ok(Some(chunk)) => Ok(chunk),
+        _ => Err(Violation::new(Code::H3_CLOSED_CRITICAL_STREAM, "a QPACK stream was closed")),
+    }
+}
+
+/// RFC 9204 section 4.3: of a table without capacity only the capacity can be set, to zero.
+fn check_encoder(instructions: &[u8]) -> Result<(), Violation> {
+    if instructions.iter().any(|byte| *byte != 0x20) {
+        let reason = "an instruction for a dynamic table that is not there";
+        return Err(Violation::new(Code::QPACK_ENCODER_STREAM_ERROR, reason));
+    }
+    Ok(())
+}
+
+/// RFC 9204 section 4.4: what never was inserted can not be acknowledged; streams may be cancelled.
+#[derive(Debug, Default)]
+struct Decoder {
+    /// Bytes of a stream id that goes on.
+    id_bytes: u8,
+}
+
+/// Longest stream id of a cancellation: 62 bits, six in the first byte and seven in each other.
+const MAX_ID_BYTES: u8 = 10;
+
+impl Decoder {
+    fn check(&mut self, instructions: &[u8]) -> Result<(), Violation> {
+        for byte in instructions {
+            let is_valid = if self.id_bytes > 0 {
+                self.id_bytes = if byte & 0x80 == 0 { 0 } else { self.id_bytes + 1 };
+                self.id_bytes <= MAX_ID_BYTES
+            } else {
+                self.id_bytes = u8::from(*byte == 0x7f);
+                byte & 0xc0 == 0x40
+            };
+            if !is_valid {
+                let reason = "an acknowledgement of what was not inserted";
+                return Err(Violation::new(Code::QPACK_DECODER_STREAM_ERROR, reason));
+            }
+        }
+        Ok(())
+    }
+}
