@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::Printable;
+
 /// A transport error code (RFC 9000 section 20.1, draft-ietf-quic-multipath-21 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(pub u64);
@@ -137,7 +139,7 @@ impl fmt::Display for TransportError {
             write!(f, " in frame type {frame:#x}")?;
         }
         if !self.reason.is_empty() {
-            write!(f, ": {}", self.reason)?;
+            write!(f, ": {}", Printable::new(&*self.reason))?;
         }
         Ok(())
     }
@@ -177,5 +179,5 @@ pub enum ConnectionError {
 }
 
 fn display_reason(reason: &bytes::Bytes) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {}", String::from_utf8_lossy(reason)) }
+    if reason.is_empty() { String::new() } else { format!(": {}", Printable::new(reason)) }
 }

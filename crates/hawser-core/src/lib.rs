@@ -95,6 +95,7 @@ pub mod crypto;
 mod endpoint;
 mod error;
 mod rate_limit;
+mod text;
 mod tuple;
 
 pub use config::{ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
@@ -113,4 +114,5 @@ pub use endpoint::{
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,
 };
 pub use error::{Code, ConnectionError, TransportError};
+pub use text::Printable;
 pub use tuple::{Ecn, FourTuple};

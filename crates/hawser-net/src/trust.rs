@@ -12,7 +12,7 @@ use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureSc
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::identity::{IdentityError, read_certificates};
-use crate::{ConfigError, Pin};
+use crate::{ConfigError, Pin, Printable};
 
 /// How a client decides that a server is the one it wants.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +123,7 @@ pub enum CertificateProblem {
     #[error("the server's certificate has been revoked")]
     Revoked,
     /// Anything else.
-    #[error("the server's certificate is not acceptable: {0}")]
+    #[error("the server's certificate is not acceptable: {}", Printable::new(.0))]
     Other(String),
 }
 
@@ -136,7 +136,7 @@ fn pin_text(pin: &Option<Pin>) -> String {
 }
 
 fn for_names(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!(" but for {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!(" but for {}", Printable::new(&names.join(", "))) }
 }
 
 /// Knows servers by their key alone.

@@ -1,5 +1,6 @@
 //! What `get` and `put` have in common: requests, status codes, errors in the middle of a body.
 
+use crate::Printable;
 use bytes::{Buf, Bytes};
 use h3::error::{Code, ConnectionError, StreamError};
 use h3::quic::ConnectionErrorIncoming;
@@ -13,7 +14,7 @@ use crate::command::url::Url;
 #[cfg(test)]
 mod tests;
 
-/// Most of an error's body that is shown.
+/// Most bytes of an error's body that are shown.
 const MAX_EXPLANATION: usize = 300;
 
 /// A request without a body.
@@ -72,7 +73,7 @@ pub(crate) async fn check_status(
     };
     let mut message = format!("{url}: the server answered {status}");
     if let Some(location) = text(response.headers(), &http::header::LOCATION) {
-        message.push_str(&format!(" (to {location}); redirects are not followed"));
+        message.push_str(&format!(" (to {}); redirects are not followed", Printable::new(location)));
     } else if is_text(response)
         && let Some(words) = explanation(stream).await
     {
@@ -94,9 +95,8 @@ async fn explanation(stream: &mut Exchange) -> Option<String> {
             break;
         }
     }
-    let words = String::from_utf8_lossy(&body);
-    let line: String =
-        words.lines().next()?.chars().filter(|c| !c.is_control()).take(MAX_EXPLANATION).collect();
+    let line = body.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
+    let line = Printable::new(line.get(..MAX_EXPLANATION).unwrap_or(line)).to_string();
     (!line.is_empty()).then_some(line)
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::Printable;
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
 use http::{HeaderMap, Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
@@ -313,8 +314,10 @@ fn extent(response: &Response<()>, have: u64) -> Result<(u64, Option<u64>), Fail
     match parse_content_range(field) {
         Some((first, length)) if first == have => Ok((first, length)),
         _ => {
-            let text =
-                format!("asked for the bytes from {have} on, the server sent `Content-Range: {field}`");
+            let text = format!(
+                "asked for the bytes from {have} on, the server sent `Content-Range: {}`",
+                Printable::new(field)
+            );
             Err(Failure::new(Exit::NotResumable, text))
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::Printable;
 use tokio::time::MissedTickBehavior;
 
 use super::Client;
@@ -99,7 +100,9 @@ async fn measure(
     let theirs = async {
         let theirs: Outcome = read(&mut receive).await?;
         match theirs.error {
-            Some(error) => Err(Failure::new(Exit::Failure, format!("the server says: {error}"))),
+            Some(error) => {
+                Err(Failure::new(Exit::Failure, format!("the server says: {}", Printable::new(&error))))
+            }
             None => Ok(theirs),
         }
     };
