@@ -78,8 +78,8 @@ pub use connection::{
 pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::{
-    ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, Printable, SendDatagramError,
-    SetControllerError, TransportConfig,
+    ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, Printable,
+    SendDatagramError, SetControllerError, TransportConfig,
 };
 pub use hawser_paths::FullMesh;
 pub use hawser_policy as policy;

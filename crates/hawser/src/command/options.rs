@@ -60,11 +60,16 @@ pub(crate) struct TransportOptions {
 }
 
 impl TransportOptions {
-    /// The transport configuration these options describe.
-    fn transport(&self, registry: &Registry) -> Result<TransportConfig, Failure> {
+    /// The transport configuration these options describe, for an application protocol.
+    fn transport(&self, registry: &Registry, alpn: &[u8]) -> Result<TransportConfig, Failure> {
         let policies = registry.set(&self.policies.with_environment(registry)?);
         let policies = policies.map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(TransportConfig { policies, ..crate::default_transport() })
+        let mut transport = TransportConfig { policies, ..crate::default_transport() };
+        if alpn == crate::h3::ALPN {
+            // Datagrams that nobody reads would only fill their buffer.
+            transport.datagram_receive_buffer = None;
+        }
+        Ok(transport)
     }
 
     /// Decides which paths a client's connections have.
@@ -79,13 +84,14 @@ impl TransportOptions {
         Ok(Some(Arc::new(log)))
     }
 
-    /// Applies them to a server.
+    /// Applies them to a server of an application protocol.
     pub(crate) fn server(
         &self,
         registry: &Registry,
-        mut builder: ServerConfigBuilder,
+        builder: ServerConfigBuilder,
+        alpn: &[u8],
     ) -> Result<ServerConfigBuilder, Failure> {
-        builder = builder.transport(self.transport(registry)?);
+        let mut builder = builder.alpn([alpn]).transport(self.transport(registry, alpn)?);
         if let Some(folder) = &self.qlog {
             builder = builder.qlog_directory(folder);
         }
@@ -174,7 +180,7 @@ impl ClientOptions {
         let mut builder = ClientConfig::builder()
             .trust(trust)
             .alpn([alpn])
-            .transport(self.transport.transport(registry)?)
+            .transport(self.transport.transport(registry, alpn)?)
             .path_manager(self.transport.path_manager(registry)?)
             .handshake_timeout(self.connect_timeout);
         if let Some(folder) = &self.transport.qlog {

@@ -78,7 +78,7 @@ fn they_are_used_in_the_simulator() {
 /// The server has them as well, and does what the client asks for.
 #[test]
 fn they_are_used_over_sockets() {
-    let server = Server::start_with(own(), &["--allow-scheduler", "one-path"]);
+    let server = Server::start_with(own(), &["-q", "--allow-scheduler", "one-path"]);
     server.add("x", &noise(8 << 20));
     let url = server.url("/x");
     for path in [0, 1] {

@@ -30,8 +30,8 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let pin = identity.pin()?;
-    let config = ServerConfig::builder(identity.clone()).alpn([ALPN]).workers(arguments.workers);
-    let config = arguments.transport.server(registry, config)?.build()?;
+    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    let config = arguments.transport.server(registry, config, ALPN)?.build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());

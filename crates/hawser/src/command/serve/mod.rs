@@ -1,5 +1,7 @@
 //! `hawser serve`: a folder over HTTP/3.
 
+mod limits;
+mod reset_key;
 mod respond;
 
 use std::io;
@@ -18,6 +20,7 @@ use crate::command::report::Channel;
 use crate::command::server_scheduler::AllowedSchedulers;
 use crate::command::site::{Rights, Site};
 use crate::{Connection, Endpoint, EndpointBuilder, EndpointError, Identity, ServerConfig};
+use limits::Limits;
 
 const EXAMPLES: &str = "\
 On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
@@ -73,6 +76,7 @@ pub(crate) struct Serve {
 struct Server {
     site: Site,
     output: Output,
+    limits: Limits,
 }
 
 /// Serves until Ctrl-C.
@@ -87,15 +91,15 @@ pub(crate) async fn run(
         Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let own = arguments.cert.is_none();
-    let config = ServerConfig::builder(identity.clone()).alpn([crate::h3::ALPN]).workers(arguments.workers);
-    let config = arguments.transport.server(registry, config)?.build()?;
+    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    let config = arguments.transport.server(registry, config, crate::h3::ALPN)?.build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433)?;
-    let server = Arc::new(Server { site, output });
+    let server = Arc::new(Server { site, output, limits: Limits::new() });
     announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
         let incoming = tokio::select! {
@@ -123,11 +127,12 @@ pub(crate) async fn run(
 /// One connection, until it ends or, after Ctrl-C, its requests are done.
 async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr, mut interrupt: Interrupt) {
     tracing::info!(%remote, multipath = connection.is_multipath(), "connected");
-    let http = h3::server::builder().build(crate::h3::Connection::new(connection.clone())).await;
+    let http = crate::h3::server_builder().build(crate::h3::Connection::new(connection.clone())).await;
     let mut http: h3::server::Connection<_, bytes::Bytes> = match http {
         Ok(http) => http,
         Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
     };
+    let share = server.limits.share();
     let mut stopping = false;
     loop {
         let accepted = tokio::select! {
@@ -144,8 +149,8 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
         };
         match accepted {
             Ok(Some(resolver)) => {
-                let server = server.clone();
-                tokio::spawn(async move { respond::respond(&server, remote, resolver).await });
+                let (server, share) = (server.clone(), share.clone());
+                tokio::spawn(async move { respond::respond(&server, &share, remote, resolver).await });
             }
             Ok(None) => break,
             Err(error) => {
@@ -168,11 +173,10 @@ pub(crate) fn listen(
 ) -> Result<Endpoint, EndpointError> {
     let bind = |address: SocketAddr| {
         let endpoint = builder().listen(address);
-        // Clients of a server that was started anew learn at once that their connections are gone. A port that the
-        // system chooses is another one the next time.
+        // A port that the system chooses is another one the next time.
         match address.port() {
             0 => endpoint.bind(),
-            port => endpoint.reset_key(identity.reset_key(&port.to_be_bytes())).bind(),
+            _ => endpoint.reset_key(reset_key::reset_key(identity, address)).bind(),
         }
     };
     if let Some(address) = address {

@@ -8,35 +8,40 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::Printable;
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
 
 use super::Server;
+use super::limits::{BLOCK, HEADER_TIMEOUT, PROGRESS, Share, unless_stalled};
 use crate::command::digest::REPR_DIGEST;
 use crate::command::http_client::describe_stream;
-use crate::command::site::{Body, Refusal, Reply, Upload};
+use crate::command::site::{Body, PendingDigest, Refusal, Reply, Upload};
 use crate::command::units;
 
 type Stream = RequestStream<crate::h3::BidiStream<Bytes>, Bytes>;
 
-/// Bytes read from a file at a time.
-const BLOCK: u64 = 1 << 18;
 /// How long a client that has everything is kept waiting for the digest.
 const DIGEST_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers a request and notes it.
 pub(super) async fn respond(
     server: &Arc<Server>,
+    share: &Share,
     remote: SocketAddr,
     resolver: RequestResolver<crate::h3::Connection, Bytes>,
 ) {
     let started = Instant::now();
-    let (request, mut stream) = match resolver.resolve_request().await {
-        Ok(resolved) => resolved,
-        Err(error) => return tracing::debug!(%remote, %error, "bad request"),
+    let (request, mut stream) = match tokio::time::timeout(HEADER_TIMEOUT, resolver.resolve_request()).await {
+        Ok(Ok(resolved)) => resolved,
+        Ok(Err(error)) => return tracing::debug!(%remote, %error, "bad request"),
+        Err(_) => return tracing::debug!(%remote, "the header of a request took too long"),
     };
+    let Ok(permit) = share.reply().await else { return };
     let mut stored = 0;
     let reply = if request.method() == Method::PUT {
         store(server, &request, &mut stream, &mut stored).await
@@ -45,20 +50,28 @@ pub(super) async fn respond(
         let (method, uri, headers) =
             (request.method().clone(), request.uri().clone(), request.headers().clone());
         let answer = move || server.site.reply(&method, &uri, &headers);
-        tokio::task::spawn_blocking(answer).await.unwrap_or_else(|error| internal(&error))
+        let mut reply = tokio::task::spawn_blocking(answer).await.unwrap_or_else(|error| internal(&error));
+        reply.settle_digest().await;
+        reply
     };
     let status = reply.status;
-    let result = send(&mut stream, reply).await;
+    let mut sent = 0;
+    let result = send(&mut stream, share, reply, &mut sent).await;
+    drop(permit);
+    let result = match result {
+        Ok(digest) => finish(&mut stream, digest).await,
+        Err(reason) => Err(reason),
+    };
     // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
     stream.stop_sending(Code::H3_NO_ERROR);
-    let (sent, end) = match result {
-        Ok(sent) => (sent, String::new()),
-        Err(Broken { sent, reason }) => (sent, format!(" broken off: {reason}")),
+    let end = match result {
+        Ok(()) => String::new(),
+        Err(reason) => format!(" broken off: {reason}"),
     };
     server.output.remark(format_args!(
         "{remote} {} {} {} {} {:.3} s{end}",
-        request.method(),
-        request.uri().path(),
+        Printable::new(request.method().as_str()),
+        Printable::new(request.uri().path()),
         status.as_u16(),
         units::bytes(if request.method() == Method::PUT { stored } else { sent }),
         started.elapsed().as_secs_f64()
@@ -69,55 +82,83 @@ fn internal(error: &impl std::fmt::Display) -> Reply {
     Reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
 }
 
-/// A response that did not reach its end.
-struct Broken {
-    sent: u64,
-    reason: String,
+/// Waits for the client to take what is sent; cancels the response of one that does not.
+async fn taken<T>(
+    stream: &mut Stream,
+    send: impl AsyncFnOnce(&mut Stream) -> Result<T, StreamError>,
+) -> Result<T, String> {
+    match unless_stalled(send(stream)).await {
+        Ok(result) => result.map_err(|error| describe_stream("client", &error)),
+        Err(stalled) => {
+            stream.stop_stream(Code::H3_REQUEST_CANCELLED);
+            Err(stalled.to_string())
+        }
+    }
 }
 
-async fn send(stream: &mut Stream, reply: Reply) -> Result<u64, Broken> {
-    let mut sent = 0;
-    send_parts(stream, reply, &mut sent).await.map_err(|reason| Broken { sent, reason })?;
-    Ok(sent)
-}
-
-async fn send_parts(stream: &mut Stream, reply: Reply, sent: &mut u64) -> Result<(), String> {
-    let words = |error: StreamError| describe_stream("client", &error);
+/// Sends all but the trailers. What comes back is to follow there.
+async fn send(
+    stream: &mut Stream,
+    share: &Share,
+    reply: Reply,
+    sent: &mut u64,
+) -> Result<Option<PendingDigest>, String> {
     let mut response = Response::new(());
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
-    stream.send_response(response).await.map_err(words)?;
+    taken(stream, async |stream| stream.send_response(response).await).await?;
     match reply.body {
         Body::Empty => {}
-        Body::Bytes(bytes) => {
-            *sent += bytes.len() as u64;
-            stream.send_data(bytes).await.map_err(words)?;
-        }
-        Body::File(file, range) => send_file(stream, file, range, sent).await?,
+        Body::Bytes(bytes) => send_bytes(stream, bytes, sent).await?,
+        Body::File(file, range) => send_file(stream, share, file, range, sent).await?,
     }
-    if let Some(pending) = reply.digest {
-        let waited = tokio::task::spawn_blocking(move || pending.wait(DIGEST_PATIENCE)).await;
-        if let Ok(Some(digest)) = waited
-            && let Ok(value) = HeaderValue::from_str(&digest.to_field())
-        {
-            let trailers = HeaderMap::from_iter([(HeaderName::from_static(REPR_DIGEST), value)]);
-            stream.send_trailers(trailers).await.map_err(words)?;
-        }
-    }
-    stream.finish().await.map_err(words)
+    Ok(reply.digest)
 }
 
-/// Reads one block ahead of the network.
+/// Sends the digest if it was promised, and ends the response.
+async fn finish(stream: &mut Stream, digest: Option<PendingDigest>) -> Result<(), String> {
+    if let Some(pending) = digest
+        && let Some(digest) = pending.wait(DIGEST_PATIENCE).await
+        && let Ok(value) = HeaderValue::from_str(&digest.to_field())
+    {
+        let trailers = HeaderMap::from_iter([(HeaderName::from_static(REPR_DIGEST), value)]);
+        taken(stream, async |stream| stream.send_trailers(trailers).await).await?;
+    }
+    taken(stream, async |stream| stream.finish().await).await
+}
+
+async fn send_bytes(stream: &mut Stream, mut bytes: Bytes, sent: &mut u64) -> Result<(), String> {
+    while !bytes.is_empty() {
+        let piece = bytes.split_to(bytes.len().min(PROGRESS));
+        let count = piece.len() as u64;
+        taken(stream, async |stream| stream.send_data(piece).await).await?;
+        *sent += count;
+    }
+    Ok(())
+}
+
+/// A block that is being read, with the right to have it.
+type Reading = (OwnedSemaphorePermit, JoinHandle<io::Result<Bytes>>);
+
+/// Reads one block ahead of the network, where the connection's share has room for it.
 async fn send_file(
     stream: &mut Stream,
+    share: &Share,
     file: Arc<File>,
     range: Range<u64>,
     sent: &mut u64,
 ) -> Result<(), String> {
-    let mut next = read_block(&file, range.start, range.end);
     let mut position = range.start;
+    let mut ahead: Option<Reading> = None;
     while position < range.end {
-        let block = match next.await.map_err(io::Error::other).and_then(|result| result) {
+        let (permit, reading) = match ahead.take() {
+            Some(reading) => reading,
+            None => {
+                let permit = share.block().await.map_err(|error| error.to_string())?;
+                (permit, read_block(&file, position, range.end))
+            }
+        };
+        let block = match reading.await.map_err(io::Error::other).and_then(|result| result) {
             Ok(block) => block,
             Err(error) => {
                 // The header has promised more: only a reset tells the client that the rest will not come.
@@ -125,18 +166,19 @@ async fn send_file(
                 return Err(error.to_string());
             }
         };
-        let count = block.len() as u64;
-        position += count;
-        next = read_block(&file, position, range.end);
-        stream.send_data(block).await.map_err(|error| describe_stream("client", &error))?;
-        *sent += count;
+        position += block.len() as u64;
+        if position < range.end {
+            ahead = share.try_block().ok().map(|permit| (permit, read_block(&file, position, range.end)));
+        }
+        send_bytes(stream, block, sent).await?;
+        drop(permit);
     }
     Ok(())
 }
 
-fn read_block(file: &Arc<File>, start: u64, end: u64) -> tokio::task::JoinHandle<io::Result<Bytes>> {
+fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
     let file = file.clone();
-    let length = usize::try_from(end.saturating_sub(start).min(BLOCK)).unwrap_or(0);
+    let length = usize::try_from(end.saturating_sub(start)).unwrap_or(BLOCK).min(BLOCK);
     tokio::task::spawn_blocking(move || {
         let mut block = vec![0; length];
         file.read_exact_at(&mut block, start)?;
@@ -157,14 +199,17 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream,
     };
     let mut gathered = Vec::new();
     loop {
-        let data = match stream.recv_data().await {
-            Ok(Some(mut data)) => data.copy_to_bytes(data.remaining()),
-            Ok(None) => break,
-            Err(error) => return internal(&error),
+        let data = match unless_stalled(stream.recv_data()).await {
+            Ok(Ok(Some(mut data))) => data.copy_to_bytes(data.remaining()),
+            Ok(Ok(None)) => break,
+            Ok(Err(error)) => return internal(&error),
+            Err(stalled) => {
+                return refuse(stream, Reply::text(StatusCode::REQUEST_TIMEOUT, stalled.to_string()));
+            }
         };
         *stored += data.len() as u64;
         gathered.extend_from_slice(&data);
-        if gathered.len() as u64 >= BLOCK {
+        if gathered.len() >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {
                 Ok(upload) => upload,
                 Err(refusal) => return refuse(stream, *refusal),

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
 
 use crate::command::digest::{Digest, hash_prefix};
 
@@ -16,6 +18,9 @@ type Version = (u64, u64, i64, i64, u64);
 
 /// Files hashed at the same time, over all requests.
 const MAX_WORKERS: usize = 2;
+
+/// Files that wait to be hashed, each of them open. Responses about others have no digest.
+const MAX_QUEUED: usize = 64;
 
 /// Digests by version.
 #[derive(Debug, Default)]
@@ -34,13 +39,13 @@ struct Shared {
 struct Job {
     file: Arc<File>,
     version: Version,
-    result: PendingDigest,
+    result: watch::Sender<State>,
 }
 
 /// A digest that is known or will be soon.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct PendingDigest {
-    state: Arc<(Mutex<State>, Condvar)>,
+    state: watch::Receiver<State>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,22 +63,27 @@ impl Digests {
         let version = version_of(metadata);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pending) = shared.known.get(&version)
-            && !matches!(pending.get(), State::Failed)
+            && !pending.has_failed()
         {
             return pending.clone();
         }
         if shared.known.len() >= CAPACITY {
             shared.known.clear();
         }
-        let result = PendingDigest::default();
-        shared.known.insert(version, result.clone());
-        shared.queue.push_back(Job { file: file.clone(), version, result: result.clone() });
+        let (result, state) = watch::channel(State::default());
+        let pending = PendingDigest { state };
+        if shared.queue.len() >= MAX_QUEUED {
+            result.send_replace(State::Failed);
+            return pending;
+        }
+        shared.known.insert(version, pending.clone());
+        shared.queue.push_back(Job { file: file.clone(), version, result });
         if shared.workers < MAX_WORKERS {
             let owned = self.shared.clone();
             let spawned = std::thread::Builder::new().name("digest".into()).spawn(move || work(&owned));
             shared.workers += usize::from(spawned.is_ok());
         }
-        result
+        pending
     }
 }
 
@@ -90,7 +100,7 @@ fn work(shared: &Mutex<Shared>) {
         };
         let unchanged = || job.file.metadata().is_ok_and(|now| version_of(&now) == job.version);
         let (.., size) = job.version;
-        job.result.settle(match hash_prefix(&job.file, size) {
+        job.result.send_replace(match hash_prefix(&job.file, size) {
             Ok(hasher) if unchanged() => State::Known(Digest::of(hasher)),
             _ => State::Failed,
         });
@@ -98,29 +108,23 @@ fn work(shared: &Mutex<Shared>) {
 }
 
 impl PendingDigest {
-    /// Waits for at most `patience`; `None` when it is not known by then.
-    pub(crate) fn wait(&self, patience: Duration) -> Option<Digest> {
-        let deadline = Instant::now() + patience;
-        let (state, changed) = &*self.state;
-        let mut guard = state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match *guard {
-                State::Known(digest) => return Some(digest),
-                State::Failed => return None,
-                State::Computing => {}
-            }
-            let left = deadline.checked_duration_since(Instant::now())?;
-            guard = changed.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+    /// Waits for at most `patience`, without a thread; `None` when it is not known by then.
+    pub(crate) async fn wait(&self, patience: Duration) -> Option<Digest> {
+        let mut state = self.state.clone();
+        let settled = state.wait_for(|state| !matches!(state, State::Computing));
+        match *tokio::time::timeout(patience, settled).await.ok()?.ok()? {
+            State::Known(digest) => Some(digest),
+            State::Computing | State::Failed => None,
         }
     }
 
-    fn get(&self) -> State {
-        *self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn settle(&self, new: State) {
-        *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) = new;
-        self.state.1.notify_all();
+    /// Whether it must be computed again. That is so, too, when whoever computed it has gone.
+    fn has_failed(&self) -> bool {
+        match *self.state.borrow() {
+            State::Known(_) => false,
+            State::Computing => self.state.has_changed().is_err(),
+            State::Failed => true,
+        }
     }
 }
 

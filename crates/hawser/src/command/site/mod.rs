@@ -15,23 +15,18 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, TE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
+pub(crate) use digests::PendingDigest;
 pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
 
-use crate::command::digest::REPR_DIGEST;
 use digests::Digests;
 use range::Selection;
 use tree::{Entry, Location, Tree};
 use validators::Validators;
-
-/// How long a reply waits for a digest that is not known yet, before it is left out. It follows as a trailer for those
-/// who accept trailers: they do not wait.
-const DIGEST_PATIENCE: Duration = Duration::from_millis(20);
 
 /// What may be done with the folder beside reading it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,15 +163,8 @@ impl Site {
     ) -> Reply {
         let digest = self.digests.start(&file, metadata);
         let mut reply = Reply::file(status, file, range);
-        let trailers = accepts_trailers(headers);
-        match digest.wait(if trailers { Duration::ZERO } else { DIGEST_PATIENCE }) {
-            Some(digest) => reply.set(http::HeaderName::from_static(REPR_DIGEST), &digest.to_field()),
-            None if trailers => {
-                reply.headers.insert(http::header::TRAILER, HeaderValue::from_static("Repr-Digest"));
-                reply.digest = Some(digest);
-            }
-            None => {}
-        }
+        reply.digest = Some(digest);
+        reply.accepts_trailers = accepts_trailers(headers);
         reply
     }
 }

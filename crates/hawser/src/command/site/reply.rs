@@ -3,12 +3,17 @@
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SERVER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SERVER, TRAILER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::digests::PendingDigest;
+use crate::command::digest::REPR_DIGEST;
+
+/// How long a reply waits for a digest that is not known yet.
+const DIGEST_PATIENCE: Duration = Duration::from_millis(20);
 
 /// What follows the header.
 #[derive(Clone, Debug)]
@@ -30,15 +35,23 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
-    /// A digest that is still being computed, for the trailer.
+    /// The digest of the file, which may still be being computed.
     pub(crate) digest: Option<PendingDigest>,
+    /// Whether it may follow the body.
+    pub(super) accepts_trailers: bool,
 }
 
 impl Reply {
     /// Without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         let server = HeaderValue::from_static(concat!("hawser/", env!("CARGO_PKG_VERSION")));
-        Reply { status, headers: HeaderMap::from_iter([(SERVER, server)]), body: Body::Empty, digest: None }
+        Reply {
+            status,
+            headers: HeaderMap::from_iter([(SERVER, server)]),
+            body: Body::Empty,
+            digest: None,
+            accepts_trailers: false,
+        }
     }
 
     /// A line of text for people.
@@ -72,10 +85,22 @@ impl Reply {
         }
     }
 
-    /// What HEAD gets.
+    /// Puts the digest into the header if it is known, or soon is. Otherwise it is left out, or announced as a trailer to
+    /// those who accept trailers: they do not wait.
+    pub(crate) async fn settle_digest(&mut self) {
+        let Some(pending) = self.digest.take() else { return };
+        let patience = if self.accepts_trailers { Duration::ZERO } else { DIGEST_PATIENCE };
+        if let Some(digest) = pending.wait(patience).await {
+            self.set(HeaderName::from_static(REPR_DIGEST), &digest.to_field());
+        } else if self.accepts_trailers {
+            self.headers.insert(TRAILER, HeaderValue::from_static("Repr-Digest"));
+            self.digest = Some(pending);
+        }
+    }
+
+    /// What HEAD gets. A digest is waited for, but never follows.
     pub(super) fn keep_headers_only(&mut self) {
         self.body = Body::Empty;
-        self.digest = None;
-        self.headers.remove(http::header::TRAILER);
+        self.accepts_trailers = false;
     }
 }
