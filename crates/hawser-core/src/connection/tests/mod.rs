@@ -24,4 +24,5 @@ mod receive_times;
 mod scheduling;
 mod sent_packets;
 mod silence;
+mod strangers;
 mod violations;
