@@ -226,7 +226,7 @@ impl Connection {
             SentFrame::StreamSkip(skip) => self.streams.on_skip_lost(skip),
             SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
             SentFrame::HandshakeDone => self.server_frames.handshake_done_pending = true,
-            SentFrame::NewToken(_) => self.server_frames.tokens_pending += 1,
+            SentFrame::NewToken(_) => self.server_frames.on_token_lost(),
             SentFrame::PolicyMessage(id) => self.messages.on_lost(*id),
             SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, false),
             SentFrame::Ack { .. } => {}

@@ -55,6 +55,8 @@ pub(crate) struct Arrival {
     pub(crate) received_at: Time,
     /// Bytes of the datagram.
     pub(crate) datagram_bytes: usize,
+    /// Which datagram of the connection it is: packets of one have the same number.
+    pub(crate) datagram_number: u64,
 }
 
 /// A packet that waits for its keys.

@@ -201,7 +201,7 @@ impl Connection {
         match frame {
             Frame::PathChallenge(data) => {
                 if let Some(path) = self.paths.get_mut(id) {
-                    path.responses.push(arrival.tuple, *data, arrival.datagram_bytes);
+                    path.responses.push(arrival, *data);
                 }
                 Ok(())
             }

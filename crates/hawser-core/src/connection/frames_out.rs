@@ -58,7 +58,7 @@ impl Connection {
             let allowed = contents.data.is_some() || self.may_send_control(id);
             if allowed && self.has_control() {
                 let before = w.position();
-                self.write_control(now, w, frames);
+                self.write_control(now, id, w, frames);
                 ack_eliciting |= w.position() > before;
             }
         }
@@ -136,11 +136,11 @@ impl Connection {
 
     /// Control frames that any path may carry.
     #[inline(never)]
-    fn write_control(&mut self, now: Time, w: &mut Writer<'_>, frames: &mut SentFrames) {
+    fn write_control(&mut self, now: Time, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
         if self.server_frames.are_pending()
-            && let Some(path) = self.paths.get(PathId::ZERO)
+            && let Some(path) = self.paths.get(id)
         {
-            let client = path.tuples.current().remote.ip();
+            let client = path.tuples.is_validated().then(|| path.tuples.current().remote.ip());
             self.server_frames.write(self.last_now, client, &mut self.rng, w, frames);
         }
         self.paths.write_control(w, frames);

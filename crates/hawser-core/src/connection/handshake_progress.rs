@@ -40,6 +40,7 @@ impl Connection {
             self.adopt_peer_parameters()?;
         }
         if progress.completed {
+            self.idle.on_handshake_complete();
             self.early.on_keys();
             self.on_completed(now);
             if self.side.is_server() {

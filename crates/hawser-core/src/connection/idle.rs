@@ -19,6 +19,9 @@ pub(crate) struct IdleTimer {
     last_keep_alive: Time,
     /// Whether memory of busier times was given back since something last arrived.
     shrunk: bool,
+    /// When the handshake must be over: a peer may not be silent for longer than the timeout, and not busy without getting
+    /// anywhere either.
+    handshake_deadline: Option<Time>,
     /// The peer abandoned the last path: how long another one is waited for.
     pub(crate) no_path_deadline: Option<Time>,
 }
@@ -31,6 +34,7 @@ impl IdleTimer {
             armed_by_send: false,
             last_keep_alive: now,
             shrunk: false,
+            handshake_deadline: timeout.map(|timeout| now + timeout),
             no_path_deadline: None,
         }
     }
@@ -52,10 +56,19 @@ impl IdleTimer {
         }
     }
 
-    /// When the connection ends: never in less than three probe timeouts.
+    /// The handshake is complete.
+    pub(crate) fn on_handshake_complete(&mut self) {
+        self.handshake_deadline = None;
+    }
+
+    /// When the connection ends: never in less than three probe timeouts once the handshake is complete.
     #[inline]
     pub(crate) fn deadline(&self, three_pto: Duration) -> Option<Time> {
-        Some(self.since + self.timeout?.max(three_pto))
+        let silence = self.timeout.map(|timeout| self.since + timeout.max(three_pto));
+        match self.handshake_deadline {
+            None => silence,
+            Some(end) => Some(silence.map_or(end, |silence| silence.min(end))),
+        }
     }
 
     /// When a PING is due that keeps the connection alive.
@@ -94,6 +107,7 @@ mod tests {
     #[test]
     fn only_the_first_packet_sent_since_one_was_received_restarts_the_timer() {
         let mut idle = IdleTimer::new(ms(0), Some(Duration::from_secs(30)));
+        idle.on_handshake_complete();
         let deadline = |idle: &IdleTimer| idle.deadline(Duration::from_millis(600));
         idle.on_ack_eliciting_sent(ms(100));
         idle.on_ack_eliciting_sent(ms(200));
@@ -106,6 +120,15 @@ mod tests {
         assert_eq!(idle.deadline(Duration::from_secs(40)), Some(ms(40_400)));
         idle.timeout = None;
         assert_eq!(deadline(&idle), None);
+    }
+
+    #[test]
+    fn packets_do_not_prolong_a_handshake() {
+        let mut idle = IdleTimer::new(ms(1_000), Some(Duration::from_secs(30)));
+        idle.on_received(ms(20_000));
+        assert_eq!(idle.deadline(Duration::from_millis(600)), Some(ms(31_000)));
+        idle.on_handshake_complete();
+        assert_eq!(idle.deadline(Duration::from_millis(600)), Some(ms(50_000)));
     }
 
     #[test]

@@ -44,7 +44,9 @@ impl Connection {
         let Datagram { tuple, ecn, payload, received_at } = datagram;
         self.stats.datagrams_received += 1;
         self.stats.bytes_received += payload.len() as u64;
-        let arrival = Arrival { now, tuple, ecn, received_at, datagram_bytes: payload.len() };
+        let datagram_number = self.stats.datagrams_received;
+        let arrival =
+            Arrival { now, tuple, ecn, received_at, datagram_bytes: payload.len(), datagram_number };
         self.last_now = now;
         self.policies.wake();
         self.handle_coalesced(&arrival, payload, false);

@@ -14,7 +14,11 @@ pub(crate) struct ServerFrames {
     /// Makes address-validation tokens.
     issuer: Option<TokenIssuer>,
     /// NEW_TOKEN frames to send.
-    pub(crate) tokens_pending: u32,
+    tokens_pending: u32,
+    /// How many may still be made in place of lost ones.
+    replacements_left: u32,
+    /// The address that the tokens are for: that of the first.
+    tokens_for: Option<IpAddr>,
     pub(crate) handshake_done_pending: bool,
 }
 
@@ -22,7 +26,21 @@ impl ServerFrames {
     /// As many tokens as the issuer says, none without one.
     pub(crate) fn new(issuer: Option<TokenIssuer>) -> Self {
         let tokens_pending = issuer.as_ref().map_or(0, |issuer| issuer.count);
-        ServerFrames { issuer, tokens_pending, handshake_done_pending: false }
+        ServerFrames {
+            issuer,
+            tokens_pending,
+            replacements_left: tokens_pending,
+            tokens_for: None,
+            handshake_done_pending: false,
+        }
+    }
+
+    /// A token was lost: another one is made, but not without end.
+    pub(crate) fn on_token_lost(&mut self) {
+        if self.replacements_left > 0 {
+            self.replacements_left -= 1;
+            self.tokens_pending += 1;
+        }
     }
 
     /// Whether a frame is to be sent.
@@ -31,11 +49,13 @@ impl ServerFrames {
         self.handshake_done_pending || self.tokens_pending > 0
     }
 
-    /// Writes as many of them as fit; a token is for the address that the client has now.
+    /// Writes as many of them as fit. `client` is the address that the packet goes to, if it is validated: a token proves
+    /// that whoever has it received at that address (RFC 9000 section 8.1.3). Tokens for other addresses than that of the
+    /// first are not made: a client that moved gets them with its next connection.
     pub(crate) fn write(
         &mut self,
         now: Time,
-        client: IpAddr,
+        client: Option<IpAddr>,
         rng: &mut ChaCha8Rng,
         w: &mut Writer<'_>,
         frames: &mut SentFrames,
@@ -44,6 +64,14 @@ impl ServerFrames {
             self.handshake_done_pending = false;
             frames.push(SentFrame::HandshakeDone);
         }
+        if self.tokens_pending == 0 {
+            return;
+        }
+        let Some(client) = client.filter(|client| self.tokens_for.is_none_or(|first| first == *client))
+        else {
+            self.tokens_pending = 0;
+            return;
+        };
         while self.tokens_pending > 0 {
             let Some(token) = self.issuer.as_ref().map(|issuer| issuer.issue(now, client, rng)) else {
                 break;
@@ -52,6 +80,7 @@ impl ServerFrames {
                 break;
             }
             self.tokens_pending -= 1;
+            self.tokens_for = Some(client);
             frames.push(SentFrame::NewToken(self.tokens_pending));
         }
     }

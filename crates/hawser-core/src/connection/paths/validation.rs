@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::amplification::AMPLIFICATION_FACTOR;
 use crate::FourTuple;
+use crate::connection::arrival::Arrival;
 
 /// Probe timeouts after which a validation is given up (RFC 9000 section 8.2.4).
 const GIVE_UP_PROBE_TIMEOUTS: u32 = 3;
@@ -190,8 +191,10 @@ impl ValidationPacer {
 struct PendingResponse {
     tuple: FourTuple,
     data: [u8; 8],
-    /// Bytes of the datagram that brought the challenge.
+    /// Bytes of the datagram that brought the challenge; of several that came in one, only the first has them.
     received: u64,
+    /// That datagram.
+    datagram_number: u64,
 }
 
 /// Pending answers of one path. They go back over the addresses on which the challenge came, with a connection id of
@@ -203,15 +206,18 @@ pub(crate) struct ResponseQueue {
 }
 
 impl ResponseQueue {
-    /// A PATH_CHALLENGE arrived in a datagram of `received` bytes.
-    pub(crate) fn push(&mut self, tuple: FourTuple, data: [u8; 8], received: usize) {
+    /// A PATH_CHALLENGE arrived.
+    pub(crate) fn push(&mut self, arrival: &Arrival, data: [u8; 8]) {
         if self.stopped {
             return;
         }
+        let Arrival { tuple, datagram_number, .. } = *arrival;
+        let is_counted = self.pending.back().is_some_and(|last| last.datagram_number == datagram_number);
+        let received = if is_counted { 0 } else { arrival.datagram_bytes as u64 };
         if self.pending.len() == MAX_PENDING_RESPONSES {
             self.pending.pop_front();
         }
-        self.pending.push_back(PendingResponse { tuple, data, received: received as u64 });
+        self.pending.push_back(PendingResponse { tuple, data, received, datagram_number });
     }
 
     /// Whether nobody waits for an answer.

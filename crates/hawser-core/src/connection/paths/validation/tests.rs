@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hawser_policy::Time;
@@ -7,7 +8,17 @@ use super::{
     MAX_PENDING_RESPONSES, ResponseEffect, ResponseQueue, TupleValidation, VALIDATION_BURST,
     VALIDATION_INTERVAL, ValidationFailure, ValidationPacer,
 };
+use crate::FourTuple;
+use crate::connection::arrival::Arrival;
 use crate::connection::paths::testing::{millis, tuple, write, write_in};
+
+/// A datagram of its own.
+fn arrival(tuple: FourTuple, datagram_bytes: usize) -> Arrival {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let now = millis(0);
+    let datagram_number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    Arrival { now, tuple, ecn: None, received_at: now, datagram_bytes, datagram_number }
+}
 
 const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -78,9 +89,9 @@ fn validations_are_paced() {
 fn answers_go_where_the_challenge_came_from() {
     let (home, other) = (tuple(1, 1000), tuple(2, 2000));
     let mut queue = ResponseQueue::default();
-    queue.push(home, [1; 8], 1200);
-    queue.push(other, [2; 8], 100);
-    queue.push(home, [3; 8], 1200);
+    queue.push(&arrival(home, 1200), [1; 8]);
+    queue.push(&arrival(other, 100), [2; 8]);
+    queue.push(&arrival(home, 1200), [3; 8]);
     assert_eq!(queue.tuples().next(), Some(home));
     let written = write(|w, _| assert!(queue.write(home, w)));
     assert_eq!(written.decode(), [Frame::PathResponse([1; 8]), Frame::PathResponse([3; 8])]);
@@ -94,7 +105,7 @@ fn answers_go_where_the_challenge_came_from() {
 fn a_flood_of_challenges_is_capped() {
     let mut queue = ResponseQueue::default();
     for n in 0..=255 {
-        queue.push(tuple(n, 1), [n; 8], 1200);
+        queue.push(&arrival(tuple(n, 1), 1200), [n; 8]);
         assert!(queue.pending.len() <= MAX_PENDING_RESPONSES);
     }
     assert_eq!(queue.pending.len(), MAX_PENDING_RESPONSES);
@@ -104,8 +115,8 @@ fn a_flood_of_challenges_is_capped() {
 #[test]
 fn no_answer_after_abandonment() {
     let mut queue = ResponseQueue::default();
-    queue.push(tuple(1, 1), [1; 8], 1200);
+    queue.push(&arrival(tuple(1, 1), 1200), [1; 8]);
     queue.stop();
-    queue.push(tuple(1, 1), [2; 8], 1200);
+    queue.push(&arrival(tuple(1, 1), 1200), [2; 8]);
     assert_eq!(queue.tuples().next(), None);
 }
