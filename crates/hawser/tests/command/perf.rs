@@ -97,3 +97,18 @@ fn a_server_with_a_worker_per_core_measures_as_well() {
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("expected 1 to 64, or auto"));
 }
+
+#[test]
+#[ignore = "fails until a stopped measurement is summed up"]
+fn ctrl_c_ends_a_measurement_with_what_is_known() {
+    let server = PerfServer::start();
+    let mut command = hawser(["perf", "client", "127.0.0.1", "-p", &server.port, "--pin", &server.pin]);
+    let client = command.args(["-t", "20"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(client.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let output = client.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(words.lines().any(|line| line.starts_with("sent ")) && words.contains("share"), "{words}");
+}
