@@ -397,8 +397,9 @@ impl DatagramQueue {
             return Err(TransportError::protocol_violation(reason).in_frame(frame::DATAGRAM));
         }
         let was_empty = self.received.is_empty();
-        // A short slice would pin the receive buffer it lies in.
-        let data = if data.len() < MIN_SHARED { Bytes::copy_from_slice(&data) } else { data };
+        // A slice pins the receive buffer it lies in: a short one always, any that waits behind others when nobody reads.
+        let copies = data.len() < MIN_SHARED || !was_empty;
+        let data = if copies { Bytes::copy_from_slice(&data) } else { data };
         self.received_cost += data.len() + RECEIVED_OVERHEAD;
         self.received.push_back(data);
         while self.received_cost > limit {
@@ -437,7 +438,7 @@ pub(crate) fn max_frame_size(receive_buffer: Option<usize>) -> u64 {
     receive_buffer.map_or(0, |limit| (limit as u64).min(65_535))
 }
 
-/// Received messages shorter than this are copied.
+/// Received messages shorter than this are copied, even if they may be read at once.
 const MIN_SHARED: usize = 512;
 
 /// Queues of paths that may be gone are cleaned up above this number.

@@ -15,8 +15,20 @@ pub(super) const MAX_DISJOINT_RANGES: usize = 16_384;
 /// so that bulk data is not copied.
 pub(super) const MAX_LOOSE_PIECES: usize = 8_192;
 
-/// Above [`MAX_LOOSE_PIECES`] a stream still holds so many, so that copying together is worth it.
+/// Bytes of receive buffers that these slices may pin before they are copied together: twice those of
+/// [`MAX_LOOSE_PIECES`], since buffers are shared by several datagrams and with other things.
+const MAX_PINNED: usize = 24 << 20;
+
+/// Beyond these limits a stream still holds so many, or pins so much, so that copying together is worth it.
 const MIN_LOOSE_PIECES: usize = 16;
+const MIN_PINNED: usize = 256 << 10;
+
+/// The largest receive buffer of a driver: what the kernel coalesces into one message. A slice that lies farther from the
+/// one before is taken to be alone in its buffer.
+const RECEIVE_BUFFER: usize = 64 << 10;
+
+/// Shorter slices are copied as soon as they have to wait.
+const MIN_SHARED: usize = 512;
 
 /// Copied-together blocks are at most this long, and those shorter than [`SMALL_BLOCK`] grow with the next copy.
 const MAX_BLOCK: usize = 64 << 10;
@@ -26,10 +38,50 @@ const SMALL_BLOCK: usize = 4 << 10;
 const MAX_SPARE: usize = 64;
 
 /// What all assemblers of a connection hold, against the caps above.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Budget {
-    pub(super) loose: usize,
+    pub(super) loose: Loose,
     pub(super) ranges: usize,
+    /// Where the last slice lies. Addresses decide when memory is copied, nothing that the peer or a trace could see.
+    last_address: usize,
+}
+
+#[cfg(test)]
+impl PartialEq for Budget {
+    fn eq(&self, other: &Self) -> bool {
+        (self.loose, self.ranges) == (other.loose, other.ranges)
+    }
+}
+
+impl Budget {
+    /// The bytes of a receive buffer that a slice keeps from being freed, those that earlier ones keep left out: an
+    /// estimate that is at most half of the truth.
+    #[inline]
+    fn pinned_by(&mut self, slice: &Bytes) -> usize {
+        let address = slice.as_ptr() as usize;
+        let shares = address.abs_diff(self.last_address) < RECEIVE_BUFFER;
+        self.last_address = address;
+        if shares { slice.len() } else { RECEIVE_BUFFER }
+    }
+}
+
+/// Slices of receive buffers: how many, and how much they pin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loose {
+    pub(super) pieces: usize,
+    pub(super) pinned: usize,
+}
+
+impl Loose {
+    fn add(&mut self, piece: &Piece) {
+        self.pieces += 1;
+        self.pinned += piece.pinned as usize;
+    }
+
+    fn subtract(&mut self, other: Loose) {
+        self.pieces -= other.pieces;
+        self.pinned -= other.pinned;
+    }
 }
 
 /// [`MAX_DISJOINT_RANGES`] would be exceeded.
@@ -39,8 +91,25 @@ pub(super) struct TooManyRanges;
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
-    /// Whether it is a slice of a receive buffer.
+    /// Whether it is as it came, and not copied together with others.
     loose: bool,
+    /// Bytes of a receive buffer that it keeps from being freed.
+    pinned: u32,
+}
+
+impl Piece {
+    /// Data that came just now and is counted in `budget`. What is short and `waits` is copied at once.
+    #[inline]
+    fn new(bytes: Bytes, waits: bool, budget: &mut Budget) -> Self {
+        if waits && bytes.len() < MIN_SHARED {
+            return Piece { pinned: bytes.len() as u32, bytes: Bytes::copy_from_slice(&bytes), loose: true };
+        }
+        Piece { pinned: budget.pinned_by(&bytes) as u32, bytes, loose: true }
+    }
+
+    fn as_loose(&self) -> Loose {
+        if self.loose { Loose { pieces: 1, pinned: self.pinned as usize } } else { Loose::default() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +133,7 @@ pub(super) struct Assembler {
     ahead: BTreeMap<u64, Segment>,
     /// The queue of a range that was joined to another: while data comes over several paths, ranges come and go.
     spare: Option<VecDeque<Piece>>,
-    loose: usize,
+    loose: Loose,
 }
 
 impl Assembler {
@@ -108,7 +177,9 @@ impl Assembler {
         } else {
             self.insert_ahead(offset, end, data, budget)?
         };
-        if budget.loose > MAX_LOOSE_PIECES && self.loose >= MIN_LOOSE_PIECES {
+        if budget.loose.pieces > MAX_LOOSE_PIECES && self.loose.pieces >= MIN_LOOSE_PIECES
+            || budget.loose.pinned > MAX_PINNED && self.loose.pinned >= MIN_PINNED
+        {
             self.compact(budget);
         }
         Ok(added)
@@ -117,9 +188,10 @@ impl Assembler {
     #[inline]
     fn push_ready(&mut self, data: Bytes, budget: &mut Budget) {
         self.ready_to += data.len() as u64;
-        self.loose += 1;
-        budget.loose += 1;
-        self.ready.push_back(Piece { bytes: data, loose: true });
+        let piece = Piece::new(data, !self.ready.is_empty(), budget);
+        self.loose.add(&piece);
+        budget.loose.add(&piece);
+        self.ready.push_back(piece);
     }
 
     /// Adds the parts of `[start, end)` that are missing, the last one first. Returns their sum.
@@ -146,9 +218,9 @@ impl Assembler {
             // The gap from here to `end` is filled, and what touches it joined.
             let from = start.max(held_to);
             added += end - from;
-            let piece = Piece { bytes: data.split_off((from - start) as usize), loose: true };
-            self.loose += 1;
-            budget.loose += 1;
+            let piece = Piece::new(data.split_off((from - start) as usize), true, budget);
+            self.loose.add(&piece);
+            budget.loose.add(&piece);
             // An empty range stays in the map until the neighbours are no longer borrowed from it.
             let next = next.map(std::mem::take);
             let joins_next = next.is_some();
@@ -198,10 +270,8 @@ impl Assembler {
             front.bytes.split_to(max)
         } else {
             let piece = self.ready.pop_front()?;
-            if piece.loose {
-                self.loose -= 1;
-                budget.loose -= 1;
-            }
+            self.loose.subtract(piece.as_loose());
+            budget.loose.subtract(piece.as_loose());
             piece.bytes
         };
         self.read_to += chunk.len() as u64;
@@ -245,8 +315,8 @@ impl Assembler {
             }
             let keep = end.saturating_sub(start);
             let dropped = cut(&mut segment.pieces, segment.end - start, keep);
-            self.loose -= dropped;
-            budget.loose -= dropped;
+            self.loose.subtract(dropped);
+            budget.loose.subtract(dropped);
             if keep > 0 {
                 segment.end = end;
                 break;
@@ -257,15 +327,15 @@ impl Assembler {
         if self.ready_to > end {
             let keep = end.saturating_sub(self.read_to);
             let dropped = cut(&mut self.ready, self.ready_to - self.read_to, keep);
-            self.loose -= dropped;
-            budget.loose -= dropped;
+            self.loose.subtract(dropped);
+            budget.loose.subtract(dropped);
             self.ready_to = self.read_to + keep;
         }
     }
 
     /// Drops everything held.
     pub(super) fn clear(&mut self, budget: &mut Budget) {
-        budget.loose -= self.loose;
+        budget.loose.subtract(self.loose);
         budget.ranges -= self.ahead.len();
         *self = Assembler { read_to: self.read_to, ready_to: self.read_to, ..Assembler::default() };
     }
@@ -276,8 +346,8 @@ impl Assembler {
         for segment in self.ahead.values_mut() {
             compact_pieces(&mut segment.pieces);
         }
-        budget.loose -= self.loose;
-        self.loose = 0;
+        budget.loose.subtract(self.loose);
+        self.loose = Loose::default();
     }
 
     /// Bytes held.
@@ -334,9 +404,9 @@ fn join(left: &mut VecDeque<Piece>, mut right: VecDeque<Piece>) -> VecDeque<Piec
     right
 }
 
-/// Shortens pieces of `length` bytes to `keep`; returns how many loose ones went.
-fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> usize {
-    let mut dropped = 0;
+/// Shortens pieces of `length` bytes to `keep`; returns which loose ones went.
+fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> Loose {
+    let mut dropped = Loose::default();
     while length > keep {
         let Some(last) = pieces.back_mut() else { break };
         let size = last.bytes.len() as u64;
@@ -344,7 +414,9 @@ fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> usize {
             last.bytes.truncate((keep + size - length) as usize);
             break;
         }
-        dropped += usize::from(last.loose);
+        if last.loose {
+            dropped.add(last);
+        }
         length -= size;
         pieces.pop_back();
     }
@@ -376,7 +448,7 @@ fn flush(block: &mut Vec<u8>, pieces: &mut VecDeque<Piece>) {
     if !block.is_empty() {
         // Into a boxed slice: no spare capacity is kept.
         let bytes = Bytes::from(std::mem::take(block).into_boxed_slice());
-        pieces.push_back(Piece { bytes, loose: false });
+        pieces.push_back(Piece { bytes, loose: false, pinned: 0 });
     }
 }
 
