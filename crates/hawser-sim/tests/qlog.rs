@@ -200,6 +200,7 @@ fn records_have_the_members_that_the_drafts_require() {
         let header = &records[0];
         assert_eq!(header["file_schema"], "urn:ietf:params:qlog:file:sequential");
         assert_eq!(header["serialization_format"], "application/qlog+json-seq");
+        assert_eq!((&header["qlog_version"], &header["qlog_format"]), (&"0.4".into(), &"JSON-SEQ".into()));
         let end = if side.is_client() { "client" } else { "server" };
         assert_eq!(header["trace"]["vantage_point"]["type"], end);
         assert_eq!(header["trace"]["event_schemas"][0], "urn:ietf:params:qlog:events:quic-13");

@@ -29,6 +29,9 @@ impl Header<'_> {
         json.object(|json| {
             json.text("file_schema", "urn:ietf:params:qlog:file:sequential");
             json.text("serialization_format", "application/qlog+json-seq");
+            // Earlier drafts' names for the same, which qvis still asks for.
+            json.text("qlog_version", "0.4");
+            json.text("qlog_format", "JSON-SEQ");
             json.text("title", self.title);
             json.member("trace", |json| self.write_trace(json));
         });
