@@ -219,7 +219,6 @@ fn secrets_and_traces_are_written_where_asked() {
 
 /// What can not be read again is not written in parts.
 #[test]
-#[ignore = "fails until devices are written in one piece"]
 fn parts_of_a_file_are_not_for_devices() {
     let server = Server::start(&[]);
     server.add("file", &noise(9 << 20));

@@ -99,7 +99,6 @@ fn a_server_with_a_worker_per_core_measures_as_well() {
 }
 
 #[test]
-#[ignore = "fails until a stopped measurement is summed up"]
 fn ctrl_c_ends_a_measurement_with_what_is_known() {
     let server = PerfServer::start();
     let mut command = hawser(["perf", "client", "127.0.0.1", "-p", &server.port, "--pin", &server.pin]);

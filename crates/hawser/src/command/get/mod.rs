@@ -230,7 +230,7 @@ impl Job<'_> {
             bins: self.arguments.bins,
         };
         let result = match (partial, self.arguments.parallel) {
-            (Some(partial), Some(streams)) if streams > 1 => {
+            (Some(partial), Some(streams)) if streams > 1 && partial.is_regular() => {
                 attempt.fetch_in_parts(partial, streams.into(), interrupt).await
             }
             (Some(partial), _) => attempt.fetch_to_file(partial, interrupt).await,

@@ -72,6 +72,11 @@ impl Partial {
         self.file.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
     }
 
+    /// Whether bytes can be written anywhere and read again: not so of devices and pipes.
+    pub(crate) fn is_regular(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
     /// Where they are.
     pub(crate) fn path(&self) -> &Path {
         if self.in_place { &self.target } else { &self.part }

@@ -47,7 +47,7 @@ pub(super) async fn run(
         test: request.clone(),
         server_scheduler: session.server_scheduler.clone(),
     };
-    let counters = Counters::new(request.streams);
+    let (counters, began) = (Counters::new(request.streams), Instant::now());
     let flow = if request.reverse { Flow::Received } else { Flow::Sent };
     let watcher = Watcher {
         table: session.path_table(),
@@ -70,6 +70,12 @@ pub(super) async fn run(
         table.sample();
         Report { start, intervals, end: End::new(&sent, &received, table.report(flow)) }
     });
+    if interrupt.is_raised() && !output.json {
+        table.sample();
+        let name = if request.reverse { "received" } else { "sent" };
+        let sum = Sum::new(0.0, began.elapsed().as_secs_f64(), counters.total());
+        End::print_stopped(name, &sum, &table.report(flow));
+    }
     session.close(0).await;
     let report = result?;
     if output.json {

@@ -99,17 +99,27 @@ impl End {
                 datagrams.jitter_ms
             ));
         }
-        for path in &self.paths {
-            print(format_args!(
-                "{:<12} share {:>3.0} %, rtt {:.1} ms (least {:.1}), loss {:.2} %, {}",
-                path.interface,
-                path.share * 100.0,
-                path.rtt_ms,
-                path.min_rtt_ms,
-                path.loss * 100.0,
-                path.state
-            ));
-        }
+        print_paths(&self.paths);
+    }
+
+    /// What is known of a measurement that was stopped: this end's side of it.
+    pub(super) fn print_stopped(name: &str, sum: &Sum, paths: &[PathReport]) {
+        print(line(name, sum));
+        print_paths(paths);
+    }
+}
+
+fn print_paths(paths: &[PathReport]) {
+    for path in paths {
+        print(format_args!(
+            "{:<12} share {:>3.0} %, rtt {:.1} ms (least {:.1}), loss {:.2} %, {}",
+            path.interface,
+            path.share * 100.0,
+            path.rtt_ms,
+            path.min_rtt_ms,
+            path.loss * 100.0,
+            path.state
+        ));
     }
 }
 
