@@ -78,7 +78,7 @@ where
 }
 
 /// What a path that uses its window carries.
-fn window_rate(path: &PathView) -> Rate {
+pub(crate) fn window_rate(path: &PathView) -> Rate {
     Rate::from_bytes_over(path.congestion_window, path.smoothed_rtt)
 }
 

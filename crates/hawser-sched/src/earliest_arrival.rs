@@ -5,7 +5,7 @@ use hawser_policy::{
     PathView, PolicyInfo, Scheduler, Selection, SendView, Time,
 };
 
-use crate::arrival::{Arrivals, arrivals};
+use crate::arrival::{Arrivals, arrivals, window_rate};
 use crate::choose::explore;
 
 /// What can be set of [`EarliestArrival`].
@@ -15,7 +15,7 @@ pub struct EarliestArrivalParameters {
     pub standing_rounds: u32,
     /// Silence shorter than this is no silence: hosts pause, radio links take turns.
     pub shortest_silence: Duration,
-    /// Whether what is in flight on a silent path is copied to the fastest one.
+    /// Whether what is in flight on a silent path, or at the end on slow ones, is copied to the fastest one.
     pub rescue: bool,
 }
 
@@ -56,11 +56,15 @@ impl EarliestArrivalParameters {
 ///   left out until it answers, and what is in flight on it is copied to the fastest path: well before the core declares
 ///   it suspect. A false alarm costs one window of copies; a true one spares the reader the probe timeouts of a link
 ///   whose queue, as it faded, grew to many times its delay.
+/// * **The end waits for no slow path.** When nothing is queued any more, the fastest path carries copies of what others
+///   will not deliver by the time that it has delivered its own.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestArrival {
     parameters: EarliestArrivalParameters,
     standing: Option<StandingQueue>,
     progress: ProgressWatch,
+    /// Paths of which everything in flight was copied since something was last queued.
+    copied: Vec<PathId>,
 }
 
 /// Watches whether the queue holds its level although the fastest path works at it.
@@ -236,10 +240,36 @@ impl EarliestArrival {
                 )
                 .meaning("missing acknowledgements make a path silent after no less than this"),
             )
-            .parameter(
-                ParameterInfo::flag("rescue", default.rescue)
-                    .meaning("copy what is in flight on a silent path to the fastest one"),
-            )
+            .parameter(ParameterInfo::flag("rescue", default.rescue).meaning(
+                "copy what is in flight on silent paths, and at the end on slow ones, to the fastest",
+            ))
+    }
+
+    /// Nothing is queued any more: the fastest path takes copies of what others have under way and will not deliver within a
+    /// round trip after it has delivered all of its own. What is about to be acknowledged is waited for: the copy would come
+    /// no sooner, and who is a little late is not lost.
+    fn finish(
+        copied: &mut Vec<PathId>,
+        view: &SendView<'_>,
+        fast: &PathView,
+        commands: &mut Commands,
+    ) -> Decision {
+        let is_idle = fast.bytes_in_flight == 0;
+        let round = fast.smoothed_rtt;
+        let patience = if is_idle { round } else { round.saturating_mul(2) };
+        let mut next_look: Option<Time> = None;
+        for path in view.preferred().filter(|path| path.id != fast.id && path.bytes_in_flight > 0) {
+            let Some(sent) = path.oldest_in_flight.filter(|_| !copied.contains(&path.id)) else { continue };
+            let late = sent + path.smoothed_rtt + round;
+            let is_late = is_idle && late < view.now;
+            if is_late || window_rate(path).time_for(path.bytes_in_flight) > patience {
+                copied.push(path.id);
+                commands.push(Command::Reinject { from: path.id, to: fast.id, max_bytes: u64::MAX });
+            } else if is_idle {
+                next_look = Some(next_look.map_or(late, |at| at.min(late)));
+            }
+        }
+        Decision::Wait(next_look)
     }
 
     fn place<'a>(
@@ -293,8 +323,14 @@ impl Scheduler for EarliestArrival {
         let avoids_silent = any_silent && !view.preferred().all(is_silent);
         let lively = arrivals(view, |path| !avoids_silent || !is_silent(path));
         let Some(fast) = lively.soonest() else { return Decision::Wait(None) };
-        let lasting = is_lasting(&mut self.standing, standing_rounds, fast, view.queue.unsent, view.now);
-        let decision = Self::place(view, lively, fast, lasting);
+        let decision = if view.queue.total() > 0 {
+            self.copied.clear();
+            let lasting = is_lasting(&mut self.standing, standing_rounds, fast, view.queue.unsent, view.now);
+            Self::place(view, lively, fast, lasting)
+        } else {
+            drop(lively);
+            if rescue { Self::finish(&mut self.copied, view, fast, commands) } else { Decision::Wait(None) }
+        };
         if avoids_silent && rescue {
             self.progress.rescue(view, fast.id, commands);
         }
@@ -302,7 +338,7 @@ impl Scheduler for EarliestArrival {
     }
 
     fn interests(&self) -> Interests {
-        Interests::PATHS
+        Interests::PATHS | Interests::IDLE
     }
 
     fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {

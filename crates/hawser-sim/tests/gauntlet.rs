@@ -44,8 +44,6 @@ cases! {
     upload_migration_to_another_port = "upload-migration-to-another-port";
     upload_migration_to_a_dead_link = "upload-migration-to-a-dead-link";
     rebinding_every_5_s = "rebinding-every-5-s";
-    // ECF takes 4.3 s, which is the least; MinRTT 7.5 s, the default 8.1 s.
-    #[ignore = "fails until the default scheduler leaves a path alone that holds up the others' data by seconds"]
     trickling_path = "trickling-path";
     trickling_use = "trickling-use";
     marking_queue = "marking-queue";

@@ -189,3 +189,34 @@ fn an_unknown_path_is_tried_with_copies_on_a_known_one() {
     paths[1].bytes_in_flight = 2_000;
     assert_eq!(ask(&mut scheduler, 0, &paths, unsent(1_000_000)), Decision::Wait(None));
 }
+
+/// What is asked for, and when, once all that is left is under way on a path of `rtt` since `age` ms, and the other of 20 ms
+/// is idle.
+fn at_the_end(rtt: u64, age: u64, in_flight: u64) -> (Decision, Vec<Command>) {
+    let mut scheduler = EarliestArrival::default();
+    let (mut fast, mut slow) = (path(1, 20, 50_000), path(2, rtt, 0));
+    fast.bytes_in_flight = in_flight;
+    slow.bytes_in_flight = 3_000;
+    slow.oldest_in_flight = Some(Time::from_millis(5_000 - age));
+    let mut commands = Vec::new();
+    let paths = [fast, slow];
+    let mut decision = None;
+    // Asked again and again, as the core does after each acknowledgement.
+    for _ in 0..3 {
+        let view = view_at(Time::from_millis(5_000), &paths, unsent(0));
+        decision = Some(scheduler.schedule(&view, &mut commands));
+    }
+    (decision.expect("asked"), commands)
+}
+
+#[test]
+fn the_end_is_copied_from_a_path_that_would_be_much_later() {
+    let copies = vec![Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: u64::MAX }];
+    assert_eq!(at_the_end(2_000, 500, 0), (Decision::Wait(None), copies.clone()), "60 ms for these");
+    assert_eq!(at_the_end(100, 200, 0), (Decision::Wait(None), copies), "100 ms over the time, lost or not");
+    // Expected in 15 ms: a copy would come no sooner. It is late 20 ms after that.
+    let soon = Decision::Wait(Some(Time::from_millis(5_035)));
+    assert_eq!(at_the_end(100, 85, 0), (soon, Vec::new()));
+    assert_eq!(at_the_end(100, 200, 1_000), (Decision::Wait(None), Vec::new()), "the fast path is busy");
+    assert_eq!(at_the_end(2_000, 500, 1_000).1.len(), 1, "but done much sooner");
+}

@@ -48,7 +48,7 @@ impl Policies {
             return None;
         }
         let queue = queue_view(targets.streams, targets.datagrams);
-        if queue.total() == 0 && !has_copies(targets.paths) && !self.is_asked_when_idle(targets.paths) {
+        if queue.total() == 0 && !has_copies(targets.paths) && !self.is_asked_when_idle(targets) {
             return None;
         }
         let now = targets.now;
@@ -79,8 +79,10 @@ impl Policies {
         self.pending_assignment = assignment;
     }
 
-    fn is_asked_when_idle(&self, paths: &PathSet) -> bool {
-        self.scheduler_interests.contains(Interests::IDLE) && is_outstanding(paths)
+    fn is_asked_when_idle(&self, targets: &Targets<'_>) -> bool {
+        self.scheduler_interests.contains(Interests::IDLE)
+            && targets.streams.has_unacked()
+            && is_outstanding(targets.paths)
     }
 
     fn is_sendable(&self, assignment: &Assignment) -> bool {

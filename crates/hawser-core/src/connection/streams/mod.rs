@@ -191,6 +191,12 @@ impl Streams {
         }
     }
 
+    /// Whether data was written that is not acknowledged.
+    #[inline]
+    pub(crate) fn has_unacked(&self) -> bool {
+        self.totals.unacked > 0
+    }
+
     /// Whether data is written and unsent, all of which flow control holds back.
     pub(crate) fn is_held_by_flow_control(&self) -> bool {
         self.totals.unsent > 0 && self.queue().total() == 0
