@@ -54,6 +54,6 @@ fn check(drives: impl Iterator<Item = (&'static str, u64)>) {
     let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
     println!("{} finished, after {mean:.1} s in the mean", seconds.len());
     println!("ended: {ended:?}\nunfinished: {unfinished:?}");
-    assert!(ended.len() <= ENDED, "{ended:#?}");
+    assert_eq!(ended.len(), ENDED, "{ended:#?}");
     assert!(unfinished.len() <= UNFINISHED, "{unfinished:#?}");
 }

@@ -95,7 +95,7 @@ fn a_short_transfer_is_no_slower_than_on_the_best_link() {
     };
     for bytes in [20_000, 200_000, 2 * MEGABYTE] {
         let [fast, _] = unequal();
-        let alone = completion(&[fast.clone()], bytes);
+        let alone = completion(std::slice::from_ref(&fast), bytes);
         for (megabits, rtt_ms) in [(20, 60), (5, 300), (1, 600)] {
             let both = completion(&[fast.clone(), link("bad0", megabits, rtt_ms, "")], bytes);
             println!("{bytes} bytes beside {rtt_ms} ms: {both:.1} ms, alone {alone:.1} ms");

@@ -18,7 +18,6 @@ use crate::command::options::Output;
 
 /// `hawser sim`.
 #[derive(Subcommand, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per process")]
 pub(crate) enum Sim {
     /// Run a scenario in virtual time
     Run(run::Run),
