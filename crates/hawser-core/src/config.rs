@@ -122,8 +122,8 @@ struct EverySecondPacket;
 
 impl AckPolicy for EverySecondPacket {
     fn decide(&mut self, opportunity: &AckOpportunity) -> AckDecision {
-        let requested = opportunity.requested.map(|asked| asked.ack_eliciting_threshold.saturating_add(1));
-        let is_due = opportunity.unacknowledged >= requested.unwrap_or(2);
+        let requested = opportunity.requested_threshold.unwrap_or(1);
+        let is_due = opportunity.unacknowledged > requested;
         if is_due || opportunity.out_of_order || opportunity.congestion_marked {
             AckDecision::Now
         } else {

@@ -43,9 +43,10 @@ pub(crate) fn every() -> ParameterInfo {
 /// When to acknowledge (RFC 9000 section 13.2.1), as often as the peer asks if it does (draft-ietf-quic-ack-frequency
 /// section 4).
 pub(crate) fn decide(every: u64, opportunity: &AckOpportunity) -> AckDecision {
-    let requested =
-        opportunity.requested.map(|requested| requested.ack_eliciting_threshold.saturating_add(1));
-    let is_due = opportunity.unacknowledged >= requested.unwrap_or(every);
+    let is_due = match opportunity.requested_threshold {
+        None => opportunity.unacknowledged >= every,
+        Some(threshold) => opportunity.unacknowledged > threshold,
+    };
     if is_due || opportunity.out_of_order || opportunity.congestion_marked {
         AckDecision::Now
     } else {

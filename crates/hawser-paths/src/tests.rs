@@ -35,7 +35,7 @@ fn every_is_how_many_packets_an_acknowledgement_is_for() {
         out_of_order,
         congestion_marked: false,
         max_ack_delay,
-        requested: None,
+        requested_threshold: None,
     };
     for (spec, every) in [("own-path", 2), ("own-path,every=5", 5), ("default", 2), ("default,every=1", 1)] {
         let mut policy = registry().ack_policy(spec).unwrap().build();

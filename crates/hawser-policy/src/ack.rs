@@ -30,8 +30,9 @@ pub struct AckOpportunity {
     pub congestion_marked: bool,
     /// The delay we promised never to exceed, or the one that the peer asked for.
     pub max_ack_delay: Duration,
-    /// How often the peer asked for acknowledgements, if it did. To be followed as far as there is no reason not to.
-    pub requested: Option<AckFrequency>,
+    /// Ack-eliciting packets that the peer asked to let pass without an acknowledgement
+    /// ([`AckFrequency::ack_eliciting_threshold`]), if it did. To be followed as far as there is no reason not to.
+    pub requested_threshold: Option<u64>,
 }
 
 /// When to acknowledge.

@@ -218,8 +218,8 @@ impl AckFrequencies {
 
     /// What the peer asked for last.
     #[inline]
-    pub(crate) fn wanted(&self) -> Option<AckFrequency> {
-        self.wanted
+    pub(crate) fn wanted(&self) -> Option<&AckFrequency> {
+        self.wanted.as_ref()
     }
 }
 

@@ -31,9 +31,9 @@ impl Connection {
         number: u64,
         ack_eliciting: bool,
     ) {
+        let immediate = self.ack_frequencies.take_immediate();
         let requested = self.ack_frequencies.wanted();
         let max_ack_delay = requested.map_or(self.transport.max_ack_delay, |wanted| wanted.max_ack_delay);
-        let immediate = self.ack_frequencies.take_immediate();
         let policies = &mut self.policies;
         let received = match space {
             SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space.received),
@@ -41,7 +41,7 @@ impl Connection {
             SpaceId::Path(id) => self.paths.get_mut(id).map(|path| &mut path.space.received),
         };
         let Some(received) = received else { return };
-        let expected = received.largest().map_or(0, |largest| largest + 1);
+        let largest_before = received.largest();
         let outcome = received.on_received(number, arrival.now, ack_eliciting, arrival.ecn);
         if policies.wants(Interests::RECEIVED)
             && !outcome.duplicate
@@ -53,7 +53,7 @@ impl Connection {
                 path,
                 packet_number: number,
                 bytes: arrival.datagram_bytes as u64,
-                gap: number.saturating_sub(expected),
+                gap: number.saturating_sub(largest_before.map_or(0, |largest| largest + 1)),
                 congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
             });
         }
@@ -66,7 +66,7 @@ impl Connection {
         }
         let decision = match space {
             SpaceId::Path(path) if !immediate => {
-                let (out_of_order, congestion_marked) = match &requested {
+                let (out_of_order, congestion_marked) = match requested {
                     None => (outcome.out_of_order, arrival.ecn == Some(crate::Ecn::Ce)),
                     Some(requested) => received.news(number, &outcome, arrival.ecn, requested),
                 };
@@ -77,7 +77,7 @@ impl Connection {
                     out_of_order,
                     congestion_marked,
                     max_ack_delay,
-                    requested,
+                    requested_threshold: requested.map(|requested| requested.ack_eliciting_threshold),
                 })
             }
             // RFC 9000 section 13.2.1: Initial and Handshake packets at once.

@@ -1,6 +1,6 @@
 //! From a plan to sealed datagrams, written in place.
 
-use hawser_policy::{Assignment, PathId, Selection, Tag, Time};
+use hawser_policy::{Assignment, LimitedBy, PathId, Selection, Tag, Time};
 use hawser_wire::packet::{
     LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber,
 };
@@ -277,6 +277,7 @@ impl Connection {
             resent: false,
             tuple_generation,
             delivery: DeliveryState::default(),
+            limited_by: LimitedBy::Nothing,
             tag: contents.tag,
             frames,
         };
@@ -397,6 +398,7 @@ impl Connection {
             resent: false,
             tuple_generation,
             delivery: DeliveryState::default(),
+            limited_by: LimitedBy::Nothing,
             tag: Tag(0),
             frames,
         };

@@ -53,10 +53,13 @@ impl PathKeyPhase {
     /// A packet of the phase arrived. Returns whether it is the path's first.
     #[inline]
     pub(crate) fn on_received(&mut self, packet_number: u64) -> bool {
-        let is_first = self.first_received.is_none();
-        self.first_received =
-            Some(self.first_received.map_or(packet_number, |first| first.min(packet_number)));
-        is_first
+        match self.first_received {
+            Some(first) if first <= packet_number => false,
+            known => {
+                self.first_received = Some(packet_number);
+                known.is_none()
+            }
+        }
     }
 
     /// A packet was acknowledged. Returns whether it is the first of the phase.

@@ -133,7 +133,7 @@ fn report<'a>(now: Time, path: PathId, packet: &SentPacket, ranges: &'a [StreamR
         packet_number: packet.packet_number,
         bytes: u64::from(packet.bytes),
         sent_at: packet.sent_at,
-        bytes_in_flight_at_send: packet.delivery.inflight,
+        bytes_in_flight_at_send: u64::from(packet.delivery.inflight),
         tag: packet.tag,
         ranges,
         one_way_delay: None,

@@ -68,6 +68,8 @@ pub(super) struct LossTally {
     pub(super) largest: Option<(u64, Time)>,
     /// What the newest noted when it left.
     pub(super) largest_state: DeliveryState,
+    /// What held the sender back then.
+    pub(super) limited_by: LimitedBy,
     pub(super) persistent: bool,
 }
 
@@ -140,9 +142,9 @@ impl PathRecovery {
             largest_sent_at,
             largest_lost,
             bytes_in_flight: self.bytes_in_flight,
-            inflight_at_send: tally.largest_state.inflight,
-            lost_since_sent: self.delivery.lost().saturating_sub(tally.largest_state.lost),
-            limited_by: tally.largest_state.limited_by,
+            inflight_at_send: u64::from(tally.largest_state.inflight),
+            lost_since_sent: self.delivery.lost_since(&tally.largest_state),
+            limited_by: tally.limited_by,
             new_epoch,
         };
         self.controller.on_loss(&loss, siblings);

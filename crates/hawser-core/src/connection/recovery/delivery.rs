@@ -25,18 +25,25 @@ pub(crate) struct DeliveryState {
     pub(crate) delivered_at: Time,
     /// When the first packet of the flight it belongs to left.
     pub(crate) first_sent_at: Time,
-    /// Bytes in flight, itself included.
-    pub(crate) inflight: u64,
-    /// Bytes lost on the path by then.
-    pub(crate) lost: u64,
-    /// What held the sender back, if it was not the network.
-    pub(crate) limited_by: LimitedBy,
+    /// Bytes in flight, itself included; at most `u32::MAX`. Zero in a packet that noted nothing.
+    pub(crate) inflight: u32,
+    /// Bytes lost on the path by then, modulo 2^32.
+    pub(crate) lost: u32,
 }
 
 /// The sample of one ACK frame while its packets are being gone through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SampleBuilder {
-    newest: Option<(DeliveryState, Time, u64)>,
+    newest: Option<Newest>,
+}
+
+/// The newest packet of a sample.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    state: DeliveryState,
+    limited_by: LimitedBy,
+    sent_at: Time,
+    packet_number: u64,
 }
 
 /// Delivery-rate estimation of one path.
@@ -85,10 +92,15 @@ impl DeliveryRateEstimator {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            inflight: in_flight_before + bytes,
-            lost: self.lost,
-            limited_by: self.limited_by,
+            inflight: u32::try_from(in_flight_before + bytes).unwrap_or(u32::MAX),
+            lost: self.lost as u32,
         }
+    }
+
+    /// What holds the sender back, if it is not the network.
+    #[inline]
+    pub(crate) fn limited_by(&self) -> LimitedBy {
+        self.limited_by
     }
 
     /// The sender stopped although window and pacer would have let it go on.
@@ -109,9 +121,14 @@ impl DeliveryRateEstimator {
         }
         let newer = sample
             .newest
-            .is_none_or(|(_, sent_at, number)| (packet.sent_at, packet.packet_number) > (sent_at, number));
+            .is_none_or(|it| (packet.sent_at, packet.packet_number) > (it.sent_at, it.packet_number));
         if newer {
-            sample.newest = Some((packet.delivery, packet.sent_at, packet.packet_number));
+            sample.newest = Some(Newest {
+                state: packet.delivery,
+                limited_by: packet.limited_by,
+                sent_at: packet.sent_at,
+                packet_number: packet.packet_number,
+            });
         }
     }
 
@@ -126,7 +143,7 @@ impl DeliveryRateEstimator {
         sample: SampleBuilder,
         min_rtt: Duration,
     ) -> (Option<DeliverySample>, bool) {
-        let Some((state, sent_at, _)) = sample.newest else { return (None, false) };
+        let Some(Newest { state, limited_by, sent_at, .. }) = sample.newest else { return (None, false) };
         if self.limited_until != 0 && self.delivered > self.limited_until {
             (self.limited_until, self.limited_by) = (0, LimitedBy::Nothing);
         }
@@ -145,15 +162,15 @@ impl DeliveryRateEstimator {
         let reliable = interval >= min_rtt && !interval.is_zero();
         let rate = reliable.then(|| Rate::from_bytes_over(delivered, interval));
         if let Some(rate) = rate {
-            self.note_rate(rate, state.limited_by.leaves_window_unused());
+            self.note_rate(rate, limited_by.leaves_window_unused());
         }
         let sample = DeliverySample {
             rate,
             delivered,
             prior_delivered: state.delivered,
-            inflight_at_send: state.inflight,
-            lost: self.lost.saturating_sub(state.lost),
-            limited_by: state.limited_by,
+            inflight_at_send: u64::from(state.inflight),
+            lost: self.lost_since(&state),
+            limited_by,
         };
         (Some(sample), round_began)
     }
@@ -163,9 +180,9 @@ impl DeliveryRateEstimator {
         self.delivered
     }
 
-    /// Bytes lost so far.
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost
+    /// Bytes lost since a packet noted `state`.
+    pub(crate) fn lost_since(&self, state: &DeliveryState) -> u64 {
+        u64::from((self.lost as u32).wrapping_sub(state.lost))
     }
 
     /// Packet-timed round trips so far.

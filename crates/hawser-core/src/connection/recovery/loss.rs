@@ -151,7 +151,7 @@ impl PathRecovery {
             tally.packets += 1;
             tally.packets_in_epoch += u64::from(covered);
             tally.largest = Some((packet.packet_number, packet.sent_at));
-            tally.largest_state = packet.delivery;
+            (tally.largest_state, tally.limited_by) = (packet.delivery, packet.limited_by);
         }
         space.record_lost(LostRecord {
             packet_number: packet.packet_number,

@@ -186,7 +186,7 @@ impl PathRecovery {
         self.peer_validated_us = true;
     }
 
-    /// A packet left. `packet.delivery` is filled in here.
+    /// A packet left. `packet.delivery` and `packet.limited_by` are filled in here.
     #[inline]
     pub(crate) fn on_packet_sent(&mut self, space: &mut PacketNumberSpace, packet: SentPacket) {
         let packet = space.on_packet_sent(packet);
@@ -206,6 +206,7 @@ impl PathRecovery {
             }
             if packet.in_flight {
                 packet.delivery = self.delivery.on_packet_sent(now, bytes, self.bytes_in_flight);
+                packet.limited_by = self.delivery.limited_by();
                 self.bytes_in_flight += bytes;
                 self.pacer.on_sent(now, bytes);
                 let limited_by = std::mem::take(&mut self.limited_by);

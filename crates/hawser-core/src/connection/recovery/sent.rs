@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use hawser_policy::{Tag, Time};
+use hawser_policy::{LimitedBy, Tag, Time};
 
 use super::delivery::DeliveryState;
 use crate::connection::frames::{SentFrame, SentFrames};
@@ -52,10 +52,15 @@ pub(crate) struct SentPacket {
     pub(crate) tuple_generation: u32,
     /// Filled in by [`PathRecovery::on_packet_sent`](super::PathRecovery::on_packet_sent).
     pub(crate) delivery: DeliveryState,
+    /// What held the sender back before, if it was not the network; filled in there too.
+    pub(crate) limited_by: LimitedBy,
     /// The scheduler's mark.
     pub(crate) tag: Tag,
     pub(crate) frames: SentFrames,
 }
+
+// Packets are moved a few times. Up to this size that takes a few instructions in place, not a call.
+const _: () = assert!(size_of::<Option<SentPacket>>() <= 128);
 
 /// Sent packets of one packet number space that are neither acknowledged nor declared lost.
 ///
@@ -131,7 +136,9 @@ impl SentPackets {
             if self.numbers[self.index(found)] > *range.end() {
                 break;
             }
-            taken.extend(self.vacate(found));
+            if let Some(packet) = self.vacate(found) {
+                taken.push(packet);
+            }
             position = found + 1;
         }
         if self.in_flight < before {

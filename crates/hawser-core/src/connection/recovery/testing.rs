@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Decision, Loss, PathId, Scheduler, SchedulerInit, SendView,
-    Siblings, Snapshot, Tag, Time,
+    Ack, CongestionController, ControllerInit, Decision, LimitedBy, Loss, PathId, Scheduler, SchedulerInit,
+    SendView, Siblings, Snapshot, Tag, Time,
 };
 use hawser_wire::frame::EcnCounts;
 
@@ -130,6 +130,7 @@ pub(super) fn packet(packet_number: u64, sent_at: Time) -> SentPacket {
         resent: false,
         tuple_generation: 0,
         delivery: DeliveryState::default(),
+        limited_by: LimitedBy::Nothing,
         tag: Tag::default(),
         frames: SentFrames::new(),
     }
