@@ -42,6 +42,7 @@ pub(crate) fn every() -> ParameterInfo {
 
 /// When to acknowledge (RFC 9000 section 13.2.1), as often as the peer asks if it does (draft-ietf-quic-ack-frequency
 /// section 4).
+#[inline]
 pub(crate) fn decide(every: u64, opportunity: &AckOpportunity) -> AckDecision {
     let is_due = match opportunity.requested_threshold {
         None => opportunity.unacknowledged >= every,

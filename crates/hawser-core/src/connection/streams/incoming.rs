@@ -81,9 +81,18 @@ impl Streams {
     #[inline]
     pub(super) fn after_receive(&mut self, key: Key) {
         let Some(recv) = self.table.recv_mut(key) else { return };
-        if recv.take_wakeup() {
+        let wakes = recv.take_wakeup();
+        if wakes || recv.is_stopped() {
+            self.settle_received(key, wakes);
+        }
+    }
+
+    /// Apart from [`after_receive`](Self::after_receive), so that this is inlined: of many packets one wakes.
+    #[inline(never)]
+    fn settle_received(&mut self, key: Key, wakes: bool) {
+        if wakes {
             self.events.push(StreamEvent::Readable(key.id));
-        } else if recv.is_stopped() {
+        } else {
             self.note_connection_window();
             self.settle_receive(key);
         }
