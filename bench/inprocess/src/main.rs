@@ -12,6 +12,7 @@ mod instructions;
 mod memory;
 mod sessions;
 mod transfer;
+mod watched;
 mod world;
 
 use std::process::ExitCode;
@@ -52,6 +53,9 @@ enum Part {
         /// Cryptography.
         #[arg(long, value_enum, default_value_t = SessionKind::Null)]
         session: SessionKind,
+        /// With policies at both ends that ask for every event of every packet.
+        #[arg(long)]
+        watched: bool,
     },
 }
 
@@ -64,7 +68,9 @@ fn run(arguments: Arguments) -> Result<(), Error> {
         Part::Memory { connections } => serde_json::to_value(memory::report(connections)?)?,
         Part::Allocations => serde_json::to_value(transfer::allocations()?)?,
         Part::Instructions => serde_json::to_value(instructions::report()?)?,
-        Part::Transfer { bytes, session } => serde_json::to_value(transfer::run(bytes, session)?)?,
+        Part::Transfer { bytes, session, watched } => {
+            serde_json::to_value(transfer::run(bytes, session, watched)?)?
+        }
     };
     println!("{}", serde_json::to_string_pretty(&report)?);
     Ok(())

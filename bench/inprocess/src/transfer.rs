@@ -1,5 +1,6 @@
 //! A long transfer from server to client, looked at after its start.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bench_harness::Error;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use crate::heap::{self, Party};
 use crate::host::User;
 use crate::sessions::{SessionKind, Sessions};
+use crate::watched::Watched;
 use crate::world::World;
 
 /// Bytes before anything is counted: windows, tables and buffers have their final size then.
@@ -46,7 +48,7 @@ pub(crate) struct Transfer {
 
 /// Transfers with and without cryptography.
 pub(crate) fn allocations() -> Result<Vec<Transfer>, Error> {
-    let transfers = [run(COUNTED, SessionKind::Null)?, run(COUNTED, SessionKind::Tls)?];
+    let transfers = [run(COUNTED, SessionKind::Null, false)?, run(COUNTED, SessionKind::Tls, false)?];
     for transfer in &transfers {
         eprintln!(
             "allocations per packet, {:?} session: sender {:.5}, receiver {:.5} (target 0)",
@@ -58,11 +60,14 @@ pub(crate) fn allocations() -> Result<Vec<Transfer>, Error> {
     Ok(transfers.into())
 }
 
-/// Transfers `bytes` after the warm-up.
-pub(crate) fn run(bytes: u64, session: SessionKind) -> Result<Transfer, Error> {
+/// Transfers `bytes` after the warm-up; with policies that ask for every event if it is to be `watched`.
+pub(crate) fn run(bytes: u64, session: SessionKind, watched: bool) -> Result<Transfer, Error> {
     let mut transport = TransportConfig { ..hawser_net::default_transport() };
     transport.max_stream_window = WINDOW;
     transport.max_connection_window = 2 * WINDOW;
+    if watched {
+        transport.policies = Arc::new(Watched(transport.policies));
+    }
     let total = WARM_UP + bytes;
     let mut world = World::new(&Sessions::new(session)?, transport, Receiver::default(), Sender::new(total));
     world.connect()?;

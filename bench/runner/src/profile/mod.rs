@@ -63,11 +63,12 @@ pub(crate) type Shares = [f64; COMPONENTS.len()];
 const ROUNDS: usize = 100;
 
 /// Source files, by the beginning of their path in the repository; the first that fits.
-const FILES: [(&str, Component); 13] = [
+const FILES: [(&str, Component); 14] = [
     ("crates/hawser-core/src/crypto/null/", Checksum),
     ("crates/hawser-core/", Core),
     ("crates/hawser-wire/", Core),
     ("crates/hawser-cc/", Core),
+    ("crates/hawser-paths/", Core),
     ("crates/hawser-sched/", Core),
     ("crates/hawser-policy/", Core),
     ("crates/hawser-link/", Links),
