@@ -25,6 +25,7 @@ impl Flow {
     fn send(&mut self, now: Time) {
         let mut packet = packet(self.next, now);
         packet.delivery = self.estimator.on_packet_sent(now, BYTES, self.in_flight);
+        packet.limited_by = self.estimator.limited_by();
         self.flight.push_back(packet);
         self.next += 1;
         self.in_flight += BYTES;
