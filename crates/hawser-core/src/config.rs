@@ -80,6 +80,7 @@ impl TransportConfig {
             scheduler,
             congestion: controller,
             acknowledgements: Arc::new(|| Box::new(EverySecondPacket) as Box<_>),
+            protection: None,
         }))
     }
 

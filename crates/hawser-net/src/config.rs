@@ -37,6 +37,7 @@ pub fn default_transport() -> TransportConfig {
         scheduler: Arc::new(|_: &SchedulerInit| Box::<EarliestArrival>::default() as Box<_>),
         congestion: Arc::new(|init: &ControllerInit| Box::new(Cubic::new(init)) as Box<_>),
         acknowledgements: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
+        protection: None,
     }))
 }
 

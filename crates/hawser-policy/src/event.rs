@@ -32,6 +32,9 @@ impl Interests {
     pub const RECEIVED: Interests = Interests(1 << 8);
     /// [`Event::Message`]: messages of the features that the set lists, and of the application.
     pub const MESSAGES: Interests = Interests(1 << 10);
+    /// Not an event: the scheduler places repair symbols ([`Selection::Repair`](crate::Selection::Repair)) for which the
+    /// protection policy named no path. Otherwise they go where the data went.
+    pub const REPAIR: Interests = Interests(1 << 11);
     /// Not an event: the scheduler is asked also when nothing is queued but data is in flight, and when flow control
     /// blocks what is queued. For schedulers that rescue what a slow path carries.
     pub const IDLE: Interests = Interests(1 << 9);

@@ -10,7 +10,7 @@
 //!   see the core's own types.
 //! * A [`PolicySet`] is all that decides for one connection; its parts may share state.
 //! * [`Scheduler`], [`CongestionController`], [`PathManager`], [`LinkObserver`], [`AckPolicy`] and
-//!   [`FecPolicy`] are the questions the core asks. Schedulers and controllers are made by named
+//!   [`ProtectionPolicy`] are the questions the core asks. Schedulers and controllers are made by named
 //!   factories held in a [`Registry`], so that the command line, the simulator and tests all choose by name.
 //!
 //! A scheduler that keeps off a path while its round-trip time is twice that of the best one, with a parameter, by name:
@@ -74,12 +74,12 @@ mod ack;
 mod composition;
 mod congestion;
 mod event;
-mod fec;
 mod ids;
 mod link;
 mod message;
 mod parameters;
 mod path_manager;
+mod protection;
 mod rate;
 mod registry;
 mod scheduler;
@@ -98,12 +98,15 @@ pub use congestion::{
 pub use event::{
     Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
 };
-pub use fec::{FecDecision, FecPolicy, Protection};
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
 pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate, MobilityReport};
 pub use message::{FeatureId, FeatureSet, MAX_FEATURES, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery};
 pub use parameters::{ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters};
 pub use path_manager::{PathAction, PathEvent, PathManager, PathManagerFactory, PathManagerInit};
+pub use protection::{
+    BlockReport, ErasureCode, MAX_REPAIR_SYMBOLS, MAX_SOURCE_SYMBOLS, Protection, ProtectionFactory,
+    ProtectionInit, ProtectionPolicy, ProtectionView,
+};
 pub use rate::Rate;
 pub use registry::{PolicyError, PolicyInfo, PolicyKind, Registry};
 pub use scheduler::{

@@ -22,7 +22,7 @@ impl FeatureId {
     pub const FRAME_FEEDBACK: FeatureId = FeatureId(2);
     /// Not of messages: stream ranges that will never come.
     pub const STREAM_SKIP: FeatureId = FeatureId(3);
-    /// Not of messages: forward erasure correction.
+    /// Not of messages: erasure codes over stream data.
     pub const ERASURE_CODES: FeatureId = FeatureId(4);
     /// Buffer and rate of the application, reported to its sender.
     pub const QOE_FEEDBACK: FeatureId = FeatureId(5);
@@ -34,6 +34,8 @@ impl FeatureId {
     pub const LOSS_RATE: FeatureId = FeatureId(8);
     /// A wish for the scheduler of the other end, and its answer.
     pub const SCHEDULER_REQUEST: FeatureId = FeatureId(9);
+    /// How the receiver wants data protected.
+    pub const PROTECTION_ADVICE: FeatureId = FeatureId(10);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

@@ -13,7 +13,7 @@ pub use info::{PolicyInfo, PolicyKind};
 
 use crate::{
     AckPolicyFactory, Composition, ControllerFactory, PathManagerFactory, PolicySetFactory, PolicySpec,
-    SchedulerFactory,
+    ProtectionFactory, SchedulerFactory,
 };
 use section::Section;
 
@@ -50,6 +50,7 @@ pub struct Registry {
     controllers: Section<dyn ControllerFactory>,
     acknowledgements: Section<dyn AckPolicyFactory>,
     path_managers: Section<dyn PathManagerFactory>,
+    protections: Section<dyn ProtectionFactory>,
 }
 
 impl Default for Registry {
@@ -60,6 +61,7 @@ impl Default for Registry {
             controllers: Section::new(PolicyKind::Congestion),
             acknowledgements: Section::new(PolicyKind::Acknowledgements),
             path_managers: Section::new(PolicyKind::Paths),
+            protections: Section::new(PolicyKind::Protection),
         }
     }
 }
@@ -81,9 +83,7 @@ impl Registry {
             PolicyKind::Acknowledgements => self.acknowledgements.check(spec),
             PolicyKind::Paths => self.path_managers.check(spec),
             PolicyKind::Set => self.check_set(spec),
-            PolicyKind::Protection => {
-                Err(PolicyError::UnknownPolicy { kind, name: spec.name().to_owned(), known: Vec::new() })
-            }
+            PolicyKind::Protection => self.protections.check(spec),
         }
     }
 
@@ -135,7 +135,7 @@ impl Registry {
             PolicyKind::Acknowledgements => self.acknowledgements.infos().collect(),
             PolicyKind::Paths => self.path_managers.infos().collect(),
             PolicyKind::Set => self.sets.infos().collect(),
-            PolicyKind::Protection => Vec::new(),
+            PolicyKind::Protection => self.protections.infos().collect(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Registry {
             PolicyKind::Acknowledgements => self.acknowledgements.info(name),
             PolicyKind::Paths => self.path_managers.info(name),
             PolicyKind::Set => self.sets.info(name),
-            PolicyKind::Protection => None,
+            PolicyKind::Protection => self.protections.info(name),
         }
     }
 

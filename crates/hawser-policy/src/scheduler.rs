@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    AckFrequency, Event, FecDecision, Interests, Message, MobilityReport, PathId, PathMask, PathStatus,
-    SendView, Side, StreamId, Tag, Time,
+    AckFrequency, Event, Interests, Message, MobilityReport, PathId, PathMask, PathStatus, SendView, Side,
+    StreamId, Tag, Time,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -31,6 +31,9 @@ pub enum Selection {
     Datagrams,
     /// From the copies queued for this path (see [`Assignment::copies`] and [`Command::Reinject`]).
     Copies,
+    /// Repair symbols that wait for a scheduler to place them ([`QueueView::repair`](crate::QueueView::repair)), and nothing
+    /// else.
+    Repair,
 }
 
 /// Bytes for a path.
@@ -225,13 +228,6 @@ pub enum Feedback {
     },
     /// The peer reports movement of its links.
     Mobility(MobilityReport),
-    /// The receiver decided how a layer is to be protected (QC-MAB runs its bandit where the data arrives).
-    Protection {
-        /// The application's layer or tile number.
-        layer: u32,
-        /// What it wants.
-        decision: FecDecision,
-    },
 }
 
 /// Decides which path carries what, and whether to wait.

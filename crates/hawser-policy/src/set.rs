@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::{
-    AckPolicy, AckPolicyFactory, Commands, ControllerFactory, Event, FeatureSet, Interests, Scheduler,
-    SchedulerFactory, SchedulerInit, SendView, Side, Time,
+    AckPolicy, AckPolicyFactory, Commands, ControllerFactory, Event, FeatureSet, Interests,
+    ProtectionFactory, ProtectionInit, ProtectionPolicy, Scheduler, SchedulerFactory, SchedulerInit,
+    SendView, Side, Time,
 };
 
 /// What a policy set is told when it is made.
@@ -48,6 +49,8 @@ pub struct PolicySet {
     pub congestion: Arc<dyn ControllerFactory>,
     /// When acknowledgements leave, and on which path.
     pub acknowledgements: Box<dyn AckPolicy>,
+    /// Whether and how strongly data is protected; `None` if it is not.
+    pub protection: Option<Box<dyn ProtectionPolicy>>,
     /// Watches and steers; `None` if the set has no such part.
     pub agent: Option<Box<dyn Agent>>,
     /// The features whose messages are for this set ([`Event::Message`]); others go to the application.
@@ -84,6 +87,7 @@ impl fmt::Debug for PolicySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PolicySet")
             .field("scheduler", &self.scheduler.name())
+            .field("protection", &self.protection.as_ref().map(|policy| policy.name()))
             .field("agent", &self.agent.is_some())
             .finish_non_exhaustive()
     }
@@ -98,6 +102,8 @@ pub struct Composed {
     pub congestion: Arc<dyn ControllerFactory>,
     /// Makes the acknowledgement policy.
     pub acknowledgements: Arc<dyn AckPolicyFactory>,
+    /// Makes the protection policy, if there is to be one.
+    pub protection: Option<Arc<dyn ProtectionFactory>>,
 }
 
 impl PolicySetFactory for Composed {
@@ -105,6 +111,7 @@ impl PolicySetFactory for Composed {
         // Seeds of different parts must differ, or their choices would be correlated.
         let scheduler = SchedulerInit { side: init.side, seed: init.seed };
         let seed = init.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let protection = ProtectionInit { side: init.side, seed: seed.wrapping_add(0x9e37_79b9_7f4a_7c15) };
         PolicySet {
             scheduler: self.scheduler.build(&scheduler),
             congestion: self
@@ -112,9 +119,14 @@ impl PolicySetFactory for Composed {
                 .for_connection(init.side, seed)
                 .unwrap_or_else(|| self.congestion.clone()),
             acknowledgements: self.acknowledgements.build(),
+            protection: self.protection.as_ref().and_then(|factory| factory.build(&protection)),
             agent: None,
-            features: FeatureSet::NONE,
+            features: self.features(),
         }
+    }
+
+    fn features(&self) -> FeatureSet {
+        self.protection.as_ref().map_or(FeatureSet::NONE, |factory| factory.features())
     }
 }
 

@@ -148,6 +148,9 @@ pub struct QueueView {
     pub datagrams: u64,
     /// How many datagrams these are.
     pub datagram_count: u64,
+    /// Bytes of repair symbols that wait for a scheduler that asked to place them
+    /// ([`Interests::REPAIR`](crate::Interests::REPAIR)); not part of [`total`](QueueView::total).
+    pub repair: u64,
     /// What the peer's connection flow-control window still allows, including `unsent`.
     pub connection_window_left: u64,
 }

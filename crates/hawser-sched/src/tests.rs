@@ -94,6 +94,7 @@ fn any_paths() -> impl Strategy<Value = (Vec<PathView>, Vec<PathView>)> {
 
 fn any_queue() -> impl Strategy<Value = QueueView> {
     (amount(), amount(), amount()).prop_map(|(unsent, retransmit, datagrams)| QueueView {
+        repair: 0,
         unsent,
         retransmit: retransmit / 8,
         datagrams: datagrams / 16,
@@ -138,6 +139,7 @@ proptest! {
                     Selection::Copies => prop_assert!(path.is_some_and(|path| path.copies_queued > 0)),
                     Selection::Range { start, end, .. } => prop_assert!(start < end, "{}", name),
                     Selection::Datagrams => prop_assert!(queue.datagrams > 0, "{}", name),
+                    Selection::Repair => prop_assert!(queue.repair > 0, "{}", name),
                     Selection::Next => {}
                 }
             }

@@ -172,7 +172,7 @@ impl Connection {
                 self.write_copies(id, w, frames);
                 return w.position() > position;
             }
-            Selection::Datagrams => return false,
+            Selection::Datagrams | Selection::Repair => return false,
         };
         if let Some(log) = &mut self.send_log {
             log.note(self.last_now, id, &frames[first..], written.new_bytes);

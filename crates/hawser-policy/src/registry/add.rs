@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{PolicyInfo, Registry};
 use crate::{
     AckPolicy, CongestionController, ControllerFactory, ControllerInit, Parameters, PathManager,
-    PathManagerInit, PolicySet, PolicySetFactory, Scheduler, SchedulerInit, SetInit,
+    PathManagerInit, PolicySet, PolicySetFactory, ProtectionFactory, ProtectionInit, ProtectionPolicy,
+    Scheduler, SchedulerInit, SetInit,
 };
 
 /// Adding. A policy takes the place of one that has the same name.
@@ -97,6 +98,26 @@ impl Registry {
             let (build, parameters) = (build.clone(), parameters.clone());
             Arc::new(move |init: &PathManagerInit| build(init, &parameters))
         });
+    }
+
+    /// Adds a protection policy with the parameters that `info` declares; one that is `None` protects nothing.
+    pub fn add_protection_with<F>(&mut self, info: PolicyInfo, build: F)
+    where
+        F: Fn(&ProtectionInit, &Parameters) -> Option<Box<dyn ProtectionPolicy>> + Send + Sync + 'static,
+    {
+        let build = Arc::new(build);
+        self.add_protections(info, move |parameters| {
+            let (build, parameters) = (build.clone(), parameters.clone());
+            Arc::new(move |init: &ProtectionInit| build(init, &parameters))
+        });
+    }
+
+    /// Adds protection policies that need a factory of their own: those that exchange messages.
+    pub fn add_protections<F>(&mut self, info: PolicyInfo, make: F)
+    where
+        F: Fn(&Parameters) -> Arc<dyn ProtectionFactory> + Send + Sync + 'static,
+    {
+        self.protections.add(info, make);
     }
 
     /// Adds a policy set without parameters.

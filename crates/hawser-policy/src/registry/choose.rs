@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{DEFAULT, PolicyError, PolicyKind, Registry};
 use crate::{
     AckPolicyFactory, Composed, Composition, ControllerFactory, FeatureSet, PathManagerFactory, PolicySet,
-    PolicySetFactory, PolicySpec, SchedulerFactory, SchedulerInit, SetInit,
+    PolicySetFactory, PolicySpec, ProtectionFactory, ProtectionInit, SchedulerFactory, SchedulerInit,
+    SetInit,
 };
 
 /// Choosing. `spec` is a text, `name` or `name,key=value,...`, or a [`PolicySpec`].
@@ -37,6 +38,14 @@ impl Registry {
         self.acknowledgements.find(&spec.try_into().map_err(Into::into)?)
     }
 
+    /// Makes this protection policy.
+    pub fn protection<S>(&self, spec: S) -> Result<Arc<dyn ProtectionFactory>, PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.protections.find(&spec.try_into().map_err(Into::into)?)
+    }
+
     /// Makes this path manager.
     pub fn path_manager<S>(&self, spec: S) -> Result<Arc<dyn PathManagerFactory>, PolicyError>
     where
@@ -52,9 +61,8 @@ impl Registry {
             self.check(PolicyKind::Set, spec)?;
         }
         let resolved = self.resolve(wanted);
-        if let Some(spec) = &resolved.protection {
-            self.check(PolicyKind::Protection, spec)?;
-        }
+        // Unlike the other parts, this one need not be registered at all.
+        let protection = resolved.protection.as_ref().map(|spec| self.protection(spec)).transpose()?;
         if let Some(spec) = &resolved.policy {
             let part = |kind| resolved.get(kind);
             return Ok(Arc::new(Exchanged {
@@ -64,12 +72,14 @@ impl Registry {
                 acknowledgements: part(PolicyKind::Acknowledgements)
                     .map(|spec| self.ack_policy(spec))
                     .transpose()?,
+                protection,
             }));
         }
         Ok(Arc::new(Composed {
             scheduler: self.schedulers.find(&part(&resolved, PolicyKind::Scheduler)?)?,
             congestion: self.controllers.find(&part(&resolved, PolicyKind::Congestion)?)?,
             acknowledgements: self.acknowledgements.find(&part(&resolved, PolicyKind::Acknowledgements)?)?,
+            protection,
         }))
     }
 
@@ -93,13 +103,15 @@ struct Exchanged {
     scheduler: Option<Arc<dyn SchedulerFactory>>,
     congestion: Option<Arc<dyn ControllerFactory>>,
     acknowledgements: Option<Arc<dyn AckPolicyFactory>>,
+    protection: Option<Arc<dyn ProtectionFactory>>,
 }
 
 impl PolicySetFactory for Exchanged {
     fn build(&self, init: &SetInit) -> PolicySet {
         let mut set = self.set.build(init);
         // Seeds of different parts must differ, or their choices would be correlated.
-        let [scheduler, congestion] = [1, 2].map(|part: u64| init.seed.wrapping_add(part << 32));
+        let [scheduler, congestion, protection] =
+            [1, 2, 3].map(|part: u64| init.seed.wrapping_add(part << 32));
         if let Some(factory) = &self.scheduler {
             set.scheduler = factory.build(&SchedulerInit { side: init.side, seed: scheduler });
         }
@@ -110,6 +122,10 @@ impl PolicySetFactory for Exchanged {
         if let Some(factory) = &self.acknowledgements {
             set.acknowledgements = factory.build();
         }
+        if let Some(factory) = &self.protection {
+            set.protection = factory.build(&ProtectionInit { side: init.side, seed: protection });
+            set.features = set.features.union(&factory.features());
+        }
         set
     }
 
@@ -118,6 +134,7 @@ impl PolicySetFactory for Exchanged {
     }
 
     fn features(&self) -> FeatureSet {
-        self.set.features()
+        let own = self.set.features();
+        self.protection.iter().fold(own, |features, factory| features.union(&factory.features()))
     }
 }

@@ -1,10 +1,11 @@
 use super::*;
 use crate::{
-    Ack, AckDecision, AckOpportunity, AckPolicy, Commands, Composition, CongestionController, Decision, Loss,
-    ParameterInfo, PathId, PolicySet, ReturnPath, Scheduler, SchedulerInit, SendView, SetInit, Siblings,
-    Side, Time,
+    Ack, AckDecision, AckOpportunity, AckPolicy, Commands, Composition, CongestionController, Decision,
+    ErasureCode, Loss, ParameterInfo, PathId, PolicySet, Protection, ProtectionPolicy, ProtectionView,
+    ReturnPath, Scheduler, SchedulerInit, Segment, SendView, SetInit, Siblings, Side, StreamId, Time,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 struct Lazy(u64);
 
@@ -136,6 +137,11 @@ fn full() -> Registry {
     registry.add_controller_with(info, |_, parameters| Box::new(Fixed(parameters.integer("window"))));
     registry.add_ack_policy("default", || Box::new(Returns(1)));
     registry.add_ack_policy("second", || Box::new(Returns(2)));
+    let info = PolicyInfo::new("shield", "").parameter(ParameterInfo::integer("strength", 1..=9, 1));
+    registry.add_protection_with(info, |_, parameters| {
+        Some(Box::new(Shield(parameters.integer("strength") as u16)))
+    });
+    registry.add_protection_with(PolicyInfo::new("naked", ""), |_, _| None);
     registry.add_path_manager("default", |_| unreachable!());
     registry.add_path_manager("late", |_| unreachable!());
     let info = PolicyInfo::new("system", "").path_manager("late".parse().unwrap()).parameter(window);
@@ -145,6 +151,7 @@ fn full() -> Registry {
             scheduler: Box::new(Lazy(100)),
             congestion: Arc::new(move |_: &crate::ControllerInit| Box::new(Fixed(window)) as Box<_>),
             acknowledgements: Box::new(Returns(3)),
+            protection: None,
             agent: None,
             features: crate::FeatureSet::NONE,
         }
@@ -202,6 +209,46 @@ fn a_resolved_composition_says_everything_but_what_a_set_decides() {
     );
     assert_eq!(resolve("system,window=2"), "policy = system,window=2, paths = late");
     assert!(full().paths(&Composition::of("system".parse().unwrap())).is_ok());
+}
+
+struct Shield(u16);
+
+impl ProtectionPolicy for Shield {
+    fn name(&self) -> &'static str {
+        "shield"
+    }
+
+    fn protect(&mut self, _view: &ProtectionView<'_>) -> Option<Protection> {
+        Some(Protection {
+            code: ErasureCode::ReedSolomon,
+            source_symbols: 10,
+            repair_symbols: self.0,
+            span: Duration::from_millis(10),
+            path: None,
+        })
+    }
+}
+
+#[test]
+fn protection_is_part_of_a_composition_and_of_sets() {
+    let protection = |text: &[(PolicyKind, &str)]| {
+        let mut wanted = Composition::default();
+        text.iter().for_each(|(kind, spec)| wanted.set(*kind, spec.parse().unwrap()));
+        let mut set = full().set(&wanted)?.build(&SetInit { side: Side::Client, seed: 1, now: Time::ZERO });
+        let segment = Segment::plain(StreamId(0), 0..1);
+        let view = ProtectionView { now: Time::ZERO, path: PathId::ZERO, paths: &[], segment: &segment };
+        let answer = set.protection.as_mut().and_then(|policy| policy.protect(&view));
+        Ok::<_, PolicyError>(answer.map(|answer| answer.repair_symbols))
+    };
+    let kind = PolicyKind::Protection;
+    assert_eq!(protection(&[]), Ok(None), "nobody asked for any");
+    assert_eq!(protection(&[(kind, "shield,strength=3")]), Ok(Some(3)));
+    assert_eq!(protection(&[(kind, "naked")]), Ok(None));
+    assert_eq!(protection(&[(PolicyKind::Set, "system")]), Ok(None), "what the set says");
+    assert_eq!(protection(&[(PolicyKind::Set, "system"), (kind, "shield")]), Ok(Some(1)), "a part exchanged");
+    let error = protection(&[(kind, "shield,strength=10")]).unwrap_err().to_string();
+    assert_eq!(error, "shield: expected 1 to 9 for \"strength\" (default 1), found \"10\"");
+    assert_eq!(full().names(kind).collect::<Vec<_>>(), ["naked", "shield"]);
 }
 
 #[test]

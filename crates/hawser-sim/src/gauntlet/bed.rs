@@ -76,7 +76,7 @@ impl Bed {
     ) -> Self {
         let congestion = setting.registry.controller(setting.controller).expect("a registered controller");
         let acknowledgements = setting.registry.ack_policy("default").expect("a registered default");
-        let policies = Composed { scheduler, congestion, acknowledgements };
+        let policies = Composed { scheduler, congestion, acknowledgements, protection: None };
         let transport = TransportConfig::with_policies(Arc::new(policies));
         Bed::with_transport(setting, transport, sender, length, links)
     }

@@ -165,6 +165,7 @@ impl PolicySetFactory for AdvisedSet {
                 .for_connection(init.side, init.seed)
                 .unwrap_or_else(|| self.controllers.clone()),
             acknowledgements: self.acknowledgements.build(),
+            protection: None,
             agent: Some(Box::new(adviser)),
             features: self.features(),
         }

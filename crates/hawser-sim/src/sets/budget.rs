@@ -163,6 +163,7 @@ pub fn register(registry: &mut Registry) {
                 Box::new(Spender::new(&spending, init)) as Box<dyn CongestionController>
             }),
             acknowledgements: acknowledgements.build(),
+            protection: None,
             agent: Some(Box::new(Treasurer(purse))),
             features: hawser_policy::FeatureSet::NONE,
         }

@@ -154,6 +154,7 @@ pub fn register(registry: &mut Registry) {
         scheduler: Box::new(Punctual { margin: parameters.duration("margin"), frames: BTreeMap::new() }),
         congestion: controllers.for_connection(init.side, init.seed).unwrap_or_else(|| controllers.clone()),
         acknowledgements: acknowledgements.build(),
+        protection: None,
         agent: None,
         features: FeatureSet::NONE,
     });

@@ -29,6 +29,11 @@ impl Policies {
         {
             agent.on_event(event, &mut self.commands);
         }
+        if self.protection_interests.contains(interest)
+            && let Some(protection) = &mut self.set.protection
+        {
+            protection.on_event(event, &mut self.commands);
+        }
     }
 
     /// A packet of a path leaves; `bytes_in_flight` includes it.

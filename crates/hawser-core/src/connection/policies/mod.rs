@@ -48,7 +48,8 @@ pub(crate) struct Policies {
     set: PolicySet,
     scheduler_interests: Interests,
     agent_interests: Interests,
-    /// Of both.
+    protection_interests: Interests,
+    /// Of all.
     interests: Interests,
     wait: Wait,
     /// An assignment that waits while something more urgent is sent.
@@ -72,6 +73,7 @@ impl Policies {
             set,
             scheduler_interests: Interests::NONE,
             agent_interests: Interests::NONE,
+            protection_interests: Interests::NONE,
             interests: Interests::NONE,
             wait: Wait::default(),
             pending_assignment: None,
@@ -90,7 +92,9 @@ impl Policies {
     fn ask_interests(&mut self) {
         self.scheduler_interests = self.set.scheduler.interests();
         self.agent_interests = self.set.agent.as_ref().map_or(Interests::NONE, |agent| agent.interests());
-        self.interests = self.scheduler_interests | self.agent_interests;
+        let protection = self.set.protection.as_ref();
+        self.protection_interests = protection.map_or(Interests::NONE, |policy| policy.interests());
+        self.interests = self.scheduler_interests | self.agent_interests | self.protection_interests;
     }
 
     /// Whether messages of this feature are for the set.

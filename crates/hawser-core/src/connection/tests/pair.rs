@@ -39,7 +39,12 @@ pub(super) fn transport_with(
     congestion: Arc<dyn ControllerFactory>,
 ) -> TransportConfig {
     let acknowledgements = Arc::new(|| Box::new(FastestReturn::default()) as Box<_>);
-    TransportConfig::with_policies(Arc::new(Composed { scheduler, congestion, acknowledgements }))
+    TransportConfig::with_policies(Arc::new(Composed {
+        scheduler,
+        congestion,
+        acknowledgements,
+        protection: None,
+    }))
 }
 
 pub(super) fn server_address() -> SocketAddr {

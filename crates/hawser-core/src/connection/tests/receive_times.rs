@@ -129,6 +129,7 @@ fn controllers_hear_of_every_acknowledgement_and_agents_of_every_packet() {
                     Box::new(Listening(NewReno::new(init), sender.clone())) as Box<dyn CongestionController>
                 }),
                 acknowledgements: Box::new(hawser_paths::FastestReturn::default()),
+                protection: None,
                 agent: Some(Box::new(Listener(heard.clone()))),
                 features: hawser_policy::FeatureSet::NONE,
             }

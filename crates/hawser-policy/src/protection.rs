@@ -1,0 +1,131 @@
+//! The question whether data is protected by an erasure code, so that what is lost need not be sent again.
+
+use std::time::Duration;
+
+use crate::{Commands, Event, FeatureSet, Interests, PathId, PathView, Segment, Side, StreamId, Time};
+
+/// How repair symbols are computed from source symbols. A source symbol is the stream data of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErasureCode {
+    /// One repair symbol per block, the exclusive or of its source symbols: brings back a single loss.
+    Xor,
+    /// Reed-Solomon over blocks: any so many losses as there are repair symbols are brought back.
+    ReedSolomon,
+    /// Random linear combinations over a sliding window: repair symbols come in between instead of at the end of a block,
+    /// so that a loss is brought back sooner.
+    RandomLinear,
+}
+
+/// The most source symbols of a block or window. The core clamps to it.
+pub const MAX_SOURCE_SYMBOLS: u16 = 64;
+
+/// The most repair symbols of a block or window. The core clamps to it.
+pub const MAX_REPAIR_SYMBOLS: u16 = 32;
+
+/// How a block of ranges is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protection {
+    /// The code.
+    pub code: ErasureCode,
+    /// Source symbols of a block or window, 1 to [`MAX_SOURCE_SYMBOLS`]. A block that ends with less gets repair symbols in
+    /// proportion, and at least one.
+    pub source_symbols: u16,
+    /// Repair symbols for so many source symbols, 1 to [`MAX_REPAIR_SYMBOLS`]; with [`ErasureCode::Xor`] always one.
+    pub repair_symbols: u16,
+    /// How long a block that is not full waits for more data. The end of a stream, or of an application frame, ends it as well.
+    pub span: Duration,
+    /// The path of the repair symbols: another one than that of the data protects against the loss of the path. `None`
+    /// leaves it to a scheduler that asks for them ([`Interests::REPAIR`]), and else to the path of the data.
+    pub path: Option<PathId>,
+}
+
+/// What a protection policy sees when a block begins.
+#[derive(Clone, Copy)]
+pub struct ProtectionView<'a> {
+    /// The present.
+    pub now: Time,
+    /// The path that carries the data.
+    pub path: PathId,
+    /// All paths.
+    pub paths: &'a [PathView],
+    /// The first range of the block, and what the application said of it.
+    pub segment: &'a Segment<'a>,
+}
+
+impl<'a> ProtectionView<'a> {
+    /// The path that carries the data, as it stands.
+    pub fn own(&self) -> Option<&'a PathView> {
+        self.paths.iter().find(|path| path.id == self.path)
+    }
+}
+
+/// What became of a block (of a window of a sliding code: of as many source symbols as the window has).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockReport {
+    /// When this was learnt.
+    pub now: Time,
+    /// The path that carried the data.
+    pub path: PathId,
+    /// The stream.
+    pub stream: StreamId,
+    /// Source symbols.
+    pub source_symbols: u16,
+    /// Repair symbols that were sent.
+    pub repair_symbols: u16,
+    /// Source symbols whose packets were declared lost.
+    pub lost: u16,
+    /// Source symbols that the peer brought back by decoding.
+    pub recovered: u16,
+}
+
+/// Decides whether and how strongly stream data is protected, per path and per block of ranges.
+///
+/// Where there is none, nothing is asked and packets cost no more.
+pub trait ProtectionPolicy: Send {
+    /// The name in the registry.
+    fn name(&self) -> &'static str;
+
+    /// How the block that begins with this range is protected; `None`: not at all, and the question comes again after a
+    /// few packets. Asked for each path, stream and application frame apart, and only of what is sent for the first time.
+    fn protect(&mut self, view: &ProtectionView<'_>) -> Option<Protection>;
+
+    /// The fate of a block is settled.
+    fn on_block(&mut self, _report: &BlockReport) {}
+
+    /// The events that it wants; asked once.
+    fn interests(&self) -> Interests {
+        Interests::NONE
+    }
+
+    /// One of them happened. The advice of the peer's policies comes as [`Event::Message`].
+    fn on_event(&mut self, _event: &Event<'_>, _commands: &mut Commands) {}
+}
+
+/// What a protection policy is told when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtectionInit {
+    /// Our end.
+    pub side: Side,
+    /// Seed for its random decisions.
+    pub seed: u64,
+}
+
+/// Makes protection policies, one per connection.
+pub trait ProtectionFactory: Send + Sync {
+    /// A policy for a new connection; `None`: nothing is protected.
+    fn build(&self, init: &ProtectionInit) -> Option<Box<dyn ProtectionPolicy>>;
+
+    /// The features whose messages its policies send or take; they are offered to the peer. None by default.
+    fn features(&self) -> FeatureSet {
+        FeatureSet::NONE
+    }
+}
+
+impl<F> ProtectionFactory for F
+where
+    F: Fn(&ProtectionInit) -> Option<Box<dyn ProtectionPolicy>> + Send + Sync,
+{
+    fn build(&self, init: &ProtectionInit) -> Option<Box<dyn ProtectionPolicy>> {
+        self(init)
+    }
+}
