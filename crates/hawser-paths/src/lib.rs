@@ -1,27 +1,36 @@
-//! Path managers and acknowledgement policies, one file each.
+//! Path managers, acknowledgement policies and protection policies, one file each.
 //!
 //! A path manager decides which paths a client's connection has, when links come and go. An acknowledgement policy
-//! decides when what arrived is acknowledged, and on which path. Both see a connection through values of
-//! `hawser-policy` only, and know neither sockets nor packets.
+//! decides when what arrived is acknowledged, and on which path. A protection policy decides what is protected by erasure
+//! codes. All see a connection through values of `hawser-policy` only, and know neither sockets nor packets.
 //!
 //! | kind | name | type | idea |
 //! |---|---|---|---|
 //! | path manager | `full-mesh` (default) | [`FullMesh`] | one path for every link, always |
 //! | acknowledgement policy | `fastest-return` (default) | [`FastestReturn`] | on the quickest path that was just heard from |
 //! | acknowledgement policy | `own-path` | [`OwnPath`] | on the path of the packets |
+//! | protection policy | `off` (default) | - | nothing is protected |
+//! | protection policy | `fixed` | [`FixedProtection`] | repair symbols at a fixed rate |
+//! | protection policy | `adaptive` | [`AdaptiveProtection`] | as many as loss and deadlines ask for |
 
 mod fastest_return;
 mod full_mesh;
 mod own_path;
+mod protection;
+
+use std::sync::Arc;
 
 use hawser_policy::Registry;
 
 pub use fastest_return::{FastestReturn, FastestReturnParameters};
 pub use full_mesh::{FullMesh, FullMeshParameters};
 pub use own_path::OwnPath;
+pub use protection::{
+    AdaptiveProtection, AdaptiveProtectionFactory, AdaptiveProtectionParameters, Advice, AdviceError,
+    FixedProtection, FixedProtectionParameters, RepairPath,
+};
 
-/// Adds the path managers and acknowledgement policies of this crate under their names, and [`FullMesh`] and
-/// [`FastestReturn`] also as `default`.
+/// Adds the policies of this crate under their names; [`FullMesh`], [`FastestReturn`] and no protection also as `default`.
 pub fn register(registry: &mut Registry) {
     registry.add_path_manager_with(FullMesh::info(), |init, parameters| {
         Box::new(FullMesh::with_parameters(init, FullMeshParameters::read(parameters)))
@@ -31,6 +40,13 @@ pub fn register(registry: &mut Registry) {
     });
     registry.add_ack_policy_with(OwnPath::info(), |parameters| {
         Box::new(OwnPath::new(parameters.integer("every")))
+    });
+    registry.add_protection_with(protection::off_info(), |_, _| None);
+    registry.add_protection_with(FixedProtection::info(), |_, parameters| {
+        Some(Box::new(FixedProtection::new(FixedProtectionParameters::read(parameters))))
+    });
+    registry.add_protections(AdaptiveProtection::info(), |parameters| {
+        Arc::new(AdaptiveProtectionFactory(AdaptiveProtectionParameters::read(parameters)))
     });
 }
 
