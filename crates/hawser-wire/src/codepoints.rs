@@ -80,9 +80,12 @@ pub mod frame {
     pub const ACK_RECEIVE_TIMESTAMPS_ECN: u64 = 0x0317_8308;
     pub const PATH_ACK_RECEIVE_TIMESTAMPS: u64 = 0x0317_8309;
     pub const PATH_ACK_RECEIVE_TIMESTAMPS_ECN: u64 = 0x0317_830a;
-    /// Ours, as is the next one; see [`private`](super::private).
+    /// Ours, as are the next ones; see [`private`](super::private).
     pub const POLICY_MESSAGE: u64 = super::private::POLICY_MESSAGE;
     pub const STREAM_SKIP: u64 = super::private::STREAM_SKIP;
+    pub const PROTECTED: u64 = super::private::PROTECTED;
+    pub const REPAIR: u64 = super::private::REPAIR;
+    pub const RECOVERED: u64 = super::private::RECOVERED;
 
     /// The registered name of a frame type, for messages and traces.
     pub fn name(frame_type: u64) -> &'static str {
@@ -125,6 +128,9 @@ pub mod frame {
             PATH_ACK_RECEIVE_TIMESTAMPS | PATH_ACK_RECEIVE_TIMESTAMPS_ECN => "PATH_ACK_RECEIVE_TIMESTAMPS",
             POLICY_MESSAGE => "POLICY_MESSAGE",
             STREAM_SKIP => "STREAM_SKIP",
+            PROTECTED => "PROTECTED",
+            REPAIR => "REPAIR",
+            RECOVERED => "RECOVERED",
             _ => "unknown frame",
         }
     }
@@ -295,12 +301,12 @@ pub mod private {
     pub const POLICY_MESSAGE: u64 = 0x28a7_5e10;
     /// A stream range that will never come, so that the reader need not wait. Feature [`feature::STREAM_SKIP`].
     pub const STREAM_SKIP: u64 = 0x28a7_5e30;
-    /// Source symbol of a protected block. Feature [`feature::ERASURE_CODES`].
-    pub const FEC_SOURCE: u64 = 0x28a7_5e40;
-    /// Repair symbol of a protected block. Feature [`feature::ERASURE_CODES`].
-    pub const FEC_REPAIR: u64 = 0x28a7_5e41;
-    /// What the receiver wants protected, and how strongly. Feature [`feature::ERASURE_CODES`].
-    pub const FEC_STATUS: u64 = 0x28a7_5e42;
+    /// Stream data is protected from here on. Feature [`feature::ERASURE_CODES`].
+    pub const PROTECTED: u64 = 0x28a7_5e40;
+    /// Repair symbol of stream data. Feature [`feature::ERASURE_CODES`].
+    pub const REPAIR: u64 = 0x28a7_5e41;
+    /// Stream data that was brought back by repair symbols. Feature [`feature::ERASURE_CODES`].
+    pub const RECOVERED: u64 = 0x28a7_5e42;
 
     /// Feature ids. Those with a payload of POLICY_MESSAGE have no frame of their own.
     pub mod feature {
@@ -310,7 +316,7 @@ pub mod private {
         pub const FRAME_FEEDBACK: u64 = 2;
         /// STREAM_SKIP frames.
         pub const STREAM_SKIP: u64 = 3;
-        /// FEC_SOURCE, FEC_REPAIR and FEC_STATUS frames.
+        /// PROTECTED, REPAIR and RECOVERED frames.
         pub const ERASURE_CODES: u64 = 4;
         /// Buffer and rate of the application, reported to its sender: payloads of POLICY_MESSAGE.
         pub const QOE_FEEDBACK: u64 = 5;
@@ -320,6 +326,8 @@ pub mod private {
         pub const PATH_DECISION: u64 = 7;
         /// Loss as the receiver counts it, per path: payloads of POLICY_MESSAGE.
         pub const LOSS_RATE: u64 = 8;
+        /// How the receiver wants data protected: payloads of POLICY_MESSAGE.
+        pub const PROTECTION_ADVICE: u64 = 9;
         /// From here on ids are free for policies outside of this project. Two that do not know of each other should
         /// choose large random ones.
         pub const FIRST_FREE: u64 = 64;

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::{
     Ack, AckFrequency, AckRanges, ConnectionClose, Crypto, Datagram, EcnCounts, Frame, FrameError,
     FrameErrorKind, MAX_STREAM_COUNT, NewConnectionId, ObservedAddress, PathStatus, PolicyMessage,
-    ReceiveTimestamps, ResetStream, ResetStreamAt, RetireConnectionId, StopSending, Stream, StreamDirection,
-    StreamSkip,
+    ReceiveTimestamps, Recovered, Repair, ResetStream, ResetStreamAt, RetireConnectionId, StopSending,
+    Stream, StreamDirection, StreamSkip,
 };
 use crate::cid::{ConnectionId, StatelessResetToken};
 use crate::codepoints::frame;
@@ -119,6 +119,9 @@ impl<'a> Frame<'a> {
             }
             frame::POLICY_MESSAGE => Self::PolicyMessage(PolicyMessage::decode(r)?),
             frame::STREAM_SKIP => Self::StreamSkip(StreamSkip::decode(r)?),
+            frame::PROTECTED => Self::Protected,
+            frame::REPAIR => Self::Repair(Repair::decode(r)?),
+            frame::RECOVERED => Self::Recovered(Recovered::decode(r)?),
             _ => return Err(FrameErrorKind::UnknownType),
         })
     }

@@ -75,6 +75,9 @@ impl Frame<'_> {
             Self::ObservedAddress(_) => frame::OBSERVED_ADDRESS_IPV6,
             Self::PolicyMessage(_) => frame::POLICY_MESSAGE,
             Self::StreamSkip(_) => frame::STREAM_SKIP,
+            Self::Protected => frame::PROTECTED,
+            Self::Repair(_) => frame::REPAIR,
+            Self::Recovered(_) => frame::RECOVERED,
         }
     }
 
@@ -89,9 +92,12 @@ impl Frame<'_> {
             _ => sink.varint(self.frame_type())?,
         }
         match self {
-            Self::Padding(_) | Self::Stream(_) | Self::Ping | Self::HandshakeDone | Self::ImmediateAck => {
-                Ok(())
-            }
+            Self::Padding(_)
+            | Self::Stream(_)
+            | Self::Ping
+            | Self::HandshakeDone
+            | Self::ImmediateAck
+            | Self::Protected => Ok(()),
             Self::Ack(ack) => encode_ack(ack, sink),
             Self::ResetStream(f) => varints(sink, &[f.stream_id, f.error_code, f.final_size]),
             Self::ResetStreamAt(f) => {
@@ -134,6 +140,8 @@ impl Frame<'_> {
             Self::MaxPathId(path_id) | Self::PathsBlocked(path_id) => sink.varint(u64::from(*path_id)),
             Self::ObservedAddress(f) => encode_observed_address(f, sink),
             Self::PolicyMessage(f) => f.encode_to(sink),
+            Self::Repair(f) => f.encode_to(sink),
+            Self::Recovered(f) => f.encode_to(sink),
             Self::StreamSkip(f) => varints(sink, &[f.stream_id, f.offset, f.length]),
         }
     }

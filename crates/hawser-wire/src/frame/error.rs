@@ -79,6 +79,16 @@ pub enum FrameErrorKind {
     /// STREAM_SKIP of no bytes.
     #[error("skips no bytes")]
     EmptySkip,
+    /// REPAIR with a code that is not defined.
+    #[error("erasure code {0} is not defined")]
+    RepairCode(u8),
+    /// REPAIR with source symbols that contradict each other or the symbol: none or more than 64, one without bytes or longer
+    /// than the repair symbol, one that follows nothing or the end of its stream.
+    #[error("source symbols that cannot be")]
+    SourceRanges,
+    /// RECOVERED of nothing.
+    #[error("nothing recovered")]
+    NothingRecovered,
 }
 
 impl From<UnexpectedEnd> for FrameErrorKind {

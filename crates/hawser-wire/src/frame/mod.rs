@@ -11,6 +11,7 @@ mod encode;
 mod error;
 mod iter;
 mod private;
+mod repair;
 mod rules;
 mod timestamps;
 mod write_ack;
@@ -27,6 +28,10 @@ pub use data::{
 pub use error::{FrameError, FrameErrorKind};
 pub use iter::FrameIter;
 pub use private::{MessageDelivery, PolicyMessage, StreamSkip};
+pub use repair::{
+    EncodedSourceRanges, MAX_SOURCE_SYMBOLS, Recovered, Repair, RepairCode, SourceRange, SourceRangeIter,
+    SourceRangeList, SourceRanges,
+};
 pub use timestamps::{ReceiveTimestampIter, ReceiveTimestamps};
 pub use write_ack::{AckHeader, AckWritten, TimestampLimits, write_ack, write_ack_with_timestamps};
 
@@ -141,6 +146,13 @@ pub enum Frame<'a> {
     /// A stream range that will never come. Ours; of feature
     /// [`STREAM_SKIP`](crate::codepoints::private::feature::STREAM_SKIP).
     StreamSkip(StreamSkip),
+    /// The sender protects stream data: the receiver keeps what arrives for a while. Ours, as are the next two; of feature
+    /// [`ERASURE_CODES`](crate::codepoints::private::feature::ERASURE_CODES).
+    Protected,
+    /// A repair symbol.
+    Repair(Repair<'a>),
+    /// What was brought back by repair symbols.
+    Recovered(Recovered),
 }
 
 #[cfg(test)]

@@ -72,7 +72,11 @@ impl Frame<'_> {
             // draft-ietf-quic-ack-frequency section 3: min_ack_delay is not remembered.
             Self::AckFrequency(_) | Self::ImmediateAck => false,
             // Ours: hawser_features is not remembered either.
-            Self::PolicyMessage(_) | Self::StreamSkip(_) => false,
+            Self::PolicyMessage(_)
+            | Self::StreamSkip(_)
+            | Self::Protected
+            | Self::Repair(_)
+            | Self::Recovered(_) => false,
             _ => true,
         }
     }

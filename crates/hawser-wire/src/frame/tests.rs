@@ -3,6 +3,7 @@
 mod acks;
 mod data;
 mod hostile;
+mod repair;
 mod rules;
 mod strategies;
 

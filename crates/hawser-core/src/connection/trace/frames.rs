@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use hawser_wire::frame::{Ack, ConnectionClose, Frame, MessageDelivery, PathStatus, StreamDirection};
+use hawser_wire::frame::{
+    Ack, ConnectionClose, Frame, MessageDelivery, PathStatus, Repair, RepairCode, StreamDirection,
+};
 
 use super::addresses::endpoint_info;
 use super::closing::write_error;
@@ -56,13 +58,16 @@ fn frame_type(frame: &Frame<'_>) -> &'static str {
         Frame::ObservedAddress(_) => "observed_address",
         Frame::PolicyMessage(_) => "policy_message",
         Frame::StreamSkip(_) => "stream_skip",
+        Frame::Protected => "protected",
+        Frame::Repair(_) => "repair",
+        Frame::Recovered(_) => "recovered",
     }
 }
 
 fn write_fields(json: &mut Json, frame: &Frame<'_>, exponent: u32) {
     match frame {
         Frame::Padding(count) => raw(json, frame, *count),
-        Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck => {}
+        Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck | Frame::Protected => {}
         Frame::Ack(ack) => write_ack(json, ack, exponent),
         Frame::Crypto(crypto) => {
             json.number("offset", crypto.offset);
@@ -94,8 +99,30 @@ fn write_fields(json: &mut Json, frame: &Frame<'_>, exponent: u32) {
             json.number("offset", skip.offset);
             json.number("length", skip.length);
         }
+        Frame::Repair(repair) => write_repair(json, frame, repair),
+        Frame::Recovered(recovered) => {
+            json.number("block", recovered.block);
+            json.number("first_source", recovered.first);
+            json.number("source_symbols", u64::from(recovered.bitmap.count_ones()));
+        }
         _ => write_control(json, frame),
     }
+}
+
+fn write_repair(json: &mut Json, frame: &Frame<'_>, repair: &Repair<'_>) {
+    json.number("block", repair.block);
+    json.text(
+        "code",
+        match repair.code {
+            RepairCode::Xor => "xor",
+            RepairCode::ReedSolomon => "reed_solomon",
+            RepairCode::RandomLinear => "random_linear",
+        },
+    );
+    json.number("first_source", repair.first);
+    json.number("source_symbols", repair.sources.len() as u64);
+    json.number("repair_index", u64::from(repair.index));
+    raw(json, frame, repair.symbol.len());
 }
 
 fn delivery(delivery: MessageDelivery) -> &'static str {

@@ -44,6 +44,9 @@ const TABLE: &[(u64, &str, &str)] = &[
     (frame::OBSERVED_ADDRESS_IPV4, "01", "P"),
     (frame::OBSERVED_ADDRESS_IPV6, "01", "P"),
     (frame::STREAM_SKIP, "1", ""),
+    (frame::PROTECTED, "1", ""),
+    (frame::REPAIR, "1", ""),
+    (frame::RECOVERED, "1", ""),
 ];
 
 /// Ours: alone it makes the peer acknowledge, unless it rides with acknowledgements.

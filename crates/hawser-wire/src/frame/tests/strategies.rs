@@ -200,12 +200,61 @@ fn private() -> impl Strategy<Value = Frame<'static>> {
             let length = length.clamp(1, varint::MAX - offset);
             Frame::StreamSkip(StreamSkip { stream_id, offset, length })
         }),
+        Just(Frame::Protected),
+        repair(),
+        (integer(), integer(), 1..=u64::MAX).prop_map(|(block, first, bitmap)| Frame::Recovered(Recovered {
+            block,
+            first,
+            bitmap
+        })),
     ]
+}
+
+/// Source symbols that follow each other or not.
+pub(super) fn sources() -> impl Strategy<Value = Vec<SourceRange>> {
+    let step = (0..4_u8, 0..1_u64 << 40, prop_oneof![Just(80_u64), 1..100_u64]);
+    (vec(step, 1..=MAX_SOURCE_SYMBOLS), 0..1_u64 << 40).prop_map(|(steps, start)| {
+        let mut next = SourceRange { stream_id: 4, offset: start, length: 80, fin: false };
+        let mut sources = Vec::new();
+        for (kind, jump, length) in steps {
+            let same = !next.fin && kind < 3;
+            next = SourceRange {
+                stream_id: if same { next.stream_id } else { next.stream_id + 4 },
+                offset: if same { next.end() } else { jump },
+                length,
+                fin: !same && jump % 3 == 0,
+            };
+            sources.push(next);
+        }
+        sources
+    })
+}
+
+fn repair() -> impl Strategy<Value = Frame<'static>> {
+    let code =
+        prop_oneof![Just(RepairCode::Xor), Just(RepairCode::ReedSolomon), Just(RepairCode::RandomLinear)];
+    (integer(), code, integer(), any::<u32>(), sources(), bytes(100..200)).prop_map(
+        |(block, code, first, index, sources, symbol)| {
+            let mut list = SourceRangeList::default();
+            sources.iter().for_each(|range| assert!(list.push(*range)));
+            let sources = Box::leak(Box::new(list.encode())).as_ranges();
+            Frame::Repair(Repair { block, code, first, index, sources, symbol })
+        },
+    )
 }
 
 /// Any frame at all.
 pub(super) fn any_frame() -> impl Strategy<Value = Frame<'static>> {
     prop_oneof![3 => ack(), 3 => streams(), 3 => connection(), 3 => paths(), 1 => private()]
+}
+
+/// Two symbols of three bytes from offset 5 of stream 4 on, the second of which ends it.
+fn two_sources() -> SourceRanges<'static> {
+    let mut list = SourceRangeList::default();
+    for (offset, fin) in [(5, false), (8, true)] {
+        assert!(list.push(SourceRange { stream_id: 4, offset, length: 3, fin }));
+    }
+    Box::leak(Box::new(list.encode())).as_ranges()
 }
 
 /// One frame of each type and its bytes. STREAM and DATAGRAM are in the form that encoding gives them.
@@ -301,6 +350,22 @@ pub(super) fn known_frames() -> Vec<(&'static str, Frame<'static>)> {
                 sequence_number: 5,
                 address: "[2001:db8::1]:4444".parse().unwrap(),
             }),
+        ),
+        ("a8a75e40", Frame::Protected),
+        (
+            "a8a75e4109010a02010a03040503616263",
+            Frame::Repair(Repair {
+                block: 9,
+                code: RepairCode::ReedSolomon,
+                first: 10,
+                index: 2,
+                sources: two_sources(),
+                symbol: b"abc",
+            }),
+        ),
+        (
+            "a8a75e42090a8000000000000001",
+            Frame::Recovered(Recovered { block: 9, first: 10, bitmap: 1 << 63 | 1 }),
         ),
         ("a8a75e3004440080010000", Frame::StreamSkip(StreamSkip { stream_id, offset: 1024, length: 65_536 })),
         (
