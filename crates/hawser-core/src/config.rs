@@ -35,6 +35,9 @@ pub struct TransportConfig {
     pub datagram_receive_buffer: Option<usize>,
     /// Bytes of DATAGRAM frames buffered for sending.
     pub datagram_send_buffer: usize,
+    /// Bytes of received stream data kept to solve repair symbols of erasure codes with, once the peer protects any; `None`:
+    /// repair symbols are not taken, and nothing is protected either.
+    pub repair_buffer: Option<usize>,
     /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
     pub initial_rtt: Duration,
     /// UDP payload size to begin with, at least 1200.
@@ -98,6 +101,7 @@ impl TransportConfig {
             max_send_buffer: 32 << 20,
             datagram_receive_buffer: Some(1 << 20),
             datagram_send_buffer: 1 << 20,
+            repair_buffer: Some(1 << 20),
             initial_rtt: Duration::from_millis(333),
             initial_mtu: 1200,
             max_mtu: 1452,

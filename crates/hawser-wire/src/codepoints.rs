@@ -326,8 +326,10 @@ pub mod private {
         pub const PATH_DECISION: u64 = 7;
         /// Loss as the receiver counts it, per path: payloads of POLICY_MESSAGE.
         pub const LOSS_RATE: u64 = 8;
+        /// A wish for the scheduler of the other end, and its answer: payloads of POLICY_MESSAGE.
+        pub const SCHEDULER_REQUEST: u64 = 9;
         /// How the receiver wants data protected: payloads of POLICY_MESSAGE.
-        pub const PROTECTION_ADVICE: u64 = 9;
+        pub const PROTECTION_ADVICE: u64 = 10;
         /// From here on ids are free for policies outside of this project. Two that do not know of each other should
         /// choose large random ones.
         pub const FIRST_FREE: u64 = 64;

@@ -165,6 +165,7 @@ impl Connection {
         }
         acked.clear();
         lost.clear();
+        self.settle_repair();
         if let Some(path) = self.paths.get_mut(space.path()) {
             self.policies.take_controller_commands(&mut path.recovery);
         }
@@ -176,14 +177,28 @@ impl Connection {
     fn on_packet_acked(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
         for frame in &packet.frames {
             match frame {
-                SentFrame::Stream(range) => self.streams.on_acked(range),
+                SentFrame::Stream(range) => {
+                    self.streams.on_acked(range);
+                    if let Some(sender) = &mut self.repair.sender {
+                        sender.on_acked(now, range);
+                    }
+                }
+                SentFrame::Protected => {
+                    if let Some(sender) = &mut self.repair.sender {
+                        sender.on_announcement_acked();
+                    }
+                }
                 SentFrame::Ack { path, largest } => self.on_our_ack_acked(space, *path, *largest),
                 SentFrame::StreamControl(control) => self.streams.on_control_acked(*control),
                 SentFrame::PathControl(control) => self.on_path_control_acked(now, *control),
                 SentFrame::PolicyMessage(id) => self.messages.on_acked(*id),
                 SentFrame::StreamSkip(skip) => self.streams.on_skip_acked(skip),
                 SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, true),
-                SentFrame::Crypto { .. } | SentFrame::HandshakeDone | SentFrame::NewToken(_) => {}
+                SentFrame::Crypto { .. }
+                | SentFrame::HandshakeDone
+                | SentFrame::NewToken(_)
+                | SentFrame::Repair(_)
+                | SentFrame::Recovered(_) => {}
             }
         }
         let SpaceId::Path(id) = space else { return };
@@ -203,7 +218,9 @@ impl Connection {
     fn on_packet_lost(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
         if !packet.resent {
             for frame in &packet.frames {
-                self.on_frame_lost(space, frame);
+                if self.repair.sender.is_none() || !self.hold_back(now, frame) {
+                    self.on_frame_lost(space, frame);
+                }
             }
         }
         let SpaceId::Path(id) = space else { return };
@@ -229,7 +246,12 @@ impl Connection {
             SentFrame::NewToken(_) => self.server_frames.on_token_lost(),
             SentFrame::PolicyMessage(id) => self.messages.on_lost(*id),
             SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, false),
-            SentFrame::Ack { .. } => {}
+            SentFrame::Recovered(frame) => {
+                if let Some(receiver) = &mut self.repair.receiver {
+                    receiver.on_recovered_lost(frame);
+                }
+            }
+            SentFrame::Ack { .. } | SentFrame::Protected | SentFrame::Repair(_) => {}
         }
     }
 
@@ -313,7 +335,8 @@ pub(super) fn is_movable(frame: &SentFrame) -> bool {
         | SentFrame::HandshakeDone
         | SentFrame::NewToken(_)
         | SentFrame::PolicyMessage(_)
-        | SentFrame::AckFrequency(_) => true,
+        | SentFrame::AckFrequency(_)
+        | SentFrame::Recovered(_) => true,
         SentFrame::StreamControl(control) => !matches!(
             control,
             StreamControl::DataBlocked
@@ -321,6 +344,6 @@ pub(super) fn is_movable(frame: &SentFrame) -> bool {
                 | StreamControl::StreamsBlocked { .. }
         ),
         SentFrame::Crypto { .. } => true,
-        SentFrame::Ack { .. } => false,
+        SentFrame::Ack { .. } | SentFrame::Protected | SentFrame::Repair(_) => false,
     }
 }

@@ -37,6 +37,7 @@ use super::paths::validation::ValidationPacer;
 use super::policies::{Policies, Targets};
 use super::receive_times::ReceiveTimes;
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
+use super::repair::Repair;
 use super::server_frames::ServerFrames;
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
@@ -71,6 +72,7 @@ impl Connection {
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
             messages: Messages::new(),
+            repair: Repair::new(transport.repair_buffer),
             receive_times: ReceiveTimes::new(now, receive_timestamps(&transport)),
             ack_frequencies: AckFrequencies::new(transport.max_ack_delay),
             closing: CloseState::Open,
@@ -157,6 +159,8 @@ impl Connection {
         let skips = self.streams.skip_totals();
         let (drops, messages) = (self.datagrams.drops(), self.messages.counts());
         let arrived = self.streams.arrived();
+        let protection = self.repair.sender.as_ref().map(|sender| sender.counts()).unwrap_or_default();
+        let repaired = self.repair.receiver.as_ref().map(|receiver| receiver.counts()).unwrap_or_default();
         ConnectionStats {
             stream_bytes_copied_needlessly: self.streams.needless_copies(),
             stream_bytes_received: arrived.new,
@@ -170,6 +174,11 @@ impl Connection {
             policy_commands_ignored: self.policies.ignored_commands(),
             stream_bytes_discarded: skips.bytes_given_up,
             stream_bytes_missed: skips.bytes_missed,
+            repair_symbols_sent: protection.sent,
+            stream_bytes_recovered_by_peer: protection.recovered,
+            repair_symbols_received: repaired.received,
+            repair_symbols_dropped: repaired.dropped,
+            stream_bytes_recovered: repaired.recovered,
             ..self.stats
         }
     }
@@ -177,7 +186,7 @@ impl Connection {
     /// Bytes of memory that stream data, datagrams and events that nobody has polled take, roughly: what a server with many
     /// connections watches.
     pub fn buffered(&self) -> u64 {
-        self.streams.memory() + self.datagrams.memory() + self.events.memory()
+        self.streams.memory() + self.datagrams.memory() + self.events.memory() + self.repair.memory()
     }
 
     /// Negotiated application protocol, once known.
@@ -352,7 +361,7 @@ impl Connection {
     }
 
     /// Room for frames in a packet on `path`, or on every path.
-    fn datagram_room(&self, path: Option<PathId>) -> usize {
+    pub(super) fn datagram_room(&self, path: Option<PathId>) -> usize {
         let wanted = |id| path.is_none_or(|path| path == id);
         let usable = self.paths.iter().filter(|path| path.life().can_send() && wanted(path.id));
         let sizes = usable.map(|path| path.mtu.current());
@@ -475,6 +484,7 @@ impl Connection {
         for id in ids {
             policies.replace_controller(id, &mut targets);
         }
+        self.sync_protection(now);
     }
 
     /// Applies what policies ordered when they were told something.
@@ -486,8 +496,8 @@ impl Connection {
     /// The policies, and what they look at and change.
     #[inline]
     pub(super) fn split_policies(&mut self, now: Time) -> (&mut Policies, Targets<'_>) {
-        let Connection { policies, paths, streams, datagrams, messages, ack_frequencies, .. } = self;
-        (policies, Targets { now, paths, streams, datagrams, messages, ack_frequencies })
+        let Connection { policies, paths, streams, datagrams, messages, ack_frequencies, repair, .. } = self;
+        (policies, Targets { now, paths, streams, datagrams, messages, ack_frequencies, repair })
     }
 
     /// Hands messages of the peer's policies to ours, as far as they take them; the rest waits for the application.

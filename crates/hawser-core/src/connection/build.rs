@@ -70,6 +70,11 @@ impl Connection {
             Plan::Probe(id) => self.build_probe(now, id, buffer),
             Plan::MtuProbe(id, size) => self.build_mtu_probe(now, id, size, buffer),
             Plan::Control(id) => self.build_single(now, id, Contents::CONTROL, None, buffer),
+            Plan::Repair(id) => {
+                let contents =
+                    Contents { control: false, data: Some(Selection::Repair), ..Contents::CONTROL };
+                self.build_single(now, id, contents, None, buffer)
+            }
             Plan::Data(assignment) => self.build_data(now, &assignment, buffer),
         }
     }
@@ -141,7 +146,10 @@ impl Connection {
             self.on_unwritten(now, assignment);
             return None;
         };
-        let size = usize::from(path.mtu.current());
+        let mut size = usize::from(path.mtu.current());
+        if self.repair.sender.is_some() && assignment.selection != Selection::Repair {
+            size = self.protected_size(id, size);
+        }
         let tuple = path.tuples.current();
         let granted = path.recovery.window_left().min(path.recovery.pacing_budget(now));
         let granted = granted.min(path.amplification_room() as u64);
@@ -287,6 +295,9 @@ impl Connection {
             path.mtu.on_probe_sent(number);
         }
         self.queue_copies(&packet, id, contents.copies);
+        if self.repair.sender.as_ref().is_some_and(|sender| sender.has_fresh()) {
+            self.protect_written(now, id);
+        }
         self.on_sent(now, SpaceId::Path(id), packet);
         Some(length)
     }

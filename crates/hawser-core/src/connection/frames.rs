@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use hawser_policy::{PathId, StreamId};
+use hawser_wire::frame::Recovered;
 use smallvec::SmallVec;
 
 /// Contents of one sent packet. Two entries cover nearly every packet (a STREAM and an ACK frame) without allocation.
@@ -31,6 +32,12 @@ pub(crate) enum SentFrame {
     PolicyMessage(u64),
     /// ACK_FREQUENCY with this sequence number.
     AckFrequency(u64),
+    /// PROTECTED.
+    Protected,
+    /// A repair symbol of this block. It is not sent again.
+    Repair(u64),
+    /// What was recovered. Rare, and longer than the others.
+    Recovered(Box<Recovered>),
 }
 
 // Each sent packet holds two without allocation.

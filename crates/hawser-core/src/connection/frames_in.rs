@@ -90,7 +90,11 @@ impl Connection {
             Frame::Padding(_) | Frame::Ping => Ok(()),
             Frame::Stream(stream) => {
                 let data = packet.slice_ref(stream.data);
-                self.streams.on_stream(StreamId(stream.stream_id), stream.offset, stream.fin, data)
+                let id = StreamId(stream.stream_id);
+                if self.repair.receiver.is_some() {
+                    return self.on_protected_stream(id, stream.offset, stream.fin, data);
+                }
+                self.streams.on_stream(id, stream.offset, stream.fin, data)
             }
             Frame::Ack(ack) => {
                 if ack.path_id.is_some() && !self.paths.is_multipath() {
@@ -121,6 +125,9 @@ impl Connection {
             | Frame::StreamDataBlocked { .. }
             | Frame::StreamsBlocked { .. }
             | Frame::StreamSkip(_) => self.on_stream_control(frame),
+            Frame::Protected | Frame::Repair(_) | Frame::Recovered(_) => {
+                self.on_repair_frame(arrival.now, frame)
+            }
             _ => self.on_path_frame(arrival, id, frame),
         }
     }

@@ -13,6 +13,7 @@ use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::paths::path::Path;
 use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets, SentPacket};
+use super::streams::WrittenData;
 
 /// Our acknowledgement delays are sent in units of 2^3 microseconds, the default (RFC 9000 section 18.2).
 const ACK_DELAY_EXPONENT: u32 = 3;
@@ -66,13 +67,14 @@ impl Connection {
         {
             ack_eliciting |= self.ack_frequencies.write_immediate(id, w);
         }
-        let takes_datagrams = contents.data.is_some_and(|data| !matches!(data, Selection::Range { .. }));
+        let takes_datagrams =
+            contents.data.is_some_and(|data| !matches!(data, Selection::Range { .. } | Selection::Repair));
         if takes_datagrams || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
         {
             ack_eliciting |= self.datagrams.write(w, id, empty_room) > 0;
         }
         if let Some(selection) = contents.data {
-            ack_eliciting |= self.write_data(id, w, frames, selection);
+            ack_eliciting |= self.write_data(now, id, w, frames, selection);
         }
         if !ack_eliciting && (contents.ping || self.wants_ping(id, w)) && Frame::Ping.encode(w).is_ok() {
             ack_eliciting = true;
@@ -146,6 +148,9 @@ impl Connection {
         self.paths.write_control(w, frames);
         self.streams.write_control(w, frames);
         self.messages.write(now, w, frames);
+        if let Some(receiver) = &mut self.repair.receiver {
+            receiver.write_recovered(w, frames);
+        }
         if self.ack_frequencies.has_pending() {
             self.ack_frequencies.write(w, frames);
             self.sync_peer_max_ack_delay();
@@ -156,11 +161,20 @@ impl Connection {
     /// Stream data.
     fn write_data(
         &mut self,
+        now: Time,
         id: PathId,
         w: &mut Writer<'_>,
         frames: &mut SentFrames,
         selection: Selection,
     ) -> bool {
+        if selection == Selection::Repair {
+            return self.write_repair(now, id, w, frames);
+        }
+        let start = w.position();
+        let announced = match &mut self.repair.sender {
+            Some(sender) => sender.write_announcement(w, frames).unwrap_or(false),
+            None => false,
+        };
         let (position, first) = (w.position(), frames.len());
         let written = match selection {
             Selection::Next => self.streams.write_data(w, frames, id, 0),
@@ -170,16 +184,24 @@ impl Connection {
             }
             Selection::Copies => {
                 self.write_copies(id, w, frames);
-                return w.position() > position;
+                WrittenData::default()
             }
-            Selection::Datagrams | Selection::Repair => return false,
+            Selection::Datagrams | Selection::Repair => WrittenData::default(),
         };
         if let Some(log) = &mut self.send_log {
             log.note(self.last_now, id, &frames[first..], written.new_bytes);
         }
         self.stats.stream_bytes_sent += written.new_bytes;
         self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
-        w.position() > position
+        if let Some(sender) = &mut self.repair.sender {
+            sender.on_written(&frames[first..], written.retransmitted_bytes);
+        }
+        if announced && w.position() == position {
+            // Nothing to announce after all.
+            w.rewind(start);
+            frames.pop();
+        }
+        w.position() > start
     }
 
     #[inline(never)]

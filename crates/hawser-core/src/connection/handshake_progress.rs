@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{PathEvent, PathId, Time};
 use hawser_wire::ConnectionId;
+use hawser_wire::codepoints::private::feature;
 use hawser_wire::frame::TimestampLimits;
 
 use super::Connection;
@@ -68,6 +69,9 @@ impl Connection {
         let peer = parameters::validate(raw, &expected)?;
         self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
         self.streams.set_peer_limits(&peer);
+        let erasure_codes = peer.features.as_ref().is_some_and(|set| set.contains(feature::ERASURE_CODES));
+        self.repair.set_peer_support(erasure_codes);
+        self.sync_protection(self.last_now);
         self.datagrams.set_peer_max_frame_size(peer.max_datagram_frame_size);
         self.paths.set_peer_cid_limit(peer.active_connection_id_limit);
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {

@@ -10,6 +10,7 @@
 //! | `receive_times`, `ack_frequency` | one-way delays; how often acknowledgements are wanted |
 //! | `streams`, `datagrams`, `metadata` | application data |
 //! | `messages` | what policies say to those of the peer |
+//! | `repair`, `protection` | erasure codes: the part, and what it has to do with the others |
 //! | `policies` | the policy set: what it sees, is asked and orders |
 //! | `identity`, `server_frames`, `cid_book`, `idle` | who the ends are, what a server says, ids for the endpoint, silence |
 //! | `arrival`, `receive`, `frames_in`, `acks` | from a datagram to the parts |
@@ -50,10 +51,12 @@ pub(crate) mod parameters;
 pub(crate) mod paths;
 mod plan;
 mod policies;
+mod protection;
 pub(crate) mod qlog;
 mod receive;
 pub(crate) mod receive_times;
 pub(crate) mod recovery;
+pub(crate) mod repair;
 mod send_log;
 mod server_frames;
 pub(crate) mod stats;
@@ -87,6 +90,7 @@ use self::paths::validation::ValidationPacer;
 use self::policies::Policies;
 use self::receive_times::ReceiveTimes;
 use self::recovery::SentPacket;
+use self::repair::Repair;
 use self::send_log::SendLog;
 use self::server_frames::ServerFrames;
 use self::stats::ConnectionStats;
@@ -125,6 +129,7 @@ pub struct Connection {
     streams: Streams,
     datagrams: DatagramQueue,
     messages: Messages,
+    repair: Repair,
     receive_times: ReceiveTimes,
     ack_frequencies: AckFrequencies,
     closing: CloseState,

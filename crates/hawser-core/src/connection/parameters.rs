@@ -52,6 +52,9 @@ pub(crate) fn local_parameters(
     let mut features = local_features(transport);
     // The core's own; one that does not fit beside those of the policies is not offered.
     features.insert(feature::STREAM_SKIP);
+    if transport.repair_buffer.is_some() {
+        features.insert(feature::ERASURE_CODES);
+    }
     let mut parameters = TransportParameters {
         max_idle_timeout: transport.max_idle_timeout.map_or(0, |timeout| {
             // 0 means never, and a timeout below a millisecond surely does not.

@@ -23,6 +23,8 @@ pub(super) enum Plan {
     MtuProbe(PathId, u16),
     /// Acknowledgements and control frames, no data.
     Control(PathId),
+    /// A repair symbol of an erasure code.
+    Repair(PathId),
     /// Data where the scheduler wants it, with whatever control frames are waiting.
     Data(Assignment),
 }
@@ -91,6 +93,11 @@ impl Connection {
 
     /// Everything that congestion control governs, and acknowledgements.
     fn plan_regular(&mut self, now: Time) -> Option<Plan> {
+        if self.repair.has_queued()
+            && let Some(path) = self.repair_due(now)
+        {
+            return Some(Plan::Repair(path));
+        }
         let data = self.plan_data(now);
         if let Some(path) = self.control_due(now) {
             // Control frames and acknowledgements ride with data where they can.
@@ -145,6 +152,7 @@ impl Connection {
         self.server_frames.are_pending()
             || self.handshake.late_send.has_pending()
             || self.messages.has_pending()
+            || self.repair.has_recovered()
             || self.ack_frequencies.has_pending()
             || self.streams.has_pending_control()
             || self.paths.has_pending_control()

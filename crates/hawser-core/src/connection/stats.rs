@@ -58,6 +58,16 @@ pub struct ConnectionStats {
     /// Commands of policies that were not applied: they named a path, a range or a stream that does not exist, asked for
     /// what the stream does not permit, or were too many.
     pub policy_commands_ignored: u64,
+    /// Repair symbols of erasure codes sent.
+    pub repair_symbols_sent: u64,
+    /// Stream bytes that were lost and that the peer brought back with repair symbols.
+    pub stream_bytes_recovered_by_peer: u64,
+    /// Repair symbols received.
+    pub repair_symbols_received: u64,
+    /// Of these, dropped because they contradicted others.
+    pub repair_symbols_dropped: u64,
+    /// Stream bytes received that were lost on their way and brought back with repair symbols.
+    pub stream_bytes_recovered: u64,
     /// Key updates, by either end.
     pub key_updates: u64,
 }

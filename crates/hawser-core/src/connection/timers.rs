@@ -27,7 +27,7 @@ impl Connection {
             return self.closing.deadline();
         }
         let three_pto = self.three_pto();
-        let queued = has_queued(&self.paths, &self.streams, &self.datagrams);
+        let queued = has_queued(&self.paths, &self.streams, &self.datagrams) || self.repair.has_queued();
         let own = Earliest::NONE
             .or(self.idle.deadline(three_pto))
             .or(self.keep_alive_deadline())
@@ -36,6 +36,7 @@ impl Connection {
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.paths.next_expiry())
             .or(self.messages.deadline())
+            .or(self.repair.deadline())
             .or(self.streams.next_expiry())
             .or(self.datagrams.next_expiry())
             .or(self.idle.no_path_deadline)
@@ -139,6 +140,7 @@ impl Connection {
         }
         self.paths.iter_mut().for_each(Path::shrink);
         self.streams.shrink();
+        self.repair.shrink();
         self.events.shrink();
         self.endpoint_events.shrink_to_fit();
         self.scratch = Scratch::default();
@@ -183,6 +185,7 @@ impl Connection {
             self.forget_path(now, id);
         }
         self.messages.on_timeout(now);
+        self.on_repair_timeout(now);
         for space in [SpaceId::Initial, SpaceId::Handshake] {
             self.on_long_timeout(now, space);
         }

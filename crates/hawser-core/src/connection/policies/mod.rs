@@ -10,11 +10,13 @@
 //! | `wait` | why the scheduler is not asked, and what wakes it |
 //! | `commands` | what policies order beside their answers |
 //! | `events` | what policies are told |
+//! | `protect` | whether data is protected by an erasure code |
 //! | `acknowledge` | when acknowledgements leave, and where |
 
 mod acknowledge;
 mod commands;
 mod events;
+mod protect;
 pub(crate) mod schedule;
 mod wait;
 mod waiting;
@@ -31,6 +33,7 @@ use super::ack_frequency::AckFrequencies;
 use super::datagrams::DatagramQueue;
 use super::messages::Messages;
 use super::paths::set::PathSet;
+use super::repair::Repair;
 use super::streams::Streams;
 
 /// What policies look at and commands change.
@@ -41,6 +44,7 @@ pub(crate) struct Targets<'a> {
     pub(crate) datagrams: &'a DatagramQueue,
     pub(crate) messages: &'a mut Messages,
     pub(crate) ack_frequencies: &'a mut AckFrequencies,
+    pub(crate) repair: &'a Repair,
 }
 
 /// The policy set of a connection. See the module.

@@ -47,8 +47,12 @@ impl Policies {
         if self.wait.is_waiting() {
             return None;
         }
-        let queue = queue_view(targets.streams, targets.datagrams);
-        if queue.total() == 0 && !has_copies(targets.paths) && !self.is_asked_when_idle(targets) {
+        let mut queue = queue_view(targets.streams, targets.datagrams);
+        if self.places_repair() {
+            queue.repair = targets.repair.unplaced();
+        }
+        let is_empty = queue.total() == 0 && queue.repair == 0;
+        if is_empty && !has_copies(targets.paths) && !self.is_asked_when_idle(targets) {
             return None;
         }
         let now = targets.now;
@@ -106,7 +110,9 @@ impl Policies {
         let queue = queue_view(targets.streams, targets.datagrams);
         match assignment.selection {
             Selection::Copies if queue.total() > 0 || has_copies(targets.paths) => {}
-            Selection::Skip(_) | Selection::Range { .. } | Selection::Datagrams if queue.total() > 0 => {
+            Selection::Skip(_) | Selection::Range { .. } | Selection::Datagrams | Selection::Repair
+                if queue.total() > 0 =>
+            {
                 let head = Assignment { selection: Selection::Next, ..*assignment };
                 self.pending_assignment = Some(head);
             }

@@ -14,6 +14,7 @@
 //! * `acked_lost`: what a packet's fate means for the data in it
 //! * `skips`: partial delivery, STREAM_SKIP
 //! * `copies`: ranges of which several transmissions are in flight; `outgoing_copies`: these into packets
+//! * `repair`: what erasure codes need
 
 mod acked_lost;
 mod app;
@@ -33,6 +34,7 @@ mod outgoing;
 mod outgoing_copies;
 mod range_set;
 mod recv;
+mod repair;
 mod segments;
 mod send;
 mod send_buffer;
@@ -63,6 +65,7 @@ use table::{Stream, Table};
 pub(crate) use copies::ANY_ROUND;
 pub use errors::{Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, WriteError};
 pub use events::StreamEvent;
+pub(crate) use outgoing::WrittenData;
 pub(crate) use segments::Segments;
 
 /// The send buffer before the connection sets one by its congestion windows.

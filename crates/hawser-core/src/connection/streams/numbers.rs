@@ -108,6 +108,11 @@ impl PeerStreams {
         index < self.next && !self.closed.contains(index)
     }
 
+    /// Whether it was open once and is not any more.
+    pub(super) fn has_ended(&self, index: u64) -> bool {
+        self.closed.contains(index)
+    }
+
     pub(super) fn close(&mut self, index: u64) {
         self.closed.insert(index..index + 1);
     }

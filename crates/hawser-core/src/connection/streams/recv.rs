@@ -2,6 +2,8 @@
 
 mod gaps;
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use hawser_policy::Time;
 use hawser_wire::codepoints::frame;
@@ -277,6 +279,17 @@ impl RecvStream {
         self.consume(unread, shared);
         self.state = State::Stopped { code, final_size };
         final_size.is_none()
+    }
+
+    /// Whether the application may still read of these bytes and some of them are missing.
+    pub(super) fn lacks(&self, range: Range<u64>) -> bool {
+        let end = match self.state {
+            State::Receiving | State::SizeKnown { .. } => range.end,
+            State::Reset { reliable_size, .. } => range.end.min(reliable_size),
+            State::Stopped { .. } => return false,
+        };
+        let start = range.start.max(self.assembler.read_to());
+        start < end && self.assembler.first_hole(start..end).is_some()
     }
 
     /// The code of the STOP_SENDING to be sent, if it still matters.

@@ -20,6 +20,8 @@ mod planner;
 mod policy_messages;
 mod policy_sets;
 mod probing;
+mod protection;
+mod protection_hostile;
 mod receive_times;
 mod scheduling;
 mod sent_packets;

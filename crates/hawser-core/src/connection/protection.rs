@@ -1,0 +1,186 @@
+//! Erasure codes, between packets, streams, paths and the policy.
+
+use bytes::Bytes;
+use hawser_policy::{PathId, StreamId, Time};
+use hawser_wire::Writer;
+use hawser_wire::frame::{Frame, SourceRange};
+
+use super::Connection;
+use super::frames::{SentFrame, SentFrames, SentStream};
+use super::paths::life_cycle::LifeCycle;
+use super::paths::path::Path;
+use super::paths::set::PathSet;
+use super::repair::{Delivered, FRAME_HEADER, MAX_RUN_BYTES, PACKET_RESERVE, Subject};
+use crate::TransportError;
+
+/// Whether a path is one on which repair symbols may be sent at all.
+fn is_usable(paths: &PathSet, id: PathId) -> bool {
+    paths.get(id).is_some_and(|path| path.life() == LifeCycle::Active)
+}
+
+impl Connection {
+    /// The sending half comes and goes with the protection policy.
+    pub(super) fn sync_protection(&mut self, now: Time) {
+        if let Some(mut ended) = self.repair.set_protected(self.policies.protects()) {
+            ended.end(now);
+            while let Some(range) = ended.take_released() {
+                self.streams.on_lost(&range);
+            }
+        }
+    }
+
+    // --- sending ---
+
+    /// The size of packets with data: less than the path allows where a repair symbol must be able to follow, on whatever
+    /// path, with a longer header.
+    pub(super) fn protected_size(&self, id: PathId, size: usize) -> usize {
+        let is_limited = self.repair.sender.as_ref().is_some_and(|sender| sender.limits_packets());
+        // A datagram of the application may need all the room there is.
+        if !is_limited || self.datagrams.count_for_any() > 0 || self.datagrams.has_bound(id) {
+            return size;
+        }
+        let sizes = self.paths.iter().filter(|path| path.life().can_send()).map(|path| path.mtu.current());
+        usize::from(sizes.min().unwrap_or(0)).min(size).saturating_sub(PACKET_RESERVE)
+    }
+
+    /// Data was written into a packet of a path: the policy says whether it is protected, and it becomes part of a block.
+    #[inline(never)]
+    pub(super) fn protect_written(&mut self, now: Time, id: PathId) {
+        let longest = self.datagram_room(None).saturating_sub(FRAME_HEADER + MAX_RUN_BYTES);
+        let Connection { repair, streams, policies, paths, .. } = self;
+        let Some(sender) = &mut repair.sender else { return };
+        while let Some(range) = sender.take_fresh() {
+            let subject = Subject { path: id, stream: range.id, frame: streams.frame_of(&range) };
+            if sender.must_ask(&subject) {
+                let answer = policies.decide_protection(now, id, &range, paths, streams);
+                sender.on_answer(now, subject, answer.as_ref());
+            }
+            sender.protect(now, &subject, &range, longest, |out| streams.read_sent(&range, out));
+        }
+    }
+
+    /// The path on which a repair symbol is to leave now.
+    pub(super) fn repair_due(&mut self, now: Time) -> Option<PathId> {
+        let by_scheduler = self.policies.places_repair();
+        let Connection { repair, paths, .. } = self;
+        let ready = |path: &&Path| path.can_send_data(now);
+        repair.sender.as_mut()?.next_path(
+            by_scheduler,
+            |id| is_usable(paths, id),
+            |id| paths.get(id).filter(ready).is_some(),
+            || paths.iter().filter(ready).min_by_key(|path| path.recovery.rtt.smoothed()).map(|path| path.id),
+        )
+    }
+
+    /// Writes a repair symbol for this path; whether there was one.
+    pub(super) fn write_repair(
+        &mut self,
+        now: Time,
+        id: PathId,
+        w: &mut Writer<'_>,
+        frames: &mut SentFrames,
+    ) -> bool {
+        let patience = self.largest_probe_timeout();
+        let Connection { repair, paths, .. } = self;
+        let Some(sender) = &mut repair.sender else { return false };
+        sender.write_repair(now, id, |id| is_usable(paths, id), patience, w, frames)
+    }
+
+    // --- outcome ---
+
+    /// Whether a lost frame is not to be retransmitted, or not for the time being.
+    pub(super) fn hold_back(&mut self, now: Time, frame: &SentFrame) -> bool {
+        let patience = self.largest_probe_timeout();
+        let Some(sender) = &mut self.repair.sender else { return false };
+        match frame {
+            SentFrame::Stream(range) => sender.on_lost(now, range, patience),
+            SentFrame::Repair(block) => {
+                sender.on_repair_lost(now, *block);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Retransmits what was held for long enough, and reports blocks that are settled.
+    #[inline]
+    pub(super) fn settle_repair(&mut self) {
+        let Some(sender) = &mut self.repair.sender else { return };
+        while let Some(range) = sender.take_released() {
+            self.streams.on_lost(&range);
+        }
+        while let Some(report) = sender.take_report() {
+            self.policies.on_block(&report);
+        }
+    }
+
+    /// Blocks end that waited for long enough, and so does the holding back of lost data.
+    pub(super) fn on_repair_timeout(&mut self, now: Time) {
+        if let Some(sender) = &mut self.repair.sender {
+            sender.on_timeout(now);
+            self.settle_repair();
+        }
+    }
+
+    // --- receiving ---
+
+    /// Stream data, where the peer protects some.
+    #[inline(never)]
+    pub(super) fn on_protected_stream(
+        &mut self,
+        id: StreamId,
+        offset: u64,
+        fin: bool,
+        data: Bytes,
+    ) -> Result<(), TransportError> {
+        self.streams.on_stream(id, offset, fin, data.clone())?;
+        let Connection { repair, streams, .. } = self;
+        let Some(receiver) = &mut repair.receiver else { return Ok(()) };
+        if !receiver.on_data(id, offset, &data) {
+            return Ok(());
+        }
+        let delivered = receiver.retry(id, offset, data.len(), |source| streams.lacks(source));
+        self.deliver_recovered(delivered)
+    }
+
+    /// PROTECTED, REPAIR and RECOVERED frames.
+    #[inline(never)]
+    pub(super) fn on_repair_frame(&mut self, now: Time, frame: &Frame<'_>) -> Result<(), TransportError> {
+        if !self.repair.is_negotiated() {
+            return Err(TransportError::protocol_violation("frame of an extension that was not negotiated"));
+        }
+        match frame {
+            Frame::Protected => {
+                self.repair.receiver_mut();
+                Ok(())
+            }
+            Frame::Repair(frame) => {
+                let mut streams = frame.sources.iter().map(|source| StreamId(source.stream_id));
+                streams.try_for_each(|id| self.streams.check_receivable(id))?;
+                let Connection { repair, streams, .. } = self;
+                let lacks = |source: &SourceRange| streams.lacks(source);
+                let delivered = repair.receiver_mut().on_repair(frame, lacks);
+                self.deliver_recovered(delivered)
+            }
+            Frame::Recovered(frame) => {
+                let Connection { repair, streams, .. } = self;
+                if let Some(sender) = &mut repair.sender {
+                    sender.on_recovered(now, frame, |range: &SentStream| streams.on_acked(range));
+                    self.settle_repair();
+                    self.policies.wake();
+                    self.update_send_buffer();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn deliver_recovered(&mut self, delivered: Vec<Delivered>) -> Result<(), TransportError> {
+        for Delivered { source, bytes } in delivered {
+            let data = Bytes::from(bytes);
+            self.streams.on_stream(StreamId(source.stream_id), source.offset, source.fin, data)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,318 @@
+//! The parts without a connection: blocks, what is held back, and a receiver that anybody may send anything to.
+
+use std::time::Duration;
+
+use hawser_policy::{ErasureCode, PathId, Protection, StreamId, Time};
+use hawser_wire::frame::{Frame, FrameIter, Repair as RepairFrame, RepairCode, SourceRange, SourceRangeList};
+use proptest::prelude::*;
+
+use super::block::{Block, Queued};
+use super::receiver::{MAX_BLOCKS, MAX_WAITING, WORK_PER_BYTE};
+use super::sources::{MAX_SOURCES, Sources};
+use super::*;
+use crate::connection::frames::SentStream;
+
+const STREAM: StreamId = StreamId(2);
+const LENGTH: u64 = 100;
+
+fn plan(code: ErasureCode, source_symbols: u16, repair_symbols: u16) -> Protection {
+    Protection { code, source_symbols, repair_symbols, span: Duration::from_millis(10), path: None }
+}
+
+fn subject() -> Subject {
+    Subject { path: PathId::ZERO, stream: STREAM, frame: None }
+}
+
+fn source(at: u64) -> SourceRange {
+    SourceRange { stream_id: STREAM.0, offset: at * LENGTH, length: LENGTH, fin: false }
+}
+
+fn content(at: u64) -> Vec<u8> {
+    (0..LENGTH).map(|byte| (at * 31 + byte * 7) as u8).collect()
+}
+
+fn range(at: u64) -> SentStream {
+    SentStream { id: STREAM, offset: at * LENGTH, length: LENGTH as u32, fin: false, copy: false, round: 0 }
+}
+
+/// The repair symbols of `count` source symbols.
+fn encode(plan: &Protection, count: u64) -> Vec<Queued> {
+    let mut block = Block::new(7, subject(), plan);
+    let mut queued = Vec::new();
+    for at in 0..count {
+        assert_eq!(block.add(Time::ZERO, source(at), &content(at)), at);
+        queued.extend(block.take_due());
+        if block.is_full() {
+            break;
+        }
+    }
+    queued.extend(block.take_rest());
+    queued
+}
+
+fn frame(queued: &Queued) -> RepairFrame<'_> {
+    RepairFrame {
+        block: queued.block,
+        code: queued.code,
+        first: queued.first,
+        index: queued.index,
+        sources: queued.sources.as_ranges(),
+        symbol: &queued.symbol,
+    }
+}
+
+/// What a receiver brings back that gets these source symbols and then all repair symbols.
+fn decode(queued: &[Queued], arrived: &[u64], count: u64) -> Vec<u64> {
+    let mut receiver = Receiver::new(1 << 20);
+    let mut missing: Vec<u64> = (0..count).filter(|at| !arrived.contains(at)).collect();
+    for at in arrived {
+        receiver.on_data(STREAM, at * LENGTH, &content(*at));
+    }
+    let mut recovered = Vec::new();
+    for queued in queued {
+        let lacks = |source: &SourceRange| missing.contains(&(source.offset / LENGTH));
+        for Delivered { source, bytes } in receiver.on_repair(&frame(queued), lacks) {
+            let at = source.offset / LENGTH;
+            assert_eq!(bytes, content(at));
+            missing.retain(|other| *other != at);
+            recovered.push(at);
+        }
+    }
+    recovered.sort_unstable();
+    recovered
+}
+
+#[test]
+fn a_block_gives_out_its_repair_symbols_at_its_end_and_in_proportion() {
+    for (code, count, symbols) in [
+        (ErasureCode::ReedSolomon, 20, 4),
+        (ErasureCode::ReedSolomon, 6, 2),
+        (ErasureCode::ReedSolomon, 1, 1),
+        (ErasureCode::Xor, 20, 1),
+        (ErasureCode::RandomLinear, 20, 4),
+        (ErasureCode::RandomLinear, 60, 12),
+        (ErasureCode::RandomLinear, 21, 5),
+    ] {
+        let queued = encode(&plan(code, 20, 4), count);
+        assert_eq!(queued.len(), symbols, "{code:?} {count}");
+        assert!(queued.iter().all(|queued| queued.symbol.len() == LENGTH as usize));
+    }
+    // Windows of 20 that begin five source symbols apart.
+    let sliding = encode(&plan(ErasureCode::RandomLinear, 20, 4), 40);
+    let windows: Vec<_> =
+        sliding.iter().map(|queued| (queued.first, queued.sources.as_ranges().len())).collect();
+    assert_eq!(windows[..4], [(0, 5), (0, 10), (0, 15), (0, 20)]);
+    assert_eq!(windows[4..], [(5, 20), (10, 20), (15, 20), (20, 20)]);
+}
+
+#[test]
+fn what_was_lost_comes_back() {
+    let block = encode(&plan(ErasureCode::ReedSolomon, 20, 4), 20);
+    let without = |missing: &[u64]| (0..20).filter(|at| !missing.contains(at)).collect::<Vec<_>>();
+    assert_eq!(decode(&block, &without(&[0, 7, 8, 19]), 20), [0, 7, 8, 19]);
+    assert_eq!(decode(&block[2..], &without(&[3, 5]), 20), [3, 5]);
+    assert!(decode(&block, &without(&[1, 2, 3, 4, 5]), 20).is_empty(), "one too many");
+    assert!(decode(&block, &without(&[]), 20).is_empty(), "nothing is missing");
+    // A window that slides: what the first four repair symbols tell, and then the next four.
+    let sliding = encode(&plan(ErasureCode::RandomLinear, 20, 4), 40);
+    let arrived: Vec<u64> = (0..40).filter(|at| ![2, 3, 9, 16, 25, 26, 31].contains(at)).collect();
+    assert_eq!(decode(&sliding, &arrived, 40), [2, 3, 9, 16, 25, 26, 31]);
+}
+
+/// Data that is late, not lost, completes a block that waits.
+#[test]
+fn late_data_helps() {
+    let block = encode(&plan(ErasureCode::ReedSolomon, 20, 4), 20);
+    let mut receiver = Receiver::new(1 << 20);
+    for at in 2..20 {
+        receiver.on_data(STREAM, at * LENGTH, &content(at));
+    }
+    let lacks = |source: &SourceRange| source.offset < 2 * LENGTH;
+    assert!(receiver.on_repair(&frame(&block[3]), lacks).is_empty());
+    assert!(!receiver.on_data(STREAM, 40 * LENGTH, &content(40)), "of no concern");
+    assert!(receiver.on_data(STREAM, LENGTH, &content(1)));
+    let delivered = receiver.retry(STREAM, LENGTH, LENGTH as usize, |source| source.offset == 0);
+    assert_eq!(delivered, [Delivered { source: source(0), bytes: content(0) }]);
+    assert!(receiver.has_recovered());
+    receiver.shrink();
+    assert!(receiver.memory() < 1_000);
+}
+
+#[test]
+fn repair_symbols_that_contradict_each_other_are_dropped() {
+    let block = encode(&plan(ErasureCode::ReedSolomon, 20, 4), 20);
+    let mut receiver = Receiver::new(1 << 20);
+    assert!(receiver.on_repair(&frame(&block[0]), |_| true).is_empty());
+    let mut other = SourceRangeList::default();
+    (0..20).for_each(|at| assert!(other.push(SourceRange { offset: at * LENGTH + 1, ..source(0) })));
+    let other = other.encode();
+    let contradiction = RepairFrame { sources: other.as_ranges(), ..frame(&block[1]) };
+    assert!(receiver.on_repair(&contradiction, |_| true).is_empty());
+    let other_code = RepairFrame { code: RepairCode::RandomLinear, ..frame(&block[2]) };
+    assert!(receiver.on_repair(&other_code, |_| true).is_empty());
+    assert_eq!(receiver.counts().dropped, 2);
+    // A symbol that is not what it says: longer than its sources, with something behind them.
+    let mut receiver = Receiver::new(1 << 20);
+    for at in 1..20 {
+        receiver.on_data(STREAM, at * LENGTH, &content(at));
+    }
+    let long = [&block[0].symbol[..], &[1]].concat();
+    let lie = RepairFrame { symbol: &long, ..frame(&block[0]) };
+    assert!(receiver.on_repair(&lie, |source| source.offset == 0).is_empty());
+    assert!(!receiver.has_recovered());
+}
+
+fn sources(code: ErasureCode, count: u64) -> Sources {
+    let mut sources = Sources::default();
+    let block = Block::new(7, subject(), &plan(code, 20, 4));
+    sources.begin(Time::ZERO, 7, &block);
+    (0..count).for_each(|at| sources.add(Time::ZERO, 7, at, range(at)));
+    sources
+}
+
+fn released(sources: &mut Sources) -> Vec<u64> {
+    let mut all: Vec<u64> =
+        std::iter::from_fn(|| sources.take_released()).map(|range| range.offset / LENGTH).collect();
+    all.sort_unstable();
+    all
+}
+
+const PATIENCE: Duration = Duration::from_millis(50);
+
+#[test]
+fn what_may_come_back_is_held_until_word_of_it_should_have_come() {
+    let mut sources = sources(ErasureCode::ReedSolomon, 20);
+    let at = Time::from_millis;
+    sources.complete(at(5), 7, 4);
+    sources.on_repair_sent(at(6), 7, 0, PATIENCE);
+    assert!(!sources.on_lost(at(30), &range(50), PATIENCE), "not protected");
+    for lost in [3, 4] {
+        assert!(sources.on_lost(at(30), &range(lost), PATIENCE));
+    }
+    assert_eq!(sources.deadline(), Some(at(56)));
+    let mut told = Vec::new();
+    sources.on_recovered(at(40), 7, [4, 4, 9, 99].into_iter(), |range| told.push(range.offset / LENGTH));
+    assert_eq!(told, [4, 9], "each once, and also what was not known to be lost");
+    sources.on_recovered(at(40), 8, [4].into_iter(), |_| panic!("there is no such block"));
+    sources.on_timeout(at(55));
+    assert!(released(&mut sources).is_empty());
+    sources.on_timeout(at(56));
+    assert_eq!(released(&mut sources), [3]);
+    assert_eq!(sources.deadline(), None);
+    assert!(!sources.on_lost(at(70), &range(5), PATIENCE), "too late for word to come");
+    (0..20).for_each(|at| sources.on_acked(Time::ZERO, &range(at)));
+    let report = sources.take_report().unwrap();
+    let figures = (report.source_symbols, report.repair_symbols, report.lost, report.recovered);
+    assert_eq!(figures, (20, 1, 2, 2));
+    assert!(sources.take_report().is_none());
+}
+
+#[test]
+fn more_losses_than_repair_symbols_are_not_waited_for() {
+    let mut sources = sources(ErasureCode::ReedSolomon, 20);
+    let now = Time::from_millis(5);
+    sources.complete(now, 7, 2);
+    assert!(sources.on_lost(now, &range(1), PATIENCE) && sources.on_lost(now, &range(2), PATIENCE));
+    assert!(released(&mut sources).is_empty());
+    assert!(sources.on_lost(now, &range(3), PATIENCE));
+    assert_eq!(released(&mut sources), [1, 2, 3]);
+    assert!(sources.on_lost(now, &range(4), PATIENCE));
+    sources.on_repair_lost(now, 7);
+    assert!(released(&mut sources).is_empty());
+    sources.on_repair_lost(now, 7);
+    assert_eq!(released(&mut sources), [4]);
+    assert!(
+        sources.wants_repair(7, 0, 20) && !sources.wants_repair(7, 1, 4) && !sources.wants_repair(9, 0, 20)
+    );
+}
+
+#[test]
+fn the_oldest_blocks_give_way() {
+    let mut sources = Sources::default();
+    for number in 0..1_000 {
+        let block = Block::new(number, subject(), &plan(ErasureCode::ReedSolomon, 64, 4));
+        sources.begin(Time::ZERO, number, &block);
+        (0..64).for_each(|at| sources.add(Time::ZERO, number, at, range(number * 64 + at)));
+        sources.complete(Time::ZERO, number, 4);
+        let lost = sources.on_lost(Time::from_millis(1), &range(number * 64), PATIENCE);
+        assert!(lost);
+        assert!(sources.memory() < 200 * MAX_SOURCES as u64, "{}", sources.memory());
+    }
+    let released = released(&mut sources);
+    assert!(released.len() > 800 && released[0] == 0, "what is forgotten is retransmitted");
+}
+
+/// Frames that refer to few streams, blocks and numbers, so that they meet.
+fn any_repair() -> impl Strategy<Value = Vec<u8>> {
+    let run = (0..4_u64, 0..3_000_u64, 1..200_u64, 1..20_u64, any::<bool>());
+    let runs = proptest::collection::vec(run, 1..4);
+    let code =
+        prop_oneof![Just(RepairCode::Xor), Just(RepairCode::ReedSolomon), Just(RepairCode::RandomLinear)];
+    (0..6_u64, code, 0..40_u64, 0..40_u32, runs, proptest::collection::vec(any::<u8>(), 200..400)).prop_map(
+        |(block, code, first, index, runs, symbol)| {
+            let mut list = SourceRangeList::default();
+            for (stream, start, length, count, fin) in runs {
+                for at in 0..count {
+                    let fin = fin && at + 1 == count;
+                    list.push(SourceRange {
+                        stream_id: stream * 4 + 2,
+                        offset: start + at * length,
+                        length,
+                        fin,
+                    });
+                }
+            }
+            let sources = list.encode();
+            let frame = Frame::Repair(RepairFrame {
+                block,
+                code,
+                first,
+                index,
+                sources: sources.as_ranges(),
+                symbol: &symbol,
+            });
+            let mut bytes = vec![0; frame.encoded_len()];
+            frame.encode(&mut hawser_wire::Writer::new(&mut bytes)).unwrap();
+            bytes
+        },
+    )
+}
+
+proptest! {
+    /// Whatever comes: no panic, memory and work within their bounds, and what is delivered is what a frame named.
+    #[test]
+    fn anything_may_come(
+        steps in proptest::collection::vec(
+            prop_oneof![
+                3 => any_repair().prop_map(Ok),
+                2 => (0..4_u64, 0..3_000_u64, 1..400_usize).prop_map(Err),
+            ],
+            1..120,
+        ),
+    ) {
+        const BUFFER: usize = 20_000;
+        let mut receiver = Receiver::new(BUFFER);
+        let mut paid = 0;
+        for step in steps {
+            let delivered = match step {
+                Ok(bytes) => {
+                    let Some(Ok(Frame::Repair(frame))) = FrameIter::new(&bytes).next() else { unreachable!() };
+                    paid += frame.symbol.len() * WORK_PER_BYTE;
+                    receiver.on_repair(&frame, |source| source.offset % 3 != 0)
+                }
+                Err((stream, offset, length)) => {
+                    let id = StreamId(stream * 4 + 2);
+                    match receiver.on_data(id, offset, &vec![3; length]) {
+                        true => receiver.retry(id, offset, length, |source| source.offset % 3 != 0),
+                        false => Vec::new(),
+                    }
+                }
+            };
+            for Delivered { source, bytes } in delivered {
+                prop_assert_eq!(bytes.len() as u64, source.length);
+            }
+            prop_assert!(receiver.memory() <= (BUFFER + MAX_WAITING + MAX_BLOCKS * 4_096) as u64);
+            prop_assert!(receiver.counts().work <= paid as u64);
+        }
+    }
+}
