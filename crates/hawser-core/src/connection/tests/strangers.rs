@@ -120,3 +120,41 @@ fn tokens_are_for_addresses_that_answered() {
         assert!(!incoming.is_address_validated(), "token {n} is for the victim");
     }
 }
+
+/// RFC 9000 section 9: a client discards what comes from an address that is not the server's.
+#[test]
+#[ignore = "fails until packets of the handshake must come from the server's address"]
+fn a_client_takes_the_handshake_from_its_server_alone() {
+    let mut pair = Pair::new(Settings::default());
+    pair.lose = |sent| !sent.by.is_client();
+    pair.run(Duration::from_millis(15));
+    let elsewhere: SocketAddr = "203.0.113.66:666".parse().unwrap();
+    for _ in 0..3 {
+        let from_server = pair.sent.iter().filter(|sent| !sent.by.is_client());
+        let payloads: Vec<Vec<u8>> = from_server.map(|sent| sent.payload.clone()).collect();
+        assert!(!payloads.is_empty());
+        for payload in payloads {
+            let tuple = FourTuple { local: client_address(0), remote: elsewhere };
+            pair.receive(Side::Client, tuple, &payload);
+        }
+        pair.run(Duration::from_millis(100));
+    }
+    assert!(!pair.client.events.contains(&Event::Connected));
+}
+
+/// Who saw an old packet can send it again. That says nothing about the path.
+#[test]
+#[ignore = "fails until duplicates are found before a path counts as heard"]
+fn a_replayed_packet_is_not_heard() {
+    let mut pair = Pair::connected(Settings::default());
+    let packet = pair.client().forge(PathId::ZERO, &encode(&[Frame::Ping]));
+    pair.receive(Side::Server, at_server(client_address(0)), &packet);
+    pair.run(Duration::from_secs(5));
+    let heard_at = |pair: &mut Pair| pair.server().paths.get(PathId::ZERO).unwrap().heard_at;
+    let before = heard_at(&mut pair);
+    pair.receive(Side::Server, at_server(client_address(900)), &packet);
+    assert_eq!(heard_at(&mut pair), before);
+    let packet = pair.client().forge(PathId::ZERO, &encode(&[Frame::Ping]));
+    pair.receive(Side::Server, at_server(client_address(0)), &packet);
+    assert!(heard_at(&mut pair) > before, "a new packet is");
+}
