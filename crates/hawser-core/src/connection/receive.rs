@@ -164,7 +164,13 @@ impl Connection {
         let stranger = self.peer_source().is_some_and(|source| source != header.source_cid);
         // RFC 9000 section 17.2.2: only clients have tokens.
         let token = self.side.is_client() && !header.token.is_empty();
-        !(undersized || stranger || token)
+        // RFC 9000 section 9: servers answer from the address that was asked.
+        let elsewhere = self.side.is_client()
+            && self
+                .paths
+                .get(PathId::ZERO)
+                .is_some_and(|path| path.tuples.current().remote != arrival.tuple.remote);
+        !(undersized || stranger || token || elsewhere)
     }
 
     fn can_open(&self, space: SpaceId) -> bool {
@@ -313,7 +319,6 @@ impl Connection {
                 self.paths.note_cid(header.destination_cid, id);
             }
         }
-        self.note_heard(now, opened);
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
         if received.contains(opened.number) {
             self.stats.packets_duplicate += 1;
@@ -321,6 +326,7 @@ impl Connection {
             self.trace_dropped(now, which, opened.packet.len(), "duplicate");
             return Ok(());
         }
+        self.note_heard(now, opened);
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
         self.arrived_on = header.destination_cid;
@@ -347,7 +353,7 @@ impl Connection {
         }
     }
 
-    /// An authentic packet came over a path. Those of the phase before say nothing of where this one began.
+    /// An authentic packet came over a path, and is no duplicate: who saw one can send it again. Those of the phase before say nothing of where this one began.
     #[inline]
     fn note_heard(&mut self, now: Time, opened: &Opened) {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
