@@ -156,3 +156,25 @@ fn a_replayed_packet_is_not_heard() {
     pair.receive(Side::Server, at_server(client_address(0)), &packet);
     assert!(heard_at(&mut pair) > before, "a new packet is");
 }
+
+/// Copies of the client's packets, each from an address of its own and quicker than the original, make the server begin
+/// validations that the original ends. When that is over, the client opens a path.
+#[test]
+#[ignore = "fails until the debt of the pacer of validations is bounded"]
+fn moves_that_were_forged_do_not_delay_a_path_for_long() {
+    let mut pair = Pair::connected(Settings::default());
+    for n in 0..200 {
+        let elsewhere = client_address(500 + n);
+        pair.dead.push(elsewhere);
+        for source in [elsewhere, client_address(0)] {
+            let packet = pair.client().forge(PathId::ZERO, &encode(&[Frame::Ping]));
+            pair.receive(Side::Server, at_server(source), &packet);
+        }
+        pair.run(Duration::from_millis(2));
+    }
+    pair.run(Duration::from_secs(5));
+    let now = pair.now;
+    let id = pair.client().open_path(now, from(client_address(1)), PathStatus::Available, None).unwrap();
+    pair.run(Duration::from_millis(500));
+    assert!(pair.server.events.contains(&Event::Path(PathEvent::Established(id))));
+}
