@@ -31,6 +31,11 @@ pub(crate) const MAX_PENDING_RESPONSES: usize = 8;
 const VALIDATION_BURST: u32 = 16;
 const VALIDATION_INTERVAL: Duration = Duration::from_millis(250);
 
+/// Validations beyond the burst that may wait for their turn; later ones begin with the last of these. Most of a flood never
+/// begin: the next move of their path replaces them. What is left is bounded by the number of paths, and nobody waits
+/// longer than four seconds.
+const MAX_VALIDATION_DEBT: u32 = 16;
+
 /// What a PATH_RESPONSE did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseEffect {
@@ -181,7 +186,8 @@ impl ValidationPacer {
 
     /// When a validation wanted now may begin: at once as long as few began lately.
     pub(crate) fn begin(&mut self, now: Time) -> Time {
-        self.full_at = self.full_at.max(now) + VALIDATION_INTERVAL;
+        let longest = now + VALIDATION_INTERVAL * (VALIDATION_BURST + MAX_VALIDATION_DEBT);
+        self.full_at = (self.full_at.max(now) + VALIDATION_INTERVAL).min(longest);
         (self.full_at - VALIDATION_INTERVAL * VALIDATION_BURST).max(now)
     }
 }

@@ -160,7 +160,6 @@ fn a_replayed_packet_is_not_heard() {
 /// Copies of the client's packets, each from an address of its own and quicker than the original, make the server begin
 /// validations that the original ends. When that is over, the client opens a path.
 #[test]
-#[ignore = "fails until the debt of the pacer of validations is bounded"]
 fn moves_that_were_forged_do_not_delay_a_path_for_long() {
     let mut pair = Pair::connected(Settings::default());
     for n in 0..200 {

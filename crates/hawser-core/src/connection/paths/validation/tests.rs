@@ -5,8 +5,8 @@ use hawser_policy::Time;
 use hawser_wire::Frame;
 
 use super::{
-    MAX_PENDING_RESPONSES, ResponseEffect, ResponseQueue, TupleValidation, VALIDATION_BURST,
-    VALIDATION_INTERVAL, ValidationFailure, ValidationPacer,
+    MAX_PENDING_RESPONSES, MAX_VALIDATION_DEBT, ResponseEffect, ResponseQueue, TupleValidation,
+    VALIDATION_BURST, VALIDATION_INTERVAL, ValidationFailure, ValidationPacer,
 };
 use crate::FourTuple;
 use crate::connection::arrival::Arrival;
@@ -81,6 +81,9 @@ fn validations_are_paced() {
     }
     assert_eq!(pacer.begin(now), now + VALIDATION_INTERVAL);
     assert_eq!(pacer.begin(now), now + VALIDATION_INTERVAL * 2);
+    for _ in 0..1_000 {
+        assert!(pacer.begin(now) <= now + VALIDATION_INTERVAL * MAX_VALIDATION_DEBT, "debt is bounded");
+    }
     let later = now + Duration::from_secs(60);
     assert_eq!(pacer.begin(later), later);
 }
