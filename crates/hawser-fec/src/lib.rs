@@ -41,9 +41,10 @@
 //!
 //! Libraries for Reed-Solomon codes are made for files: thousands of symbols, all of them there at once. Here a block has
 //! about 20, the sender adds them up one by one as packets leave, and nearly always a single one is missing. What decides is
-//! the cost of a block, not the rate. `reed-solomon-simd` 3.1 is quicker at encoding and takes about 0.7 ms for each block
-//! that it decodes, whatever is missing (it transforms 65,536 elements); this crate takes a few microseconds for each source
-//! symbol of a missing one. And since all three codes are linear over the same field, one receiver decodes them all.
+//! the cost of a block, not the rate. Of 32 + 8 symbols of 1,200 bytes both this crate and `reed-solomon-simd` 3.1 encode about
+//! 0.87 GB/s (best of 300, on one busy core of an x86-64 machine). That library then takes 0.41 ms for each block that it
+//! decodes, whatever is missing, since it transforms 65,536 elements; this crate takes 0.01 ms where one symbol is missing and
+//! 0.08 ms where eight are. And since all three codes are linear over the same field, one receiver decodes them all.
 
 mod code;
 mod encode;
