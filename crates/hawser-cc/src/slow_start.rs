@@ -1,8 +1,13 @@
 //! HyStart++ (RFC 9406): leaves the first slow start when the round-trip time rises, before the queue overflows.
+//!
+//! The delivery rate says more than the round-trip time alone. While it still grows from round to round, the path is not full,
+//! however late acknowledgements come: they wait in an uplink, or it was jitter. Where it no longer grows although the window
+//! does, what was added sits in a queue: then the window hardly grows in the conservative rounds of RFC 9406, in which it would
+//! treble and fill that queue.
 
 use std::time::Duration;
 
-use hawser_policy::{Ack, ParameterInfo};
+use hawser_policy::{Ack, ParameterInfo, Time};
 
 use crate::return_path::RttSample;
 use crate::window::Window;
@@ -15,6 +20,15 @@ const MIN_RTT_DIVISOR: u32 = 8;
 const RTT_SAMPLES: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
+/// A mean delivery rate that is this much over that of the round before still grows; without a queue it doubles.
+const RATE_GROWTH: f64 = 1.25;
+/// In conservative rounds the window grows by a quarter only.
+const CONSERVATIVE_RATE_GROWTH: f64 = 1.1;
+/// Growth while the path seems full. By then the window is up to four times what it holds; five rounds add a sixth to it.
+const FULL_GROWTH_DIVISOR: f64 = 32.0;
+/// A full path delivers as much as before. One that delivers less than this share of it has changed, or its acknowledgements were
+/// held up: that says nothing of its capacity.
+const STEADY_RATE: f64 = 0.85;
 
 /// The parameter that switches the detector.
 pub(crate) fn hystart(default: bool) -> ParameterInfo {
@@ -43,6 +57,20 @@ pub(crate) struct SlowStart {
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
     samples: u32,
+    /// When this round began, and bytes delivered since; `None` once the sender held back.
+    round_began: Option<Time>,
+    delivered: Option<f64>,
+    /// Mean delivery rate of the last round and of this one so far, bytes per second.
+    last_round_rate: Option<f64>,
+    round_rate: Option<f64>,
+}
+
+/// What the delivery rate says of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pipe {
+    Unknown,
+    Filling,
+    Full,
 }
 
 impl SlowStart {
@@ -55,6 +83,10 @@ impl SlowStart {
             last_round_min: None,
             round_min: None,
             samples: 0,
+            round_began: None,
+            delivered: None,
+            last_round_rate: None,
+            round_rate: None,
         }
     }
 
@@ -78,13 +110,44 @@ impl SlowStart {
             window.grow(bytes);
             return 0.0;
         }
-        let conservative = matches!(self.phase, Phase::Conservative { .. });
-        window.grow(if conservative { bytes / CSS_GROWTH_DIVISOR } else { bytes });
+        self.watch_rate(ack);
+        window.grow(match (self.phase, self.pipe()) {
+            (Phase::Standard, _) | (Phase::Conservative { .. }, Pipe::Filling) => bytes,
+            (Phase::Conservative { .. }, Pipe::Unknown) => bytes / CSS_GROWTH_DIVISOR,
+            (Phase::Conservative { .. }, Pipe::Full) => bytes / FULL_GROWTH_DIVISOR,
+        });
         self.watch_rtt(rtt);
-        if self.finish_round(ack.largest_acked) {
+        if self.finish_round(ack) {
             window.set_threshold_here();
         }
         0.0
+    }
+
+    fn watch_rate(&mut self, ack: &Ack) {
+        self.delivered = if ack.limited_by.leaves_window_unused() {
+            None
+        } else {
+            self.delivered.map(|bytes| bytes + ack.bytes as f64)
+        };
+        self.round_rate = self.delivered.zip(self.round_began).and_then(|(bytes, began)| {
+            let elapsed = ack.now.since(began).as_secs_f64();
+            (elapsed > 0.0).then(|| bytes / elapsed)
+        });
+    }
+
+    fn pipe(&self) -> Pipe {
+        let Some((last, now)) = self.last_round_rate.zip(self.round_rate) else { return Pipe::Unknown };
+        let growth = match self.phase {
+            Phase::Conservative { rounds: 1.., .. } => CONSERVATIVE_RATE_GROWTH,
+            _ => RATE_GROWTH,
+        };
+        if now >= growth * last {
+            Pipe::Filling
+        } else if now >= STEADY_RATE * last {
+            Pipe::Full
+        } else {
+            Pipe::Unknown
+        }
     }
 
     fn watch_rtt(&mut self, rtt: Option<RttSample>) {
@@ -96,39 +159,43 @@ impl SlowStart {
         let round_min = self.round_min.map_or(rtt, |min| min.min(rtt));
         self.round_min = Some(round_min);
         self.samples = self.samples.saturating_add(1);
-        if self.samples < RTT_SAMPLES {
-            return;
-        }
-        match (self.phase, self.last_round_min) {
-            (Phase::Standard, Some(last)) => {
+        let Some(last) = self.last_round_min.filter(|_| self.samples >= RTT_SAMPLES) else { return };
+        match self.phase {
+            Phase::Standard => {
                 let threshold = (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD);
-                if round_min >= last.saturating_add(threshold) {
+                if round_min >= last.saturating_add(threshold) && self.pipe() != Pipe::Filling {
                     self.phase = Phase::Conservative { baseline: round_min, rounds: 0 };
                 }
             }
-            (Phase::Standard, None) => {}
-            (Phase::Conservative { baseline, .. }, _) => {
-                // The rise was jitter: carry on.
-                if round_min < baseline {
-                    self.phase = Phase::Standard;
-                }
-            }
+            // The rise was jitter: carry on.
+            Phase::Conservative { baseline, .. } if round_min < baseline => self.phase = Phase::Standard,
+            Phase::Conservative { .. } => {}
         }
     }
 
     /// Ends the round if it is over; true when the last conservative round ended, and slow start with it.
-    fn finish_round(&mut self, largest_acked: u64) -> bool {
-        if !self.rounds.on_ack(largest_acked) {
+    fn finish_round(&mut self, ack: &Ack) -> bool {
+        let over = self.rounds.on_ack(ack.largest_acked);
+        if !over && self.round_began.is_some() {
+            return false;
+        }
+        let pipe = self.pipe();
+        (self.round_began, self.delivered) = (Some(ack.now), Some(0.0));
+        if !over {
             return false;
         }
         self.last_round_min = self.round_min.take().or(self.last_round_min);
+        self.last_round_rate = self.round_rate.take();
         self.samples = 0;
-        if let Phase::Conservative { rounds, .. } = &mut self.phase {
-            // The part of the round in which the phase began counts as its first.
-            *rounds += 1;
-            return *rounds >= CSS_ROUNDS;
+        let Phase::Conservative { rounds, .. } = &mut self.phase else { return false };
+        // The part of the round in which the phase began counts as its first.
+        *rounds += 1;
+        let rounds = *rounds;
+        if pipe == Pipe::Filling && rounds > 1 {
+            self.phase = Phase::Standard;
+            return false;
         }
-        false
+        rounds >= CSS_ROUNDS
     }
 }
 

@@ -169,8 +169,8 @@ fn beta_is_what_remains_of_the_window_after_a_loss() {
 
 /// 200 acknowledgements in slow start, always with ten packets under way; in the middle the round-trip time rises from
 /// 20 to 40 ms.
-fn through_a_rise(controller: &mut dyn CongestionController) {
-    for number in 0..200u64 {
+fn through_a_rise(controller: &mut dyn CongestionController, first: u64) {
+    for number in first..first + 200 {
         let now = Time::from_millis(number * 2);
         let next = Sent {
             now,
@@ -180,9 +180,27 @@ fn through_a_rise(controller: &mut dyn CongestionController) {
             limited_by: LimitedBy::Nothing,
         };
         controller.on_sent(&next);
-        let rtt = Duration::from_millis(if number < 100 { 20 } else { 40 });
+        let rtt = Duration::from_millis(if number - first < 100 { 20 } else { 40 });
         let ack = Ack { largest_acked: number, ..testing::ack(now, 1_000, rtt) };
         controller.on_ack(&ack, &Siblings::NONE);
+    }
+}
+
+/// A path that moved knows nothing of the new network: its second slow start is watched like the first, and what the delay was on
+/// the old one does not count.
+#[test]
+fn slow_start_after_a_move_ends_by_delay_as_well() {
+    for name in ["cubic", "olia", "lia", "balia", "westwood", "illinois", "elastic"] {
+        let mut controller = build(name, 10_000);
+        through_a_rise(controller.as_mut(), 0);
+        controller.on_path_reset(Time::from_millis(400));
+        assert_eq!((controller.window(), controller.in_slow_start()), (10_000, true), "{name}");
+        through_a_rise(controller.as_mut(), 210);
+        assert!(
+            !controller.in_slow_start() && controller.window() > 100_000,
+            "{name}: {}",
+            controller.window()
+        );
     }
 }
 
@@ -190,10 +208,10 @@ fn through_a_rise(controller: &mut dyn CongestionController) {
 fn without_hystart_only_congestion_ends_slow_start() {
     for name in ["cubic", "olia"] {
         let mut detecting = build(name, 10_000);
-        through_a_rise(detecting.as_mut());
+        through_a_rise(detecting.as_mut(), 0);
         assert!(!detecting.in_slow_start(), "{name}: {}", detecting.window());
         let mut blind = build(&format!("{name},hystart=false"), 10_000);
-        through_a_rise(blind.as_mut());
+        through_a_rise(blind.as_mut(), 0);
         assert_eq!((blind.in_slow_start(), blind.window()), (true, 210_000), "{name}");
     }
 }

@@ -1,0 +1,70 @@
+//! Congestion controllers on the whole stack: how much of a link they fill, how long the queue is that they build, how long
+//! nothing arrives.
+
+mod common;
+
+use std::path::PathBuf;
+
+use hawser_scenario::{Scenario, load};
+use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Simulation};
+
+use common::registry;
+
+fn run(scenario: &Scenario) -> FlowOutcome {
+    let outcome =
+        Simulation::new(scenario, &registry(), Options::default()).expect("runs").run(&mut NoRecorder);
+    outcome.flows.into_iter().next().expect("a flow")
+}
+
+/// A download over `links` links of 50 Mbit/s and 20 ms with queues of 100 ms.
+fn download(links: u32, controller: &str, megabytes: u32) -> FlowOutcome {
+    let mut text = format!("version = 1\nduration = \"60 s\"\n[transport]\ncongestion = \"{controller}\"\n");
+    for link in 0..links {
+        text += &format!(
+            "[[link]]\nname = \"a{link}\"\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"100 ms\"\n"
+        );
+    }
+    text += &format!("[[flow]]\nname = \"main\"\nkind = \"bulk\"\nsize = \"{megabytes} MB\"\n");
+    let scenario = Scenario::parse(&text, "controllers.toml", &mut |_| Err("there is none".into()));
+    run(&scenario.expect("a valid scenario"))
+}
+
+/// The first second is as good as the rest: what slow start queues does not overflow, so that nothing has to wait for a
+/// retransmission behind a full queue. Framing and the handshake allow 4.2 seconds.
+#[test]
+fn two_links_fill_without_a_gap() {
+    for controller in ["cubic", "olia", "lia", "balia"] {
+        let flow = download(2, controller, 50);
+        let seconds = flow.completion_seconds.expect("finished");
+        println!("{controller}: {seconds:.3} s, longest gap {:.1} ms", flow.longest_gap_ms);
+        assert!(seconds < 4.45, "{controller}: {seconds} s");
+        assert!(flow.longest_gap_ms <= 60.0, "{controller}: {} ms", flow.longest_gap_ms);
+    }
+}
+
+/// A download beside an upload that fills the uplink: late acknowledgements are no queue on the way down. 20 MB take ten seconds
+/// if they are taken for one.
+#[test]
+fn a_filled_uplink_does_not_end_slow_start() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/asymmetric-uplink.toml");
+    let mut total = 0.0;
+    for seed in 1..=6 {
+        let overrides = [format!("seed={seed}"), "flow.main.size=20 MB".to_owned()];
+        let flow = run(&load(&file, &overrides).expect("a scenario of ours"));
+        total += flow.completion_seconds.expect("finished");
+    }
+    println!("20 MB beside an upload: {:.2} s", total / 6.0);
+    assert!(total / 6.0 < 4.5, "{} s", total / 6.0);
+}
+
+/// 50 Mbit/s carry 20 MB in 3.3 seconds, framing included; handshake, Startup and the pacing margin of one percent come on top.
+#[test]
+fn the_bbr_family_fills_a_link_on_the_whole_stack() {
+    for controller in ["bbr", "bbr2", "bbr2-alpha-beta", "bbr2plus", "bbr3", "coupled-bbr", "copa"] {
+        let flow = download(1, controller, 20);
+        let seconds = flow.completion_seconds.expect("finished");
+        println!("{controller}: {seconds:.3} s, gap {:.1} ms, delay {:?}", flow.longest_gap_ms, flow.delay);
+        assert!(seconds < 3.75, "{controller}: {seconds} s");
+        assert!(flow.longest_gap_ms <= 60.0, "{controller}: {} ms", flow.longest_gap_ms);
+    }
+}
