@@ -61,6 +61,8 @@ pub struct Fabric<P> {
 struct Route {
     alternatives: Vec<Box<[LinkIndex]>>,
     schedule: Series<usize>,
+    /// What somebody chose instead of what the schedule says.
+    chosen: Option<usize>,
 }
 
 /// Boxes kept for reuse.
@@ -198,8 +200,15 @@ impl<P: Frame> Fabric<P> {
     ) -> RouteIndex {
         assert!(schedule.points().iter().all(|point| point.1 < alternatives.len()), "no such alternative");
         assert!(alternatives.iter().flatten().all(|link| link.as_usize() < self.links.len()), "no such link");
-        self.routes.push(Route { alternatives, schedule });
+        self.routes.push(Route { alternatives, schedule, chosen: None });
         RouteIndex((self.routes.len() - 1) as u32)
+    }
+
+    /// From now on packets take this alternative of a route, whatever its schedule says. Returns whether there is one.
+    pub fn choose(&mut self, route: RouteIndex, alternative: usize) -> bool {
+        let route =
+            self.routes.get_mut(route.as_usize()).filter(|route| alternative < route.alternatives.len());
+        route.map(|route| route.chosen = Some(alternative)).is_some()
     }
 
     /// Keeps packets that do not arrive for [`Fabric::poll_failure`].
@@ -211,7 +220,7 @@ impl<P: Frame> Fabric<P> {
     /// Sends a packet along a route at `now`, which is not before that of any earlier call.
     pub fn send(&mut self, now: Nanos, route: RouteIndex, length: u32, payload: P) {
         let Some(entry) = self.routes.get(route.as_usize()) else { return };
-        let alternative = entry.schedule.value_at(now) as u32;
+        let alternative = entry.chosen.unwrap_or_else(|| entry.schedule.value_at(now)) as u32;
         let empty = || Box::new(Transit { payload: None, sent: now, route, alternative, hop: 0 });
         let mut transit = self.spare.pop().unwrap_or_else(empty);
         *transit = Transit { payload: Some(payload), sent: now, route, alternative, hop: 0 };

@@ -233,7 +233,7 @@ impl PathManager for FullMesh {
                     entry.next_attempt = now;
                 }
             }
-            PathEvent::Suspect(_) | PathEvent::Recovered(_) => {}
+            PathEvent::Suspect(_) | PathEvent::Recovered(_) | PathEvent::Attach(_) => {}
         }
         self.reconcile(now, paths, actions);
     }

@@ -3,7 +3,7 @@
 use std::ops::{BitOr, Range};
 use std::time::Duration;
 
-use crate::{Feedback, LinkUpdate, Message, PathChange, PathId, StreamId, Tag, Time};
+use crate::{AttachReport, Feedback, LinkUpdate, Message, PathChange, PathId, StreamId, Tag, Time};
 
 /// The kinds of [`Event`] that a policy asks for. What nobody asked for is not even put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -24,7 +24,7 @@ impl Interests {
     pub const PROBE_TIMEOUT: Interests = Interests(1 << 4);
     /// [`Event::Path`].
     pub const PATHS: Interests = Interests(1 << 5);
-    /// [`Event::Link`].
+    /// [`Event::Link`] and [`Event::Attach`].
     pub const LINKS: Interests = Interests(1 << 6);
     /// [`Event::Feedback`].
     pub const FEEDBACK: Interests = Interests(1 << 7);
@@ -223,6 +223,13 @@ pub enum Event<'a> {
     },
     /// A local link changed, or a new forecast of it came in: the moment to plan anew (MAMS, MMQUIC).
     Link(&'a LinkUpdate<'a>),
+    /// A link was attached elsewhere at somebody's request, or was not.
+    Attach {
+        /// When.
+        now: Time,
+        /// What was asked for, and what became of it.
+        report: &'a AttachReport,
+    },
     /// The application reported on quality.
     Feedback {
         /// When.
@@ -253,7 +260,7 @@ impl Event<'_> {
             Event::SpuriousLoss { .. } => Interests::SPURIOUS_LOSS,
             Event::ProbeTimeout { .. } => Interests::PROBE_TIMEOUT,
             Event::Path { .. } => Interests::PATHS,
-            Event::Link(_) => Interests::LINKS,
+            Event::Link(_) | Event::Attach { .. } => Interests::LINKS,
             Event::Feedback { .. } => Interests::FEEDBACK,
             Event::Received(_) => Interests::RECEIVED,
             Event::Message { .. } => Interests::MESSAGES,

@@ -99,7 +99,11 @@ pub use event::{
     Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
 };
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
-pub use link::{Forecast, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate, MobilityReport};
+pub use link::{
+    AttachReport, AttachRequest, AttachResult, AttachmentPoint, FORECAST_HORIZONS, Forecast, HandOver,
+    LinkCandidate, LinkDirection, LinkInfo, LinkKind, LinkObserver, LinkState, LinkUpdate,
+    MAX_LINK_CANDIDATES, Signal,
+};
 pub use message::{FeatureId, FeatureSet, MAX_FEATURES, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery};
 pub use parameters::{ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters};
 pub use path_manager::{PathAction, PathEvent, PathManager, PathManagerFactory, PathManagerInit};

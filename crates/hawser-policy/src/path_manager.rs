@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use crate::{LinkId, LinkInfo, PathId, PathStatus, PathView, Time};
+use crate::{AttachReport, AttachRequest, LinkId, LinkInfo, LinkUpdate, PathId, PathStatus, PathView, Time};
 
 /// Something a path manager may react to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum PathEvent {
     LinkUp(LinkInfo),
     /// A link went.
     LinkDown(LinkId),
+    /// What became of a request to attach a link elsewhere, whoever made it.
+    Attach(AttachReport),
     /// A path was validated.
     Established(PathId),
     /// A path fell silent.
@@ -41,6 +43,10 @@ pub enum PathAction {
     Abandon(PathId),
     /// Change what it is used for.
     SetStatus(PathId, PathStatus),
+    /// Attach a link elsewhere: the driver hands it to whoever steers the links, and the answer is
+    /// [`PathEvent::Attach`]. Drivers without anybody who does answer
+    /// [`Unsupported`](crate::AttachResult::Unsupported). What is asked again at every refusal is refused again.
+    Attach(AttachRequest),
 }
 
 /// Decides which paths exist.
@@ -50,6 +56,15 @@ pub trait PathManager: Send {
 
     /// Reacts to an event; `paths` are the paths that exist now.
     fn on_event(&mut self, now: Time, event: &PathEvent, paths: &[PathView], actions: &mut Vec<PathAction>);
+
+    /// The driver has news of a link.
+    fn on_link_update(
+        &mut self,
+        _update: &LinkUpdate<'_>,
+        _paths: &[PathView],
+        _actions: &mut Vec<PathAction>,
+    ) {
+    }
 
     /// When [`on_timeout`](PathManager::on_timeout) should be called.
     fn next_timeout(&self) -> Option<Time> {

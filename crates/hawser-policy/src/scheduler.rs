@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    AckFrequency, Event, Interests, Message, MobilityReport, PathId, PathMask, PathStatus, SendView, Side,
+    AckFrequency, AttachRequest, Event, Interests, Message, PathId, PathMask, PathStatus, SendView, Side,
     StreamId, Tag, Time,
 };
 
@@ -148,6 +148,10 @@ pub enum Command {
     Send(Message),
     /// Hand a message to the application at this end. The oldest give way if it does not take them.
     Tell(Message),
+    /// Attach a link elsewhere. The answer of whoever steers the links is [`Event::Attach`]; see
+    /// [`PathAction::Attach`](crate::PathAction::Attach). The newest request for a link counts. Refused
+    /// and counted if requests for eight links wait for the driver.
+    Attach(AttachRequest),
     /// Send a PING on a path, whatever window and pacer say. At most one is pending.
     Ping {
         /// The path.
@@ -226,8 +230,6 @@ pub enum Feedback {
         /// The value.
         value: f64,
     },
-    /// The peer reports movement of its links.
-    Mobility(MobilityReport),
 }
 
 /// Decides which path carries what, and whether to wait.

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{Forecast, LinkId, LinkObserver, LinkState, Rate, Time};
+use hawser_policy::{
+    AttachmentPoint, Forecast, HandOver, LinkDirection, LinkId, LinkKind, LinkObserver, LinkState, Rate, Time,
+};
 
-use crate::profile::{Profile, Sample, sample_at};
+use crate::profile::{Event, EventKind, Profile, Sample, sample_at};
 use crate::random::{Random, mix};
 
 /// How good a forecaster is. All of them see the outlook only, never the channel's draws.
@@ -24,36 +26,37 @@ pub enum ForecastQuality {
     Absent,
 }
 
-/// Which end of the link asks: its sending direction is what it observes.
+/// Which direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
-    /// The moving host: it sends towards the network.
-    Host,
-    /// The other end, or a host that reports what it can receive.
-    Network,
-}
-
-/// A [`LinkObserver`] over the outlooks of profiles.
-#[derive(Clone, Debug)]
-pub struct ProfileObserver {
-    links: Vec<(LinkId, Arc<Profile>)>,
-    sender: Sender,
-    quality: ForecastQuality,
-    horizon: Duration,
+enum Direction {
+    Up,
+    Down,
 }
 
 /// Two questions within this time get the same error.
 const ERROR_GRID: u64 = 100_000_000;
 
+/// A [`LinkObserver`] over the outlooks of profiles, for the host at their moving end: it sends on `outlook.up`.
+#[derive(Clone, Debug)]
+pub struct ProfileObserver {
+    links: Vec<(LinkId, Arc<Profile>)>,
+    kind: LinkKind,
+    quality: ForecastQuality,
+    horizon: Duration,
+}
+
 impl ProfileObserver {
     /// Watches some links. Forecasts end at a horizon of 1 s: beyond it, the last value holds.
-    pub fn new(
-        links: impl IntoIterator<Item = (LinkId, Arc<Profile>)>,
-        sender: Sender,
-        quality: ForecastQuality,
-    ) -> Self {
+    pub fn new(links: impl IntoIterator<Item = (LinkId, Arc<Profile>)>, quality: ForecastQuality) -> Self {
         let links = links.into_iter().collect();
-        ProfileObserver { links, sender, quality, horizon: Duration::from_secs(1) }
+        ProfileObserver { links, kind: LinkKind::Unknown, quality, horizon: Duration::from_secs(1) }
+    }
+
+    /// Says what carries these links: whether they are served by cells (the default), access points or satellites.
+    #[must_use]
+    pub fn with_kind(mut self, kind: LinkKind) -> Self {
+        self.kind = kind;
+        self
     }
 
     /// Changes how far ahead it sees.
@@ -63,47 +66,105 @@ impl ProfileObserver {
         self
     }
 
-    fn state(&self, link: LinkId, at: Time) -> Option<LinkState> {
+    /// The state at a time, as far as the host knows of it at `now`.
+    fn state(&self, now: Time, link: LinkId, at: Time) -> Option<LinkState> {
         let profile = &self.links.iter().find(|known| known.0 == link)?.1;
-        let at = match self.quality {
+        let late = match self.quality {
             ForecastQuality::Absent => return None,
-            ForecastQuality::Delayed(by) => at - by,
-            ForecastQuality::Perfect | ForecastQuality::Noisy { .. } => at,
+            ForecastQuality::Delayed(by) => by,
+            ForecastQuality::Perfect | ForecastQuality::Noisy { .. } => Duration::ZERO,
         };
-        let samples = match self.sender {
-            Sender::Host => &profile.outlook.up,
-            Sender::Network => &profile.outlook.down,
-        };
-        let sample = sample_at(samples, at.as_nanos())?;
+        let seen_until = (now + self.horizon - late).as_nanos();
+        let at = (at - late).as_nanos();
+        let up = sample_at(&profile.outlook.up, at)?;
+        let down = sample_at(&profile.outlook.down, at);
+        let hand_over = foreseen_hand_over(profile, at, seen_until).map(|(event, end)| HandOver {
+            at: Time::from_nanos(event.at) + late,
+            to: event.cell.map(|number| self.point(number)),
+            interruption: end.map(|end| Duration::from_nanos(end - event.at)),
+        });
         Some(LinkState {
-            up: sample.up,
-            capacity: Some(Rate::from_bits_per_second(self.capacity(sample, link, at))),
-            loss: Some(sample.loss),
-            delay: Some(Duration::from_nanos(sample.delay)),
-            position: profile.position_at(at.as_nanos()),
+            is_up: up.up,
+            uplink: self.direction(up, link, at, Direction::Up),
+            downlink: down.map(|down| self.direction(down, link, at, Direction::Down)).unwrap_or_default(),
+            attached_to: serving_at(&profile.events, at).map(|number| self.point(number)),
+            hand_over,
+            position: profile.position_at(at),
+            ..LinkState::default()
         })
     }
 
-    fn capacity(&self, sample: &Sample, link: LinkId, at: Time) -> u64 {
+    fn direction(&self, sample: &Sample, link: LinkId, at: u64, direction: Direction) -> LinkDirection {
+        LinkDirection {
+            capacity: Some(Rate::from_bits_per_second(self.capacity(sample, link, at, direction))),
+            loss: Some(sample.loss),
+            delay: Some(Duration::from_nanos(sample.delay)),
+        }
+    }
+
+    fn capacity(&self, sample: &Sample, link: LinkId, at: u64, direction: Direction) -> u64 {
         if !sample.up {
             return 0;
         }
         let ForecastQuality::Noisy { deviation, seed } = self.quality else { return sample.rate };
-        let key = mix(at.as_nanos() / ERROR_GRID) ^ mix(u64::from(link.0) << 40);
-        let error = 1.0 + deviation * Random::new(seed ^ key, "forecast").normal();
+        let key = mix(at / ERROR_GRID) ^ mix(u64::from(link.0) << 40);
+        let name = match direction {
+            Direction::Up => "forecast",
+            Direction::Down => "forecast down",
+        };
+        let error = 1.0 + deviation * Random::new(seed ^ key, name).normal();
         (sample.rate as f64 * error.max(0.0)) as u64
     }
+
+    fn point(&self, number: u64) -> AttachmentPoint {
+        attachment_point(self.kind, number)
+    }
+}
+
+/// What serves a link of this kind, by the number that a model gives it: WiFi links have access points, satellite terminals
+/// satellites, all others cells.
+pub fn attachment_point(kind: LinkKind, number: u64) -> AttachmentPoint {
+    match kind {
+        LinkKind::Satellite => AttachmentPoint::Satellite(number),
+        LinkKind::Wifi => {
+            let [.., a, b, c, d, e] = number.to_be_bytes();
+            // Locally administered: no manufacturer's BSSID is like it.
+            AttachmentPoint::AccessPoint([2, a, b, c, d, e])
+        }
+        LinkKind::Wired | LinkKind::Cellular | LinkKind::Unknown => AttachmentPoint::Cell(number),
+    }
+}
+
+/// What serves a link at a time. A hand-over names the next one when it starts: the old one is left then.
+fn serving_at(events: &[Event], at: u64) -> Option<u64> {
+    let before = events.get(..events.partition_point(|event| event.at <= at)).unwrap_or_default();
+    let last = before.iter().rev().find(|event| event.cell.is_some())?;
+    last.cell.filter(|_| last.kind != EventKind::Detach)
+}
+
+/// The first hand-over after `from` that the outlook has, and when it ends. Others are the channel's chance.
+fn foreseen_hand_over(profile: &Profile, from: u64, until: u64) -> Option<(&Event, Option<u64>)> {
+    let first = profile.events.partition_point(|event| event.at <= from);
+    let later = profile.events.get(first..)?;
+    let is_foreseen =
+        |event: &Event| sample_at(&profile.outlook.up, event.at).is_some_and(|sample| !sample.up);
+    let position = later
+        .iter()
+        .take_while(|event| event.at <= until)
+        .position(|event| event.kind == EventKind::HandOverStart && is_foreseen(event))?;
+    let end = later.get(position..)?.iter().find(|event| event.kind == EventKind::HandOverEnd);
+    Some((later.get(position)?, end.map(|event| event.at)))
 }
 
 impl LinkObserver for ProfileObserver {
     fn observe(&mut self, now: Time, link: LinkId) -> Option<LinkState> {
-        self.state(link, now)
+        self.state(now, link, now)
     }
 
     fn forecast(&mut self, now: Time, link: LinkId, at: Time) -> Option<Forecast> {
         let seen = at.min(now + self.horizon).max(now);
-        let state = self.state(link, seen)?;
-        let capacity = state.capacity.map_or(0.0, |rate| rate.bits_per_second() as f64);
+        let state = self.state(now, link, seen)?;
+        let capacity = state.uplink.capacity.map_or(0.0, |rate| rate.bits_per_second() as f64);
         let capacity_deviation = match self.quality {
             ForecastQuality::Perfect => Some(0.0),
             ForecastQuality::Noisy { deviation, .. } => Some(deviation * capacity),

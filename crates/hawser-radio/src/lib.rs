@@ -53,7 +53,7 @@ pub use encounters::{
     WifiEncounters,
 };
 pub use error::RadioError;
-pub use forecast::{ForecastQuality, ProfileObserver, Sender};
+pub use forecast::{ForecastQuality, ProfileObserver, attachment_point};
 pub use math::{
     LIGHT_SPEED, bivariate_normal, dbm_to_watts, from_db, gamma_lower, normal_cdf, normal_quantile,
     normal_tail, to_db, watts_to_dbm,

@@ -6,7 +6,7 @@ use hawser_core::{
     ClientConfig, ConnectError, Connection, ConnectionHandle, Datagram, Endpoint, FourTuple, Incoming,
     Routed, StatelessDatagram, Transmit,
 };
-use hawser_policy::{Earliest, Time};
+use hawser_policy::{Earliest, LinkId, Time};
 
 use crate::deadlines::Deadlines;
 use crate::{Application, Node, Packet};
@@ -144,7 +144,22 @@ impl Sockets {
         tuple: FourTuple,
         server_name: &str,
     ) -> Result<ConnectionHandle, ConnectError> {
-        let (handle, connection) = self.endpoint.connect(now, config, tuple, server_name)?;
+        self.connect_over(now, config, tuple, None, server_name)
+    }
+
+    /// The same over a local link that is known.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_over(
+        &mut self,
+        now: Time,
+        config: ClientConfig,
+        tuple: FourTuple,
+        link: Option<LinkId>,
+        server_name: &str,
+    ) -> Result<ConnectionHandle, ConnectError> {
+        let (handle, connection) = self.endpoint.connect_over(now, config, tuple, link, server_name)?;
         self.insert(handle, connection);
         Ok(handle)
     }

@@ -54,6 +54,6 @@ pub use hawser_core::{QlogConnection, QlogFactory};
 pub use hawser_h3 as h3;
 pub use hawser_net::*;
 pub use hawser_policy::{
-    Composition, LinkId, PathEvent, PathId, PathState, PathStatus, PolicyError, PolicyKind, PolicySpec, Rate,
-    Registry,
+    AttachReport, AttachResult, Composition, LinkId, PathEvent, PathId, PathState, PathStatus, PolicyError,
+    PolicyKind, PolicySpec, Rate, Registry,
 };

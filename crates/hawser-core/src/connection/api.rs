@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    AckFrequency, ControllerFactory, DatagramInfo, FeatureId, Feedback, LinkUpdate, Message, MessageOrigin,
-    PathId, PolicyError, PolicySetFactory, PolicySpec, Registry, SchedulerInit, SetInit, Side, StreamId,
-    Time,
+    AckFrequency, AttachReport, ControllerFactory, DatagramInfo, FeatureId, Feedback, LinkUpdate, Message,
+    MessageOrigin, PathId, PolicyError, PolicySetFactory, PolicySpec, Registry, SchedulerInit, SetInit, Side,
+    StreamId, Time,
 };
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -145,6 +145,7 @@ impl Connection {
             .pop()
             .or_else(|| self.streams.poll_event().map(Event::Stream))
             .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
+            .or_else(|| self.policies.poll_attach_request().map(Event::Attach))
             .or_else(|| self.messages.poll_application().map(Event::Policy))
             .or_else(|| self.events.take_closed().map(Event::Closed))
     }
@@ -436,6 +437,12 @@ impl Connection {
         self.apply_commands(update.now);
     }
 
+    /// Tells the policies what became of a request to attach a link elsewhere, whoever made it.
+    pub fn attach_report(&mut self, now: Time, report: &AttachReport) {
+        self.policies.on_attach_report(now, report);
+        self.apply_commands(now);
+    }
+
     /// Exchanges the scheduler while the connection runs.
     ///
     /// # Errors
@@ -530,7 +537,7 @@ fn handshake_path(init: &ConnectionInit, controllers: &dyn ControllerFactory, se
     let reset_token = init.cids.token(&init.local_cid);
     control.local_cids.insert_from_handshake(IssuedCid { id: init.local_cid, reset_token });
     control.remote_cids.set_handshake_cid(init.remote_cid);
-    let identity = PathIdentity { path: PathId::ZERO, link: None, remote: init.tuple.remote, seed };
+    let identity = PathIdentity { path: PathId::ZERO, link: init.link, remote: init.tuple.remote, seed };
     let default_max_ack_delay = Duration::from_millis(25);
     let mut recovery =
         PathRecovery::new(init.now, &identity, controllers, &init.transport, default_max_ack_delay);
@@ -542,5 +549,7 @@ fn handshake_path(init: &ConnectionInit, controllers: &dyn ControllerFactory, se
         tuples.on_handshake_validated();
     }
     let mtu = MtuDiscovery::new(init.transport.initial_mtu, init.transport.max_mtu);
-    Path::new(control, tuples, recovery, mtu)
+    let mut path = Path::new(control, tuples, recovery, mtu);
+    path.link = init.link;
+    path
 }

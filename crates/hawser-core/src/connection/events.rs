@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hawser_policy::{Message, PathEvent};
+use hawser_policy::{AttachRequest, Message, PathEvent};
 
 use super::streams::StreamEvent;
 use crate::ConnectionError;
@@ -26,6 +26,9 @@ pub enum Event {
     DatagramsUnblocked,
     /// Something happened to a path.
     Path(PathEvent),
+    /// A policy asks that a link be attached elsewhere ([`Command::Attach`](hawser_policy::Command::Attach)); the answer
+    /// goes to [`Connection::attach_report`](crate::Connection::attach_report).
+    Attach(AttachRequest),
     /// A message of our policies ([`Command::Tell`](hawser_policy::Command::Tell)), or one of the peer's policies that
     /// none of ours takes.
     Policy(Message),

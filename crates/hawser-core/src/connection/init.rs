@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hawser_policy::{Side, Time};
+use hawser_policy::{LinkId, Side, Time};
 use hawser_wire::ConnectionId;
 
 use crate::crypto::{ClientFactory, Keys, Session};
@@ -15,6 +15,8 @@ pub(crate) struct ConnectionInit {
     pub(crate) now: Time,
     /// The addresses of the handshake.
     pub(crate) tuple: FourTuple,
+    /// Client: the local link of these addresses, if it is known.
+    pub(crate) link: Option<LinkId>,
     /// TLS, with our transport parameters in it already.
     pub(crate) session: Box<dyn Session>,
     pub(crate) initial_keys: Keys,

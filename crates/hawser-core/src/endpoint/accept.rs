@@ -105,6 +105,7 @@ impl Endpoint {
             side: Side::Server,
             now,
             tuple: incoming.tuple(),
+            link: None,
             session,
             initial_keys: incoming.keys,
             local_cid,

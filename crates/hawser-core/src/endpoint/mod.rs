@@ -23,7 +23,7 @@ pub(crate) mod types;
 
 use std::sync::Arc;
 
-use hawser_policy::{Side, Time};
+use hawser_policy::{LinkId, Side, Time};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -151,6 +151,22 @@ impl Endpoint {
         tuple: FourTuple,
         server_name: &str,
     ) -> Result<(ConnectionHandle, Connection), ConnectError> {
+        self.connect_over(now, config, tuple, None, server_name)
+    }
+
+    /// The same, where the local link of `tuple` is known: path 0 is of this link from the start, so that its congestion
+    /// controller knows it, too.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_over(
+        &mut self,
+        now: Time,
+        config: ClientConfig,
+        tuple: FourTuple,
+        link: Option<LinkId>,
+        server_name: &str,
+    ) -> Result<(ConnectionHandle, Connection), ConnectError> {
         if tuple.remote.port() == 0 || tuple.remote.ip().is_unspecified() {
             return Err(ConnectError::InvalidRemote(tuple.remote));
         }
@@ -166,6 +182,7 @@ impl Endpoint {
             side: Side::Client,
             now,
             tuple,
+            link,
             session,
             initial_keys: config.crypto.initial_keys(&destination, Side::Client),
             local_cid,

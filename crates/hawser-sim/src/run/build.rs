@@ -8,18 +8,19 @@ use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::{
     ClientConfig, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig, TransportConfig,
 };
-use hawser_link::{LinkIndex, derive_seed};
-use hawser_policy::{Composition, LinkId, LinkInfo, LinkKind, PathStatus, Registry, Time};
-use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Medium, Scenario};
+use hawser_link::{LinkIndex, RouteIndex, derive_seed};
+use hawser_policy::{Composition, LinkId, LinkInfo, PathStatus, Registry, Time};
+use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Scenario};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::addresses::{self, FIRST_PORT, MOST_SESSIONS};
+use super::attachments::Attachments;
 use super::client::Clients;
 use super::client::role::Role;
 use super::delivery::{Deliveries, Followed};
 use super::error::RunError;
-use super::link_forecasts::LinkForecasts;
+use super::link_forecasts::{LinkForecasts, link_kind};
 use super::participant::{Participant, Participants, ServerFactory};
 use super::server::{Servers, Setup};
 use super::session::{Plan, Session};
@@ -81,6 +82,9 @@ pub(super) struct Parts {
     pub(super) sink: Option<usize>,
     /// Packets whose delivery may be wanted.
     pub(super) followed: Followed,
+    /// What clients want attached where, and the routes of each link, up and down.
+    pub(super) attachments: Attachments,
+    pub(super) link_routes: Vec<[RouteIndex; 2]>,
 }
 
 /// Builds everything; fails before anything has run.
@@ -133,6 +137,7 @@ struct Builder<'a> {
     udp: Vec<UdpInfo>,
     sink: Option<usize>,
     followed: Followed,
+    attachments: Attachments,
 }
 
 impl<'a> Builder<'a> {
@@ -159,6 +164,7 @@ impl<'a> Builder<'a> {
             udp: Vec::new(),
             sink: None,
             followed: Followed::default(),
+            attachments: Attachments::of(scenario),
         }
     }
 
@@ -178,6 +184,8 @@ impl<'a> Builder<'a> {
             udp: self.udp,
             sink: self.sink,
             followed: self.followed,
+            attachments: self.attachments,
+            link_routes: self.layout.routes().to_vec(),
         }
     }
 
@@ -279,6 +287,7 @@ impl<'a> Builder<'a> {
             awaited: flow.awaited,
             // Only our own ends tell what they send and read.
             deliveries: self.options.server.is_none().then(|| setup.deliveries.clone()),
+            attachments: self.attachments.clone(),
             forecasts: LinkForecasts::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
         };
         let pattern =
@@ -292,13 +301,7 @@ impl<'a> Builder<'a> {
             id: LinkId(index as u32),
             name: link.name.clone(),
             addresses: vec![addresses::interface(index)],
-            kind: match link.medium {
-                Medium::Wired => LinkKind::Wired,
-                Medium::Wifi => LinkKind::Wifi,
-                Medium::Cellular => LinkKind::Cellular,
-                Medium::Satellite => LinkKind::Satellite,
-                Medium::Unknown => LinkKind::Unknown,
-            },
+            kind: link_kind(link.medium),
             preference: if link.backup { PathStatus::Backup } else { PathStatus::Available },
             metered: false,
         }

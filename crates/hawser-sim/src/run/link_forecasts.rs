@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use hawser_core::Connection;
-use hawser_policy::{Forecast, LinkId, LinkObserver, LinkUpdate, Time};
-use hawser_radio::{ProfileObserver, Sender};
-use hawser_scenario::ScenarioLink;
+use hawser_policy::{LinkId, LinkKind, LinkObserver, LinkUpdate, Time};
+use hawser_radio::ProfileObserver;
+use hawser_scenario::{Medium, ScenarioLink};
 
 /// How often a link is observed.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// How far ahead forecasts look (MMQUIC: half a second and a second).
-const HORIZONS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
 /// The observers of the links whose future is known.
 pub(super) struct LinkForecasts {
@@ -24,7 +21,8 @@ impl LinkForecasts {
         let observer = |(index, link): (usize, &'a ScenarioLink)| {
             let outlook = link.outlook.as_ref()?;
             let id = LinkId(index as u32);
-            Some((id, ProfileObserver::new([(id, outlook.profile.clone())], Sender::Host, outlook.quality)))
+            let observer = ProfileObserver::new([(id, outlook.profile.clone())], outlook.quality);
+            Some((id, observer.with_kind(link_kind(link.medium))))
         };
         let observers: Vec<_> = links.filter_map(observer).collect();
         (!observers.is_empty()).then_some(LinkForecasts { observers, next_update: Time::ZERO })
@@ -34,17 +32,27 @@ impl LinkForecasts {
         self.next_update
     }
 
-    /// Tells the policies of the connection what the links do now and will do, if that is due.
-    pub(super) fn update(&mut self, now: Time, connection: &mut Connection) {
+    /// Says what the links do now and will do, if that is due.
+    pub(super) fn update(&mut self, now: Time, mut tell: impl FnMut(&LinkUpdate<'_>)) {
         if now < self.next_update {
             return;
         }
         self.next_update = now + INTERVAL;
         for (link, observer) in &mut self.observers {
             let Some(state) = observer.observe(now, *link) else { continue };
-            let forecasts: Vec<Forecast> =
-                HORIZONS.iter().filter_map(|ahead| observer.forecast(now, *link, now + *ahead)).collect();
-            connection.link_update(&LinkUpdate { now, link: *link, state, forecasts: &forecasts });
+            let forecasts = observer.forecasts(now, *link);
+            tell(&LinkUpdate { now, link: *link, state: &state, forecasts: &forecasts });
         }
+    }
+}
+
+/// A medium of scenarios, as policies know it.
+pub(super) fn link_kind(medium: Medium) -> LinkKind {
+    match medium {
+        Medium::Wired => LinkKind::Wired,
+        Medium::Wifi => LinkKind::Wifi,
+        Medium::Cellular => LinkKind::Cellular,
+        Medium::Satellite => LinkKind::Satellite,
+        Medium::Unknown => LinkKind::Unknown,
     }
 }

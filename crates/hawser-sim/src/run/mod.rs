@@ -12,6 +12,7 @@
 //! driver for real sockets, by default one over each link.
 
 mod addresses;
+mod attachments;
 mod build;
 mod client;
 mod delivery;

@@ -1,18 +1,27 @@
 //! The path manager of a client connection, driven as the driver for real sockets does it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use hawser_core::{Code, Connection, FourTuple};
 use hawser_policy::{
-    LinkId, LinkInfo, PathAction, PathEvent, PathId, PathManager, PathManagerFactory, PathManagerInit,
-    PathView, Time,
+    AttachReport, AttachRequest, Earliest, LinkId, LinkInfo, LinkUpdate, PathAction, PathEvent, PathId,
+    PathManager, PathManagerFactory, PathManagerInit, PathView, Time,
 };
+
+use super::attachments::Attachments;
+
+/// How long whoever steers the links takes to answer. More than nothing, so that a manager that asks again at each refusal
+/// does not stop the time.
+const ATTACH_DELAY: Duration = Duration::from_millis(1);
 
 /// Keeps the paths that a path manager wants.
 pub(super) struct Paths {
     manager: Box<dyn PathManager>,
     port: u16,
+    /// Requests to attach links elsewhere, and when each is answered; one per link.
+    attach_requests: VecDeque<(Time, AttachRequest)>,
     /// Which link each path that was ever seen belongs to.
     pub(super) links: BTreeMap<PathId, LinkId>,
 }
@@ -27,11 +36,11 @@ impl Paths {
         links: &[LinkInfo],
         manager: &dyn PathManagerFactory,
     ) -> Self {
-        connection.set_path_link(PathId::ZERO, Some(link));
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link: Some(link) };
         let mut paths = Paths {
             manager: manager.build(&init),
             port: tuple.local.port(),
+            attach_requests: VecDeque::new(),
             links: BTreeMap::from([(PathId::ZERO, link)]),
         };
         for info in links {
@@ -45,10 +54,33 @@ impl Paths {
     }
 
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        self.manager.next_timeout()
+        let answer = self.attach_requests.front().map(|(at, _)| *at);
+        Earliest::NONE.or(self.manager.next_timeout()).or(answer).time()
     }
 
-    pub(super) fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
+    /// There is news of a link.
+    pub(super) fn on_link_update(&mut self, connection: &mut Connection, update: &LinkUpdate<'_>) {
+        self.ask(update.now, connection, |manager, paths, actions| {
+            manager.on_link_update(update, paths, actions);
+        });
+    }
+
+    /// A policy wants a link attached elsewhere. The newest request for a link counts.
+    pub(super) fn request_attachment(&mut self, now: Time, request: AttachRequest) {
+        self.attach_requests.retain(|(_, older)| older.link != request.link);
+        self.attach_requests.push_back((now + ATTACH_DELAY, request));
+    }
+
+    fn answer_attach_requests(&mut self, now: Time, connection: &mut Connection, attachments: &Attachments) {
+        while let Some((_, request)) = self.attach_requests.pop_front_if(|(at, _)| *at <= now) {
+            let report = AttachReport { request, result: attachments.attach(request) };
+            connection.attach_report(now, &report);
+            self.on_event(now, connection, &PathEvent::Attach(report));
+        }
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Time, connection: &mut Connection, attachments: &Attachments) {
+        self.answer_attach_requests(now, connection, attachments);
         self.ask(now, connection, |manager, paths, actions| manager.on_timeout(now, paths, actions));
     }
 
@@ -80,6 +112,7 @@ impl Paths {
             PathAction::SetStatus(path, status) => {
                 let _ = connection.set_path_status(now, path, status);
             }
+            PathAction::Attach(request) => self.request_attachment(now, request),
         }
     }
 }

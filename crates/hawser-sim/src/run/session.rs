@@ -11,6 +11,7 @@ use hawser_core::{
 use hawser_policy::{Earliest, LinkInfo, PathManagerFactory, Time};
 use hawser_scenario::Direction::{Down, Up};
 
+use super::attachments::Attachments;
 use super::client::role::Role;
 use super::delivery::{BothWays, Deliveries};
 use super::link_forecasts::LinkForecasts;
@@ -40,6 +41,8 @@ pub(super) struct Plan {
     pub(super) awaited: bool,
     /// What was sent and read either way; none where the server is not ours.
     pub(super) deliveries: Option<BothWays>,
+    /// Where links may be attached.
+    pub(super) attachments: Attachments,
     /// What is known of the future of the links, if anything is.
     pub(super) forecasts: Option<LinkForecasts>,
 }
@@ -137,10 +140,15 @@ impl Session {
             State::Connected(handle) => {
                 if let Some(connection) = sockets.connection(handle) {
                     if let Some(paths) = &mut self.paths {
-                        paths.on_timeout(now, connection);
+                        paths.on_timeout(now, connection, &self.plan.attachments);
                     }
                     if let Some(forecasts) = &mut self.plan.forecasts {
-                        forecasts.update(now, connection);
+                        forecasts.update(now, |update| {
+                            connection.link_update(update);
+                            if let Some(paths) = &mut self.paths {
+                                paths.on_link_update(connection, update);
+                            }
+                        });
                     }
                     self.role.on_timeout(now, connection);
                 }
@@ -166,7 +174,9 @@ impl Session {
         self.state = State::Connecting { next_attempt };
         let local = SocketAddr::new(*link.addresses.first()?, self.plan.port);
         let tuple = FourTuple { local, remote: self.plan.remote };
-        let handle = sockets.connect(now, self.plan.config.clone(), tuple, tls::SERVER_NAME).ok()?;
+        let handle =
+            sockets.connect_over(now, self.plan.config.clone(), tuple, Some(link.id), tls::SERVER_NAME);
+        let handle = handle.ok()?;
         self.attempts.push(Some(handle));
         Some(handle)
     }
@@ -191,6 +201,11 @@ impl Session {
             Event::Path(event) => {
                 if let Some(paths) = &mut self.paths {
                     paths.on_event(now, connection, event);
+                }
+            }
+            Event::Attach(request) => {
+                if let Some(paths) = &mut self.paths {
+                    paths.request_attachment(now, *request);
                 }
             }
             Event::Closed(error) => {

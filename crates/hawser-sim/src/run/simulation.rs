@@ -58,6 +58,7 @@ impl Simulation {
         }
         let names: Vec<String> = self.link_names().map(str::to_owned).collect();
         let end = loop {
+            self.apply_attachments();
             let Parts { engine, participants, .. } = &mut self.parts;
             engine.transmit(participants);
             self.tell_deliveries(recorder);
@@ -121,6 +122,16 @@ impl Simulation {
             left += application.awaited_left;
         }
         awaited > 0 && left == 0
+    }
+
+    /// Moves links to where policies want them attached.
+    fn apply_attachments(&mut self) {
+        let Parts { engine, attachments, link_routes, .. } = &mut self.parts;
+        while let Some((link, alternative)) = attachments.poll_order() {
+            for route in link_routes.get(link).into_iter().flatten() {
+                engine.fabric.choose(*route, alternative);
+            }
+        }
     }
 
     /// The NAT of a link forgets all its mappings.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
-use crate::{Connection, Endpoint, PathEvent, PathId};
+use crate::{AttachReport, AttachResult, Connection, Endpoint, PathEvent, PathId};
 
 /// Notes every change until the connection ends. The task is over when all was noted.
 pub(crate) fn start(
@@ -51,6 +51,9 @@ impl PathLog {
             PathEvent::Closed(id) => tracing::info!("{} is closed", self.name(*id)),
             PathEvent::LinkUp(link) => tracing::info!("link {} is up", link.name),
             PathEvent::LinkDown(id) => tracing::debug!(link = id.0, "a link is down"),
+            PathEvent::Attach(report) => {
+                tracing::info!(link = report.request.link.0, "{}", attachment(report))
+            }
             PathEvent::MultipathReady | PathEvent::MorePathsAllowed => tracing::debug!(?event),
         }
     }
@@ -63,5 +66,14 @@ impl PathLog {
             self.names.insert(id, format!("path {} ({link}{})", id.0, path.tuple.local));
         }
         self.names.get(&id).cloned().unwrap_or_else(|| format!("path {}", id.0))
+    }
+}
+
+fn attachment(report: &AttachReport) -> String {
+    let to = report.request.to;
+    match report.result {
+        AttachResult::Attached => format!("a link is attached to {to}"),
+        AttachResult::Failed => format!("a link could not be attached to {to}"),
+        AttachResult::Unsupported => format!("nobody can attach a link to {to}"),
     }
 }

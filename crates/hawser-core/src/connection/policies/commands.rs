@@ -1,8 +1,8 @@
 //! What policies order beside their answers.
 
-use hawser_policy::{Command, MAX_COMMANDS, PathId};
+use hawser_policy::{AttachRequest, Command, MAX_COMMANDS, PathId};
 
-use super::{Policies, Targets};
+use super::{MAX_ATTACH_REQUESTS, Policies, Targets};
 use crate::connection::frames::{SentFrame, SentStream};
 use crate::connection::paths::life_cycle::LifeCycle;
 use crate::connection::recovery::PathIdentity;
@@ -62,6 +62,7 @@ impl Policies {
                 targets.messages.tell_application(message);
                 true
             }
+            Command::Attach(request) => self.request_attachment(request),
             Command::RequestAckFrequency(frequency) => targets.ack_frequencies.request(frequency).is_ok(),
             Command::RequestAck { path } => {
                 targets.paths.get(path).is_some() && targets.ack_frequencies.request_immediate(path).is_ok()
@@ -80,6 +81,16 @@ impl Policies {
             Command::Discard { stream, range } => targets.streams.discard(stream, range),
             Command::DoNotRetransmit { stream, range } => targets.streams.do_not_retransmit(stream, range),
         }
+    }
+
+    /// Has the driver asked to attach a link elsewhere. The newest request for a link takes the place of older ones.
+    fn request_attachment(&mut self, request: AttachRequest) -> bool {
+        self.attach_requests.retain(|older| older.link != request.link);
+        let has_room = self.attach_requests.len() < MAX_ATTACH_REQUESTS;
+        if has_room {
+            self.attach_requests.push_back(request);
+        }
+        has_room
     }
 
     /// Makes the controller of a path anew; estimates are carried over.

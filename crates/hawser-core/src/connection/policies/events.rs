@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Event, Feedback, Interests, LimitedBy, LinkUpdate, Message, MessageOrigin, PacketReceived, PacketReport,
-    PacketSent, PathChange, PathId, StreamRange, Time,
+    AttachReport, Event, Feedback, Interests, LimitedBy, LinkUpdate, Message, MessageOrigin, PacketReceived,
+    PacketReport, PacketSent, PathChange, PathId, StreamRange, Time,
 };
 
 use super::Policies;
@@ -108,6 +108,12 @@ impl Policies {
     /// News of a local link.
     pub(crate) fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
         self.on_event(&Event::Link(update));
+        self.wake();
+    }
+
+    /// What became of a request to attach a link elsewhere.
+    pub(crate) fn on_attach_report(&mut self, now: Time, report: &AttachReport) {
+        self.on_event(&Event::Attach { now, report });
         self.wake();
     }
 

@@ -21,9 +21,11 @@ pub(crate) mod schedule;
 mod wait;
 mod waiting;
 
+use std::collections::VecDeque;
+
 use hawser_policy::{
-    Assignment, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView, PolicySet,
-    Scheduler, SendView, StreamRange, Time,
+    Assignment, AttachRequest, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView,
+    PolicySet, Scheduler, SendView, StreamRange, Time,
 };
 use smallvec::SmallVec;
 
@@ -47,6 +49,9 @@ pub(crate) struct Targets<'a> {
     pub(crate) repair: &'a Repair,
 }
 
+/// Requests to attach links elsewhere that wait for the driver; more are refused.
+const MAX_ATTACH_REQUESTS: usize = 8;
+
 /// The policy set of a connection. See the module.
 pub(crate) struct Policies {
     set: PolicySet,
@@ -64,6 +69,8 @@ pub(crate) struct Policies {
     ack_return_paths: SmallVec<[Option<PathId>; 8]>,
     /// Paths whose acknowledgements leave on another one by command.
     ack_return_commands: Vec<(PathId, PathId)>,
+    /// Links that the driver is still to be asked to attach elsewhere, at most [`MAX_ATTACH_REQUESTS`].
+    attach_requests: VecDeque<AttachRequest>,
     /// Stream ranges of the packet that is being reported.
     ranges: Vec<StreamRange>,
     /// For the seeds of controllers that are made anew.
@@ -85,6 +92,7 @@ impl Policies {
             views: Vec::new(),
             ack_return_paths: SmallVec::new(),
             ack_return_commands: Vec::new(),
+            attach_requests: VecDeque::new(),
             ranges: Vec::new(),
             seed,
             ignored_commands: 0,
@@ -173,6 +181,12 @@ impl Policies {
     pub(crate) fn path_views(&mut self, now: Time, paths: &PathSet) -> &[PathView] {
         paths.fill_views(now, &mut self.views);
         &self.views
+    }
+
+    /// The next link that a policy wants attached elsewhere.
+    #[inline]
+    pub(crate) fn poll_attach_request(&mut self) -> Option<AttachRequest> {
+        self.attach_requests.pop_front()
     }
 
     /// Commands that could not be applied: no such path, nothing in that range, too many.
