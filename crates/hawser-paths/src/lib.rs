@@ -12,9 +12,12 @@
 //! | protection policy | `off` (default) | - | nothing is protected |
 //! | protection policy | `fixed` | [`FixedProtection`] | repair symbols at a fixed rate |
 //! | protection policy | `adaptive` | [`AdaptiveProtection`] | as many as loss and deadlines ask for |
+//!
+//! [`MobilityReport`] is what a host that moves tells its peer of them, in a message of policies.
 
 mod fastest_return;
 mod full_mesh;
+mod mobility_report;
 mod own_path;
 mod protection;
 
@@ -24,6 +27,7 @@ use hawser_policy::Registry;
 
 pub use fastest_return::{FastestReturn, FastestReturnParameters};
 pub use full_mesh::{FullMesh, FullMeshParameters};
+pub use mobility_report::{MobilityEntry, MobilityReport};
 pub use own_path::OwnPath;
 pub use protection::{
     AdaptiveProtection, AdaptiveProtectionFactory, AdaptiveProtectionParameters, Advice, AdviceError,
