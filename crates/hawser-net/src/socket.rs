@@ -1,8 +1,11 @@
 //! One UDP socket of an endpoint.
 
+mod timed;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -67,6 +70,8 @@ pub(crate) struct LinkSocket {
     local: SocketAddr,
     is_dual_stack: bool,
     link: Option<LinkId>,
+    /// Whether its messages say more than quinn-udp has room for.
+    has_large_control: AtomicBool,
 }
 
 impl LinkSocket {
@@ -99,20 +104,23 @@ impl LinkSocket {
             state.enable_transport_errors((&io).into())?;
         }
         let local = io.local_addr()?;
-        Ok(Arc::new(LinkSocket { io, state, local, is_dual_stack, link: binding.link }))
+        let has_large_control = AtomicBool::new(false);
+        Ok(Arc::new(LinkSocket { io, state, local, is_dual_stack, link: binding.link, has_large_control }))
     }
 
     /// Has the kernel note when each message arrives. Their control data then only fits what quinn-udp provides for it if
-    /// it leaves out the destination, which a socket bound to one address knows anyway; on a wildcard socket nothing
-    /// changes, and the time of reading has to do.
+    /// it leaves out the destination, which a socket bound to one address knows anyway; a wildcard socket receives with a
+    /// larger buffer of its own (`timed`).
     pub(crate) fn enable_receive_times(&self) {
-        if self.local.ip().is_unspecified() {
-            return;
-        }
+        let is_wildcard = self.local.ip().is_unspecified();
         let without_destination = match self.local {
+            _ if is_wildcard => Ok(()),
             SocketAddr::V4(_) => setsockopt(&self.io, sockopt::Ipv4PacketInfo, &false),
             SocketAddr::V6(_) => setsockopt(&self.io, sockopt::Ipv6RecvPacketInfo, &false),
         };
+        if is_wildcard {
+            self.has_large_control.store(true, Ordering::Release);
+        }
         let enabled =
             without_destination.and_then(|()| setsockopt(&self.io, sockopt::ReceiveTimestampns, &true));
         if let Err(error) = enabled {
@@ -158,6 +166,9 @@ impl LinkSocket {
         limit: usize,
         mut deliver: impl FnMut(Message),
     ) -> io::Result<usize> {
+        if self.has_large_control.load(Ordering::Acquire) {
+            return self.receive_timed(buffers, limit, deliver);
+        }
         let mut meta = [RecvMeta::default(); SLOTS];
         let count = self.io.try_io(Interest::READABLE, || {
             let limit = limit.clamp(1, SLOTS);
@@ -168,7 +179,7 @@ impl LinkSocket {
                 continue;
             }
             deliver(Message {
-                tuple: self.tuple_of(meta),
+                tuple: self.tuple_of(meta.addr, meta.dst_ip),
                 ecn: meta.ecn.map(from_codepoint),
                 segment_size: meta.stride.clamp(1, meta.len),
                 received_at: meta.timestamp,
@@ -178,14 +189,43 @@ impl LinkSocket {
         Ok(count)
     }
 
-    fn tuple_of(&self, meta: &RecvMeta) -> FourTuple {
+    /// The same one by one, with all that the kernel says of each.
+    fn receive_timed(
+        &self,
+        buffers: &mut ReceiveBuffers,
+        limit: usize,
+        mut deliver: impl FnMut(Message),
+    ) -> io::Result<usize> {
+        for index in 0..limit.clamp(1, SLOTS) {
+            let received =
+                self.io.try_io(Interest::READABLE, || timed::receive(&self.io, &mut buffers.slots()[index]));
+            let message = match received {
+                Ok(message) => message,
+                // What came before counts; an error that stays is met again.
+                Err(_) if index > 0 => return Ok(index),
+                Err(error) => return Err(error),
+            };
+            if message.length > 0 {
+                deliver(Message {
+                    tuple: self.tuple_of(message.remote, message.destination),
+                    ecn: message.ecn,
+                    segment_size: message.segment_size.clamp(1, message.length),
+                    received_at: message.received_at,
+                    bytes: buffers.take(index, message.length),
+                });
+            }
+        }
+        Ok(limit.clamp(1, SLOTS))
+    }
+
+    fn tuple_of(&self, remote: SocketAddr, destination: Option<IpAddr>) -> FourTuple {
         // A socket bound to one address knows it; only a wildcard socket needs to be told by the packet. Replies then
         // leave from the address that the peer wrote to.
-        let ip = match meta.dst_ip {
+        let ip = match destination {
             Some(ip) if self.local.ip().is_unspecified() => ip.to_canonical(),
             _ => self.local.ip(),
         };
-        FourTuple { local: SocketAddr::new(ip, self.local.port()), remote: canonical(meta.addr) }
+        FourTuple { local: SocketAddr::new(ip, self.local.port()), remote: canonical(remote) }
     }
 
     /// Sends a batch of datagrams, all `segment_size` long but the last, starting at byte `from`.

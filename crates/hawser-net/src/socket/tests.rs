@@ -132,3 +132,34 @@ async fn receive_times_cost_no_ecn_marks() {
         }
     }
 }
+
+/// A server that listens at every address knows when, where and how marked what comes arrived, over both families.
+#[tokio::test]
+async fn a_wildcard_socket_has_receive_times_beside_destination_and_ecn_mark() {
+    for (listen, to, from) in [
+        ("[::]:0", "127.0.0.7", "127.0.0.1:0"),
+        ("[::]:0", "::1", "[::1]:0"),
+        ("0.0.0.0:0", "127.0.0.7", "127.0.0.1:0"),
+    ] {
+        let (server, client) = (bind(listen), bind(from));
+        server.enable_receive_times();
+        let remote = SocketAddr::new(to.parse().unwrap(), server.local().port());
+        let unix = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let before = unix();
+        let batch = [vec![1; 1_200], vec![2; 1_200], vec![3; 300]].concat();
+        let tuple = FourTuple { local: client.local(), remote };
+        assert!(matches!(client.send(&tuple, Some(Ecn::Ce), 1_200, &batch, 0), SendOutcome::Sent));
+        let mut received = Vec::new();
+        while received.len() < 3 {
+            let messages = receive(&server).await;
+            for message in &messages {
+                assert_eq!(message.tuple, FourTuple { local: remote, remote: client.local() });
+                assert_eq!(message.ecn, Some(Ecn::Ce), "{listen} {to}");
+                let at = message.received_at.expect("the kernel noted it");
+                assert!((before..=unix()).contains(&at), "{at:?} after {before:?}");
+            }
+            received.extend(datagrams(&messages));
+        }
+        assert_eq!(received.concat(), batch);
+    }
+}
