@@ -10,6 +10,8 @@
 //! * **Paths follow the links.** A link that appears gets a path, one that goes loses it, without the application's doing.
 //!   [`Connection::paths`] shows them, [`Connection::path_events`] tells of changes, and a
 //!   [`PathManager`](hawser_policy::PathManager) other than [`FullMesh`] may decide otherwise.
+//! * **Policies hear what links do** from a [`LinkObserver`], such as a file that a modem's script writes
+//!   ([`LinkStateFile`]), and may have them attached elsewhere by a [`LinkController`].
 //!
 //! ```
 //! use hawser_net::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
@@ -58,6 +60,8 @@ mod error;
 mod identity;
 mod incoming;
 mod interfaces;
+mod link_control;
+mod link_state;
 mod links;
 mod pin;
 mod qlog;
@@ -79,14 +83,16 @@ pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::{
     ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, Printable,
-    SendDatagramError, SetControllerError, TransportConfig,
+    SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
 };
 pub use hawser_paths::FullMesh;
 pub use hawser_policy as policy;
-pub use hawser_policy::{PathManagerFactory, PathManagerInit};
+pub use hawser_policy::{LinkObserver, PathManagerFactory, PathManagerInit};
 pub use identity::{Identity, IdentityError};
 pub use incoming::{AcceptError, Connecting, Incoming};
 pub use interfaces::{Interface, Interfaces, watch_interfaces};
+pub use link_control::{AttachAnswer, LinkController};
+pub use link_state::LinkStateFile;
 pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
 pub use pin::{InvalidPin, Pin};
 pub use stream::{

@@ -104,6 +104,8 @@ pub(crate) struct LinkTable {
     /// Names ever seen; a link's number is its position.
     names: Vec<String>,
     present: Vec<PresentLink>,
+    /// All interfaces, while the routing table decides: a path has a link then, too, but no link has a path.
+    routed_over: Vec<PresentLink>,
     own_addresses: Vec<IpAddr>,
 }
 
@@ -131,10 +133,23 @@ impl LinkTable {
         self.present.iter().map(|link| &link.info)
     }
 
+    /// All links that a path may turn out to use.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &LinkInfo> {
+        self.present.iter().chain(&self.routed_over).map(|link| &link.info)
+    }
+
+    /// The link that has this local address.
+    pub(crate) fn link_of(&self, local: IpAddr) -> Option<LinkId> {
+        self.known().find(|link| link.addresses.contains(&local)).map(|link| link.id)
+    }
+
     /// Takes in the machine's state and tells what changed.
     pub(crate) fn update(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
         self.own_addresses = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
         let wanted = self.resolve(interfaces);
+        if self.selection == Links::Routed {
+            self.routed_over = self.link_all(interfaces, |_| true);
+        }
         let gone = self
             .present
             .iter()
@@ -169,7 +184,16 @@ impl LinkTable {
     }
 
     fn all(&mut self, interfaces: &[Interface]) -> Vec<PresentLink> {
-        let usable = interfaces.iter().filter(|i| !i.is_internal && !i.addresses.is_empty());
+        self.link_all(interfaces, |interface| !interface.is_internal)
+    }
+
+    /// A link for each of these interfaces that has an address.
+    fn link_all(
+        &mut self,
+        interfaces: &[Interface],
+        wanted: impl Fn(&Interface) -> bool,
+    ) -> Vec<PresentLink> {
+        let usable = interfaces.iter().filter(|i| wanted(i) && !i.addresses.is_empty());
         usable
             .map(|interface| {
                 let spec = PathSpec::available(LinkSelector::Interface(interface.name.clone()));

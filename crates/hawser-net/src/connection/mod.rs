@@ -15,10 +15,11 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
-    SetControllerError,
+    SendMessageError, SetControllerError,
 };
 use hawser_policy::{
-    DatagramInfo, Feedback, PathId, PathStatus, PolicyError, PolicySpec, Side, StreamId, Time,
+    DatagramInfo, Feedback, Message, PathId, PathStatus, PolicyError, PolicySetFactory, PolicySpec, Side,
+    StreamId, Time,
 };
 
 pub use self::path_events::PathEvents;
@@ -368,6 +369,60 @@ impl Connection {
     pub fn feedback(&self, feedback: &Feedback) {
         let now = self.shared().now();
         self.act(|state| state.core.feedback(now, feedback));
+    }
+
+    /// Exchanges the whole policy set while the connection runs. Each path gets a controller of the new set, which takes
+    /// over its estimates.
+    pub fn set_policies(&self, factory: &dyn PolicySetFactory) {
+        let now = self.shared().now();
+        self.act(|state| state.core.set_policies(now, factory));
+    }
+
+    /// Hands a message to the policies of this end, whose agent and scheduler get it as an
+    /// [`Event::Message`](hawser_policy::Event::Message) of the application if they asked for messages. Nothing is sent.
+    pub fn tell_policies(&self, message: &Message) {
+        let now = self.shared().now();
+        self.act(|state| state.core.tell_policies(now, message));
+    }
+
+    /// Sends a message to the policies of the peer, or to its application if none of them takes it.
+    ///
+    /// # Errors
+    /// [`SendMessageError`], for example if its feature was not negotiated.
+    pub fn send_policy_message(&self, message: Message) -> Result<(), SendMessageError> {
+        self.act(|state| state.core.send_message(message))
+    }
+
+    /// Waits for the next message of policies: those of this end say something to their application by
+    /// [`Command::Tell`](hawser_policy::Command::Tell), and messages of the peer's policies that none of ours takes come here,
+    /// too.
+    ///
+    /// 64 messages wait from the beginning of the connection, whether anybody reads them or not; beyond that the oldest give
+    /// way and are counted ([`policy_messages_missed`](Connection::policy_messages_missed)). (Of more than 64 that a policy
+    /// says at once the first are lost before they are counted.) Each message goes to one reader.
+    ///
+    /// # Errors
+    /// When the connection has ended and all that came was read.
+    pub async fn read_policy_message(&self) -> Result<Message, ConnectionError> {
+        poll_fn(|cx| self.poll_read_policy_message(cx)).await
+    }
+
+    /// [`read_policy_message`](Connection::read_policy_message) for implementations of other traits.
+    pub fn poll_read_policy_message(&self, cx: &mut Context<'_>) -> Poll<Result<Message, ConnectionError>> {
+        let mut state = self.shared().lock();
+        if let Some(message) = state.policy_messages.pop_front() {
+            return Poll::Ready(Ok(message));
+        }
+        if let Some(error) = &state.outcome {
+            return Poll::Ready(Err(error.clone()));
+        }
+        state.wakers.policy_readers.register(cx);
+        Poll::Pending
+    }
+
+    /// Messages of policies that gave way to newer ones before anybody read them.
+    pub fn policy_messages_missed(&self) -> u64 {
+        self.ask(|state| state.policy_messages_missed)
     }
 
     /// Whether the peer takes streams with gaps, so that frames can be discarded.

@@ -8,12 +8,14 @@ use std::task::{Context, Waker};
 use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, StreamEvent};
 use hawser_policy::{
-    Earliest, FeatureId, LinkInfo, Message, PathAction, PathEvent, PathManager, StreamId, Time,
+    AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager, StreamId,
+    Time,
 };
 use rustc_hash::FxHashMap;
 
 use super::path_events::{PathEvents, PathNews};
 use super::scheduler_requests::{EndpointPolicies, SchedulerRequests};
+use crate::link_state::{LinkNews, LinkStates};
 use crate::links::LinkChange;
 use crate::wakers::WakerList;
 
@@ -34,6 +36,9 @@ pub(crate) enum AttemptError {
     Unreachable(io::Error),
 }
 
+/// Messages of policies that wait for the application; the oldest give way.
+const MAX_POLICY_MESSAGES: usize = 64;
+
 pub(crate) struct ConnectionState {
     pub(crate) core: hawser_core::Connection,
     pub(crate) phase: Phase,
@@ -48,6 +53,10 @@ pub(crate) struct ConnectionState {
     manager: Option<Box<dyn PathManager>>,
     actions: VecDeque<PathAction>,
     news: PathNews,
+    /// Of the policies at both ends, for the application; at most [`MAX_POLICY_MESSAGES`].
+    pub(crate) policy_messages: VecDeque<Message>,
+    /// Those that gave way to newer ones.
+    pub(crate) policy_messages_missed: u64,
     /// The address token for the next connection to this server.
     pub(crate) token: Option<Vec<u8>>,
     /// Who may choose our scheduler, and whether the peer lets us choose its.
@@ -68,6 +77,7 @@ pub(crate) struct Wakers {
     pub(crate) datagram_readers: WakerList,
     pub(crate) datagram_writers: WakerList,
     pub(crate) scheduler_answer: WakerList,
+    pub(crate) policy_readers: WakerList,
 }
 
 impl Wakers {
@@ -105,6 +115,7 @@ impl Wakers {
             datagram_readers,
             datagram_writers,
             scheduler_answer,
+            policy_readers,
         } = self;
         for streams in [readers, writers, finishers] {
             due.extend(streams.drain().map(|(_, waker)| waker));
@@ -119,6 +130,7 @@ impl Wakers {
             datagram_readers,
             datagram_writers,
             scheduler_answer,
+            policy_readers,
         ];
         for list in lists {
             list.release(due);
@@ -139,6 +151,8 @@ impl ConnectionState {
             manager: None,
             actions: VecDeque::new(),
             news: PathNews::default(),
+            policy_messages: VecDeque::new(),
+            policy_messages_missed: 0,
             token: None,
             scheduler_requests: SchedulerRequests::new(policies),
         }
@@ -185,19 +199,26 @@ impl ConnectionState {
                 Event::DatagramReceived => self.wakers.datagram_readers.release(due),
                 Event::DatagramsUnblocked => self.wakers.datagram_writers.release(due),
                 Event::Path(event) => self.on_path_event(event, now),
-                Event::Policy(message) => self.on_policy_message(&message, due),
+                Event::Attach(request) => self.actions.push_back(PathAction::Attach(request)),
+                Event::Policy(message) => self.on_policy_message(message, due),
                 Event::Closed(reason) => self.end(reason, due),
             }
         }
     }
 
-    fn on_policy_message(&mut self, message: &Message, due: &mut Vec<Waker>) {
-        // There is nobody in the application yet who could ask for others.
-        if message.feature == FeatureId::SCHEDULER_REQUEST
-            && self.scheduler_requests.on_message(&mut self.core, message)
-        {
-            self.wakers.scheduler_answer.release(due);
+    fn on_policy_message(&mut self, message: Message, due: &mut Vec<Waker>) {
+        if message.feature == FeatureId::SCHEDULER_REQUEST {
+            if self.scheduler_requests.on_message(&mut self.core, &message) {
+                self.wakers.scheduler_answer.release(due);
+            }
+            return;
         }
+        if self.policy_messages.len() == MAX_POLICY_MESSAGES {
+            self.policy_messages.pop_front();
+            self.policy_messages_missed += 1;
+        }
+        self.policy_messages.push_back(message);
+        self.wakers.policy_readers.release(due);
     }
 
     fn advance(&mut self, phase: Phase, due: &mut Vec<Waker>) {
@@ -257,6 +278,30 @@ impl ConnectionState {
             }
             self.on_path_event(event, now);
         }
+    }
+
+    /// The driver's observer has news of a link.
+    pub(crate) fn on_link_news(&mut self, news: &LinkNews, now: Time) {
+        let update = news.update(now);
+        self.core.link_update(&update);
+        self.ask_manager(now, |manager, paths, actions| manager.on_link_update(&update, paths, actions));
+    }
+
+    /// A path uses this link from now on: its controller hears what is known of it.
+    pub(crate) fn tell_of_link(&mut self, link: Option<LinkId>, states: &LinkStates, now: Time) {
+        if let Some(news) = link.and_then(|link| states.of(link)) {
+            self.core.link_update(&news.update(now));
+        }
+    }
+
+    /// Somebody asked for a link to be attached elsewhere, and this became of it.
+    pub(crate) fn on_attach_report(&mut self, report: &AttachReport, now: Time) {
+        self.core.attach_report(now, report);
+        self.on_path_event(PathEvent::Attach(*report), now);
+    }
+
+    pub(crate) fn is_client(&self) -> bool {
+        self.core.side().is_client()
     }
 
     /// A path that began on the default route, before this link was known, may be using it.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 
 use hawser_core::{EndpointConfig, EndpointGroup};
-use hawser_policy::Registry;
+use hawser_policy::{LinkObserver, Registry};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -13,6 +13,8 @@ use super::{Endpoint, EndpointHandle};
 use crate::clock::Clock;
 use crate::connection::EndpointPolicies;
 use crate::interfaces::watch_interfaces;
+use crate::link_control::{Controller, LinkController};
+use crate::link_state::Observer;
 use crate::links::Links;
 use crate::socket::{Binding, Sharing};
 use crate::worker::{Home, Tally, Team, Worker};
@@ -34,6 +36,8 @@ pub struct EndpointBuilder {
     connection_id_length: Option<usize>,
     policies: Option<Arc<Registry>>,
     allowed_schedulers: Vec<String>,
+    link_observer: Option<Observer>,
+    link_controller: Controller,
 }
 
 impl EndpointBuilder {
@@ -48,6 +52,8 @@ impl EndpointBuilder {
             connection_id_length: None,
             policies: None,
             allowed_schedulers: Vec::new(),
+            link_observer: None,
+            link_controller: Controller::default(),
         }
     }
 
@@ -118,6 +124,22 @@ impl EndpointBuilder {
         self
     }
 
+    /// Who knows what the links do and will do: asked ten times a second, and what is new is told to the policies of all
+    /// connections that the endpoint opens, as in the simulator. Default: nobody. [`LinkStateFile`](crate::LinkStateFile)
+    /// takes the word of another program.
+    #[must_use]
+    pub fn link_observer(mut self, observer: impl LinkObserver + 'static) -> Self {
+        self.link_observer = Some(Observer::new(observer));
+        self
+    }
+
+    /// Who attaches links elsewhere when a policy asks for it. Default: nobody.
+    #[must_use]
+    pub fn link_controller(mut self, controller: Arc<dyn LinkController>) -> Self {
+        self.link_controller = Controller(Some(controller));
+        self
+    }
+
     /// Binds the sockets and starts the workers. Must be called inside a tokio runtime.
     ///
     /// # Errors
@@ -136,6 +158,10 @@ impl EndpointBuilder {
         if self.client.is_some() || listening.is_empty() {
             let task = runtime.spawn(follow_interfaces(workers.iter().map(Arc::downgrade).collect(), known));
             workers[0].lock().follow_with(task.abort_handle());
+            if let Some(observer) = self.link_observer {
+                let task = runtime.spawn(observer.inform(Arc::downgrade(&workers[0]), links_known.clone()));
+                workers[0].lock().follow_with(task.abort_handle());
+            }
         }
         // From here on dropping it ends the workers that have started.
         let endpoint = Endpoint(Arc::new(EndpointHandle {
@@ -182,7 +208,7 @@ impl EndpointBuilder {
                 tally.clone(),
                 policies.clone(),
             );
-            Ok((home, Arc::new(worker)))
+            Ok((home, Arc::new(worker.with_controller(self.link_controller.clone()))))
         };
         (0..count).map(member).collect()
     }

@@ -60,6 +60,8 @@ pub struct WorkerStats {
     pub accepted: u64,
     /// Datagrams that arrived at it and that it gave to the worker that drives their connection.
     pub handed_over: u64,
+    /// Requests of policies to attach a link elsewhere that nobody could serve, see [`LinkController`](crate::LinkController).
+    pub attachments_unsupported: u64,
 }
 
 impl Endpoint {

@@ -29,6 +29,10 @@ const BATCHES_PER_TURN: usize = 8;
 /// When to ask a socket again that is not writable although the runtime says so.
 const SEND_RETRY: Duration = Duration::from_millis(1);
 
+/// Between an answer to a request to attach a link elsewhere and its report: a policy that asks again at every refusal does
+/// not keep the worker busy.
+const ATTACH_DELAY: Duration = Duration::from_millis(10);
+
 /// The worker's task.
 pub(crate) struct Driver {
     worker: Arc<Worker>,
@@ -78,6 +82,8 @@ impl Driver {
         self.worker.mailbox.take(&mut self.dirty);
         let mut more = self.receive(cx, state, now);
         self.apply_link_changes(state, now);
+        self.apply_link_news(state, now);
+        self.apply_attach_reports(state, now);
         self.timers.pop_due(now, &mut self.dirty);
         self.serve_dirty(state, now);
         if state.sockets.flush(cx, &mut self.dirty) {
@@ -169,10 +175,49 @@ impl Driver {
             let mut connection = shared.lock();
             for change in &changes {
                 connection.on_link_change(change, now);
+                // A path may have been found to use it.
+                if let LinkChange::Up(info) = change
+                    && let Some(news) = state.link_states.of(info.id).filter(|_| connection.is_client())
+                {
+                    connection.on_link_news(news, now);
+                }
             }
             self.worker.migrate_if_stranded(state, &mut connection, now);
             if connection.queue() {
                 self.dirty.push(shared.handle());
+            }
+        }
+    }
+
+    /// Clients hear of links: a server's paths have none.
+    fn apply_link_news(&mut self, state: &mut WorkerState, now: Time) {
+        let untold = state.link_states.take_untold();
+        if !untold.is_empty() {
+            self.tell_clients(state, |connection| {
+                untold.iter().for_each(|news| connection.on_link_news(news, now));
+            });
+        }
+    }
+
+    fn apply_attach_reports(&mut self, state: &mut WorkerState, now: Time) {
+        let new = self.worker.mailbox.take_attach_reports();
+        state.attach_reports.extend(new.into_iter().map(|report| (now + ATTACH_DELAY, report)));
+        while let Some((_, report)) = state.attach_reports.pop_front_if(|(at, _)| *at <= now) {
+            self.tell_clients(state, |connection| connection.on_attach_report(&report, now));
+        }
+        if let Some((at, _)) = state.attach_reports.front() {
+            self.alarm.ring_by(*at);
+        }
+    }
+
+    fn tell_clients(&mut self, state: &WorkerState, mut tell: impl FnMut(&mut ConnectionState)) {
+        for shared in state.connections.iter().flatten() {
+            let mut connection = shared.lock();
+            if connection.is_client() {
+                tell(&mut connection);
+                if connection.queue() {
+                    self.dirty.push(shared.handle());
+                }
             }
         }
     }

@@ -4,6 +4,7 @@ use std::task::Waker;
 
 use futures_util::task::AtomicWaker;
 use hawser_core::ConnectionHandle;
+use hawser_policy::AttachReport;
 
 use crate::socket::Message;
 
@@ -13,6 +14,9 @@ const INBOX_BYTES: usize = 4 << 20;
 /// What a message counts beyond its bytes, so that many small ones are limited as well.
 const MESSAGE_OVERHEAD: usize = 256;
 
+/// Reports on attachments that wait for the worker.
+const MAX_ATTACH_REPORTS: usize = 64;
+
 /// How everybody else gets a worker's attention.
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
@@ -20,6 +24,8 @@ pub(crate) struct Mailbox {
     dirty: Mutex<Vec<ConnectionHandle>>,
     /// Datagrams that arrived at other workers.
     inbox: Mutex<Inbox>,
+    /// What became of requests to attach links elsewhere.
+    attach_reports: Mutex<Vec<AttachReport>>,
     worker: AtomicWaker,
     /// Whether the last handle of the endpoint was dropped.
     abandoned: AtomicBool,
@@ -78,6 +84,21 @@ impl Mailbox {
     pub(super) fn close_inbox(&self) {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         *inbox = Inbox { is_closed: true, ..Inbox::default() };
+    }
+
+    /// Leaves what became of a request to attach a link elsewhere. Beyond [`MAX_ATTACH_REPORTS`] nobody is told.
+    pub(crate) fn report_attachment(&self, report: AttachReport) {
+        let mut reports = self.attach_reports.lock().unwrap_or_else(PoisonError::into_inner);
+        if reports.len() < MAX_ATTACH_REPORTS {
+            reports.push(report);
+        }
+        drop(reports);
+        self.worker.wake();
+    }
+
+    /// Takes these reports.
+    pub(super) fn take_attach_reports(&self) -> Vec<AttachReport> {
+        std::mem::take(&mut *self.attach_reports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks the worker to look after the endpoint.

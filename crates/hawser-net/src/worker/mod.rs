@@ -24,6 +24,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
+use hawser_policy::{AttachReport, Time};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -35,6 +36,8 @@ pub(crate) use self::team::{Home, Team};
 use crate::clock::Clock;
 use crate::connection::{AttemptError, ConnectionShared, ConnectionState, EndpointPolicies};
 use crate::interfaces::Interface;
+use crate::link_control::Controller;
+use crate::link_state::{LinkNews, LinkStates};
 use crate::links::{LinkChange, LinkTable, Links};
 use crate::socket::{Binding, LinkSocket};
 use crate::wakers::WakerList;
@@ -50,6 +53,8 @@ pub(crate) struct Worker {
     runtime: Handle,
     buffer_bytes: usize,
     policies: Arc<EndpointPolicies>,
+    /// Attaches links elsewhere, if anybody does.
+    controller: Controller,
 }
 
 /// The connections of all workers of an endpoint.
@@ -75,8 +80,12 @@ pub(crate) struct WorkerState {
     handed_over: u64,
     pub(crate) links: LinkTable,
     link_changes: Vec<LinkChange>,
-    /// The task that tells of changes. It serves the connections, so it lives as long as the worker's task.
-    follower: Option<AbortHandle>,
+    link_states: LinkStates,
+    /// What became of requests to attach links elsewhere, and when connections are to be told.
+    attach_reports: VecDeque<(Time, AttachReport)>,
+    attachments_unsupported: u64,
+    /// The tasks that tell of changes. They serve the connections, so they live as long as the worker's task.
+    followers: Vec<AbortHandle>,
     incoming: VecDeque<Incoming>,
     acceptors: WakerList,
     idlers: WakerList,
@@ -111,7 +120,10 @@ impl Worker {
                 handed_over: 0,
                 links: LinkTable::new(links),
                 link_changes: Vec::new(),
-                follower: None,
+                link_states: LinkStates::default(),
+                attach_reports: VecDeque::new(),
+                attachments_unsupported: 0,
+                followers: Vec::new(),
                 incoming: VecDeque::new(),
                 acceptors: WakerList::default(),
                 idlers: WakerList::default(),
@@ -122,7 +134,13 @@ impl Worker {
             runtime,
             buffer_bytes,
             policies,
+            controller: Controller::default(),
         }
+    }
+
+    /// The same, with somebody who attaches links elsewhere.
+    pub(crate) fn with_controller(self, controller: Controller) -> Self {
+        Worker { controller, ..self }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, WorkerState> {
@@ -178,12 +196,14 @@ impl Worker {
         name: &str,
     ) -> Result<Arc<ConnectionShared>, hawser_core::ConnectError> {
         let now = self.clock.now();
-        let (handle, mut core) = state.core.connect(now, config.core.clone(), tuple, name)?;
-        let link = state.sockets.link_of(&tuple);
-        core.set_path_link(hawser_policy::PathId::ZERO, link);
+        let link = state.sockets.link_of(&tuple).or_else(|| state.links.link_of(tuple.local.ip()));
+        let (handle, core) = state.core.connect_over(now, config.core.clone(), tuple, link, name)?;
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
         connection.manage_paths(config.path_manager.build(&init), now, state.links.present());
+        for news in state.link_states.current() {
+            connection.on_link_news(news, now);
+        }
         Ok(self.adopt(state, handle, connection, tuple))
     }
 
@@ -240,6 +260,12 @@ impl Worker {
         self.mailbox.wake();
     }
 
+    /// Takes in news of links.
+    pub(crate) fn tell_of_links(&self, news: Vec<LinkNews>) {
+        self.lock().link_states.push(news);
+        self.mailbox.wake();
+    }
+
     /// Closes all connections and takes no new ones.
     pub(crate) fn close(&self, code: u64, reason: &Bytes) {
         let mut due = Vec::new();
@@ -269,7 +295,7 @@ impl WorkerState {
     }
 
     pub(crate) fn follow_with(&mut self, task: AbortHandle) {
-        self.follower = Some(task);
+        self.followers.push(task);
     }
 
     /// Connections that exist, those that are closing included.
@@ -278,7 +304,12 @@ impl WorkerState {
     }
 
     pub(crate) fn stats(&self) -> WorkerStats {
-        WorkerStats { connections: self.live, accepted: self.accepted, handed_over: self.handed_over }
+        WorkerStats {
+            connections: self.live,
+            accepted: self.accepted,
+            handed_over: self.handed_over,
+            attachments_unsupported: self.attachments_unsupported,
+        }
     }
 
     pub(crate) fn local_addresses(&self) -> Vec<SocketAddr> {
@@ -347,9 +378,7 @@ impl WorkerState {
             connection.lock().end(ConnectionError::LocallyClosed, due);
         }
         self.tally.0.fetch_sub(std::mem::take(&mut self.live), Ordering::AcqRel);
-        if let Some(follower) = self.follower.take() {
-            follower.abort();
-        }
+        self.followers.drain(..).for_each(|follower| follower.abort());
         self.acceptors.release(due);
         self.idlers.release(due);
     }

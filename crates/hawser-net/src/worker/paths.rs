@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use hawser_core::{Code, FourTuple};
-use hawser_policy::{PathAction, PathId, Time};
+use hawser_policy::{AttachRequest, AttachResult, PathAction, PathId, Time};
 
 use super::{Worker, WorkerState, concrete};
 use crate::connection::ConnectionState;
+use crate::link_control::AttachAnswer;
 use crate::socket::{Binding, Sharing};
 
 impl Worker {
@@ -31,6 +32,7 @@ impl Worker {
                         tracing::debug!(%error, "the status of a path was not changed");
                     }
                 }
+                PathAction::Attach(request) => self.request_attachment(state, request),
             }
         }
     }
@@ -65,8 +67,30 @@ impl Worker {
         };
         let tuple = FourTuple { local, remote: *remote };
         match connection.core.open_path(now, tuple, *status, *link) {
-            Ok(id) => tracing::debug!(path = %id, ?tuple, "opening a path"),
+            Ok(id) => {
+                tracing::debug!(path = %id, ?tuple, "opening a path");
+                connection.tell_of_link(*link, &state.link_states, now);
+            }
             Err(error) => tracing::debug!(%error, ?tuple, "a path was not opened yet"),
+        }
+    }
+
+    /// Hands on a wish to attach a link elsewhere; the answer comes with a later pass.
+    fn request_attachment(&self, state: &mut WorkerState, request: AttachRequest) {
+        let answer = AttachAnswer::new(request, self.mailbox.clone());
+        match (&self.controller.0, state.links.known().find(|link| link.id == request.link)) {
+            (Some(controller), Some(link)) => controller.attach(link, request.to, answer),
+            // The link is gone.
+            (Some(_), None) => answer.finish(AttachResult::Failed),
+            (None, _) => {
+                if state.attachments_unsupported == 0 {
+                    tracing::warn!(
+                        "a policy wants a link attached elsewhere, and the endpoint has no link controller"
+                    );
+                }
+                state.attachments_unsupported += 1;
+                answer.finish(AttachResult::Unsupported);
+            }
         }
     }
 
@@ -95,6 +119,7 @@ impl Worker {
                 Ok(()) => {
                     let link = state.sockets.link_of(&tuple);
                     connection.core.set_path_link(path.id, link);
+                    connection.tell_of_link(link, &state.link_states, now);
                     return;
                 }
                 Err(error) => tracing::debug!(%error, "the path was not moved"),

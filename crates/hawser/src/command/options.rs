@@ -112,6 +112,9 @@ pub(crate) struct ClientOptions {
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]
     backup: Vec<LinkSelector>,
+    /// Tell policies what this file, FIFO or Unix socket says of the links: JSON lines, see docs/links.md
+    #[arg(long, value_name = "FILE")]
+    link_state: Option<PathBuf>,
     /// Trust only certificates signed by an authority in this PEM file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
     ca: Option<PathBuf>,
@@ -139,6 +142,8 @@ pub(crate) struct ClientSetup {
     pub(crate) scheduler: Option<PolicySpec>,
     /// For policies that are chosen by name.
     pub(crate) registry: Arc<Registry>,
+    /// What tells of them.
+    pub(crate) link_state: Option<PathBuf>,
 }
 
 impl ClientOptions {
@@ -152,6 +157,7 @@ impl ClientOptions {
             links: self.links(),
             scheduler: self.transport.policies.scheduler(registry)?,
             registry: registry.clone(),
+            link_state: self.link_state.clone(),
         })
     }
 

@@ -17,7 +17,7 @@ use crate::command::path_log;
 use crate::command::paths::PathTable;
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::url::Url;
-use crate::{Connection, Endpoint};
+use crate::{Connection, Endpoint, LinkStateFile};
 
 /// The types that `h3` makes of our streams.
 pub(crate) type Requests = SendRequest<crate::h3::OpenStreams, Bytes>;
@@ -55,9 +55,13 @@ impl Session {
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
         let started = Instant::now();
-        let ClientSetup { config, links, registry, .. } = client;
+        let ClientSetup { config, links, registry, link_state, .. } = client;
         let builder = Endpoint::builder().client(config.clone()).links(links.clone());
-        let endpoint = builder.policies(registry.clone()).bind()?;
+        let mut builder = builder.policies(registry.clone());
+        if let Some(path) = link_state {
+            builder = builder.link_observer(LinkStateFile::new(path));
+        }
+        let endpoint = builder.bind()?;
         let connect = async {
             let addresses = resolve(host, port).await?;
             tracing::debug!(?addresses, "resolved");

@@ -69,6 +69,26 @@ fn a_backup_among_all_links() {
     }
 }
 
+/// Lines about links are read while the file comes; one that is wrong costs nothing but a warning.
+#[test]
+fn link_states_are_read_and_a_wrong_line_is_told() {
+    let server = Server::start(&[]);
+    server.add("x", &noise(1 << 20));
+    let here = tempfile::tempdir().unwrap();
+    let links = here.path().join("links.jsonl");
+    fs::write(&links, "{\"link\":\"127.0.0.1\",\"uplink\":{\"bps\":5e6}}\n{\"link\":\"lo\",\"rssi\":-80}\n")
+        .unwrap();
+    let url = server.url("/x");
+    let state = ["--path", "127.0.0.1", "--link-state", links.to_str().unwrap()];
+    let output =
+        run(server.get(&[&["-q", "--limit-rate", "2M", "-o", "/dev/null", &url], &state[..]].concat()));
+    assert!(output.status.success(), "{output:?}");
+    let words = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<_> = words.lines().filter(|line| line.contains("links.jsonl")).collect();
+    assert_eq!(lines.len(), 1, "{words}");
+    assert!(lines[0].contains("line 2: unknown field `rssi`"), "{words}");
+}
+
 #[test]
 fn names_come_from_the_urls_and_standard_output_is_the_default() {
     let server = Server::start(&[]);

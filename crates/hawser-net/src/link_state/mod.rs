@@ -1,0 +1,138 @@
+//! What is known of the links beyond that they exist: an observer is asked, connections are told what is new.
+
+mod json_lines;
+mod record;
+mod source;
+
+use std::fmt;
+use std::sync::Weak;
+use std::time::Duration;
+
+use hawser_policy::{
+    Forecast, LinkId, LinkInfo, LinkObserver, LinkState, LinkUpdate, MAX_LINK_CANDIDATES, Time,
+};
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+pub use self::json_lines::LinkStateFile;
+use crate::worker::Worker;
+
+/// How often the observer is asked, as in the simulator.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// What the observer says of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LinkNews {
+    pub(crate) link: LinkId,
+    state: LinkState,
+    forecasts: Vec<Forecast>,
+}
+
+impl LinkNews {
+    /// As policies are told.
+    pub(crate) fn update(&self, now: Time) -> LinkUpdate<'_> {
+        LinkUpdate { now, link: self.link, state: &self.state, forecasts: &self.forecasts }
+    }
+}
+
+/// The newest word on each link, and what connections have not heard of it.
+#[derive(Debug, Default)]
+pub(crate) struct LinkStates {
+    current: Vec<LinkNews>,
+    untold: Vec<LinkNews>,
+}
+
+impl LinkStates {
+    /// Takes in what is new.
+    pub(crate) fn push(&mut self, news: Vec<LinkNews>) {
+        for item in &news {
+            self.current.retain(|known| known.link != item.link);
+            self.current.push(item.clone());
+        }
+        self.untold.extend(news);
+    }
+
+    /// What connections have not heard.
+    pub(crate) fn take_untold(&mut self) -> Vec<LinkNews> {
+        std::mem::take(&mut self.untold)
+    }
+
+    /// For those who come later.
+    pub(crate) fn current(&self) -> &[LinkNews] {
+        &self.current
+    }
+
+    /// Of one link.
+    pub(crate) fn of(&self, link: LinkId) -> Option<&LinkNews> {
+        self.current.iter().find(|known| known.link == link)
+    }
+}
+
+/// An observer, and what it said last.
+pub(crate) struct Observer {
+    observer: Box<dyn LinkObserver>,
+    links: Vec<LinkInfo>,
+    told: Vec<LinkNews>,
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("links", &self.links).finish_non_exhaustive()
+    }
+}
+
+impl Observer {
+    pub(crate) fn new(observer: impl LinkObserver + 'static) -> Self {
+        Observer { observer: Box::new(observer), links: Vec::new(), told: Vec::new() }
+    }
+
+    /// Asks about these links and returns what differs from last time. Of a link of which nothing is known any more, that
+    /// is said once.
+    fn ask(&mut self, now: Time, links: Vec<LinkInfo>) -> Vec<LinkNews> {
+        if links != self.links {
+            self.observer.on_links(&links);
+            self.told.retain(|told| links.iter().any(|link| link.id == told.link));
+            self.links = links;
+        }
+        let mut news = Vec::new();
+        for link in self.links.iter().map(|link| link.id) {
+            let seen = self.observer.observe(now, link);
+            let forecasts = if seen.is_some() { self.observer.forecasts(now, link) } else { Vec::new() };
+            let told = self.told.iter().position(|told| told.link == link);
+            let mut state = match (seen, told) {
+                (Some(state), _) => state,
+                (None, Some(_)) => LinkState::default(),
+                (None, None) => continue,
+            };
+            state.candidates.truncate(MAX_LINK_CANDIDATES);
+            let item = LinkNews { link, state, forecasts };
+            match told.and_then(|index| self.told.get_mut(index)) {
+                Some(told) if *told == item => continue,
+                Some(told) => *told = item.clone(),
+                None => self.told.push(item.clone()),
+            }
+            news.push(item);
+        }
+        news
+    }
+
+    /// Keeps a worker informed for as long as it lives, from when it knows its links.
+    pub(crate) async fn inform(mut self, worker: Weak<Worker>, mut links_known: watch::Receiver<bool>) {
+        // An error says that they will never be known, and then there is nobody to be told either.
+        let _ = links_known.wait_for(|known| *known).await;
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let Some(worker) = worker.upgrade() else { return };
+            let links = worker.lock().links.known().cloned().collect();
+            let news = self.ask(worker.clock.now(), links);
+            if !news.is_empty() {
+                worker.tell_of_links(news);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
