@@ -8,8 +8,8 @@ use std::task::{Context, Waker};
 use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, StreamEvent};
 use hawser_policy::{
-    AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager, StreamId,
-    Time,
+    AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager,
+    StreamId, Time,
 };
 use rustc_hash::FxHashMap;
 
