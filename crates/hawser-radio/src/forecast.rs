@@ -8,10 +8,10 @@ use hawser_policy::{
 use crate::profile::{Event, EventKind, Profile, Sample, sample_at};
 use crate::random::{Random, mix};
 
-/// How good a forecaster is. All of them see the outlook only, never the channel's draws.
+/// How good a forecaster is. All of them see the forecast only, never the channel's draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ForecastQuality {
-    /// Knows the outlook at every time.
+    /// Knows the forecast at every time.
     Perfect,
     /// Knows what held a while ago, and takes the future to come that much later, too.
     Delayed(Duration),
@@ -36,7 +36,7 @@ enum Direction {
 /// Two questions within this time get the same error.
 const ERROR_GRID: u64 = 100_000_000;
 
-/// A [`LinkObserver`] over the outlooks of profiles, for the host at their moving end: it sends on `outlook.up`.
+/// A [`LinkObserver`] over the outlooks of profiles, for the host at their moving end: it sends on `forecast.up`.
 #[derive(Clone, Debug)]
 pub struct ProfileObserver {
     links: Vec<(LinkId, Arc<Profile>)>,
@@ -76,8 +76,8 @@ impl ProfileObserver {
         };
         let seen_until = (now + self.horizon - late).as_nanos();
         let at = (at - late).as_nanos();
-        let up = sample_at(&profile.outlook.up, at)?;
-        let down = sample_at(&profile.outlook.down, at);
+        let up = sample_at(&profile.forecast.up, at)?;
+        let down = sample_at(&profile.forecast.down, at);
         let hand_over = foreseen_hand_over(profile, at, seen_until).map(|(event, end)| HandOver {
             at: Time::from_nanos(event.at) + late,
             to: event.cell.map(|number| self.point(number)),
@@ -142,12 +142,12 @@ fn serving_at(events: &[Event], at: u64) -> Option<u64> {
     last.cell.filter(|_| last.kind != EventKind::Detach)
 }
 
-/// The first hand-over after `from` that the outlook has, and when it ends. Others are the channel's chance.
+/// The first hand-over after `from` that the forecast has, and when it ends. Others are the channel's chance.
 fn foreseen_hand_over(profile: &Profile, from: u64, until: u64) -> Option<(&Event, Option<u64>)> {
     let first = profile.events.partition_point(|event| event.at <= from);
     let later = profile.events.get(first..)?;
     let is_foreseen =
-        |event: &Event| sample_at(&profile.outlook.up, event.at).is_some_and(|sample| !sample.up);
+        |event: &Event| sample_at(&profile.forecast.up, event.at).is_some_and(|sample| !sample.up);
     let position = later
         .iter()
         .take_while(|event| event.at <= until)

@@ -3,13 +3,13 @@
 //! A model is a plain structure of parameters, all in SI units (metres, seconds, m/s, Hz, bit/s, watts unless a name
 //! says dB or dBm), whose defaults are the values of the paper it comes from. As a [`Scene`] it yields one [`Profile`]
 //! per link: two step functions (rate, delay, loss, up or down for each direction), what happened (hand-overs,
-//! attachments, reconfigurations, new addresses), and an [`Outlook`]: what could have been foreseen.
+//! attachments, reconfigurations, new addresses), and an [`ForecastSamples`]: what could have been foreseen.
 //!
 //! ```text
 //!  mobility --> geometry --> signal --> capacity --> rate   }
 //!  (road, city, (sites,      (path loss, (Shannon)          }  Profile --> a link of the simulator or the emulator
 //!  walk, track, orbits)      shadowing)   --> fading, loss  }     |
-//!  satellites)                    |           of a packet         +--> Outlook --> ProfileObserver (a LinkObserver)
+//!  satellites)                    |           of a packet         +--> ForecastSamples --> ProfileObserver (a LinkObserver)
 //!                                 +--> hand-over --> up/down
 //! ```
 //!
@@ -61,7 +61,9 @@ pub use math::{
 pub use mobility::{Area, CityDrive, RandomWalk, RecordedTrack, StraightRoad, TrackFormat, Trajectory};
 pub use model::{Model, Scene};
 pub use orbit::{Place, Walker};
-pub use profile::{Event, EventKind, Outlook, Position, Profile, Sample, foreseeable, sample_at, time_mean};
+pub use profile::{
+    Event, EventKind, ForecastSamples, Position, Profile, Sample, foreseeable, sample_at, time_mean,
+};
 pub use propagation::{Fading, LossModel, PathLoss, Shadowing};
 pub use satellite::{Constellation, Itsn, MacoSatellites, OrbitSource, RouteKind, SpaceBudget, association};
 pub use synthetic::{Carrier, Quantiles, Redraw, StarlinkSlots, Substitute, TwoCarriers};

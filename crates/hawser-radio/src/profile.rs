@@ -62,7 +62,7 @@ pub struct Position {
 /// What a forecaster may see of a link: mean behaviour, without the draws of the fading channel, of the loss coin
 /// and of anything else that nobody can foresee.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outlook {
+pub struct ForecastSamples {
     /// Towards the network.
     pub up: Vec<Sample>,
     /// From the network.
@@ -71,7 +71,7 @@ pub struct Outlook {
 
 /// One link over time: two step functions, what happened, and what could be foreseen.
 ///
-/// `up`, `down` and the outlook have their first sample at 0 and strictly increasing times; only changes have a sample.
+/// `up`, `down` and the forecast have their first sample at 0 and strictly increasing times; only changes have a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// What the model calls this link, for example `wifi`.
@@ -83,7 +83,7 @@ pub struct Profile {
     /// In order of time.
     pub events: Vec<Event>,
     /// The mean behaviour.
-    pub outlook: Outlook,
+    pub forecast: ForecastSamples,
     /// Of the moving end, in order of time; to be interpolated linearly; empty when the model has no geometry.
     pub positions: Vec<Position>,
 }

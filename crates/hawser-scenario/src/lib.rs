@@ -137,12 +137,12 @@ pub struct ScenarioLink {
     /// What happens to the link and when, such as `hand-over start, cell 12`, for reports. In order of time.
     pub marks: Vec<(Nanos, String)>,
     /// What can be foreseen of it, or of the segment behind it that follows a scene; `None` without a scene.
-    pub outlook: Option<LinkOutlook>,
+    pub forecasts: Option<ForecastSource>,
 }
 
 /// What policies at its ends may know of a link: the parts of a `hawser_radio::ProfileObserver`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LinkOutlook {
+pub struct ForecastSource {
     /// Means over time and positions, without what nobody can foresee.
     pub profile: Arc<Profile>,
     /// How well that is known.

@@ -1,7 +1,7 @@
 use super::{Access, Layout};
 use crate::math::{from_db, log2, nanos, seconds};
 use crate::mobility::{Trajectory, distance};
-use crate::profile::{Event, EventKind, Outlook, Profile, Sample, Steps, gaps, layered};
+use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps, gaps, layered};
 use crate::propagation::{Fading, PathLoss, ShadowField};
 use crate::random::Random;
 
@@ -39,7 +39,7 @@ struct Signal {
 
 /// What is known once the host has gone its way, before the fading is drawn.
 struct Journey {
-    outlook: Vec<Sample>,
+    forecast: Vec<Sample>,
     signals: Vec<Signal>,
     events: Vec<Event>,
     gaps: Vec<(u64, u64)>,
@@ -49,9 +49,9 @@ impl Engine<'_> {
     pub(crate) fn drive(&self, trajectory: &Trajectory, duration_ns: u64, seed: u64) -> Profile {
         let journey = self.journey(trajectory, duration_ns, seed);
         let carries = gaps(&journey.gaps);
-        let mean = layered(&journey.outlook, &[], &carries);
+        let mean = layered(&journey.forecast, &[], &carries);
         let lossless: Vec<Sample> =
-            journey.outlook.iter().map(|sample| Sample { loss: 0.0, ..*sample }).collect();
+            journey.forecast.iter().map(|sample| Sample { loss: 0.0, ..*sample }).collect();
         let direction = |name: &str| {
             let mut random = Random::new(seed, &format!("{} fading {name}", self.name));
             layered(&lossless, &self.losses(&journey.signals, duration_ns, &mut random), &carries)
@@ -61,7 +61,7 @@ impl Engine<'_> {
             up: direction("up"),
             down: direction("down"),
             events: journey.events,
-            outlook: Outlook { up: mean.clone(), down: mean },
+            forecast: ForecastSamples { up: mean.clone(), down: mean },
             positions: trajectory.positions(duration_ns),
         }
     }
@@ -72,9 +72,9 @@ impl Engine<'_> {
         let step = nanos(self.access.update_interval);
         let shadow_seed = crate::random::derive_seed(seed, self.name);
         let mut shadows = ShadowField::new(self.access.shadowing, shadow_seed);
-        let mut outlook = Steps::new();
+        let mut forecast = Steps::new();
         let mut journey =
-            Journey { outlook: Vec::new(), signals: Vec::new(), events: Vec::new(), gaps: Vec::new() };
+            Journey { forecast: Vec::new(), signals: Vec::new(), events: Vec::new(), gaps: Vec::new() };
         let mut serving: Option<u64> = None;
         let mut busy_until = 0;
         let mut at = 0;
@@ -99,10 +99,10 @@ impl Engine<'_> {
                 busy_until = note_change(before, serving, at, rule, &mut journey).unwrap_or(busy_until);
             }
             let level = serving.and_then(|id| heard.iter().find(|known| known.0 == id)).copied();
-            self.write(at, level, trajectory.speed(time), &mut outlook, &mut journey.signals);
+            self.write(at, level, trajectory.speed(time), &mut forecast, &mut journey.signals);
             at += step;
         }
-        journey.outlook = outlook.finish();
+        journey.forecast = forecast.finish();
         journey
     }
 
@@ -111,12 +111,12 @@ impl Engine<'_> {
         at: u64,
         level: Option<(u64, f64)>,
         speed: f64,
-        outlook: &mut Steps,
+        forecast: &mut Steps,
         signals: &mut Vec<Signal>,
     ) {
         let delay = nanos(self.one_way_delay);
         let Some((id, rss)) = level else {
-            outlook.push(Sample { at, rate: 0, delay, loss: 1.0, up: false });
+            forecast.push(Sample { at, rate: 0, delay, loss: 1.0, up: false });
             signals.push(Signal { at, snr: 0.0, speed });
             return;
         };
@@ -124,7 +124,7 @@ impl Engine<'_> {
         let snr = from_db(rss - cell.noise_dbm);
         let rate = (cell.bits_per_log * log2(1.0 + snr)).max(1.0) as u64;
         let loss = self.access.loss.mean(snr, &self.access.fading);
-        outlook.push(Sample { at, rate, delay, loss, up: true });
+        forecast.push(Sample { at, rate, delay, loss, up: true });
         signals.push(Signal { at, snr, speed });
     }
 

@@ -145,8 +145,8 @@ impl ApLattice {
         };
         let mut profile = engine.drive(walk, duration_ns, seed);
         let kept = (0..self.wired_hops).fold(1.0, |kept, _| kept * (1.0 - self.wired_loss));
-        let Profile { up, down, outlook, .. } = &mut profile;
-        for sample in [up, down, &mut outlook.up, &mut outlook.down].into_iter().flatten() {
+        let Profile { up, down, forecast, .. } = &mut profile;
+        for sample in [up, down, &mut forecast.up, &mut forecast.down].into_iter().flatten() {
             sample.loss = 1.0 - (1.0 - sample.loss) * kept;
         }
         profile

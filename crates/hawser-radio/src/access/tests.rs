@@ -77,7 +77,7 @@ fn a_hand_over_interrupts_for_its_outage_and_hysteresis_delays_it() {
     };
     let plain = link(outage);
     let start = hand_overs(&plain)[0];
-    for samples in [&plain.up, &plain.down, &plain.outlook.up] {
+    for samples in [&plain.up, &plain.down, &plain.forecast.up] {
         let up = |at| sample_at(samples, at).map(|sample| sample.up);
         assert_eq!(
             [up(start - 1), up(start), up(start + SECOND / 5 - 1), up(start + SECOND / 5)],
@@ -99,13 +99,13 @@ fn drawn_loss_averages_to_the_outlook_but_is_not_in_it() {
     let links = highway.profiles(400 * SECOND, 11).expect("possible");
     for link in &links {
         let loss = |samples: &[Sample]| time_mean(samples, 0, 400 * SECOND, |sample| sample.loss);
-        let (drawn, known) = (loss(&link.down), loss(&link.outlook.down));
+        let (drawn, known) = (loss(&link.down), loss(&link.forecast.down));
         assert!((drawn / known - 1.0).abs() < 0.05, "{}: drawn {drawn}, known {known}", link.name);
         assert!(
             link.down.iter().all(|sample| sample.loss == 0.0 || sample.loss == 1.0),
             "a block is lost or not"
         );
-        assert!(link.outlook.down.len() < 5_000, "the outlook moves with the geometry only");
+        assert!(link.forecast.down.len() < 5_000, "the forecast moves with the geometry only");
         assert_ne!(link.up, link.down, "each direction fades on its own");
     }
     // 20 m/s and 0.12 m: blocks of 1.5 ms. A lost block is followed by another one with the probability of the loss.
@@ -168,7 +168,7 @@ fn a_host_at_rest_keeps_its_cell_and_its_mean() {
     };
     let link = roaming.profile(60 * SECOND, 2).expect("possible");
     assert_eq!(link.count(EventKind::HandOverStart), 0);
-    assert_eq!(link.outlook.down.len(), 1);
+    assert_eq!(link.forecast.down.len(), 1);
     assert!(link.down.len() > 1, "the surroundings move");
 }
 

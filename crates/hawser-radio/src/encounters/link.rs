@@ -1,7 +1,7 @@
 use super::association::{Association, Outcome};
 use super::city::CityStatistics;
 use crate::math::{exp, nanos};
-use crate::profile::{Event, EventKind, Outlook, Profile, Sample, Steps};
+use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps};
 use crate::random::{Gaussian, Random};
 
 /// Mean seconds in the bad state.
@@ -66,7 +66,7 @@ pub(super) fn render(
         up: writer.up.finish(),
         down: writer.down.finish(),
         events,
-        outlook: Outlook { up: writer.mean_up.finish(), down: writer.mean_down.finish() },
+        forecast: ForecastSamples { up: writer.mean_up.finish(), down: writer.mean_down.finish() },
         positions: Vec::new(),
     }
 }

@@ -16,7 +16,7 @@ fn bits(state: Option<LinkState>) -> Option<u64> {
 #[test]
 fn a_perfect_forecast_is_the_outlook_and_holds_beyond_its_horizon() {
     let (mut observer, link) = observer(ForecastQuality::Perfect);
-    let truth = |second: u64| sample_at(&link.outlook.up, second * SECOND).map(|sample| sample.rate);
+    let truth = |second: u64| sample_at(&link.forecast.up, second * SECOND).map(|sample| sample.rate);
     let now = Time::from_secs(50);
     assert_eq!(bits(observer.observe(now, LinkId(4))), truth(50));
     let ahead = observer.forecast(now, LinkId(4), Time::from_secs(51)).expect("known");
@@ -61,7 +61,7 @@ fn no_observer_sees_the_fading_or_the_coin() {
 fn a_delayed_forecast_is_the_past() {
     let by = Duration::from_secs(2);
     let (mut delayed, link) = observer(ForecastQuality::Delayed(by));
-    let truth = |second: u64| sample_at(&link.outlook.up, second * SECOND).map(|sample| sample.rate);
+    let truth = |second: u64| sample_at(&link.forecast.up, second * SECOND).map(|sample| sample.rate);
     assert_eq!(bits(delayed.observe(Time::from_secs(80), LinkId(4))), truth(78));
     assert_ne!(truth(80), truth(78));
     // A hand-over is learnt of too late: it is at 100 s.
@@ -84,7 +84,7 @@ fn a_noisy_forecast_errs_as_much_as_it_says_and_always_alike() {
         let now = Time::from_millis(100 * step);
         let Some(state) = noisy.observe(now, LinkId(4)) else { panic!("known") };
         assert_eq!(noisy.observe(now, LinkId(4)).as_ref(), Some(&state));
-        let truth = sample_at(&link.outlook.up, now.as_nanos()).expect("known");
+        let truth = sample_at(&link.forecast.up, now.as_nanos()).expect("known");
         if truth.up {
             errors.push(bits(Some(state)).expect("some") as f64 / truth.rate as f64 - 1.0);
         }
@@ -118,7 +118,7 @@ fn a_foreseeable_hand_over_is_known_a_horizon_ahead_and_both_directions_are_told
     assert_eq!(before.hand_over, Some(HandOver { at: begins, to: next, interruption }));
     assert!(before.attached_to.is_some() && before.attached_to != next, "{before:?}");
     assert_eq!(state(&mut observer, Time::from_nanos(end.at + 1)).attached_to, next);
-    let down = sample_at(&link.outlook.down, 50 * SECOND).expect("known");
+    let down = sample_at(&link.forecast.down, 50 * SECOND).expect("known");
     let seen = state(&mut observer, Time::from_secs(50)).downlink;
     assert_eq!(seen.capacity, Some(Rate::from_bits_per_second(down.rate)));
     assert_eq!((seen.loss, seen.delay), (Some(down.loss), Some(Duration::from_nanos(down.delay))));

@@ -25,7 +25,7 @@ fn every_model_keeps_the_contract_of_a_profile() {
         let profiles = model.profiles(130 * SECOND, 7).expect("the defaults are possible");
         assert_eq!(profiles.len(), model.links(), "{name}");
         for profile in &profiles {
-            for samples in [&profile.up, &profile.down, &profile.outlook.up, &profile.outlook.down] {
+            for samples in [&profile.up, &profile.down, &profile.forecast.up, &profile.forecast.down] {
                 sound(samples, name);
             }
             assert!(
@@ -54,7 +54,7 @@ fn fingerprint(model: &Model) -> u64 {
     let mut hash = 0_u64;
     let mut add = |value: u64| hash = crate::random::mix(hash.rotate_left(7) ^ value);
     for profile in model.profiles(60 * SECOND, 42).expect("possible") {
-        for sample in profile.up.iter().chain(&profile.down).chain(&profile.outlook.down) {
+        for sample in profile.up.iter().chain(&profile.down).chain(&profile.forecast.down) {
             add(sample.at);
             add(sample.rate);
             add(sample.delay);

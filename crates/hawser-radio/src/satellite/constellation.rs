@@ -4,7 +4,7 @@ use crate::math::{nanos, seconds};
 use crate::orbit::{
     Orbits, Place, Route, TleSet, Walker, bent_pipe, flight_time, inter_satellite, range, slot_edges, visible,
 };
-use crate::profile::{Event, EventKind, Outlook, Position, Profile, Sample, Steps, gaps, layered};
+use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sample, Steps, gaps, layered};
 use crate::random::Random;
 use crate::{RadioError, Scene};
 
@@ -218,7 +218,7 @@ impl Constellation {
             up: scaled(&real, self.uplink_share),
             down: real,
             events,
-            outlook: Outlook { up: scaled(&mean, self.uplink_share), down: mean },
+            forecast: ForecastSamples { up: scaled(&mean, self.uplink_share), down: mean },
             positions,
         }
     }

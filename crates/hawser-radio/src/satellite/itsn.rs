@@ -1,7 +1,7 @@
 use crate::error::Check;
 use crate::math::{dbm_to_watts, from_db, log10, nanos, seconds, sqrt};
 use crate::orbit::flight_time;
-use crate::profile::{Event, EventKind, Outlook, Position, Profile, Sample, Steps, gaps, layered};
+use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sample, Steps, gaps, layered};
 use crate::propagation::{Fading, LossModel, PathLoss, shannon};
 use crate::random::Random;
 use crate::{RadioError, Scene};
@@ -167,7 +167,7 @@ impl Itsn {
             up: up.clone(),
             down: down.clone(),
             events,
-            outlook: Outlook { up, down },
+            forecast: ForecastSamples { up, down },
             positions,
         }
     }

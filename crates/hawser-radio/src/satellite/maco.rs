@@ -2,7 +2,7 @@ use super::SpaceBudget;
 use crate::error::Check;
 use crate::math::{nanos, seconds, sqrt};
 use crate::orbit::flight_time;
-use crate::profile::{Event, EventKind, Outlook, Position, Profile, Sample, Steps, gaps, layered};
+use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sample, Steps, gaps, layered};
 use crate::random::Random;
 use crate::{RadioError, Scene};
 
@@ -31,7 +31,7 @@ pub struct MacoSatellites {
     pub scale_to: Option<f64>,
     /// What other users leave of a satellite: uniform, drawn per satellite and tick. Default 0.2 to 1.
     pub load: (f64, f64),
-    /// Whether the outlook knows that draw. Default `false` (`hidden`).
+    /// Whether the forecast knows that draw. Default `false` (`hidden`).
     pub load_known: bool,
     /// Whether two subflows on one satellite get half each. Switch it off when both links feed one queue.
     /// Default `true`.
@@ -163,7 +163,7 @@ impl MacoSatellites {
             up: real.clone(),
             down: real,
             events,
-            outlook: Outlook { up: mean.clone(), down: mean },
+            forecast: ForecastSamples { up: mean.clone(), down: mean },
             positions,
         }
     }

@@ -75,14 +75,14 @@ fn maco_hides_the_load_unless_told_otherwise() {
     let (of_hidden, of_known) = (links(&hidden), links(&known));
     assert_eq!(of_hidden[0].down, of_known[0].down, "the link itself is the same");
     assert_eq!(
-        of_known[0].outlook.down.len(),
-        of_known[0].outlook.down.iter().filter(|s| s.rate > 0).count()
+        of_known[0].forecast.down.len(),
+        of_known[0].forecast.down.iter().filter(|s| s.rate > 0).count()
     );
     // Half of the time shared: 3/4 of 40 Mbit/s without load, 0.6 of that with it.
-    assert!((rates(&of_hidden[0].outlook.down) / 30e6 - 1.0).abs() < 0.02);
+    assert!((rates(&of_hidden[0].forecast.down) / 30e6 - 1.0).abs() < 0.02);
     let mean = 0.5 * (rates(&of_hidden[0].down) + rates(&of_hidden[1].down));
     assert!((mean / 18e6 - 1.0).abs() < 0.25, "{mean}");
-    assert!((rates(&of_known[0].outlook.down) / rates(&of_known[0].down) - 1.0).abs() < 1e-6);
+    assert!((rates(&of_known[0].forecast.down) / rates(&of_known[0].down) - 1.0).abs() < 1e-6);
     // Two subflows on one satellite see one load.
     let at = 20 * SECOND;
     let rate = |link: &Profile| sample_at(&link.down, at).expect("known").rate;

@@ -3,7 +3,7 @@ use super::quantiles::{QuantileTable, Quantiles};
 use crate::error::Check;
 use crate::math::{bivariate_normal, nanos, sqrt};
 use crate::profile::{
-    Event, EventKind, Outlook, Profile, Sample, Steps, foreseeable, gaps, layered, sample_at,
+    Event, EventKind, ForecastSamples, Profile, Sample, Steps, foreseeable, gaps, layered, sample_at,
 };
 use crate::random::{Gaussian, Random};
 use crate::{RadioError, Scene};
@@ -311,7 +311,7 @@ fn finish(carrier: &Carrier, series: Series, handovers: &[(u64, u64)], duration:
         up: real(&up),
         down: real(&down),
         events,
-        outlook: Outlook { up: smoothed(&up), down: smoothed(&down) },
+        forecast: ForecastSamples { up: smoothed(&up), down: smoothed(&down) },
         positions: Vec::new(),
     }
 }

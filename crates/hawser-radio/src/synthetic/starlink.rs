@@ -2,7 +2,7 @@ use super::quantiles::Quantiles;
 use crate::error::Check;
 use crate::math::{exp, nanos};
 use crate::orbit::slot_edges;
-use crate::profile::{Event, EventKind, Outlook, Profile, Sample, Steps, layered};
+use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps, layered};
 use crate::random::{Gaussian, Random};
 use crate::{RadioError, Scene};
 
@@ -174,7 +174,7 @@ impl Scene for StarlinkSlots {
             up: scaled(&down, self.uplink_share),
             down,
             events,
-            outlook: Outlook { up: scaled(&mean, self.uplink_share), down: mean },
+            forecast: ForecastSamples { up: scaled(&mean, self.uplink_share), down: mean },
             positions: Vec::new(),
         }])
     }

@@ -2,7 +2,7 @@ use super::starlink::scaled;
 use crate::error::Check;
 use crate::math::nanos;
 use crate::orbit::slot_edges;
-use crate::profile::{Event, EventKind, Outlook, Profile, Sample, Steps};
+use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps};
 use crate::random::{Gaussian, Random};
 use crate::{RadioError, Scene};
 
@@ -230,7 +230,7 @@ impl Scene for Substitute {
             up: scaled(&down, self.uplink_share),
             down,
             events,
-            outlook: Outlook { up: scaled(&mean, self.uplink_share), down: mean },
+            forecast: ForecastSamples { up: scaled(&mean, self.uplink_share), down: mean },
             positions: Vec::new(),
         }])
     }

@@ -9,7 +9,7 @@ use super::channel;
 use super::direction::directions;
 use super::fields::{Fields, Value};
 use super::{Context, HOSTS, Result, route};
-use crate::{LinkOutlook, Medium, ScenarioLink, Segment, Via};
+use crate::{ForecastSource, Medium, ScenarioLink, Segment, Via};
 
 /// More links than any experiment needs; in the emulator each takes a subnet and a routing table.
 const MOST_LINKS: usize = 4096;
@@ -120,8 +120,8 @@ fn link(
         via,
         nat_rebinding,
         marks: profile.as_deref().map(channel::marks).unwrap_or_default(),
-        outlook: profile
-            .map(|profile| LinkOutlook { profile, quality: quality.unwrap_or(ForecastQuality::Absent) }),
+        forecasts: profile
+            .map(|profile| ForecastSource { profile, quality: quality.unwrap_or(ForecastQuality::Absent) }),
     })
 }
 

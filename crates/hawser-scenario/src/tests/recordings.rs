@@ -95,13 +95,13 @@ fn what_was_measured_takes_the_place_of_what_the_model_gives() {
     for sample in &generated[0].down {
         assert_eq!(a.down.delay.base.value_at(sample.at), sample.delay, "the delay was not measured");
     }
-    let profile = &b.outlook.as_ref().unwrap().profile;
+    let profile = &b.forecasts.as_ref().unwrap().profile;
     assert_eq!((profile.count(EventKind::HandOverStart), profile.count(EventKind::HandOverEnd)), (3, 3));
     assert_eq!(b.marks[1], (600 * MILLISECOND, "hand-over start, cell 1".to_owned()));
     // Foreseen is an average of the recording, without the hand-over.
-    let foreseen: Vec<_> = profile.outlook.down.iter().map(|sample| sample.rate / 1_000_000).collect();
+    let foreseen: Vec<_> = profile.forecast.down.iter().map(|sample| sample.rate / 1_000_000).collect();
     assert!(foreseen[0] == 8 && foreseen.iter().all(|rate| (4..=8).contains(rate)), "{foreseen:?}");
-    assert!(profile.outlook.down.iter().all(|sample| sample.up));
+    assert!(profile.forecast.down.iter().all(|sample| sample.up));
     let source = scenario.scenes[0].to_string();
     let expected = "scene drive: recording drive.csv over two-carriers; repeats after 2.500 s; \
                     not recorded, so generated: rate up, delay, loss";

@@ -16,7 +16,7 @@ fn every_model_can_be_a_channel() {
         let link = format!("channel = {{ scene = \"road\", link = \"{}\" }}", profile.name);
         let scenario = with_scene(&format!("model = \"{name}\""), &link).unwrap();
         let link = &scenario.links[0];
-        assert_eq!(link.outlook.as_ref().map(|outlook| &*outlook.profile), Some(&profile), "{name}");
+        assert_eq!(link.forecasts.as_ref().map(|forecasts| &*forecasts.profile), Some(&profile), "{name}");
         for (direction, samples) in [(&link.up, &profile.up), (&link.down, &profile.down)] {
             let RateModel::Scheduled(rate) = &direction.rate else { panic!("a schedule") };
             for sample in samples {
@@ -52,9 +52,9 @@ fn parameters_lie_over_those_of_the_model() {
     highway.links[0].nominal_rate = 20e6;
     highway.links[0].hand_over.outage = 0.3;
     let profile = &highway.profiles(30 * SECOND, 5).unwrap()[0];
-    let outlook = scenario.links[0].outlook.clone().unwrap();
-    assert_eq!(*outlook.profile, *profile);
-    assert_eq!(outlook.quality, ForecastQuality::Delayed(Duration::from_millis(500)));
+    let forecasts = scenario.links[0].forecasts.clone().unwrap();
+    assert_eq!(*forecasts.profile, *profile);
+    assert_eq!(forecasts.quality, ForecastQuality::Delayed(Duration::from_millis(500)));
     let delay = scenario.links[0].up.delay.base.value_at(0);
     assert_eq!(delay, profile.up[0].delay + 5 * MILLISECOND);
     assert_eq!(scenario.links[0].up.queue, QueueConfig::bytes(100_000));
@@ -68,7 +68,7 @@ fn parameters_lie_over_those_of_the_model() {
         "model = \"itsn\"",
         "channel = { scene = \"road\", link = \"satellite-1\" }\nforecast = { noise = 0.2 }",
     );
-    let quality = noisy.unwrap().links[0].outlook.clone().unwrap().quality;
+    let quality = noisy.unwrap().links[0].forecasts.clone().unwrap().quality;
     assert!(matches!(quality, ForecastQuality::Noisy { deviation, .. } if deviation == 0.2));
     let city = with_scene("model = \"wifi-encounters\"\ncity = \"paris\"", "channel = \"road\"").unwrap();
     assert_eq!(city.links.len(), 1);
@@ -107,13 +107,13 @@ fn a_segment_may_follow_a_scene() {
         rate = "unlimited"
     "#;
     let scenario = parse(text).unwrap();
-    let outlook = scenario.links[0].outlook.as_ref().unwrap();
-    assert_eq!((outlook.profile.name.as_str(), outlook.quality), ("subflow-0", ForecastQuality::Perfect));
+    let forecasts = scenario.links[0].forecasts.as_ref().unwrap();
+    assert_eq!((forecasts.profile.name.as_str(), forecasts.quality), ("subflow-0", ForecastQuality::Perfect));
     assert_eq!(
         scenario.segments[0].up.rate.peak(),
-        outlook.profile.up.iter().map(|sample| sample.rate).max()
+        forecasts.profile.up.iter().map(|sample| sample.rate).max()
     );
-    assert!(!scenario.links[0].marks.is_empty() && scenario.links[1].outlook.is_none());
+    assert!(!scenario.links[0].marks.is_empty() && scenario.links[1].forecasts.is_none());
 }
 
 #[test]

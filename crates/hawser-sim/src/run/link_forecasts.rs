@@ -19,9 +19,9 @@ impl LinkForecasts {
     /// Of these links, with their numbers; `None` when nothing is known of any.
     pub(super) fn of<'a>(links: impl Iterator<Item = (usize, &'a ScenarioLink)>) -> Option<Self> {
         let observer = |(index, link): (usize, &'a ScenarioLink)| {
-            let outlook = link.outlook.as_ref()?;
+            let forecasts = link.forecasts.as_ref()?;
             let id = LinkId(index as u32);
-            let observer = ProfileObserver::new([(id, outlook.profile.clone())], outlook.quality);
+            let observer = ProfileObserver::new([(id, forecasts.profile.clone())], forecasts.quality);
             Some((id, observer.with_kind(link_kind(link.medium))))
         };
         let observers: Vec<_> = links.filter_map(observer).collect();

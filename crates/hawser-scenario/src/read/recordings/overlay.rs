@@ -2,7 +2,7 @@
 //! all else stays.
 
 use hawser_link::{MILLISECOND, Nanos};
-use hawser_radio::{Event, EventKind, Outlook, Profile, Sample, foreseeable, sample_at};
+use hawser_radio::{Event, EventKind, ForecastSamples, Profile, Sample, foreseeable, sample_at};
 use hawser_trace::{Direction, DirectionTrace, LinkTrace, Piece, Trace};
 
 /// Delivery chances become a rate over this time: short against what a queue or a controller notices.
@@ -67,17 +67,17 @@ fn laid_over(profile: &Profile, link: &LinkTrace, period: Nanos, duration: Nanos
         Layer::once(link.direction(direction), interruptions_known, period).repeated(period, duration)
     };
     let (up, down) = (layer(Direction::Up)?, layer(Direction::Down)?);
-    let outlook = Outlook {
-        up: up.foreseeable().over(&profile.outlook.up),
-        down: down.foreseeable().over(&profile.outlook.down),
+    let forecast = ForecastSamples {
+        up: up.foreseeable().over(&profile.forecast.up),
+        down: down.foreseeable().over(&profile.forecast.down),
     };
     let (up, down) = (up.over(&profile.up), down.over(&profile.down));
     if !interruptions_known {
-        return Ok(Profile { up, down, outlook, ..profile.clone() });
+        return Ok(Profile { up, down, forecast, ..profile.clone() });
     }
     // The model's cells and ways are not those of the recording.
     let events = hand_overs(link, period, duration);
-    Ok(Profile { name: profile.name.clone(), up, down, events, outlook, positions: Vec::new() })
+    Ok(Profile { name: profile.name.clone(), up, down, events, forecast, positions: Vec::new() })
 }
 
 impl Layer {
