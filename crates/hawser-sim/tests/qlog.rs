@@ -183,11 +183,15 @@ fn metrics_add_up_to_the_state_of_the_path() {
             assert!((written - value.as_secs_f64() * 1e3).abs() < 0.002, "{key}: {written} for {value:?}");
         }
     }
-    let states: Vec<&str> = named(&records, "quic:congestion_state_updated")
-        .filter(|data| data["path_id"] == 0)
-        .map(|data| data["new"].as_str().unwrap())
-        .collect();
-    assert_eq!(states[..3], ["slow_start", "recovery", "congestion_avoidance"], "{states:?}");
+    let states = [0, 1].map(|path| {
+        let of_path = named(&records, "quic:congestion_state_updated").filter(|data| data["path_id"] == path);
+        of_path.map(|data| data["new"].as_str().unwrap()).collect::<Vec<_>>()
+    });
+    // On one path slow start ends because the round-trip time grew, on the other because packets are lost.
+    assert!(states.iter().all(|states| states[0] == "slow_start"), "{states:?}");
+    let recovers = |states: &Vec<&str>| states[1..].starts_with(&["recovery", "congestion_avoidance"]);
+    assert!(states.iter().any(recovers), "{states:?}");
+    assert!(states.iter().any(|states| states[1] == "congestion_avoidance"), "{states:?}");
 }
 
 #[test]
