@@ -44,11 +44,8 @@ pub(crate) fn every() -> ParameterInfo {
 /// section 4).
 #[inline]
 pub(crate) fn decide(every: u64, opportunity: &AckOpportunity) -> AckDecision {
-    let is_due = match opportunity.requested_threshold {
-        None => opportunity.unacknowledged >= every,
-        Some(threshold) => opportunity.unacknowledged > threshold,
-    };
-    if is_due || opportunity.out_of_order || opportunity.congestion_marked {
+    let wanted = opportunity.requested_threshold.map_or(every, |threshold| threshold.saturating_add(1));
+    if opportunity.unacknowledged >= wanted || opportunity.out_of_order || opportunity.congestion_marked {
         AckDecision::Now
     } else {
         AckDecision::Within(opportunity.max_ack_delay)

@@ -219,10 +219,15 @@ impl Connection {
     }
 
     /// Queues the stream ranges of a packet as copies for other paths.
+    #[inline]
     pub(super) fn queue_copies(&mut self, packet: &SentPacket, own: PathId, copies: PathMask) {
-        if copies == PathMask::NONE {
-            return;
+        if copies != PathMask::NONE {
+            self.queue_copies_of(packet, own, copies);
         }
+    }
+
+    #[inline(never)]
+    fn queue_copies_of(&mut self, packet: &SentPacket, own: PathId, copies: PathMask) {
         for frame in &packet.frames {
             if let SentFrame::Stream(range) = frame {
                 self.streams.on_copy_queued(range);

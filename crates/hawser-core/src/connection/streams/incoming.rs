@@ -25,8 +25,7 @@ impl Streams {
     ) -> Result<(), TransportError> {
         // RFC 9000 section 19.8.
         if offset.saturating_add(data.len() as u64) > varint::MAX {
-            let reason = format!("stream data ends above 2^62 - 1: {} bytes at {offset}", data.len());
-            return Err(TransportError::new(Code::FRAME_ENCODING_ERROR, reason).in_frame(frame::STREAM));
+            return Err(ends_too_late(offset, data.len()));
         }
         let Some(key) = self.received_on(id, frame::STREAM)? else { return Ok(()) };
         let Some(recv) = self.table.recv_mut(key) else { return Ok(()) };
@@ -226,6 +225,12 @@ impl Streams {
 
 fn state_error(reason: String, frame_type: u64) -> TransportError {
     TransportError::new(Code::STREAM_STATE_ERROR, reason).in_frame(frame_type)
+}
+
+#[cold]
+fn ends_too_late(offset: u64, length: usize) -> TransportError {
+    let reason = format!("stream data ends above 2^62 - 1: {length} bytes at {offset}");
+    TransportError::new(Code::FRAME_ENCODING_ERROR, reason).in_frame(frame::STREAM)
 }
 
 fn check_stream_count(count: u64, frame_type: u64) -> Result<(), TransportError> {

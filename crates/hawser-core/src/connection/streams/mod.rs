@@ -398,9 +398,13 @@ impl Streams {
     /// Tells blocked writers that there is room, once there is enough to be worth it; urgent streams first.
     #[inline]
     fn wake_writers(&mut self) {
-        if self.blocked_writers.is_empty() || self.send_space(u64::MAX) < self.send_buffer_limit / 8 {
-            return;
+        if !self.blocked_writers.is_empty() && self.send_space(u64::MAX) >= self.send_buffer_limit / 8 {
+            self.wake_blocked_writers();
         }
+    }
+
+    #[inline(never)]
+    fn wake_blocked_writers(&mut self) {
         let mut writers = std::mem::take(&mut self.blocked_writers);
         let priority =
             |key: &Key| self.table.get(*key).and_then(|stream| stream.send.as_ref()).map(|s| s.priority);
