@@ -41,6 +41,9 @@ struct Disturbed {
     first_flight: u64,
 }
 
+/// Packets that CUBIC drops in the rest of the transfer, whether the path moves or not: it fills the queue once more.
+const KEPT_DROPS: f64 = 3.0;
+
 /// Packets that a second slow start may drop, of the 170 that the queue holds. Without an end before the overflow it was 65.
 const RESTART_DROPS: f64 = 12.0;
 
@@ -77,7 +80,7 @@ impl Disturbed {
     /// `longer`: milliseconds. `again`: kilobytes.
     fn measures(mut self, longer: f64, again: f64) -> Vec<Measure> {
         let restarted = (1.2 * self.usual_drops).max(RESTART_DROPS);
-        let drops = if self.window == Window::Kept { self.usual_drops } else { restarted };
+        let drops = if self.window == Window::Kept { KEPT_DROPS } else { restarted };
         let mut measures = vec![
             Measure::at_most("longer", self.longer * 1e3, "ms", longer),
             self.bed.drops(drops),
