@@ -177,8 +177,10 @@ impl Connection {
         };
         let (position, first) = (w.position(), frames.len());
         let written = match selection {
-            Selection::Next => self.streams.write_data(w, frames, id, 0),
-            Selection::Skip(skip) => self.streams.write_data(w, frames, id, skip),
+            Selection::Next | Selection::Skip(_) => {
+                let skip = if let Selection::Skip(skip) = selection { skip } else { 0 };
+                self.streams.write_data(w, frames, id, skip)
+            }
             Selection::Range { stream, start, end } => {
                 self.streams.write_range(w, frames, id, stream, start..end)
             }

@@ -133,7 +133,7 @@ impl Connection {
         fin: bool,
         data: Bytes,
     ) -> Result<(), TransportError> {
-        self.streams.on_stream(id, offset, fin, data.clone())?;
+        self.deliver(id, offset, fin, data.clone())?;
         let Connection { repair, streams, .. } = self;
         let Some(receiver) = &mut repair.receiver else { return Ok(()) };
         if !receiver.on_data(id, offset, &data) {
@@ -176,10 +176,16 @@ impl Connection {
         }
     }
 
+    /// Apart from what every packet passes through, where the same call is inlined.
+    #[inline(never)]
+    fn deliver(&mut self, id: StreamId, offset: u64, fin: bool, data: Bytes) -> Result<(), TransportError> {
+        self.streams.on_stream(id, offset, fin, data)
+    }
+
     fn deliver_recovered(&mut self, delivered: Vec<Delivered>) -> Result<(), TransportError> {
         for Delivered { source, bytes } in delivered {
             let data = Bytes::from(bytes);
-            self.streams.on_stream(StreamId(source.stream_id), source.offset, source.fin, data)?;
+            self.deliver(StreamId(source.stream_id), source.offset, source.fin, data)?;
         }
         Ok(())
     }

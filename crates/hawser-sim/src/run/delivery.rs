@@ -14,7 +14,7 @@ use super::meter::Delays;
 /// First sendings of one direction of a session, written by its sending end and read by its receiving end.
 #[derive(Clone, Debug)]
 pub(super) struct Deliveries {
-    sendings: Rc<RefCell<FxHashMap<StreamId, VecDeque<Sending>>>>,
+    sendings: Rc<RefCell<FxHashMap<StreamId, Unread>>>,
     /// Whether the delays of the bytes count.
     counts_delays: bool,
     packets: Followed,
@@ -31,6 +31,16 @@ struct Sending {
     at: Time,
     /// Of the packet that carried them.
     label: u64,
+}
+
+/// The sendings of a stream, to be had in the order of their offsets.
+///
+/// A scheduler that skips ahead sends out of order, but what it sends on one path mostly ascends. So there is a run of
+/// ascending offsets for each path or so, rather than one queue that nearly every sending is inserted into the middle of.
+/// Ends of runs descend, empty runs being last: the first run that a sending fits behind is the one with the highest end.
+#[derive(Debug, Default)]
+struct Unread {
+    runs: Vec<VecDeque<Sending>>,
 }
 
 /// The packets of all sessions whose delivery somebody wants to hear of.
@@ -97,6 +107,33 @@ impl Followed {
     }
 }
 
+impl Unread {
+    fn insert(&mut self, sending: Sending) {
+        let fits = |run: &VecDeque<Sending>| run.back().is_none_or(|last| last.start < sending.start);
+        match self.runs.iter_mut().find(|run| fits(run)) {
+            Some(run) => run.push_back(sending),
+            None => self.runs.push(VecDeque::from([sending])),
+        }
+    }
+
+    /// The run with the lowest offset of all.
+    fn lowest(&self) -> Option<usize> {
+        let first = |(index, run): (usize, &VecDeque<Sending>)| Some((run.front()?.start, index));
+        self.runs.iter().enumerate().filter_map(first).min().map(|(_, index)| index)
+    }
+
+    fn remove_first(&mut self, run: usize) {
+        self.runs[run].pop_front();
+        if self.runs[run].is_empty() {
+            self.runs[run..].rotate_left(1);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Sending> {
+        self.runs.iter().flatten()
+    }
+}
+
 impl Deliveries {
     /// Of a session, delays being counted of one direction at most.
     pub(super) fn both_ways(counted: Option<Direction>, packets: &Followed) -> BothWays {
@@ -124,25 +161,20 @@ impl Deliveries {
         let label = label + u64::from(sending.segment);
         let (start, end) = (sending.offset, sending.offset + u64::from(sending.length));
         let mut sendings = self.sendings.borrow_mut();
-        let ranges = sendings.entry(sending.stream).or_default();
-        // Mostly at the end; schedulers that skip ahead fill gaps later.
-        let sending = Sending { start, end, at: sending.at, label };
-        match ranges.back() {
-            Some(last) if last.start > start => {
-                let place = ranges.partition_point(|range| range.start < start);
-                ranges.insert(place, sending);
-            }
-            _ => ranges.push_back(sending),
-        }
+        sendings.entry(sending.stream).or_default().insert(Sending { start, end, at: sending.at, label });
         self.packets.sent(label);
     }
 
     /// Bytes of a stream were read in order.
     pub(super) fn read(&self, now: Time, stream: StreamId, offset: u64, length: u64, delays: &mut Delays) {
         let mut sendings = self.sendings.borrow_mut();
-        let Some(ranges) = sendings.get_mut(&stream) else { return };
+        let Some(unread) = sendings.get_mut(&stream) else { return };
         let read = offset + length;
-        while let Some(range) = ranges.front_mut().filter(|range| range.start < read) {
+        while let Some(run) = unread.lowest() {
+            let range = &mut unread.runs[run][0];
+            if range.start >= read {
+                return;
+            }
             let end = range.end.min(read);
             let start = range.start.max(offset);
             if self.counts_delays && end > start {
@@ -153,14 +185,14 @@ impl Deliveries {
                 return;
             }
             self.packets.read(range.label);
-            ranges.pop_front();
+            unread.remove_first(run);
         }
     }
 
     /// Nobody will read this stream to its end.
     pub(super) fn abandoned(&self, stream: StreamId) {
         let left = self.sendings.borrow_mut().remove(&stream);
-        left.iter().flatten().for_each(|range| self.packets.abandoned(range.label));
+        left.iter().flat_map(Unread::iter).for_each(|range| self.packets.abandoned(range.label));
     }
 }
 
@@ -192,6 +224,30 @@ mod tests {
             (summary.mean_ms - (100.0 * 10.0 + 50.0 * 6.0 + 150.0 * 7.0 + 100.0 * 10.0) / 400.0).abs() < 1e-9
         );
         assert!(delays.quantile(0.2) < Duration::from_millis(8));
+    }
+
+    #[test]
+    fn sendings_come_in_the_order_of_their_offsets_however_they_were_sent() {
+        let sending = |start| Sending { start, end: start + 1, at: Time::from_millis(1), label: start };
+        // Two paths of which one is ahead, then one that fills gaps, then everything backwards.
+        let orders: [&[u64]; 3] = [&[0, 50, 1, 51, 2, 52, 53], &[10, 30, 20, 15, 25, 40, 12], &[5, 4, 3, 2, 1, 0]];
+        for order in orders {
+            let mut unread = Unread::default();
+            order.iter().for_each(|start| unread.insert(sending(*start)));
+            let mut sorted = order.to_vec();
+            sorted.sort_unstable();
+            for start in sorted {
+                let run = unread.lowest().expect("one for each");
+                assert_eq!(unread.runs[run][0].start, start);
+                unread.remove_first(run);
+                // An empty run is used again.
+                assert!(unread.runs.len() <= order.len());
+            }
+            assert_eq!(unread.lowest(), None);
+        }
+        let [up, _] = Deliveries::both_ways(Some(Direction::Up), &Followed::default());
+        (0..1000).flat_map(|at| [at, 2000 + at]).for_each(|at| up.sent(&first_send(1, 0, at, 1), at));
+        assert_eq!(up.sendings.borrow()[&StreamId(0)].runs.len(), 2);
     }
 
     #[test]

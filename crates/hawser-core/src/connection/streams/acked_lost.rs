@@ -1,6 +1,7 @@
 //! What a packet's acknowledgement or loss means for the data in it.
 
 use super::Streams;
+use super::key::Key;
 use crate::connection::frames::SentStream;
 
 impl Streams {
@@ -8,19 +9,29 @@ impl Streams {
     #[inline]
     pub(crate) fn on_acked(&mut self, range: &SentStream) {
         let Some(key) = self.table.find(range.id) else { return };
-        self.update_send(key, |send| send.on_acked(range.offset..range.end(), range.fin));
-        let Some(send) = self.table.send_mut(key) else { return };
-        if !send.copies.is_empty() {
-            let copied = send.on_acked_of_several(range);
-            self.needless_copies += copied;
+        let news = self.update_send(key, |send| {
+            send.on_acked(range.offset..range.end(), range.fin);
+            let needless = if send.copies.is_empty() { 0 } else { send.on_acked_of_several(range) };
+            (needless, send.is_ending())
+        });
+        let Some((needless, is_ending)) = news else { return };
+        self.needless_copies += needless;
+        if is_ending {
+            self.on_acked_at_end(key);
         }
+        self.wake_writers();
+    }
+
+    /// Something was acknowledged of a stream that the application has finished or reset.
+    #[inline(never)]
+    fn on_acked_at_end(&mut self, key: Key) {
+        let Some(send) = self.table.send_mut(key) else { return };
         if send.is_done() {
             self.settle_send(key);
         } else if send.lone_fin().is_some() {
             // The data that would have carried the end has arrived without it.
             self.note_stream_control(key);
         }
-        self.wake_writers();
     }
 
     /// The packet with this range was lost. Its bytes are queued again unless they arrived otherwise, are queued already

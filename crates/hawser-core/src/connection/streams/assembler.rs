@@ -10,18 +10,16 @@ use bytes::{Buf, Bytes};
 /// of ranges without malice. Above the cap the connection is closed with INTERNAL_ERROR.
 pub(super) const MAX_DISJOINT_RANGES: usize = 16_384;
 
-/// Slices of receive buffers that a connection holds before they are copied together. Each may pin the whole buffer
-/// it was received in. About 11 MiB of full datagrams: the reordering of two fast paths of unequal delay stays below,
-/// so that bulk data is not copied.
-pub(super) const MAX_LOOSE_PIECES: usize = 8_192;
+/// What slices of receive buffers may be charged, over all streams of a connection, before they are copied together. Each
+/// may pin the whole buffer it was received in, which is shared by several datagrams and with other things.
+pub(super) const MAX_CHARGED: usize = 24 << 20;
 
-/// Bytes of receive buffers that these slices may pin before they are copied together: twice those of
-/// [`MAX_LOOSE_PIECES`], since buffers are shared by several datagrams and with other things.
-const MAX_PINNED: usize = 24 << 20;
+/// The least that a slice is charged, so that at most 8,192 are held: about 11 MiB of full datagrams. The reordering of two
+/// fast paths of unequal delay stays below, so that bulk data is not copied.
+pub(super) const MIN_CHARGE: usize = 3 << 10;
 
-/// Beyond these limits a stream still holds so many, or pins so much, so that copying together is worth it.
-const MIN_LOOSE_PIECES: usize = 16;
-const MIN_PINNED: usize = 256 << 10;
+/// Beyond the limit, the slices of a stream that are charged so much are worth copying together.
+const WORTH_COPYING: usize = 16 * MIN_CHARGE;
 
 /// The largest receive buffer of a driver: what the kernel coalesces into one message. A slice that lies farther from the
 /// one before is taken to be alone in its buffer.
@@ -40,7 +38,7 @@ const MAX_SPARE: usize = 64;
 /// What all assemblers of a connection hold, against the caps above.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
-    pub(super) loose: Loose,
+    pub(super) charged: usize,
     pub(super) ranges: usize,
     /// Where the last slice lies. Addresses decide when memory is copied, nothing that the peer or a trace could see.
     last_address: usize,
@@ -49,7 +47,7 @@ pub(super) struct Budget {
 #[cfg(test)]
 impl PartialEq for Budget {
     fn eq(&self, other: &Self) -> bool {
-        (self.loose, self.ranges) == (other.loose, other.ranges)
+        (self.charged, self.ranges) == (other.charged, other.ranges)
     }
 }
 
@@ -65,25 +63,6 @@ impl Budget {
     }
 }
 
-/// Slices of receive buffers: how many, and how much they pin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Loose {
-    pub(super) pieces: usize,
-    pub(super) pinned: usize,
-}
-
-impl Loose {
-    fn add(&mut self, piece: &Piece) {
-        self.pieces += 1;
-        self.pinned += piece.pinned as usize;
-    }
-
-    fn subtract(&mut self, other: Loose) {
-        self.pieces -= other.pieces;
-        self.pinned -= other.pinned;
-    }
-}
-
 /// [`MAX_DISJOINT_RANGES`] would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooManyRanges;
@@ -91,24 +70,18 @@ pub(super) struct TooManyRanges;
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
-    /// Whether it is as it came, and not copied together with others.
-    loose: bool,
-    /// Bytes of a receive buffer that it keeps from being freed.
-    pinned: u32,
+    /// What it is charged as a slice of a receive buffer; 0 once it is copied together with others.
+    charge: u32,
 }
 
 impl Piece {
-    /// Data that came just now and is counted in `budget`. What is short and `waits` is copied at once.
+    /// Data that came just now. What is short and `waits` is copied at once.
     #[inline]
     fn new(bytes: Bytes, waits: bool, budget: &mut Budget) -> Self {
         if waits && bytes.len() < MIN_SHARED {
-            return Piece { pinned: bytes.len() as u32, bytes: Bytes::copy_from_slice(&bytes), loose: true };
+            return Piece { bytes: Bytes::copy_from_slice(&bytes), charge: MIN_CHARGE as u32 };
         }
-        Piece { pinned: budget.pinned_by(&bytes) as u32, bytes, loose: true }
-    }
-
-    fn as_loose(&self) -> Loose {
-        if self.loose { Loose { pieces: 1, pinned: self.pinned as usize } } else { Loose::default() }
+        Piece { charge: budget.pinned_by(&bytes).max(MIN_CHARGE) as u32, bytes }
     }
 }
 
@@ -133,7 +106,8 @@ pub(super) struct Assembler {
     ahead: BTreeMap<u64, Segment>,
     /// The queue of a range that was joined to another: while data comes over several paths, ranges come and go.
     spare: Option<VecDeque<Piece>>,
-    loose: Loose,
+    /// What all its pieces are charged.
+    charged: usize,
 }
 
 impl Assembler {
@@ -177,9 +151,7 @@ impl Assembler {
         } else {
             self.insert_ahead(offset, end, data, budget)?
         };
-        if budget.loose.pieces > MAX_LOOSE_PIECES && self.loose.pieces >= MIN_LOOSE_PIECES
-            || budget.loose.pinned > MAX_PINNED && self.loose.pinned >= MIN_PINNED
-        {
+        if budget.charged > MAX_CHARGED && self.charged >= WORTH_COPYING {
             self.compact(budget);
         }
         Ok(added)
@@ -189,8 +161,8 @@ impl Assembler {
     fn push_ready(&mut self, data: Bytes, budget: &mut Budget) {
         self.ready_to += data.len() as u64;
         let piece = Piece::new(data, !self.ready.is_empty(), budget);
-        self.loose.add(&piece);
-        budget.loose.add(&piece);
+        self.charged += piece.charge as usize;
+        budget.charged += piece.charge as usize;
         self.ready.push_back(piece);
     }
 
@@ -219,8 +191,8 @@ impl Assembler {
             let from = start.max(held_to);
             added += end - from;
             let piece = Piece::new(data.split_off((from - start) as usize), true, budget);
-            self.loose.add(&piece);
-            budget.loose.add(&piece);
+            self.charged += piece.charge as usize;
+            budget.charged += piece.charge as usize;
             // An empty range stays in the map until the neighbours are no longer borrowed from it.
             let next = next.map(std::mem::take);
             let joins_next = next.is_some();
@@ -270,8 +242,8 @@ impl Assembler {
             front.bytes.split_to(max)
         } else {
             let piece = self.ready.pop_front()?;
-            self.loose.subtract(piece.as_loose());
-            budget.loose.subtract(piece.as_loose());
+            self.charged -= piece.charge as usize;
+            budget.charged -= piece.charge as usize;
             piece.bytes
         };
         self.read_to += chunk.len() as u64;
@@ -315,8 +287,8 @@ impl Assembler {
             }
             let keep = end.saturating_sub(start);
             let dropped = cut(&mut segment.pieces, segment.end - start, keep);
-            self.loose.subtract(dropped);
-            budget.loose.subtract(dropped);
+            self.charged -= dropped;
+            budget.charged -= dropped;
             if keep > 0 {
                 segment.end = end;
                 break;
@@ -327,15 +299,15 @@ impl Assembler {
         if self.ready_to > end {
             let keep = end.saturating_sub(self.read_to);
             let dropped = cut(&mut self.ready, self.ready_to - self.read_to, keep);
-            self.loose.subtract(dropped);
-            budget.loose.subtract(dropped);
+            self.charged -= dropped;
+            budget.charged -= dropped;
             self.ready_to = self.read_to + keep;
         }
     }
 
     /// Drops everything held.
     pub(super) fn clear(&mut self, budget: &mut Budget) {
-        budget.loose.subtract(self.loose);
+        budget.charged -= self.charged;
         budget.ranges -= self.ahead.len();
         *self = Assembler { read_to: self.read_to, ready_to: self.read_to, ..Assembler::default() };
     }
@@ -346,8 +318,7 @@ impl Assembler {
         for segment in self.ahead.values_mut() {
             compact_pieces(&mut segment.pieces);
         }
-        budget.loose.subtract(self.loose);
-        self.loose = Loose::default();
+        budget.charged -= std::mem::take(&mut self.charged);
     }
 
     /// Bytes held.
@@ -404,9 +375,9 @@ fn join(left: &mut VecDeque<Piece>, mut right: VecDeque<Piece>) -> VecDeque<Piec
     right
 }
 
-/// Shortens pieces of `length` bytes to `keep`; returns which loose ones went.
-fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> Loose {
-    let mut dropped = Loose::default();
+/// Shortens pieces of `length` bytes to `keep`; returns what those that went were charged.
+fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> usize {
+    let mut dropped = 0;
     while length > keep {
         let Some(last) = pieces.back_mut() else { break };
         let size = last.bytes.len() as u64;
@@ -414,9 +385,7 @@ fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> Loose {
             last.bytes.truncate((keep + size - length) as usize);
             break;
         }
-        if last.loose {
-            dropped.add(last);
-        }
+        dropped += last.charge as usize;
         length -= size;
         pieces.pop_back();
     }
@@ -424,13 +393,13 @@ fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> Loose {
 }
 
 fn compact_pieces(pieces: &mut VecDeque<Piece>) {
-    if !pieces.iter().any(|piece| piece.loose) {
+    if !pieces.iter().any(|piece| piece.charge > 0) {
         return;
     }
     let mut block: Vec<u8> = Vec::new();
     let mut compacted = VecDeque::new();
     for piece in pieces.drain(..) {
-        let settled = !piece.loose && piece.bytes.len() >= SMALL_BLOCK;
+        let settled = piece.charge == 0 && piece.bytes.len() >= SMALL_BLOCK;
         if settled || block.len() + piece.bytes.len() > MAX_BLOCK {
             flush(&mut block, &mut compacted);
         }
@@ -448,7 +417,7 @@ fn flush(block: &mut Vec<u8>, pieces: &mut VecDeque<Piece>) {
     if !block.is_empty() {
         // Into a boxed slice: no spare capacity is kept.
         let bytes = Bytes::from(std::mem::take(block).into_boxed_slice());
-        pieces.push_back(Piece { bytes, loose: false, pinned: 0 });
+        pieces.push_back(Piece { bytes, charge: 0 });
     }
 }
 

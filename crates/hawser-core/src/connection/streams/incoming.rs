@@ -27,13 +27,22 @@ impl Streams {
         if offset.saturating_add(data.len() as u64) > varint::MAX {
             return Err(ends_too_late(offset, data.len()));
         }
-        let Some(key) = self.received_on(id, frame::STREAM)? else { return Ok(()) };
+        let key = match self.table.find(id) {
+            Some(key) if self.has_receive_half(id) => key,
+            _ => match self.received_on(id, frame::STREAM)? {
+                Some(key) => key,
+                None => return Ok(()),
+            },
+        };
         let Some(recv) = self.table.recv_mut(key) else { return Ok(()) };
         recv.on_data(offset, fin, data, &mut self.shared)?;
+        let (wakes, stopped) = (recv.take_wakeup(), recv.is_stopped());
         if fin {
             self.control.cancel(&mut self.table, key, Due::MAX_DATA);
         }
-        self.after_receive(key);
+        if wakes || stopped {
+            self.settle_received(key, wakes);
+        }
         Ok(())
     }
 
@@ -77,7 +86,6 @@ impl Streams {
     }
 
     /// Wakes the application if there is news for it, or frees the half if there is nobody to tell.
-    #[inline]
     pub(super) fn after_receive(&mut self, key: Key) {
         let Some(recv) = self.table.recv_mut(key) else { return };
         let wakes = recv.take_wakeup();
@@ -86,7 +94,7 @@ impl Streams {
         }
     }
 
-    /// Apart from [`after_receive`](Self::after_receive), so that this is inlined: of many packets one wakes.
+    /// Apart from [`on_stream`](Self::on_stream), so that this is inlined: of many packets one wakes.
     #[inline(never)]
     fn settle_received(&mut self, key: Key, wakes: bool) {
         if wakes {
@@ -177,7 +185,7 @@ impl Streams {
     }
 
     /// The stream on which the peer sent something; `None` if that has ended.
-    #[inline]
+    #[inline(never)]
     pub(super) fn received_on(
         &mut self,
         id: StreamId,

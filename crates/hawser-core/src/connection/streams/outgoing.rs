@@ -33,6 +33,7 @@ impl Streams {
     /// What was given to another path than `path` is left out.
     ///
     /// The last frame has no length where it ends with the writer's buffer, which must then be the end of the packet.
+    #[inline]
     pub(crate) fn write_data(
         &mut self,
         w: &mut Writer<'_>,

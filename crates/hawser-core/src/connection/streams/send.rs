@@ -496,6 +496,12 @@ impl SendStream {
         }
     }
 
+    /// Whether the application has finished or reset the stream.
+    #[inline]
+    pub(super) fn is_ending(&self) -> bool {
+        self.state != State::Writing
+    }
+
     /// Whether everything promised has arrived and the application has nothing more to learn.
     #[inline]
     pub(super) fn is_done(&self) -> bool {

@@ -11,15 +11,14 @@ fn data(start: u64, end: u64) -> Bytes {
     (start..end).map(pattern).collect()
 }
 
-fn held_loose(assembler: &Assembler) -> Loose {
+fn charged(assembler: &Assembler) -> usize {
     let ahead = assembler.ahead.values().flat_map(|segment| &segment.pieces);
-    let mut loose = Loose::default();
-    assembler.ready.iter().chain(ahead).filter(|piece| piece.loose).for_each(|piece| loose.add(piece));
-    loose
+    assembler.ready.iter().chain(ahead).map(|piece| piece.charge as usize).sum()
 }
 
 fn check(assembler: &Assembler, budget: &Budget) {
-    assert_eq!((budget.loose, budget.ranges), (held_loose(assembler), assembler.ahead.len()));
+    assert_eq!((budget.charged, budget.ranges), (charged(assembler), assembler.ahead.len()));
+    assert_eq!(budget.charged, assembler.charged);
     let mut last = assembler.ready_to;
     for (&start, segment) in &assembler.ahead {
         assert!(start > last, "ranges overlap or touch");
@@ -110,7 +109,7 @@ fn single_bytes_with_holes_between_them_reach_the_cap() {
     }
     let beyond = 1 + 2 * MAX_DISJOINT_RANGES as u64;
     assert_eq!(assembler.insert(beyond, byte, &mut budget), Err(TooManyRanges));
-    assert!(budget.loose.pieces <= MAX_LOOSE_PIECES + MIN_LOOSE_PIECES);
+    assert!(budget.charged <= MAX_CHARGED + WORTH_COPYING);
 }
 
 /// Single bytes, each pinning a receive buffer, forward, backward and from the middle out.
@@ -127,7 +126,7 @@ fn many_small_pieces_are_copied_together() {
         for index in 0..COUNT {
             let offset = order(index);
             assembler.insert(offset, data(offset, offset + 1), &mut budget).expect("one or two ranges");
-            assert!(budget.loose.pieces <= MAX_LOOSE_PIECES + MIN_LOOSE_PIECES);
+            assert!(budget.charged <= MAX_CHARGED + WORTH_COPYING);
         }
         assert!(assembler.pieces() < 2_500, "{} pieces for {COUNT} bytes", assembler.pieces());
         let mut out = vec![0; COUNT as usize];
@@ -186,6 +185,6 @@ fn short_slices_that_wait_pin_nothing() {
 fn long_slices_pin_a_bounded_amount() {
     for (step, first) in [(1_200, 0), (2_400, 1_200)] {
         let pinned = slices_of_buffers(2_000, 1_200, step, first);
-        assert!(pinned <= 2 * MAX_PINNED, "{} MiB", pinned >> 20);
+        assert!(pinned <= 2 * MAX_CHARGED, "{} MiB", pinned >> 20);
     }
 }
