@@ -5,5 +5,7 @@
 //! same inputs give the same outputs on every machine.
 
 mod ewma;
+mod kalman;
 
 pub use ewma::Ewma;
+pub use kalman::{DifferenceKalman, InnovationKalman, Kalman, Noise};
