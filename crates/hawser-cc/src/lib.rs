@@ -11,6 +11,7 @@
 //! | `westwood`, `illinois`, `elastic` | by these names | loss says when, something else how much: a bandwidth, a delay, both |
 //! | `vegas`, `copa`, `c2tcp` | by these names | little delay |
 //! | `lia`, `olia`, `balia`, `wvegas` | by these names, [`Olia`] | coupled: paths through one bottleneck take the share of one flow |
+//! | `maco` | `maco` | coupled, below satellites: bandwidth-delay product from link forecasts, losses told apart by delay |
 //! | `bbr`, `coupled-bbr` | `bbr/v1` | model of bandwidth and round-trip time; the latter shares a common bottleneck |
 //! | `bbr2`, `bbr2-alpha-beta`, `bbr3` | `bbr/bounded` | the same with bounds that loss sets |
 //! | `bbr2plus` | `bbr/plus` | BBRv2 that asks the delay before and after each probe |
@@ -33,6 +34,7 @@ mod cubic;
 mod elastic;
 mod illinois;
 mod lia;
+mod maco;
 mod new_reno;
 mod olia;
 mod queue_delay;
@@ -86,4 +88,5 @@ pub fn register(registry: &mut Registry) {
     for (info, build) in ALL {
         registry.add_controller_with(info(), build);
     }
+    registry.add_controllers(maco::info(), maco::factory);
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, DeliverySample, GroupId, LimitedBy, Loss, LossCause, PathId, PolicyKind, Rate,
-    Sent, Sibling, Siblings, Time,
+    Ack, AttachmentPoint, CongestionController, DeliverySample, Forecast, GroupId, HandOver, LimitedBy,
+    LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PathId, PolicyKind, Rate, Sent, Sibling,
+    Siblings, Time,
 };
 use proptest::prelude::*;
 
@@ -18,6 +19,49 @@ enum Event {
     Spurious,
     PathReset,
     DatagramSize(u16),
+    Link(Box<(Time, LinkState, Vec<Forecast>)>),
+    ProbeTimeout(Time, u32),
+    Timer(Time),
+}
+
+/// What a link is said to be, likely or not.
+fn link_state() -> impl Strategy<Value = LinkState> {
+    let hand_over = (any::<u64>(), 0u64..4, duration()).prop_map(|(at, to, interruption)| HandOver {
+        at: Time::from_nanos(at),
+        to: Some(AttachmentPoint::Satellite(to)),
+        interruption: Some(interruption),
+    });
+    (any::<bool>(), amount(), duration(), prop::option::of(0u64..4), prop::option::of(hand_over)).prop_map(
+        |(is_up, capacity, delay, satellite, hand_over)| {
+            let capacity = (capacity % 5 != 0).then_some(Rate::from_bits_per_second(capacity));
+            let direction = LinkDirection { capacity, loss: Some(0.5), delay: Some(delay) };
+            LinkState {
+                is_up,
+                uplink: direction,
+                downlink: direction,
+                attached_to: satellite.map(AttachmentPoint::Satellite),
+                hand_over,
+                ..LinkState::default()
+            }
+        },
+    )
+}
+
+fn link_event() -> impl Strategy<Value = Event> {
+    let now = any::<u64>().prop_map(Time::from_nanos);
+    let forecast = (any::<u64>(), link_state()).prop_map(|(at, state)| Forecast {
+        at: Time::from_nanos(at),
+        state,
+        capacity_deviation: None,
+    });
+    (now, link_state(), any::<bool>(), prop::collection::vec(forecast, 0..3)).prop_map(
+        |(now, mut state, soon, forecasts)| {
+            if let Some(hand_over) = state.hand_over.as_mut().filter(|_| soon) {
+                hand_over.at = now + Duration::from_millis(hand_over.at.as_nanos() % 1_000);
+            }
+            Event::Link(Box::new((now, state, forecasts)))
+        },
+    )
 }
 
 /// Everything from zero to the maximum, mostly in the range that occurs.
@@ -81,6 +125,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Spurious),
         1 => Just(Event::PathReset),
         1 => any::<u16>().prop_map(Event::DatagramSize),
+        2 => link_event(),
+        1 => (any::<u64>(), 1u32..4).prop_map(|(at, count)| Event::ProbeTimeout(Time::from_nanos(at), count)),
+        1 => any::<u64>().prop_map(|at| Event::Timer(Time::from_nanos(at))),
     ]
 }
 
@@ -111,6 +158,12 @@ fn apply(controller: &mut dyn CongestionController, event: &Event, siblings: &Si
         Event::Spurious => controller.on_spurious_loss(Time::from_secs(1)),
         Event::PathReset => controller.on_path_reset(Time::from_secs(1)),
         Event::DatagramSize(bytes) => controller.on_max_datagram_size(*bytes),
+        Event::Link(link) => {
+            let (now, state, forecasts) = &**link;
+            controller.on_link_update(&LinkUpdate { now: *now, link: LinkId(0), state, forecasts });
+        }
+        Event::ProbeTimeout(now, count) => controller.on_probe_timeout(*now, *count),
+        Event::Timer(now) => controller.on_timeout(*now),
     }
 }
 
@@ -134,6 +187,7 @@ fn registered_names_are_those_the_controllers_give() {
             "elastic",
             "illinois",
             "lia",
+            "maco",
             "newreno",
             "olia",
             "vegas",

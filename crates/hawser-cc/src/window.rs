@@ -104,6 +104,19 @@ impl Window {
         self.threshold = self.bytes;
     }
 
+    /// Slow start from here up to a threshold, perhaps an infinite one.
+    pub(crate) fn start_below(&mut self, bytes: f64, threshold: f64) {
+        self.set(bytes);
+        // `f64::max` drops a NaN.
+        self.threshold = threshold.max(self.bytes);
+    }
+
+    /// No more than this, without a slow start back to what it was.
+    pub(crate) fn limit(&mut self, bytes: f64) {
+        self.set(self.bytes.min(bytes));
+        self.threshold = self.threshold.min(bytes.max(self.bytes));
+    }
+
     /// One congestion event: window and threshold become `factor` of the window.
     pub(crate) fn reduce(&mut self, factor: f64) {
         self.set(self.bytes * factor);

@@ -27,6 +27,7 @@ pub(crate) struct Link {
     /// Every so many packets one is lost.
     pub(crate) loss_every: Option<u64>,
     carried: u64,
+    overflows: u64,
     /// Mean of a delay that takes another value every [`JITTER_HOLD`], without changing the order of packets.
     pub(crate) jitter: Duration,
     noise: (Time, Duration),
@@ -43,6 +44,7 @@ impl Link {
             loss: 0.0,
             loss_every: None,
             carried: 0,
+            overflows: 0,
             jitter: Duration::ZERO,
             noise: (Time::ZERO, Duration::ZERO),
             idle_at: Time::ZERO,
@@ -55,6 +57,11 @@ impl Link {
         self
     }
 
+    /// Packets that found no room.
+    pub(crate) fn overflows(&self) -> u64 {
+        self.overflows
+    }
+
     fn rate(&self, now: Time) -> Rate {
         let bits = self.rates.iter().rev().find(|(from, _)| *from <= now).map_or(0, |(_, bits)| *bits);
         Rate::from_bits_per_second(bits)
@@ -65,6 +72,7 @@ impl Link {
         let rate = self.rate(now);
         let wait = self.idle_at.since(now);
         if rate.bytes_in(wait) + BYTES > self.buffer {
+            self.overflows += 1;
             return None;
         }
         self.idle_at = self.idle_at.max(now) + rate.time_for(BYTES);
