@@ -9,6 +9,7 @@ mod bounded;
 mod common;
 mod filter;
 mod min_rtt;
+mod observe;
 mod parameters;
 mod phase;
 mod plus;
@@ -25,8 +26,10 @@ use hawser_policy::{
 
 use common::{Common, Sample};
 use min_rtt::ProbeRtt;
+use observe::Watcher;
 use phase::Phase;
 
+pub use observe::{ModelObserver, ModelState, PlusState, register_observed};
 pub(crate) use parameters::{
     build_v2, build_v2_alpha_beta, build_v2_plus, build_v3, info_v2, info_v2_alpha_beta, info_v2_plus,
     info_v3,
@@ -85,6 +88,9 @@ pub(crate) trait Model: fmt::Debug + Send {
     /// Another network path.
     fn restart(&mut self);
 
+    /// What an observer is told beside what all members have.
+    fn fill_state(&self, _common: &Common, _state: &mut ModelState) {}
+
     /// The predecessor, or what was known of the path before, measured this bandwidth.
     fn seed(&mut self, bandwidth: f64);
 
@@ -98,6 +104,7 @@ pub(crate) trait Model: fmt::Debug + Send {
 pub(crate) struct Bbr<M> {
     pub(crate) common: Common,
     pub(crate) model: M,
+    watcher: Option<Watcher>,
 }
 
 impl<M: Model> Bbr<M> {
@@ -105,7 +112,7 @@ impl<M: Model> Bbr<M> {
         if let Some(snapshot) = &init.snapshot {
             model.seed(common.take_over(snapshot));
         }
-        let mut bbr = Bbr { common, model };
+        let mut bbr = Bbr { common, model, watcher: None };
         if bbr.common.full_pipe.reached {
             bbr.set_pacing(bbr.common.min_rtt.duration());
         }
@@ -187,6 +194,9 @@ impl<M: Model> CongestionController for Bbr<M> {
         self.model.after_phases(&mut self.common, &sample);
         self.set_pacing(ack.smoothed_rtt);
         self.set_window(&sample);
+        if let Some(watcher) = &self.watcher {
+            watcher.tell(&self.common, &self.model, ack.now);
+        }
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {

@@ -84,18 +84,7 @@ fn read(rules: Rules, parameters: &Parameters) -> Rules {
     rules
 }
 
-fn make(
-    init: &ControllerInit,
-    parameters: &Parameters,
-    rules: Rules,
-    table: &'static Table,
-    plus: Option<Plus>,
-) -> Box<dyn CongestionController> {
-    Box::new(controller(init, parameters, rules, table, plus))
-}
-
-/// The controller by value, for tests that look inside.
-pub(super) fn controller(
+fn controller(
     init: &ControllerInit,
     parameters: &Parameters,
     rules: Rules,
@@ -157,7 +146,12 @@ pub(crate) fn info_v3() -> PolicyInfo {
 
 /// BBRv2 for a path.
 pub(crate) fn build_v2(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
-    make(init, parameters, Rules::V2, phase::V2, None)
+    Box::new(v2(init, parameters))
+}
+
+/// BBRv2 by value.
+pub(super) fn v2(init: &ControllerInit, parameters: &Parameters) -> Bbr<Bounded> {
+    controller(init, parameters, Rules::V2, phase::V2, None)
 }
 
 /// BBRv2(alpha, beta) for a path.
@@ -165,7 +159,12 @@ pub(crate) fn build_v2_alpha_beta(
     init: &ControllerInit,
     parameters: &Parameters,
 ) -> Box<dyn CongestionController> {
-    make(init, parameters, V2_ALPHA_BETA, phase::V2, None)
+    Box::new(v2_alpha_beta(init, parameters))
+}
+
+/// BBRv2(alpha, beta) by value.
+pub(super) fn v2_alpha_beta(init: &ControllerInit, parameters: &Parameters) -> Bbr<Bounded> {
+    controller(init, parameters, V2_ALPHA_BETA, phase::V2, None)
 }
 
 /// BBRv2+ for a path.
@@ -186,5 +185,10 @@ pub(super) fn v2_plus(init: &ControllerInit, parameters: &Parameters) -> Bbr<Bou
 
 /// BBRv3 for a path.
 pub(crate) fn build_v3(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
-    make(init, parameters, Rules::V3, phase::V3, None)
+    Box::new(v3(init, parameters))
+}
+
+/// BBRv3 by value.
+pub(super) fn v3(init: &ControllerInit, parameters: &Parameters) -> Bbr<Bounded> {
+    controller(init, parameters, Rules::V3, phase::V3, None)
 }

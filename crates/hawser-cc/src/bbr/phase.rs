@@ -38,6 +38,23 @@ impl Phase {
         !matches!(self, Phase::Startup | Phase::Drain | Phase::ProbeRtt)
     }
 
+    /// As it is called in traces.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Phase::Startup => "Startup",
+            Phase::Drain => "Drain",
+            Phase::Cruise => "Cruise",
+            Phase::Refill => "Refill",
+            Phase::Try1 => "Try1",
+            Phase::Try2 => "Try2",
+            Phase::Up => "Up",
+            Phase::PostUp => "PostUp",
+            Phase::Down => "Down",
+            Phase::DownSlight => "DownSlight",
+            Phase::ProbeRtt => "ProbeRtt",
+        }
+    }
+
     /// Whether loss is what this phase risks on purpose, so that it does not lower the short-term bounds.
     pub(crate) fn is_probing(self) -> bool {
         use Phase::{PostUp, Refill, Startup, Try1, Try2, Up};
@@ -104,17 +121,18 @@ pub(crate) struct Phases {
     table: &'static Table,
     current: Phase,
     since: Time,
+    illegal_moves: u64,
 }
 
 impl Phases {
     /// A new path starts in Startup.
     pub(crate) fn new(table: &'static Table, now: Time) -> Phases {
-        Phases { table, current: Startup, since: now }
+        Phases { table, current: Startup, since: now, illegal_moves: 0 }
     }
 
     /// A controller that takes over a path whose bandwidth is known starts in Cruise.
     pub(crate) fn in_cruise(table: &'static Table, now: Time) -> Phases {
-        Phases { table, current: Cruise, since: now }
+        Phases { table, current: Cruise, since: now, illegal_moves: 0 }
     }
 
     pub(crate) fn table(&self) -> &'static Table {
@@ -141,7 +159,14 @@ impl Phases {
         debug_assert!(legal, "illegal transition from {:?} to {next:?}", self.current);
         if legal {
             (self.current, self.since) = (next, now);
+        } else {
+            self.illegal_moves += 1;
         }
+    }
+
+    /// Moves that were asked for and not made.
+    pub(crate) fn illegal_moves(&self) -> u64 {
+        self.illegal_moves
     }
 
     /// Starts the clock of the phase anew.

@@ -40,7 +40,7 @@ struct Settings {
 }
 
 #[derive(Clone, Debug)]
-struct V1 {
+pub(super) struct V1 {
     settings: Settings,
     bandwidth: RoundWindow,
     /// Round trips of Cruise that are left in this cycle.
@@ -266,20 +266,20 @@ pub(crate) fn info_coupled() -> PolicyInfo {
 
 /// BBRv1 for a path.
 pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
+    Box::new(v1(init, parameters))
+}
+
+/// BBRv1 by value.
+pub(super) fn v1(init: &ControllerInit, parameters: &Parameters) -> Bbr<V1> {
     make(init, parameters, "bbr", false)
 }
 
 /// Coupled BBR for a path.
 pub(crate) fn build_coupled(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
-    make(init, parameters, "coupled-bbr", true)
+    Box::new(make(init, parameters, "coupled-bbr", true))
 }
 
-fn make(
-    init: &ControllerInit,
-    parameters: &Parameters,
-    name: &'static str,
-    coupled: bool,
-) -> Box<dyn CongestionController> {
+fn make(init: &ControllerInit, parameters: &Parameters, name: &'static str, coupled: bool) -> Bbr<V1> {
     let settings = Settings {
         name,
         window_gain: parameters.number("window_gain"),
@@ -290,5 +290,5 @@ fn make(
         coupled,
     };
     let min_rtt = MinRtt::new(settings.min_rtt_window, settings.min_rtt_window, init.now);
-    Box::new(Bbr::new(init, Common::new(init, phase::V1, min_rtt), V1::new(settings)))
+    Bbr::new(init, Common::new(init, phase::V1, min_rtt), V1::new(settings))
 }

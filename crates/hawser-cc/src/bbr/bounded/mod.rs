@@ -19,7 +19,7 @@ use super::common::{Common, Sample};
 use super::filter::TwoSlotMax;
 use super::phase::Phase;
 use super::plus::Plus;
-use super::{Gains, Model, is_mark};
+use super::{Gains, Model, ModelState, is_mark};
 use probe::Probe;
 use signals::Signals;
 
@@ -292,6 +292,13 @@ impl Model for Bounded {
 
     fn restart(&mut self) {
         *self = Bounded::new(self.rules, self.plus.as_ref().map(Plus::restarted));
+    }
+
+    fn fill_state(&self, common: &Common, state: &mut ModelState) {
+        state.bandwidth = self.bandwidth.max();
+        state.bandwidth_lo = self.bounds.bandwidth_lo;
+        (state.inflight_lo, state.inflight_hi) = (self.bounds.inflight_lo, self.bounds.inflight_hi);
+        state.plus = self.plus.as_ref().map(|plus| plus.state(common));
     }
 
     fn seed(&mut self, bandwidth: f64) {

@@ -14,6 +14,7 @@ pub(crate) use delay::DelayStat;
 use parameters::Reference;
 pub(crate) use parameters::{PlusParameters, describe};
 
+use super::PlusState;
 use super::common::{Common, Sample};
 use super::phase::Phase;
 use crate::random::Random;
@@ -70,8 +71,8 @@ pub(crate) struct Plus {
     /// Rounds since the bandwidth filter moved on or was confirmed.
     rounds_unconfirmed: u64,
     /// How many tries there were, and how many led to a probe.
-    pub(crate) tries: u64,
-    pub(crate) probes: u64,
+    tries: u64,
+    probes: u64,
 }
 
 impl Plus {
@@ -94,6 +95,16 @@ impl Plus {
     /// As new, for another network path.
     pub(crate) fn restarted(&self) -> Plus {
         Plus::new(self.parameters)
+    }
+
+    /// What an observer is told.
+    pub(crate) fn state(&self, common: &Common) -> PlusState {
+        PlusState {
+            own_mode: self.is_own_mode(),
+            tries: self.tries,
+            probes: self.probes,
+            compensation: self.compensation(common),
+        }
     }
 
     pub(crate) fn is_own_mode(&self) -> bool {
