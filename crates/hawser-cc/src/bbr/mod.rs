@@ -64,8 +64,8 @@ pub(crate) trait Model: fmt::Debug + Send {
 
     fn on_spurious_loss(&mut self, _common: &mut Common, _now: Time) {}
 
-    /// ProbeRTT begins.
-    fn on_probe_rtt(&mut self, _common: &mut Common) {}
+    /// ProbeRTT begins after phase `from`.
+    fn on_probe_rtt(&mut self, _common: &mut Common, _from: Phase) {}
 
     fn probe_rtt_window(&self, common: &Common) -> f64;
 
@@ -123,11 +123,12 @@ impl<M: Model> Bbr<M> {
         let common = &mut self.common;
         let due = common.min_rtt.expired() && !common.idle_restart;
         if due && common.phase() != Phase::ProbeRtt {
+            let from = common.phase();
             common.save_window();
             common.phases.enter(Phase::ProbeRtt, sample.now);
             common.min_rtt.enter();
             common.rounds.restart(common.delivered);
-            self.model.on_probe_rtt(common);
+            self.model.on_probe_rtt(common, from);
         }
         if common.phase() == Phase::ProbeRtt {
             common.hold_down(sample.in_flight);

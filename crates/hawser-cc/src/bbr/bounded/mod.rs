@@ -255,8 +255,11 @@ impl Model for Bounded {
         }
     }
 
-    fn on_probe_rtt(&mut self, common: &mut Common) {
+    fn on_probe_rtt(&mut self, common: &mut Common, from: Phase) {
         self.stop_probing(common);
+        if from == Phase::Cruise {
+            self.judge_cruise(common);
+        }
     }
 
     fn probe_rtt_window(&self, common: &Common) -> f64 {

@@ -287,16 +287,25 @@ impl Bounded {
     }
 
     fn end_cruise(&mut self, common: &mut Common, sample: &Sample) {
-        let ends = self.plus.as_mut().map(|plus| plus.end_cruise(common));
-        if ends == Some(CruiseEnd::Restart) {
-            // Bandwidth, RTprop and inflight_hi are kept.
-            common.full_pipe.reached = false;
-            common.full_pipe.restart(0.0);
-            self.bounds.reset_lower();
+        if self.judge_cruise(common) {
             common.phases.enter(Phase::Startup, sample.now);
         } else {
             self.start_refill(common, sample.now);
         }
+    }
+
+    /// A Cruise is over, also one that ProbeRTT ended: with round-trip times of half a second hardly any ends otherwise. True
+    /// when Startup has to follow.
+    pub(super) fn judge_cruise(&mut self, common: &mut Common) -> bool {
+        let ends = self.plus.as_mut().map(|plus| plus.end_cruise(common));
+        let restarts = ends == Some(CruiseEnd::Restart);
+        if restarts {
+            // Bandwidth, RTprop and inflight_hi are kept.
+            common.full_pipe.reached = false;
+            common.full_pipe.restart(0.0);
+            self.bounds.reset_lower();
+        }
+        restarts
     }
 
     pub(super) fn start_refill(&mut self, common: &mut Common, now: Time) {

@@ -118,7 +118,6 @@ impl Plus {
     }
 
     pub(crate) fn start_cruise(&mut self) {
-        self.cruise_rounds = 0;
         self.delay.start_cruise();
     }
 
@@ -138,6 +137,9 @@ impl Plus {
     /// Try2 ends: did the trial build a queue?
     pub(crate) fn after_try(&mut self) -> AfterTry {
         self.tries += 1;
+        // Not when the wait ends: rounds are counted across ProbeRTT, which on a long path comes before they have passed, and a
+        // trial that it cuts short follows at once.
+        self.cruise_rounds = 0;
         let (before, during) = self.delay.of_try();
         if during.zip(before).is_some_and(|(during, before)| during > self.tolerated(before)) {
             return AfterTry::GoDown;
