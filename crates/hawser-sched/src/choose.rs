@@ -78,3 +78,11 @@ pub(crate) fn explored<'a>(view: &SendView<'a>) -> impl Iterator<Item = &'a Path
 pub(crate) fn fastest_sendable<'a>(view: &SendView<'a>) -> Option<&'a PathView> {
     explored(view).filter(|path| path.sendable() > 0).min_by_key(|path| by_rtt(path))
 }
+
+/// The fastest explored path, and the fastest that can send: where they differ, a scheduler may wait for the former. `None` if
+/// none can send.
+pub(crate) fn fastest_and_sendable<'a>(view: &SendView<'a>) -> Option<(&'a PathView, &'a PathView)> {
+    let fast = explored(view).min_by_key(|path| by_rtt(path))?;
+    let sendable = if fast.sendable() > 0 { fast } else { fastest_sendable(view)? };
+    Some((fast, sendable))
+}

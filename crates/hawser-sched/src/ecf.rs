@@ -2,7 +2,7 @@ use hawser_policy::{
     Assignment, Commands, Decision, ParameterInfo, PathView, PolicyInfo, Scheduler, SendView,
 };
 
-use crate::choose::{by_rtt, explore, explored, fastest_sendable};
+use crate::choose::{explore, fastest_and_sendable};
 
 /// Hysteresis: once waiting, the fast path must lose its advantage by this much before waiting ends (Lim 2017).
 const BETA: f64 = 0.25;
@@ -78,10 +78,7 @@ impl Scheduler for Ecf {
         if let Some(decision) = explore(view) {
             return decision;
         }
-        let fastest = explored(view).min_by_key(|path| by_rtt(path));
-        let (Some(fast), Some(candidate)) = (fastest, fastest_sendable(view)) else {
-            return Decision::Wait(None);
-        };
+        let Some((fast, candidate)) = fastest_and_sendable(view) else { return Decision::Wait(None) };
         if candidate.id != fast.id && self.waits(fast, candidate, view.queue.total()) {
             return Decision::Wait(fast.next_release);
         }

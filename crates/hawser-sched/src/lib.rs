@@ -7,37 +7,80 @@
 //! | name | type | idea |
 //! |---|---|---|
 //! | `default`, `earliestarrival` | [`EarliestArrival`] | every byte where it arrives first; no path idle while work lasts |
-//! | `minrtt` | [`MinRtt`] | lowest round-trip time that can send; never waits |
-//! | `roundrobin` | [`RoundRobin`] | in turns |
+//! | `blest` | [`Blest`] | waits where the slow path would exhaust the send window |
+//! | `daps` | [`Daps`] | rounds of every path planned by the ratio of their delays |
+//! | `dpsaf` | [`Dpsaf`] | later bytes on the slow path, corrected by what acknowledgements show |
 //! | `ecf` | [`Ecf`] | may wait for the fast path when that finishes the queue sooner |
-//! | `stms` | [`Stms`] | later bytes on the slower path, so that all arrive in order |
+//! | `edpf` | [`Edpf`] | where the packet arrives first, by rate, delay and what is in flight |
+//! | `fixed-split` | [`FixedSplit`] | fixed shares; FTRL-WRR without its learner |
+//! | `late` | [`Late`] | later bytes on the slow path, by what the fast one will deliver with losses |
+//! | `minrtt` | [`MinRtt`] | lowest round-trip time that can send; never waits |
+//! | `otias` | [`Otias`] | where the packet arrives first, by whole rounds of waiting |
+//! | `peekaboo` | [`Peekaboo`] | learns when waiting for the fast path pays |
+//! | `raven` | [`Raven`] | copies what the best path may deliver later than the second would |
 //! | `redundant` | [`Redundant`] | everything everywhere, cancelled when one copy arrives |
+//! | `roundrobin` | [`RoundRobin`] | in turns |
+//! | `stms` | [`Stms`] | later bytes on the slower path, so that all arrive in order |
+//! | `sttf` | [`Sttf`] | where the transfer time is shortest, with windows that grow |
+//! | `wrr` | [`Wrr`] | in turns whose length is set by pacing |
+//! | `xlink` | [`Xlink`] | re-injects what blocks the player, when its buffer runs low |
+//!
+//! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
 //! What is common to all: only active paths of the preferred status are used; a path without a round-trip sample is
-//! tried with two datagrams, copied to the best known path, before it is compared (not by `roundrobin` and `redundant`, which do not compare); ties go to
-//! the lower path id. All are deterministic.
+//! tried with two datagrams, copied to the best known path, before it is compared (not by `roundrobin`, `wrr` and
+//! `redundant`, which do not compare); ties go to the lower path id. All are deterministic; those that explore have a seed.
 
 mod arrival;
+mod blest;
 mod choose;
+mod daps;
+mod deliveries;
+mod dispatch;
+mod dpsaf;
 mod earliest_arrival;
 mod ecf;
+mod edpf;
+mod fixed_split;
+mod late;
 mod min_rtt;
+mod otias;
+mod peekaboo;
+mod placement;
+mod raven;
 mod redundant;
 mod round_robin;
 mod stms;
+mod sttf;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
+mod wheel;
+mod wrr;
+mod xlink;
 
 use hawser_policy::Registry;
 
+pub use blest::{Blest, BlestParameters};
+pub use daps::Daps;
+pub use dispatch::Redirect;
+pub use dpsaf::Dpsaf;
 pub use earliest_arrival::{EarliestArrival, EarliestArrivalParameters};
 pub use ecf::Ecf;
+pub use edpf::Edpf;
+pub use fixed_split::FixedSplit;
+pub use late::Late;
 pub use min_rtt::MinRtt;
+pub use otias::Otias;
+pub use peekaboo::{Peekaboo, PeekabooParameters};
+pub use raven::{Raven, RavenParameters};
 pub use redundant::Redundant;
 pub use round_robin::RoundRobin;
 pub use stms::Stms;
+pub use sttf::Sttf;
+pub use wrr::{Wrr, WrrParameters};
+pub use xlink::{Xlink, XlinkParameters};
 
 /// The entry that stands for the scheduler to use when the user names none.
 pub const DEFAULT: &str = "default";
@@ -51,12 +94,43 @@ pub fn register(registry: &mut Registry) {
     registry.add_scheduler_with(RoundRobin::info(), |_, parameters| {
         Box::new(RoundRobin::with_quantum(parameters.integer("quantum")))
     });
+    registry.add_scheduler_with(Wrr::info(), |_, parameters| Box::new(Wrr::read(parameters)));
+    register_waiting(registry);
+    register_placing(registry);
+    register_copying(registry);
+    registry.add_scheduler_with(FixedSplit::info(), |_, parameters| Box::new(FixedSplit::read(parameters)));
+}
+
+/// Those that may wait for the fast path.
+fn register_waiting(registry: &mut Registry) {
+    registry.add_scheduler_with(Blest::info(), |_, parameters| Box::new(Blest::read(parameters)));
     registry
         .add_scheduler_with(Ecf::info(), |_, parameters| Box::new(Ecf::with_beta(parameters.number("beta"))));
+    registry.add_scheduler_with(Peekaboo::info(), |init, parameters| {
+        Box::new(Peekaboo::read(parameters, init.seed))
+    });
+}
+
+/// Those that put later bytes on slower paths.
+fn register_placing(registry: &mut Registry) {
+    registry.add_scheduler_with(Daps::info(), |_, _| Box::new(Daps));
+    registry.add_scheduler_with(Dpsaf::info(), |_, parameters| {
+        Box::new(Dpsaf::with_gain(parameters.number("gain")))
+    });
+    registry.add_scheduler_with(Edpf::info(), |_, _| Box::new(Edpf));
+    registry.add_scheduler_with(Late::info(), |_, parameters| Box::new(Late::read(parameters)));
+    registry.add_scheduler_with(Otias::info(), |_, _| Box::new(Otias));
     registry.add_scheduler_with(Stms::info(), |_, parameters| {
         Box::new(Stms::with_gap_factor(parameters.number("gap_factor")))
     });
+    registry.add_scheduler_with(Sttf::info(), |_, _| Box::new(Sttf));
+}
+
+/// Those that send data more than once.
+fn register_copying(registry: &mut Registry) {
+    registry.add_scheduler_with(Raven::info(), |_, parameters| Box::new(Raven::read(parameters)));
     registry.add_scheduler_with(Redundant::info(), |_, parameters| {
         Box::new(Redundant::with_copies(usize::try_from(parameters.integer("copies")).unwrap_or(usize::MAX)))
     });
+    registry.add_scheduler_with(Xlink::info(), |_, parameters| Box::new(Xlink::read(parameters)));
 }

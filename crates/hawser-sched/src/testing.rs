@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathView, QueueView, SendView, Time};
+use hawser_policy::{Assignment, Decision, PathId, PathView, QueueView, Selection, SendView, Time};
 
 pub(crate) const DATAGRAM: u64 = 1_000;
 
@@ -32,4 +32,18 @@ pub(crate) fn view_at(now: Time, paths: &[PathView], queue: QueueView) -> SendVi
 /// A view at time zero with `unsent` stream bytes.
 pub(crate) fn view(paths: &[PathView], unsent: u64) -> SendView<'_> {
     view_at(Time::ZERO, paths, QueueView { unsent, connection_window_left: u64::MAX, ..QueueView::default() })
+}
+
+/// The head of the queue on this path.
+pub(crate) fn next(id: u32) -> Decision {
+    Decision::Send(Assignment::next(PathId(id)))
+}
+
+/// What lies `gap` bytes behind the head of `unsent` bytes on this path.
+pub(crate) fn skips(id: u32, gap: u64, unsent: u64) -> Decision {
+    Decision::Send(Assignment {
+        selection: Selection::Skip(gap),
+        max_bytes: unsent - gap,
+        ..Assignment::next(PathId(id))
+    })
 }

@@ -1,10 +1,12 @@
 //! What holds for every scheduler. How they compare over links is measured in `hawser-sim` (`tests/schedulers.rs`).
 
+use std::ops::Range;
 use std::time::Duration;
 
 use hawser_policy::{
-    Decision, PathId, PathState, PathStatus, PathView, PolicyKind, QueueView, Registry, Scheduler,
-    SchedulerInit, Selection, Side, Time,
+    Decision, Event, Feedback, LimitedBy, PacketReport, PacketSent, PathChange, PathId, PathState,
+    PathStatus, PathView, PolicyKind, QueueView, Rate, Registry, Scheduler, SchedulerInit, Selection, Side,
+    StreamId, StreamRange, Tag, Time,
 };
 use proptest::prelude::*;
 
@@ -73,6 +75,12 @@ fn any_path() -> impl Strategy<Value = PathView> {
                 pacing_budget: budget,
                 copies_queued: copies,
                 bytes_acked: acked,
+                bytes_sent: acked,
+                oldest_in_flight: (flight > 0).then_some(Time::ZERO),
+                pacing_rate: Rate::from_bits_per_second(budget),
+                delivery_rate: (acked > 0).then(|| Rate::from_bits_per_second(acked)),
+                loss_ppm: copies as u32 * 500_000,
+                in_slow_start: acked % 2 == 0,
                 max_datagram_size: mtu,
                 ..crate::testing::path(0, 20, 0)
             }
@@ -80,16 +88,91 @@ fn any_path() -> impl Strategy<Value = PathView> {
     )
 }
 
-/// Up to five paths with distinct ids, and the same in another order.
+/// Up to sixteen paths with distinct ids, and the same in another order. From one view to the next some of them vanish.
 fn any_paths() -> impl Strategy<Value = (Vec<PathView>, Vec<PathView>)> {
-    prop::collection::vec(any_path(), 0..6)
-        .prop_map(|mut paths| {
-            for (id, path) in paths.iter_mut().enumerate() {
-                path.id = PathId(id as u32);
-            }
-            paths
+    prop::collection::vec(prop::option::of(any_path()), 0..17)
+        .prop_map(|paths| {
+            let present = paths.into_iter().enumerate().filter_map(|(id, path)| Some((id, path?)));
+            present.map(|(id, path)| PathView { id: PathId(id as u32), ..path }).collect::<Vec<_>>()
         })
         .prop_flat_map(|paths| (Just(paths.clone()), Just(paths).prop_shuffle()))
+}
+
+/// What happens to a connection between two questions, on any path, whether it exists or not.
+#[derive(Clone, Debug)]
+enum Happening {
+    Sent(u32, u64, u64),
+    Acked(u32, u64, u64, Duration, Range<u64>),
+    Lost(u32, u64, u64),
+    Path(u32, PathChange),
+    Quality(f64),
+}
+
+fn any_happening() -> impl Strategy<Value = Happening> {
+    let change = prop_oneof![
+        Just(PathChange::Established),
+        Just(PathChange::Suspect),
+        Just(PathChange::Recovered),
+        Just(PathChange::Abandoned),
+        Just(PathChange::Status(PathStatus::Backup)),
+    ];
+    let packet = || (0u32..16, 0u64..1_000, 0u64..40);
+    prop_oneof![
+        packet().prop_map(|(path, number, tag)| Happening::Sent(path, number, tag)),
+        (packet(), duration(), 0u64..100_000, 0u64..3_000).prop_map(
+            |((path, number, tag), age, start, length)| {
+                Happening::Acked(path, number, tag, age, start..start + length)
+            }
+        ),
+        packet().prop_map(|(path, number, tag)| Happening::Lost(path, number, tag)),
+        (0u32..16, change).prop_map(|(path, change)| Happening::Path(path, change)),
+        prop_oneof![Just(f64::NAN), Just(f64::INFINITY), -1.0..1e6].prop_map(Happening::Quality),
+    ]
+}
+
+/// Tells a scheduler, if it asked for such events.
+fn happen(scheduler: &mut dyn Scheduler, now: Time, happening: &Happening) {
+    let report = |path, packet_number, tag, sent_at, ranges| PacketReport {
+        now,
+        path: PathId(path),
+        packet_number,
+        bytes: 1_200,
+        sent_at,
+        bytes_in_flight_at_send: 1_200,
+        tag: Tag(tag),
+        ranges,
+        one_way_delay: None,
+    };
+    let mut tell = |event: &Event<'_>| {
+        if scheduler.interests().contains(event.interest()) {
+            scheduler.on_event(event, &mut Vec::new());
+        }
+    };
+    match happening {
+        Happening::Sent(path, packet_number, tag) => tell(&Event::Sent(&PacketSent {
+            now,
+            path: PathId(*path),
+            packet_number: *packet_number,
+            bytes: 1_200,
+            bytes_in_flight: 1_200,
+            tag: Tag(*tag),
+            ranges: &[],
+            limited_by: if tag % 7 == 0 { LimitedBy::Application } else { LimitedBy::Nothing },
+        })),
+        Happening::Acked(path, number, tag, age, range) => {
+            let ranges = [StreamRange { stream: StreamId(0), range: range.clone(), copy: tag % 5 == 0 }];
+            tell(&Event::Acked(&report(*path, *number, *tag, now - *age, &ranges)));
+        }
+        Happening::Lost(path, number, tag) => {
+            tell(&Event::Lost(&report(*path, *number, *tag, Time::ZERO, &[])));
+        }
+        Happening::Path(path, change) => {
+            tell(&Event::Path { now, path: PathId(*path), change: *change });
+        }
+        Happening::Quality(value) => {
+            tell(&Event::Feedback { now, feedback: &Feedback::Quality { value: *value } });
+        }
+    }
 }
 
 fn any_queue() -> impl Strategy<Value = QueueView> {
@@ -113,6 +196,10 @@ fn meaning(decision: Decision, paths: &[PathView]) -> (Decision, Vec<PathId>) {
     (Decision::Send(assignment), copies)
 }
 
+fn step_of_time() -> impl Strategy<Value = Duration> {
+    prop_oneof![4 => (0u64..300_000).prop_map(Duration::from_micros), 1 => Just(Duration::from_secs(1 << 30))]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -120,12 +207,19 @@ proptest! {
     /// and the order of the paths in the view does not matter.
     #[test]
     fn decisions_are_possible_and_independent_of_order(
-        steps in prop::collection::vec((any_paths(), any_queue(), 0u64..u64::MAX / 2), 1..20)
+        steps in prop::collection::vec(
+            (any_paths(), any_queue(), step_of_time(), prop::collection::vec(any_happening(), 0..6)), 1..20
+        )
     ) {
         for name in registry().names(PolicyKind::Scheduler) {
             let (mut first, mut second) = (build(name), build(name));
-            for ((paths, shuffled), queue, now) in &steps {
-                let now = Time::from_nanos(*now);
+            let mut now = Time::ZERO;
+            for ((paths, shuffled), queue, passed, happenings) in &steps {
+                now += *passed;
+                for happening in happenings {
+                    happen(&mut *first, now, happening);
+                    happen(&mut *second, now, happening);
+                }
                 let decision = first.schedule(&view_at(now, paths, *queue), &mut Vec::new());
                 let other = second.schedule(&view_at(now, shuffled, *queue), &mut Vec::new());
                 prop_assert_eq!(meaning(decision, paths), meaning(other, shuffled), "{}", name);

@@ -1,0 +1,66 @@
+use hawser_policy::{LimitedBy, PacketSent, PathView, Tag, Time};
+
+use super::*;
+use crate::testing::{path, view};
+
+/// Sends what was decided, datagram by datagram; whether each path has room is asked before each decision.
+fn run(split: &mut FixedSplit, rounds: usize, mut room: impl FnMut(u32) -> bool) -> Vec<u32> {
+    let mut order = Vec::new();
+    for _ in 0..rounds {
+        let paths = [0, 1].map(|id| path(id, 20, if room(id) { 50_000 } else { 0 }));
+        let Decision::Send(sent) = split.schedule(&view(&paths, 1 << 30), &mut Vec::new()) else {
+            order.push(9);
+            continue;
+        };
+        for _ in 0..sent.max_bytes / 1_000 {
+            order.push(sent.path.0);
+            tell(split, sent.path, sent.tag);
+        }
+    }
+    order
+}
+
+fn tell(split: &mut FixedSplit, path: PathId, tag: Tag) {
+    let sent = PacketSent {
+        now: Time::ZERO,
+        path,
+        packet_number: 0,
+        bytes: 1_000,
+        bytes_in_flight: 0,
+        tag,
+        ranges: &[],
+        limited_by: LimitedBy::Nothing,
+    };
+    split.on_event(&Event::Sent(&sent), &mut Vec::new());
+}
+
+#[test]
+fn packets_leave_in_the_order_of_the_wheel() {
+    let mut split = FixedSplit::new(0.75, Redirect::Free);
+    assert_eq!(run(&mut split, 4, |_| true), [0, 0, 1, 0, 0, 0, 1]);
+}
+
+/// Path 0 is full. Freely redirected packets leave its turn as it was; otherwise they are taken off it.
+#[test]
+fn full_paths_hand_their_packets_over_as_they_are_told() {
+    let full_at_first = |redirect| {
+        let mut split = FixedSplit::new(0.75, redirect);
+        let mut order = run(&mut split, 1, |id| id != 0);
+        order.extend(run(&mut split, 2, |_| true));
+        order
+    };
+    assert_eq!(full_at_first(Redirect::Free), [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1]);
+    assert_eq!(full_at_first(Redirect::ConsumeCredit), [1, 1, 1, 0, 0, 0]);
+    assert_eq!(full_at_first(Redirect::Off), [9, 0, 0, 1]);
+}
+
+#[test]
+fn a_path_that_vanishes_leaves_everything_to_the_other() {
+    let mut split = FixedSplit::default();
+    let paths: [PathView; 2] = [path(3, 20, 50_000), path(5, 60, 50_000)];
+    let ask =
+        |split: &mut FixedSplit, paths: &[PathView]| split.schedule(&view(paths, 1 << 20), &mut Vec::new());
+    assert!(matches!(ask(&mut split, &paths), Decision::Send(sent) if sent.path == PathId(3)));
+    assert!(matches!(ask(&mut split, &paths[1..]), Decision::Send(sent) if sent.path == PathId(5)));
+    assert!(matches!(ask(&mut split, &paths), Decision::Send(sent) if sent.path == PathId(3)));
+}
