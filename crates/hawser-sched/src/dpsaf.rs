@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Commands, Decision, Event, Interests, ParameterInfo, PathId, PathView, PolicyInfo, Scheduler, SendView,
-    StreamId,
+    Assignment, Commands, Decision, Event, Interests, ParameterInfo, PathId, PathView, PolicyInfo, Scheduler,
+    Selection, SendView, StreamId,
 };
 
 use crate::choose::explore;
@@ -26,8 +26,10 @@ pub struct Dpsaf {
     gain: f64,
     /// Bytes by which the slow path is sent further ahead than computed.
     offset: f64,
-    /// The stream last acknowledged, the end of what of it was acknowledged, and the path that carried that.
-    newest: Option<(StreamId, u64, PathId)>,
+    /// The path that was last sent ahead.
+    slow: Option<PathId>,
+    /// The stream last acknowledged on another path, and the end of what of it was acknowledged there.
+    newest: Option<(StreamId, u64)>,
 }
 
 impl Default for Dpsaf {
@@ -42,7 +44,7 @@ impl Dpsaf {
 
     /// With another weight of the newest offset, 0 to 1; 0 turns feedback off.
     pub fn with_gain(gain: f64) -> Self {
-        Dpsaf { gain, offset: 0.0, newest: None }
+        Dpsaf { gain, offset: 0.0, slow: None, newest: None }
     }
 
     /// What a registry tells of it.
@@ -56,17 +58,16 @@ impl Dpsaf {
             )
     }
 
-    /// Acknowledged in order of sending on each path: a range below what another path had acknowledged came late by the
-    /// difference, one above came early.
+    /// A range of the slow path below what others had acknowledged came late by the difference, one above came early.
     fn note(&mut self, path: PathId, stream: StreamId, start: u64, end: u64) {
-        if let Some((known, newest, by)) = self.newest
+        if self.slow != Some(path) {
+            self.newest = Some((stream, end));
+        } else if let Some((known, newest)) = self.newest
             && known == stream
-            && by != path
         {
             let late = newest as f64 - start as f64;
             self.offset = (self.offset + self.gain * late).clamp(-1e9, 1e9);
         }
-        self.newest = Some((stream, end, path));
     }
 }
 
@@ -99,7 +100,14 @@ impl Scheduler for Dpsaf {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, _commands: &mut Commands) -> Decision {
-        explore(view).unwrap_or_else(|| place(view, self))
+        if let Some(decision) = explore(view) {
+            return decision;
+        }
+        let decision = place(view, self);
+        if let Decision::Send(Assignment { path, selection: Selection::Skip(_), .. }) = decision {
+            self.slow = Some(path);
+        }
+        decision
     }
 
     fn interests(&self) -> Interests {
@@ -135,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_arrives_late_is_sent_further_ahead() {
-        let (mut dpsaf, stream) = (Dpsaf::default(), StreamId(0));
+        let (mut dpsaf, stream) = (Dpsaf { slow: Some(PathId(2)), ..Dpsaf::default() }, StreamId(0));
         dpsaf.note(PathId(1), stream, 0, 50_000);
         dpsaf.note(PathId(2), stream, 34_000, 35_000);
         assert_eq!(dpsaf.offset, 2_000.0);
@@ -144,6 +152,7 @@ mod tests {
         assert_eq!(decision, skips(2, 203_000, 1_000_000));
         // Of another stream nothing can be said.
         dpsaf.note(PathId(1), StreamId(4), 0, 1_000);
+        dpsaf.note(PathId(2), stream, 35_000, 36_000);
         assert_eq!(dpsaf.offset, 2_000.0);
     }
 }

@@ -13,6 +13,7 @@
 //! | `ecf` | [`Ecf`] | may wait for the fast path when that finishes the queue sooner |
 //! | `edpf` | [`Edpf`] | where the packet arrives first, by rate, delay and what is in flight |
 //! | `fixed-split` | [`FixedSplit`] | fixed shares; FTRL-WRR without its learner |
+//! | `ftrl-wrr` | [`FtrlWrr`] | learns the shares of the paths from what they carry together |
 //! | `late` | [`Late`] | later bytes on the slow path, by what the fast one will deliver with losses |
 //! | `minrtt` | [`MinRtt`] | lowest round-trip time that can send; never waits |
 //! | `otias` | [`Otias`] | where the packet arrives first, by whole rounds of waiting |
@@ -42,6 +43,7 @@ mod earliest_arrival;
 mod ecf;
 mod edpf;
 mod fixed_split;
+mod ftrl_wrr;
 mod late;
 mod min_rtt;
 mod otias;
@@ -70,6 +72,9 @@ pub use earliest_arrival::{EarliestArrival, EarliestArrivalParameters};
 pub use ecf::Ecf;
 pub use edpf::Edpf;
 pub use fixed_split::FixedSplit;
+pub use ftrl_wrr::{
+    FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord, step_loss,
+};
 pub use late::Late;
 pub use min_rtt::MinRtt;
 pub use otias::Otias;
@@ -99,6 +104,9 @@ pub fn register(registry: &mut Registry) {
     register_placing(registry);
     register_copying(registry);
     registry.add_scheduler_with(FixedSplit::info(), |_, parameters| Box::new(FixedSplit::read(parameters)));
+    registry.add_scheduler_with(FtrlWrr::info(), |init, parameters| {
+        Box::new(FtrlWrr::new(FtrlWrrParameters::read(parameters), init.seed))
+    });
 }
 
 /// Those that may wait for the fast path.

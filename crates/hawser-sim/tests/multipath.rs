@@ -7,7 +7,7 @@ use std::time::Duration;
 use common::{client_side, config, download, finish, links, open, server_side};
 use hawser_core::{Code, Event, PathError};
 use hawser_link::LossModel;
-use hawser_policy::{PathEvent, PathId, PathState, PathStatus, Time};
+use hawser_policy::{PathEvent, PathId, PathState, PathStatus, PolicyKind, Time};
 use hawser_sim::Verdict;
 use hawser_sim::testing::{client_address, link};
 
@@ -29,7 +29,8 @@ fn mp_aggregate_unequal() {
 
 #[test]
 fn mp_every_scheduler_uses_both_paths() {
-    for scheduler in ["default", "minrtt", "roundrobin", "ecf", "stms", "redundant"] {
+    let registry = common::registry();
+    for scheduler in registry.names(PolicyKind::Scheduler) {
         let mut network = download(4, config(scheduler, "cubic"), 8_000_000);
         links(&mut network, &[link(40, 10), link(20, 25)]);
         let second = open(&mut network, 1, PathStatus::Available);

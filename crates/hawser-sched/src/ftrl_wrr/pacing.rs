@@ -1,0 +1,37 @@
+//! Pacing rates in the ratio of the shares (Li 2024, section 4.8).
+
+use hawser_policy::{Command, Commands, MAX_PACING_PERCENT, PathId, SendView};
+
+use super::parameters::FtrlPacing;
+
+/// No rate is raised to more than this, in percent of what the controller says.
+const MOST: f64 = 200.0;
+
+/// Sets the pacing of all paths for a step.
+pub(super) fn set(
+    paths: &[PathId],
+    pacing: FtrlPacing,
+    view: &SendView<'_>,
+    share: impl Fn(usize) -> f64,
+    commands: &mut Commands,
+) {
+    // What all carry together if the share of each is what limits it: the most that any of them allows.
+    let whole = paths
+        .iter()
+        .enumerate()
+        .map(|(at, id)| super::rate(view, *id) / share(at).max(1e-6))
+        .fold(0.0, f64::max);
+    for (at, id) in paths.iter().enumerate() {
+        let percent = match pacing {
+            FtrlPacing::Controller => return,
+            FtrlPacing::Off => MAX_PACING_PERCENT,
+            FtrlPacing::Learner => scaled(super::rate(view, *id), share(at), whole),
+        };
+        commands.push(Command::ScalePacing { path: *id, percent });
+    }
+}
+
+/// The rate that belongs to a share of `whole`, in percent of what there is: never less than that.
+pub(super) fn scaled(rate: f64, share: f64, whole: f64) -> u16 {
+    if rate <= 0.0 { 100 } else { (100.0 * share * whole / rate).clamp(100.0, MOST).round() as u16 }
+}
