@@ -4,8 +4,8 @@ use bytes::Buf;
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
 
-use crate::error::{connection_error, on_stream};
 use crate::guard::Rules;
+use crate::transport::Transport;
 use crate::uni::UniStreams;
 use crate::{BidiStream, RecvStream, SendStream};
 
@@ -14,14 +14,14 @@ use crate::{BidiStream, RecvStream, SendStream};
 /// Keep a clone of the [`hawser_net::Connection`] for what HTTP does not know of: paths, statistics, events.
 #[derive(Debug)]
 pub struct Connection {
-    inner: hawser_net::Connection,
+    inner: Transport,
     uni: UniStreams,
 }
 
 impl Connection {
     /// Hands a connection to HTTP/3, which takes all its streams from now on.
     pub fn new(inner: hawser_net::Connection) -> Self {
-        Connection { inner, uni: UniStreams::default() }
+        Connection { inner: Transport::new(inner), uni: UniStreams::default() }
     }
 }
 
@@ -34,15 +34,15 @@ impl<B: Buf> quic::Connection<B> for Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
         let accepted = ready!(self.uni.poll(cx, &self.inner));
-        Poll::Ready(accepted.map_err(|failure| failure.apply(&self.inner)))
+        Poll::Ready(accepted.map_err(|failure| self.inner.on_failure(failure)))
     }
 
     fn poll_accept_bidi(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
-        let accepted = ready!(self.inner.poll_accept_bi(cx));
-        let stream = accepted.map_err(connection_error)?;
+        let accepted = ready!(self.inner.connection.poll_accept_bi(cx));
+        let stream = accepted.map_err(|error| self.inner.connection_error(error))?;
         Poll::Ready(Ok(BidiStream::new(stream, self.inner.clone(), Rules::Request)))
     }
 
@@ -64,14 +64,14 @@ impl<B: Buf> quic::OpenStreams<B> for Connection {
     }
 
     fn close(&mut self, code: Code, reason: &[u8]) {
-        self.inner.close(code.value(), reason);
+        self.inner.connection.close(code.value(), reason);
     }
 }
 
 /// Opens streams on a connection that `h3` holds elsewhere.
 #[derive(Clone, Debug)]
 pub struct OpenStreams {
-    inner: hawser_net::Connection,
+    inner: Transport,
 }
 
 impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
@@ -87,23 +87,24 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
     }
 
     fn close(&mut self, code: Code, reason: &[u8]) {
-        self.inner.close(code.value(), reason);
+        self.inner.connection.close(code.value(), reason);
     }
 }
 
 fn open_bidi<B: Buf>(
-    connection: &hawser_net::Connection,
+    transport: &Transport,
     cx: &mut Context<'_>,
 ) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
-    let opened = ready!(connection.poll_open_bi(cx));
-    let stream = opened.map_err(on_stream)?;
-    Poll::Ready(Ok(BidiStream::new(stream, connection.clone(), Rules::Response)))
+    let opened = ready!(transport.connection.poll_open_bi(cx));
+    let stream = opened.map_err(|error| transport.stream_error(error))?;
+    Poll::Ready(Ok(BidiStream::new(stream, transport.clone(), Rules::Response)))
 }
 
 fn open_send<B: Buf>(
-    connection: &hawser_net::Connection,
+    transport: &Transport,
     cx: &mut Context<'_>,
 ) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
-    let opened = ready!(connection.poll_open_uni(cx));
-    Poll::Ready(opened.map(SendStream::new).map_err(on_stream))
+    let opened = ready!(transport.connection.poll_open_uni(cx));
+    let stream = opened.map_err(|error| transport.stream_error(error))?;
+    Poll::Ready(Ok(SendStream::new(stream, transport.clone())))
 }

@@ -52,6 +52,7 @@ mod connection;
 mod error;
 mod guard;
 mod stream;
+mod transport;
 mod uni;
 
 pub use connection::{Connection, OpenStreams};

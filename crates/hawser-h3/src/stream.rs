@@ -5,20 +5,22 @@ use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 
-use crate::error::{Failure, misuse, read_error, write_error};
+use crate::error::misuse;
 use crate::guard::{Frames, Rules, Violation};
+use crate::transport::Transport;
 
 /// The sending end of a stream.
 pub struct SendStream<B: Buf> {
     inner: hawser_net::SendStream,
+    transport: Transport,
     /// The frame that is being written.
     pending: Option<WriteBuf<B>>,
     is_over: bool,
 }
 
 impl<B: Buf> SendStream<B> {
-    pub(crate) fn new(inner: hawser_net::SendStream) -> Self {
-        SendStream { inner, pending: None, is_over: false }
+    pub(crate) fn new(inner: hawser_net::SendStream, transport: Transport) -> Self {
+        SendStream { inner, transport, pending: None, is_over: false }
     }
 }
 
@@ -34,7 +36,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
                 Err(error) => {
                     self.pending = None;
                     self.is_over = true;
-                    return Poll::Ready(Err(write_error(error)));
+                    return Poll::Ready(Err(self.transport.write_error(error)));
                 }
             }
         }
@@ -90,7 +92,7 @@ const MAX_SKIPPED_CHUNKS: usize = 64;
 #[derive(Debug)]
 pub struct RecvStream {
     inner: hawser_net::RecvStream,
-    connection: hawser_net::Connection,
+    transport: Transport,
     /// The type of a unidirectional stream, which was read before.
     kind: Option<Bytes>,
     /// Cuts the stream into frames, if it is made of them.
@@ -100,24 +102,23 @@ pub struct RecvStream {
 impl RecvStream {
     pub(crate) fn control(
         inner: hawser_net::RecvStream,
-        connection: hawser_net::Connection,
+        transport: Transport,
         kind: Bytes,
     ) -> Self {
-        RecvStream { inner, connection, kind: Some(kind), frames: Some(Frames::new(Rules::Control)) }
+        RecvStream { inner, transport, kind: Some(kind), frames: Some(Frames::new(Rules::Control)) }
     }
 
     /// A stream of a type that is `h3`'s to refuse.
     pub(crate) fn unknown(
         inner: hawser_net::RecvStream,
-        connection: hawser_net::Connection,
+        transport: Transport,
         kind: Bytes,
     ) -> Self {
-        RecvStream { inner, connection, kind: Some(kind), frames: None }
+        RecvStream { inner, transport, kind: Some(kind), frames: None }
     }
 
     fn close_for(&self, violation: Violation) -> StreamErrorIncoming {
-        let connection_error = Failure::Violation(violation).apply(&self.connection);
-        StreamErrorIncoming::ConnectionErrorIncoming { connection_error }
+        StreamErrorIncoming::ConnectionErrorIncoming { connection_error: self.transport.close_for(violation) }
     }
 }
 
@@ -129,7 +130,7 @@ impl quic::RecvStream for RecvStream {
             return Poll::Ready(Ok(Some(kind)));
         }
         let Some(frames) = &mut self.frames else {
-            return self.inner.poll_read_chunk(cx, usize::MAX).map_err(read_error);
+            return self.inner.poll_read_chunk(cx, usize::MAX).map_err(|error| self.transport.read_error(error));
         };
         for _ in 0..MAX_SKIPPED_CHUNKS {
             match frames.next() {
@@ -137,7 +138,8 @@ impl quic::RecvStream for RecvStream {
                 Ok(None) => {}
                 Err(violation) => return Poll::Ready(Err(self.close_for(violation))),
             }
-            match ready!(self.inner.poll_read_chunk(cx, usize::MAX)).map_err(read_error)? {
+            let chunk = ready!(self.inner.poll_read_chunk(cx, usize::MAX));
+            match chunk.map_err(|error| self.transport.read_error(error))? {
                 Some(chunk) => frames.push(chunk),
                 None => {
                     let end = frames.end().map(|()| None);
@@ -169,11 +171,11 @@ pub struct BidiStream<B: Buf> {
 impl<B: Buf> BidiStream<B> {
     pub(crate) fn new(
         (send, inner): (hawser_net::SendStream, hawser_net::RecvStream),
-        connection: hawser_net::Connection,
+        transport: Transport,
         rules: Rules,
     ) -> Self {
-        let recv = RecvStream { inner, connection, kind: None, frames: Some(Frames::new(rules)) };
-        BidiStream { send: SendStream::new(send), recv }
+        let send = SendStream::new(send, transport.clone());
+        BidiStream { send, recv: RecvStream { inner, transport, kind: None, frames: Some(Frames::new(rules)) } }
     }
 }
 

@@ -11,6 +11,7 @@ use h3::error::Code;
 use crate::RecvStream;
 use crate::error::Failure;
 use crate::guard::Violation;
+use crate::transport::Transport;
 
 /// RFC 9114 section 6.2.1, RFC 9204 section 4.2.
 const CONTROL: &[u8] = &[0x00];
@@ -38,9 +39,9 @@ impl UniStreams {
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        connection: &hawser_net::Connection,
+        transport: &Transport,
     ) -> Poll<Result<RecvStream, Failure>> {
-        while let Poll::Ready(stream) = connection.poll_accept_uni(cx) {
+        while let Poll::Ready(stream) = transport.connection.poll_accept_uni(cx) {
             self.untyped.push(Untyped { stream: stream?, kind: BytesMut::new() });
         }
         self.poll_qpack(cx)?;
@@ -57,9 +58,9 @@ impl UniStreams {
             } else if kind == QPACK_DECODER {
                 set_once(&mut self.decoder, (stream, Decoder::default()))?;
             } else if kind == CONTROL {
-                return Poll::Ready(Ok(RecvStream::control(stream, connection.clone(), kind)));
+                return Poll::Ready(Ok(RecvStream::control(stream, transport.clone(), kind)));
             } else {
-                return Poll::Ready(Ok(RecvStream::unknown(stream, connection.clone(), kind)));
+                return Poll::Ready(Ok(RecvStream::unknown(stream, transport.clone(), kind)));
             }
             self.poll_qpack(cx)?;
         }

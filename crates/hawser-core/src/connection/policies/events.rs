@@ -8,7 +8,7 @@ use hawser_policy::{
 };
 
 use super::Policies;
-use crate::connection::frames::{SentFrame, SentFrames};
+use crate::connection::frames::{SentFrame, SentFrames, SentStream};
 use crate::connection::recovery::{PathRecovery, SentPacket};
 
 impl Policies {
@@ -19,6 +19,7 @@ impl Policies {
     }
 
     /// Tells who asked.
+    #[inline]
     pub(crate) fn on_event(&mut self, event: &Event<'_>) {
         let interest = event.interest();
         if self.scheduler_interests.contains(interest) {
@@ -45,18 +46,18 @@ impl Policies {
         bytes_in_flight: u64,
         limited_by: LimitedBy,
     ) {
-        let ranges = self.take_ranges(&packet.frames);
-        self.on_event(&Event::Sent(&PacketSent {
-            now: packet.sent_at,
-            path,
-            packet_number: packet.packet_number,
-            bytes: u64::from(packet.bytes),
-            bytes_in_flight,
-            tag: packet.tag,
-            ranges: &ranges,
-            limited_by,
-        }));
-        self.ranges = ranges;
+        self.with_ranges(&packet.frames, |policies, ranges| {
+            policies.on_event(&Event::Sent(&PacketSent {
+                now: packet.sent_at,
+                path,
+                packet_number: packet.packet_number,
+                bytes: u64::from(packet.bytes),
+                bytes_in_flight,
+                tag: packet.tag,
+                ranges,
+                limited_by,
+            }));
+        });
     }
 
     /// A packet of a path was acknowledged.
@@ -68,18 +69,17 @@ impl Policies {
         packet: &SentPacket,
         one_way_delay: Option<Duration>,
     ) {
-        let ranges = self.take_ranges(&packet.frames);
-        let report = PacketReport { one_way_delay, ..report(now, path, packet, &ranges) };
-        self.on_event(&Event::Acked(&report));
-        self.ranges = ranges;
+        self.with_ranges(&packet.frames, |policies, ranges| {
+            policies.on_event(&Event::Acked(&report(now, path, packet, ranges, one_way_delay)));
+        });
     }
 
     /// A packet of a path was declared lost.
     #[inline(never)]
     pub(crate) fn on_packet_lost(&mut self, now: Time, path: PathId, packet: &SentPacket) {
-        let ranges = self.take_ranges(&packet.frames);
-        self.on_event(&Event::Lost(&report(now, path, packet, &ranges)));
-        self.ranges = ranges;
+        self.with_ranges(&packet.frames, |policies, ranges| {
+            policies.on_event(&Event::Lost(&report(now, path, packet, ranges, None)));
+        });
     }
 
     /// The commands of a path's controller, to be applied with the others.
@@ -123,21 +123,37 @@ impl Policies {
         self.wake();
     }
 
-    /// The stream ranges of a packet, in a list that is given back afterwards so that nothing is allocated.
-    fn take_ranges(&mut self, frames: &SentFrames) -> Vec<StreamRange> {
+    /// Tells something with the stream ranges of a packet: mostly there is one, else they go through a list that is kept, so
+    /// that nothing is allocated.
+    #[inline]
+    fn with_ranges(&mut self, frames: &SentFrames, tell: impl Fn(&mut Self, &[StreamRange])) {
+        if let [SentFrame::Stream(sent)] = frames.as_slice() {
+            return tell(self, &[stream_range(sent)]);
+        }
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.clear();
         ranges.extend(frames.iter().filter_map(|frame| match frame {
-            SentFrame::Stream(sent) => {
-                Some(StreamRange { stream: sent.id, range: sent.offset..sent.end(), copy: sent.copy })
-            }
+            SentFrame::Stream(sent) => Some(stream_range(sent)),
             _ => None,
         }));
-        ranges
+        tell(self, &ranges);
+        self.ranges = ranges;
     }
 }
 
-fn report<'a>(now: Time, path: PathId, packet: &SentPacket, ranges: &'a [StreamRange]) -> PacketReport<'a> {
+#[inline]
+fn stream_range(sent: &SentStream) -> StreamRange {
+    StreamRange { stream: sent.id, range: sent.offset..sent.end(), copy: sent.copy }
+}
+
+#[inline]
+fn report<'a>(
+    now: Time,
+    path: PathId,
+    packet: &SentPacket,
+    ranges: &'a [StreamRange],
+    one_way_delay: Option<Duration>,
+) -> PacketReport<'a> {
     PacketReport {
         now,
         path,
@@ -147,6 +163,6 @@ fn report<'a>(now: Time, path: PathId, packet: &SentPacket, ranges: &'a [StreamR
         bytes_in_flight_at_send: u64::from(packet.delivery.inflight),
         tag: packet.tag,
         ranges,
-        one_way_delay: None,
+        one_way_delay,
     }
 }

@@ -1,0 +1,74 @@
+//! The connection under HTTP/3, and why this layer closed it.
+
+use std::sync::{Arc, OnceLock};
+
+use h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming};
+use hawser_net::{ConnectionError, ReadError, WriteError};
+
+use crate::error::Failure;
+use crate::guard::Violation;
+
+/// A connection that is closed when its peer breaks HTTP/3. All parts of an HTTP/3 connection share it: whichever hears of
+/// the close first can say what it was for.
+#[derive(Clone, Debug)]
+pub(crate) struct Transport {
+    pub(crate) connection: hawser_net::Connection,
+    /// What the connection was closed for.
+    violation: Arc<OnceLock<Violation>>,
+}
+
+impl Transport {
+    pub(crate) fn new(connection: hawser_net::Connection) -> Self {
+        Transport { connection, violation: Arc::default() }
+    }
+
+    pub(crate) fn close_for(&self, violation: Violation) -> ConnectionErrorIncoming {
+        // Known before the connection is closed, since that wakes the other parts.
+        let first = *self.violation.get_or_init(|| violation);
+        self.connection.close(first.code.value(), first.reason.as_bytes());
+        ConnectionErrorIncoming::Undefined(Arc::new(first))
+    }
+
+    /// Closes the connection if it has to be.
+    pub(crate) fn on_failure(&self, failure: Failure) -> ConnectionErrorIncoming {
+        match failure {
+            Failure::Transport(error) => self.connection_error(error),
+            Failure::Violation(violation) => self.close_for(violation),
+        }
+    }
+
+    pub(crate) fn connection_error(&self, error: ConnectionError) -> ConnectionErrorIncoming {
+        match (error, self.violation.get()) {
+            (ConnectionError::PeerApplication { code, .. }, _) => {
+                ConnectionErrorIncoming::ApplicationClose { error_code: code }
+            }
+            (ConnectionError::TimedOut, _) => ConnectionErrorIncoming::Timeout,
+            (ConnectionError::LocallyClosed, Some(violation)) => {
+                ConnectionErrorIncoming::Undefined(Arc::new(*violation))
+            }
+            (other, _) => ConnectionErrorIncoming::Undefined(Arc::new(other)),
+        }
+    }
+
+    pub(crate) fn stream_error(&self, error: ConnectionError) -> StreamErrorIncoming {
+        StreamErrorIncoming::ConnectionErrorIncoming { connection_error: self.connection_error(error) }
+    }
+
+    pub(crate) fn read_error(&self, error: ReadError) -> StreamErrorIncoming {
+        match error {
+            ReadError::Reset(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
+            ReadError::ConnectionLost(error) => self.stream_error(error),
+            // HTTP/3 declares nothing unreliable, so a peer that gives bytes up broke the stream.
+            gap @ ReadError::Gap { .. } => StreamErrorIncoming::Unknown(Box::new(gap)),
+            ReadError::Closed(closed) => StreamErrorIncoming::Unknown(Box::new(closed)),
+        }
+    }
+
+    pub(crate) fn write_error(&self, error: WriteError) -> StreamErrorIncoming {
+        match error {
+            WriteError::Stopped(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
+            WriteError::ConnectionLost(error) => self.stream_error(error),
+            WriteError::Closed(closed) => StreamErrorIncoming::Unknown(Box::new(closed)),
+        }
+    }
+}
