@@ -16,6 +16,8 @@ pub struct FixedSplit {
     share: f64,
     dispatch: Dispatch,
     paths: Vec<PathId>,
+    /// The sum of their datagram sizes that the shares were corrected by.
+    sizes: u64,
 }
 
 /// Packets of this scheduler have the tag of the only step.
@@ -33,7 +35,12 @@ impl FixedSplit {
 
     /// With this share for the path with the lowest id, 0 to 1.
     pub fn new(share: f64, redirect: Redirect) -> Self {
-        FixedSplit { share: share.clamp(0.0, 1.0), dispatch: Dispatch::new(redirect), paths: Vec::new() }
+        FixedSplit {
+            share: share.clamp(0.0, 1.0),
+            dispatch: Dispatch::new(redirect),
+            paths: Vec::new(),
+            sizes: 0,
+        }
     }
 
     pub(crate) fn read(parameters: &Parameters) -> Self {
@@ -74,7 +81,9 @@ impl Scheduler for FixedSplit {
         if let Some(decision) = explore(view) {
             return decision;
         }
-        if !are_preferred(&self.paths, view) {
+        let sizes = view.preferred().map(datagram).sum();
+        if sizes != self.sizes || !are_preferred(&self.paths, view) {
+            self.sizes = sizes;
             note_preferred(&mut self.paths, view);
             let others = self.paths.len().saturating_sub(1).max(1) as f64;
             let share = |at: usize| if at == 0 { self.share } else { (1.0 - self.share) / others };

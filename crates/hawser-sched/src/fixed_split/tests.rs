@@ -67,7 +67,6 @@ fn a_path_that_vanishes_leaves_everything_to_the_other() {
 
 /// Sizes are discovered while data flows: what counts are bytes.
 #[test]
-#[ignore = "fails until the wheel follows the sizes of datagrams"]
 fn datagrams_that_grow_later_are_corrected() {
     let mut split = FixedSplit::new(0.5, Redirect::Off);
     let mut paths = [path(0, 20, 50_000), path(1, 20, 50_000)];
