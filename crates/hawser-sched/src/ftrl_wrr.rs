@@ -16,6 +16,7 @@ use hawser_policy::{
 };
 
 pub use log::{FtrlWrrLog, FtrlWrrRecord};
+pub use pacing::paced_rates;
 pub use parameters::{FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrrParameters};
 pub use steps::step_loss;
 

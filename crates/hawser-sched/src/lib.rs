@@ -73,7 +73,8 @@ pub use ecf::Ecf;
 pub use edpf::Edpf;
 pub use fixed_split::FixedSplit;
 pub use ftrl_wrr::{
-    FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord, step_loss,
+    FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord,
+    paced_rates, step_loss,
 };
 pub use late::Late;
 pub use min_rtt::MinRtt;

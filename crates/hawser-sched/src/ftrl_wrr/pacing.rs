@@ -15,12 +15,8 @@ pub(super) fn set(
     share: impl Fn(usize) -> f64,
     commands: &mut Commands,
 ) {
-    // What all carry together if the share of each is what limits it: the most that any of them allows.
-    let whole = paths
-        .iter()
-        .enumerate()
-        .map(|(at, id)| super::rate(view, *id) / share(at).max(1e-6))
-        .fold(0.0, f64::max);
+    let rates = paths.iter().enumerate().map(|(at, id)| (super::rate(view, *id), share(at)));
+    let whole = whole(rates);
     for (at, id) in paths.iter().enumerate() {
         let percent = match pacing {
             FtrlPacing::Controller => return,
@@ -29,6 +25,19 @@ pub(super) fn set(
         };
         commands.push(Command::ScalePacing { path: *id, percent });
     }
+}
+
+/// What all carry together if the share of each is what limits it: the most that any of them allows.
+fn whole(paths: impl Iterator<Item = (f64, f64)>) -> f64 {
+    paths.map(|(rate, share)| rate / share.max(1e-6)).fold(0.0, f64::max)
+}
+
+/// The rates at which two paths are paced, given their bandwidths and the share of the first: one is raised to the ratio of the
+/// shares, to twice its bandwidth at most; none is lowered (Li 2024, section 4.8).
+pub fn paced_rates(rates: [f64; 2], share: f64) -> [f64; 2] {
+    let [first, second] = [(rates[0], share), (rates[1], 1.0 - share)];
+    let whole = whole([first, second].into_iter());
+    [first, second].map(|(rate, share)| rate * f64::from(scaled(rate, share, whole)) / 100.0)
 }
 
 /// The rate that belongs to a share of `whole`, in percent of what there is: never less than that.

@@ -2,7 +2,6 @@ use hawser_learn::{Accumulation, CutTest};
 use hawser_policy::{Command, PacketReport, PacketSent, PathView, QueueView, Rate, Tag};
 
 use super::change::ChangeWatch;
-use super::pacing::scaled;
 use super::*;
 use crate::testing::{path, view_at};
 
@@ -216,15 +215,11 @@ fn losses_are_those_of_the_sheet() {
 /// Estimates of 100 and 50: X = 0.5 raises the second to 100, X = 0.8 the first to 200.
 #[test]
 fn pacing_raises_one_rate_to_the_ratio_of_the_shares() {
-    let percents = |share: f64| {
-        let whole = (100.0 / share).max(50.0 / (1.0 - share));
-        [scaled(100.0, share, whole), scaled(50.0, 1.0 - share, whole)]
-    };
-    assert_eq!(percents(0.5), [100, 200]);
-    assert_eq!(percents(0.8), [200, 100]);
-    assert_eq!(percents(2.0 / 3.0), [100, 100]);
-    // Twice the estimate at most.
-    assert_eq!(percents(0.95), [200, 100]);
+    let rates = |share| paced_rates([100.0, 50.0], share);
+    assert_eq!(rates(0.5), [100.0, 100.0]);
+    assert_eq!(rates(0.8), [200.0, 50.0]);
+    assert_eq!(rates(2.0 / 3.0), [100.0, 50.0]);
+    assert_eq!(rates(0.95), [200.0, 50.0], "twice the estimate at most");
 }
 
 #[test]
