@@ -1,0 +1,184 @@
+//! The scheduler by itself: weights, losses, pacing, determinism, cost (items 6 to 8).
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use hawser_policy::{
+    Commands, Decision, Event, LimitedBy, PacketSent, PathId, PathView, QueueView, Rate, Scheduler,
+    SchedulerInit, SendView, Side, Time,
+};
+use hawser_sched::{FixedSplit, Redirect, paced_rates, step_loss};
+use hawser_sim::run::{NoRecorder, Options, Simulation};
+
+use super::{MUST, claim};
+use crate::experiments::verify::Bound::{AtMost, Below};
+use crate::experiments::verify::Value::{Largest, Mean, Sum};
+use crate::experiments::verify::{Data, Item, Measured, Request, ours};
+
+pub(super) const ITEMS: &[Item] = &[
+    Item {
+        id: "6",
+        statement: "Smooth weighted round robin: the order of draws, prefixes and windows near their share, sizes corrected",
+        threshold: "w = (3/4, 1/4): 0,0,1,0; (5/8, 3/8): 0,1,0,0,1,0,1,0; prefixes within 1, windows within 2; MTU 1500/1400, X = .6: .583333",
+        claims: &[
+            claim(Sum(ours("wrr", "wrong_draws")), AtMost(0.0)),
+            claim(Largest(ours("wrr", "prefix_off_by")), AtMost(1.0)),
+            claim(Largest(ours("wrr", "window_off_by")), AtMost(2.0)),
+            claim(Largest(ours("wrr", "packet_share_off_by")), AtMost(1e-4)),
+        ],
+        ..MUST
+    },
+    Item {
+        id: "7",
+        statement: "The loss discounts what travelled off plan; pacing follows the shares",
+        threshold: "X = .6, p = .45 or .7: factor .75; bandwidths 100/50, X = .5: 100/100, X = .8: 200/50",
+        claims: &[
+            claim(Largest(ours("loss", "factor_off_by")), AtMost(1e-9)),
+            claim(Largest(ours("loss", "pacing_off_by")), AtMost(1e-9)),
+        ],
+        ..MUST
+    },
+    Item {
+        id: "8",
+        statement: "The same seed makes the same decisions, at less than a microsecond each",
+        threshold: "same seed: identical decision trace; < 1 us per packet",
+        data: Data::Synthetic,
+        claims: &[
+            claim(Sum(ours("decisions", "different_traces")), AtMost(0.0)),
+            claim(Mean(ours("decisions", "schedule_us")), Below(1.0)),
+        ],
+        ..MUST
+    },
+];
+
+/// Paths with nothing in flight.
+fn paths(sizes: [u16; 2]) -> [PathView; 2] {
+    [0, 1].map(|id| PathView {
+        congestion_window: 1 << 30,
+        has_rtt_sample: true,
+        smoothed_rtt: Duration::from_millis(20 + 20 * u64::from(id)),
+        delivery_rate: Some(Rate::from_megabits_per_second(50)),
+        max_datagram_size: sizes[id as usize],
+        ..PathView::new(PathId(id))
+    })
+}
+
+fn view(paths: &[PathView], now: Time) -> SendView<'_> {
+    let queue = QueueView { unsent: 1 << 30, connection_window_left: 1 << 40, ..QueueView::default() };
+    SendView { now, paths, queue, segments: &() }
+}
+
+/// Asks once, sends what is decided packet by packet, and gives the paths of these.
+fn send(scheduler: &mut dyn Scheduler, paths: &[PathView], now: Time, draws: &mut Vec<u32>) {
+    let Decision::Send(sent) = scheduler.schedule(&view(paths, now), &mut Commands::new()) else { return };
+    let size = paths.iter().find(|path| path.id == sent.path).map_or(1, |path| path.max_datagram_size);
+    for _ in 0..sent.max_bytes / u64::from(size) {
+        draws.push(sent.path.0);
+        scheduler.on_event(
+            &Event::Sent(&PacketSent {
+                now,
+                path: sent.path,
+                packet_number: draws.len() as u64,
+                bytes: u64::from(size),
+                bytes_in_flight: 0,
+                tag: sent.tag,
+                ranges: &[],
+                limited_by: LimitedBy::Nothing,
+            }),
+            &mut Commands::new(),
+        );
+    }
+}
+
+fn draws(share: f64, sizes: [u16; 2], count: usize) -> Vec<u32> {
+    let (mut scheduler, paths) = (FixedSplit::new(share, Redirect::Off), paths(sizes));
+    let mut draws = Vec::new();
+    while draws.len() < count {
+        send(&mut scheduler, &paths, Time::ZERO, &mut draws);
+    }
+    draws.truncate(count);
+    draws
+}
+
+pub(super) fn weights(_: &Request<'_>) -> Result<Measured, String> {
+    let golden: [(f64, &[u32]); 2] = [(0.75, &[0, 0, 1, 0, 0, 0, 1, 0]), (0.625, &[0, 1, 0, 0, 1, 0, 1, 0])];
+    let wrong = golden.iter().filter(|(share, expected)| draws(*share, [1_400; 2], 8) != *expected).count();
+    let (mut prefix, mut window) = (0f64, 0f64);
+    for number in 1..100 {
+        let share = f64::from(number) / 100.0;
+        // Weights are integers of 2^16.
+        let weight = (share * 65_536.0).round() / 65_536.0;
+        let (mut first, mut least, mut most) = (0.0, 0f64, 0f64);
+        for (drawn, path) in draws(share, [1_400; 2], 1_000).into_iter().enumerate() {
+            first += f64::from(u8::from(path == 0));
+            let off = first - (drawn + 1) as f64 * weight;
+            prefix = prefix.max(off.abs());
+            (least, most) = (least.min(off), most.max(off));
+        }
+        window = window.max(most - least);
+    }
+    let sized = draws(0.6, [1_500, 1_400], 1 << 16);
+    let share = sized.iter().filter(|path| **path == 0).count() as f64 / sized.len() as f64;
+    Ok(Measured::new("")
+        .with("wrong_draws", wrong as f64)
+        .with("prefix_off_by", prefix)
+        .with("window_off_by", window)
+        .with("packet_share_off_by", (share - 0.583_333).abs()))
+}
+
+pub(super) fn losses(_: &Request<'_>) -> Result<Measured, String> {
+    let factor = |carried: f64| {
+        let loss = step_loss([(0.6, carried), (0.4, 1.0 - carried)].into_iter(), 1.0);
+        (1.0 - loss.sqrt() - 0.75).abs()
+    };
+    let pacing = |share, expected: [f64; 2]| {
+        let found = paced_rates([100.0, 50.0], share);
+        (found[0] - expected[0]).abs().max((found[1] - expected[1]).abs())
+    };
+    Ok(Measured::new("")
+        .with("factor_off_by", factor(0.45).max(factor(0.7)))
+        .with("pacing_off_by", pacing(0.5, [100.0, 100.0]).max(pacing(0.8, [200.0, 50.0]))))
+}
+
+/// Runs a scenario twice, and measures how long a decision takes.
+pub(super) fn decisions(request: &Request<'_>) -> Result<Measured, String> {
+    let set = [
+        "flow.main.size=5 MB".to_owned(),
+        format!("{}={}", request.key, request.policy),
+        format!("seed={}", request.seed),
+    ];
+    let run = || {
+        let scenario = (request.load)("ftrl-s1.toml", &set)?;
+        let simulation = Simulation::new(&scenario, request.registry, Options::default());
+        Ok::<_, String>(simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder))
+    };
+    let (first, second) = (run()?, run()?);
+    let differs = f64::from(u8::from(first.trace_hash != second.trace_hash));
+    Ok(Measured { packets: first.packets, events: first.events, ..Measured::new(first.trace_hash) }
+        .with("different_traces", differs)
+        .with("schedule_us", schedule_us(request)?))
+}
+
+/// Microseconds of a call of `schedule`: the median of batches.
+fn schedule_us(request: &Request<'_>) -> Result<f64, String> {
+    const BATCHES: usize = 200;
+    const CALLS: u32 = 500;
+    let factory = request.registry.scheduler(request.policy).map_err(|error| error.to_string())?;
+    let mut scheduler = factory.build(&SchedulerInit { side: Side::Server, seed: request.seed });
+    let paths = paths([1_400; 2]);
+    let mut draws = Vec::new();
+    send(&mut *scheduler, &paths, Time::ZERO, &mut draws);
+    let mut commands = Commands::new();
+    let mut batches = [0.0; BATCHES];
+    for (number, batch) in batches.iter_mut().enumerate() {
+        let began = Instant::now();
+        for call in 0..CALLS {
+            let now = Time::from_micros(number as u64 * 5_000 + u64::from(call) * 10);
+            black_box(scheduler.schedule(&view(&paths, now), &mut commands));
+            commands.clear();
+        }
+        *batch = began.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS);
+    }
+    batches.sort_by(f64::total_cmp);
+    Ok(batches[BATCHES / 2])
+}
