@@ -93,6 +93,15 @@ pub enum Command {
         /// At most this much.
         max_bytes: u64,
     },
+    /// The same with the newest bytes: a path that is slow, but alive, delivers the oldest itself.
+    ReinjectNewest {
+        /// The path that carries the ranges now.
+        from: PathId,
+        /// The path that gets the copies.
+        to: PathId,
+        /// At most this much, rounded up to a packet.
+        max_bytes: u64,
+    },
     /// Queue a copy of this range, which must be in flight, for `to`; what is no longer in flight is left out. It is
     /// cancelled like the copies of `Reinject` (XLINK: the first video frame is worth a second path).
     Copy {

@@ -34,7 +34,12 @@ impl Policies {
     /// Applies one command; whether that was possible.
     fn apply(&mut self, command: Command, targets: &mut Targets<'_>) -> bool {
         match command {
-            Command::Reinject { from, to, max_bytes } => reinject(targets, from, to, max_bytes),
+            Command::Reinject { from, to, max_bytes } => {
+                reinject(targets, Reinjection { from, to, max_bytes, newest: false })
+            }
+            Command::ReinjectNewest { from, to, max_bytes } => {
+                reinject(targets, Reinjection { from, to, max_bytes, newest: true })
+            }
             Command::Copy { stream, range, to } => {
                 let length = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
                 let copy = SentStream {
@@ -103,9 +108,21 @@ impl Policies {
     }
 }
 
+/// What goes from one path to another.
+#[derive(Clone, Copy)]
+struct Reinjection {
+    from: PathId,
+    to: PathId,
+    max_bytes: u64,
+    /// Whether the newest is wanted, rather than the oldest.
+    newest: bool,
+}
+
 /// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this where they
 /// no longer count on the first, and the loss of the second transmission must not wait for that of the first to be noticed.
-fn reinject(targets: &mut Targets<'_>, from: PathId, to: PathId, max_bytes: u64) -> bool {
+/// What another path has taken over already is left out and does not count, so that a scheduler can order it piece by piece.
+fn reinject(targets: &mut Targets<'_>, wanted: Reinjection) -> bool {
+    let Reinjection { from, to, max_bytes, newest } = wanted;
     let Targets { paths, streams, .. } = targets;
     if from == to || paths.get(to).is_none() {
         return false;
@@ -120,8 +137,23 @@ fn reinject(targets: &mut Targets<'_>, from: PathId, to: PathId, max_bytes: u64)
         if left == 0 {
             break;
         }
-        left = left.saturating_sub(u64::from(range.length));
+        if !streams.answers_for(range) {
+            continue;
+        }
+        if !newest {
+            left = left.saturating_sub(u64::from(range.length));
+        }
         ranges.push(SentStream { copy: false, ..*range });
+    }
+    if newest {
+        let mut bytes = 0u64;
+        let wanted = ranges.iter().rev().take_while(|range| {
+            let fits = bytes < max_bytes;
+            bytes = bytes.saturating_add(u64::from(range.length));
+            fits
+        });
+        let first = ranges.len() - wanted.count();
+        ranges.drain(..first);
     }
     if let Some(path) = paths.get_mut(to) {
         for range in ranges {

@@ -59,10 +59,15 @@ impl Policies {
         if !targets.paths.iter().any(|path| path.can_send_data(now)) {
             return None;
         }
-        targets.paths.fill_views(now, &mut self.views);
-        let view = SendView { now, paths: &self.views, queue, segments: &Waiting::new(targets) };
-        let decision = self.set.scheduler.schedule(&view, &mut self.commands);
-        self.apply_commands(targets);
+        let mut decision = self.ask(queue, targets);
+        if !self.commands.is_empty() {
+            self.apply_commands(targets);
+            // What it has just ordered to be copied would wait as well.
+            if matches!(decision, Decision::Wait(_)) && has_copies(targets.paths) {
+                decision = self.ask(queue, targets);
+                self.apply_commands(targets);
+            }
+        }
         let named = match decision {
             Decision::Send(assignment) if self.is_sendable(&assignment) => {
                 return Some(Assignment {
@@ -76,6 +81,13 @@ impl Policies {
         let patience = targets.paths.largest_probe_timeout();
         self.wait = Wait::asked(now, named, patience);
         None
+    }
+
+    fn ask(&mut self, queue: QueueView, targets: &mut Targets<'_>) -> Decision {
+        let now = targets.now;
+        targets.paths.fill_views(now, &mut self.views);
+        let view = SendView { now, paths: &self.views, queue, segments: &Waiting::new(targets) };
+        self.set.scheduler.schedule(&view, &mut self.commands)
     }
 
     /// Keeps an assignment while something more urgent is sent.

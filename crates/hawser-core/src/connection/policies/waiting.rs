@@ -28,4 +28,8 @@ impl SendQueue for Waiting<'_> {
     fn datagrams(&self, visit: &mut dyn FnMut(&QueuedDatagram) -> ControlFlow<()>) {
         self.datagrams.visit(visit);
     }
+
+    fn needless_copies(&self) -> u64 {
+        self.streams.needless_copies()
+    }
 }

@@ -62,6 +62,17 @@ impl Streams {
         }
     }
 
+    /// Whether the transmission counts: no later one has taken its range over, nor has all of it arrived otherwise.
+    pub(crate) fn answers_for(&mut self, range: &SentStream) -> bool {
+        let send = self.table.find(range.id).and_then(|key| self.table.send_mut(key));
+        let Some(send) = send else { return false };
+        if range.length == 0 {
+            return !send.fin_acked();
+        }
+        let part = send.first_in_flight(range.offset..range.end());
+        part.is_some_and(|(_, round)| round == range.round)
+    }
+
     /// Writes again a range that is in flight elsewhere, without what was acknowledged or given up since, and without what is
     /// to be retransmitted or was: that needs no copy any more. As a copy, it answers for the range together with the other
     /// transmissions; or, if the range says so, instead of them. Returns what did not fit.

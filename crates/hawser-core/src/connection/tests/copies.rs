@@ -237,3 +237,63 @@ fn qlog_tells_of_copies() {
     assert!((1..=2).contains(&records.len()), "{records:?}");
     assert!(text.contains("\"copied\":9000") && text.contains("\"copied_needlessly\":9000"), "{records:?}");
 }
+
+/// Orders copies of the burst from path 0 for path 1 in pieces, and waits in the same breath.
+struct Piecemeal {
+    newest: bool,
+    pieces: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Scheduler for Piecemeal {
+    fn name(&self) -> &'static str {
+        "piecemeal"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
+        let [first, second] = view.paths else { return Decision::Send(Assignment::next(PathId::ZERO)) };
+        if second.copies_queued > 0 {
+            self.pieces.lock().unwrap().push(second.copies_queued);
+            return Decision::Send(Assignment {
+                selection: Selection::Copies,
+                ..Assignment::next(second.id)
+            });
+        }
+        if view.queue.total() > 0 {
+            return Decision::Send(Assignment::next(PathId::ZERO));
+        }
+        if view.now >= BURST
+            && first.bytes_in_flight > LENGTH as u64 / 2
+            && self.pieces.lock().unwrap().len() < 9
+        {
+            let (from, to, max_bytes) = (first.id, second.id, 2_000);
+            commands.push(match self.newest {
+                true => Command::ReinjectNewest { from, to, max_bytes },
+                false => Command::Reinject { from, to, max_bytes },
+            });
+        }
+        Decision::Wait(None)
+    }
+
+    fn interests(&self) -> hawser_policy::Interests {
+        hawser_policy::Interests::IDLE
+    }
+}
+
+/// What was taken over is not copied again: each order is for other bytes. They leave at once, although the scheduler says
+/// "wait" with the order.
+#[test]
+fn a_flight_is_copied_in_pieces() {
+    for newest in [false, true] {
+        let pieces = Arc::new(Mutex::new(Vec::new()));
+        let for_scheduler = pieces.clone();
+        let mut pair = two_paths(move || Piecemeal { newest, pieces: for_scheduler.clone() });
+        let before = pair.client().stats();
+        pair.write(Side::Client, LENGTH);
+        // The pacers need some milliseconds, acknowledgements longer.
+        pair.run(Duration::from_millis(9));
+        let copied = pair.client().stats().stream_bytes_copied - before.stream_bytes_copied;
+        let pieces = pieces.lock().unwrap();
+        assert!(pieces.len() >= 2, "{newest}: {pieces:?}");
+        assert!((5_000..=LENGTH as u64).contains(&copied), "{newest}: {copied} in {pieces:?}");
+    }
+}
