@@ -1,44 +1,22 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Assignment, Command, Commands, Decision, Event, Interests, ParameterInfo, Parameters, PathChange, PathId,
-    PathView, PolicyInfo, Scheduler, Selection, SendView, Time,
+    Assignment, Commands, Decision, Event, Interests, PathChange, PathMask, PathView, PolicyInfo, Scheduler,
+    Selection, SendView, Time,
 };
 
-use crate::arrival::{Arrivals, arrivals, window_rate};
-use crate::choose::explore;
+mod parameters;
+mod progress;
+mod rescue;
+mod standing;
 
-/// What can be set of [`EarliestArrival`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EarliestArrivalParameters {
-    /// How many round trips of the fastest path a queue must stand before it counts as lasting.
-    pub standing_rounds: u32,
-    /// Silence shorter than this is no silence: hosts pause, radio links take turns.
-    pub shortest_silence: Duration,
-    /// Whether what is in flight on a silent path, or at the end on slow ones, is copied to the fastest one.
-    pub rescue: bool,
-}
+pub use parameters::EarliestArrivalParameters;
+use progress::Watch;
+use rescue::Budget;
+use standing::{StandingQueue, is_lasting};
 
-impl Default for EarliestArrivalParameters {
-    fn default() -> Self {
-        EarliestArrivalParameters {
-            standing_rounds: 2,
-            shortest_silence: Duration::from_millis(15),
-            rescue: true,
-        }
-    }
-}
-
-impl EarliestArrivalParameters {
-    /// Those of a spec such as `default,rescue=off`.
-    pub(crate) fn read(parameters: &Parameters) -> Self {
-        EarliestArrivalParameters {
-            standing_rounds: u32::try_from(parameters.integer("standing_rounds")).unwrap_or(u32::MAX),
-            shortest_silence: parameters.duration("shortest_silence"),
-            rescue: parameters.flag("rescue"),
-        }
-    }
-}
+use crate::arrival::window_rate;
+use crate::choose::{explore, explored, mask};
 
 /// EarliestArrival, the default: each byte goes where it arrives first, and no path idles while there is lasting work.
 ///
@@ -50,165 +28,23 @@ impl EarliestArrivalParameters {
 /// * **A standing queue is not an end.** An application that refills a small send buffer shows little queued at any
 ///   moment. If the queue has been there for two round trips without draining, the fast path is not enough, and slower
 ///   paths take the last bytes there are.
-/// * **Retransmissions and datagrams wait for a faster path** if that brings them sooner: a hole holds up everything
-///   behind it.
-/// * **Nobody waits for the dead.** A path whose acknowledgements are due and missing for longer than they lately did is
-///   left out until it answers, and what is in flight on it is copied to the fastest path: well before the core declares
-///   it suspect. A false alarm costs one window of copies; a true one spares the reader the probe timeouts of a link
-///   whose queue, as it faded, grew to many times its delay.
-/// * **The end waits for no slow path.** When nothing is queued any more, the fastest path carries copies of what others
-///   will not deliver by the time that it has delivered its own.
+/// * **Retransmissions wait for a faster path** if that brings them sooner: a hole holds up everything behind it.
+///   Datagrams wait only as long as the faster path needs for those before them.
+/// * **Nobody waits for the dead.** A path whose acknowledgements are due and missing for twice as long as they lately did
+///   is left out until it answers. So is one that holds more than it delivers in two and a half seconds.
+/// * **What is late is copied to another path**: while that has other work, oldest first and at half its rate at most;
+///   when nothing is queued any more, as soon as a round trip takes longer than usual, or as the slow path would be
+///   done later. A message that fits one packet goes on two paths at once if nobody knows whether the first is alive.
+/// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed one percent of what was
+///   acknowledged. A link that pauses all the time uses it up and is left in peace.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestArrival {
     parameters: EarliestArrivalParameters,
     standing: Option<StandingQueue>,
-    progress: ProgressWatch,
-    /// Paths of which everything in flight was copied since something was last queued.
-    copied: Vec<PathId>,
-}
-
-/// Watches whether the queue holds its level although the fastest path works at it.
-#[derive(Clone, Copy, Debug)]
-struct StandingQueue {
-    fast: PathId,
-    /// Start of the current round, and what was queued then.
-    round_start: Time,
-    unsent: u64,
-    /// Rounds in which the queue held.
-    rounds: u32,
-}
-
-/// Notes what is queued; whether it has stood for as many `rounds` as make it count as lasting.
-fn is_lasting(
-    watch: &mut Option<StandingQueue>,
-    rounds: u32,
-    fast: &PathView,
-    unsent: u64,
-    now: Time,
-) -> bool {
-    let fresh = StandingQueue { fast: fast.id, round_start: now, unsent, rounds: 0 };
-    let standing = watch.get_or_insert(fresh);
-    // Without refill it falls by a window per round.
-    let drains = standing.unsent.saturating_sub(unsent) > fast.congestion_window / 2;
-    if fast.sendable() >= unsent || standing.fast != fast.id || drains {
-        *standing = fresh;
-    } else if now.since(standing.round_start) >= fast.smoothed_rtt {
-        *standing = StandingQueue { rounds: standing.rounds.saturating_add(1), ..fresh };
-    }
-    standing.rounds >= rounds
-}
-
-/// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-
-/// More datagrams in flight than this, and acknowledgements follow without that delay: every second packet draws one,
-/// and some may be lost.
-const STREAMING: u64 = 8;
-
-/// A pause is forgotten within this many round trips.
-const PAUSE_MEMORY: u32 = 16;
-
-/// How the acknowledgements of each path come in.
-#[derive(Clone, Debug, Default)]
-struct ProgressWatch(Vec<Progress>);
-
-#[derive(Clone, Copy, Debug)]
-struct Progress {
-    path: PathId,
-    /// Bytes acknowledged so far.
-    acked: u64,
-    /// When that last changed, or nothing was in flight.
-    at: Time,
-    /// The longest pause between acknowledgements, forgotten little by little.
-    pause: Duration,
-    /// Whether its acknowledgements are missing.
-    silent: bool,
-    /// Whether copies of what is in flight were ordered in this silence.
-    rescued: bool,
-}
-
-impl Progress {
-    fn update(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
-        let answers = self.acked != path.bytes_acked;
-        if answers {
-            let pause = now.since(self.at);
-            // Shorter ones decide nothing: any silence is more than twice as long.
-            if pause.max(self.pause) > shortest_silence / 2 {
-                self.remember(pause, path.smoothed_rtt);
-            }
-        }
-        if answers || path.bytes_in_flight == 0 {
-            (self.acked, self.at) = (path.bytes_acked, now);
-            (self.silent, self.rescued) = (false, false);
-        } else {
-            self.silent = self.is_silent(path, now, shortest_silence);
-        }
-    }
-
-    /// Keeps the longest pause; older ones count for less.
-    fn remember(&mut self, pause: Duration, rtt: Duration) {
-        // Without a round-trip time (zero by zero) nothing is remembered.
-        let forgotten = (pause.as_secs_f64() / rtt.saturating_mul(PAUSE_MEMORY).as_secs_f64()).min(1.0);
-        self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
-    }
-
-    /// Acknowledgements are due, and have been missing for longer than they lately did, or for longer than round trips
-    /// lately took. A probe timeout would be later by far on a path whose delay just grew, as that of a fading radio
-    /// link does before it goes.
-    fn is_silent(&self, path: &PathView, now: Time, shortest_silence: Duration) -> bool {
-        let quiet = now.since(self.at);
-        if quiet <= shortest_silence {
-            return false;
-        }
-        let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
-        let held_back = if streams { Duration::ZERO } else { MAX_ACK_DELAY };
-        let expected = path.smoothed_rtt.saturating_add(held_back);
-        let age = path.oldest_in_flight.map_or(Duration::ZERO, |sent| now.since(sent));
-        let is_missing = quiet > self.pause.saturating_mul(2)
-            || age > expected.saturating_add(path.rtt_variance.saturating_mul(4));
-        quiet > path.probe_timeout || (age > expected && is_missing)
-    }
-}
-
-impl ProgressWatch {
-    /// Notes what was acknowledged; whether any path fell silent.
-    fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
-        let mut any_silent = false;
-        for path in view.paths {
-            match self.0.iter_mut().find(|progress| progress.path == path.id) {
-                Some(progress) => {
-                    progress.update(path, view.now, shortest_silence);
-                    any_silent |= progress.silent;
-                }
-                None => self.0.push(Progress {
-                    path: path.id,
-                    acked: path.bytes_acked,
-                    at: view.now,
-                    pause: Duration::ZERO,
-                    silent: false,
-                    rescued: false,
-                }),
-            }
-        }
-        any_silent
-    }
-
-    fn is_silent(&self, path: &PathView) -> bool {
-        self.0.iter().any(|progress| progress.path == path.id && progress.silent)
-    }
-
-    /// Orders copies of what is in flight on paths that fell silent, once for each silence.
-    fn rescue(&mut self, view: &SendView<'_>, to: PathId, commands: &mut Commands) {
-        for path in view.preferred().filter(|path| path.id != to && path.bytes_in_flight > 0) {
-            let Some(progress) = self.0.iter_mut().find(|progress| progress.path == path.id) else {
-                continue;
-            };
-            if !progress.rescued && progress.silent {
-                progress.rescued = true;
-                commands.push(Command::Reinject { from: path.id, to, max_bytes: u64::MAX });
-            }
-        }
-    }
+    watch: Watch,
+    budget: Budget,
+    /// Since when nothing is queued.
+    empty_since: Option<Time>,
 }
 
 impl EarliestArrival {
@@ -222,77 +58,38 @@ impl EarliestArrival {
 
     /// What a registry tells of it.
     pub fn info() -> PolicyInfo {
-        let default = EarliestArrivalParameters::default();
-        let second = Duration::from_secs(1);
-        PolicyInfo::new(Self::NAME, "every byte where it arrives first; no path idle while work lasts")
-            .alias(crate::DEFAULT)
-            .source("Hawser; after STMS (Shi and others, USENIX ATC 2018)")
-            .parameter(
-                ParameterInfo::integer("standing_rounds", 0..=100, default.standing_rounds.into())
-                    .unit("round trips")
-                    .meaning("a queue that stands so long on the fastest path is no end of the data"),
-            )
-            .parameter(
-                ParameterInfo::duration(
-                    "shortest_silence",
-                    Duration::ZERO..=second,
-                    default.shortest_silence,
-                )
-                .meaning("missing acknowledgements make a path silent after no less than this"),
-            )
-            .parameter(ParameterInfo::flag("rescue", default.rescue).meaning(
-                "copy what is in flight on silent paths, and at the end on slow ones, to the fastest",
-            ))
+        parameters::info()
     }
 
-    /// Nothing is queued any more: the fastest path takes copies of what others have under way and will not deliver within a
-    /// round trip after it has delivered all of its own. What is about to be acknowledged is waited for: the copy would come
-    /// no sooner, and who is a little late is not lost.
-    fn finish(
-        copied: &mut Vec<PathId>,
-        view: &SendView<'_>,
-        fast: &PathView,
-        commands: &mut Commands,
-    ) -> Decision {
-        let is_idle = fast.bytes_in_flight == 0;
-        let round = fast.smoothed_rtt;
-        let patience = if is_idle { round } else { round.saturating_mul(2) };
-        let mut next_look: Option<Time> = None;
-        for path in view.preferred().filter(|path| path.id != fast.id && path.bytes_in_flight > 0) {
-            let Some(sent) = path.oldest_in_flight.filter(|_| !copied.contains(&path.id)) else { continue };
-            let late = sent + path.smoothed_rtt + round;
-            let is_late = is_idle && late < view.now;
-            if is_late || window_rate(path).time_for(path.bytes_in_flight) > patience {
-                copied.push(path.id);
-                commands.push(Command::Reinject { from: path.id, to: fast.id, max_bytes: u64::MAX });
-            } else if is_idle {
-                next_look = Some(next_look.map_or(late, |at| at.min(late)));
-            }
-        }
-        Decision::Wait(next_look)
-    }
-
-    fn place<'a>(
-        view: &SendView<'_>,
-        arrivals: Arrivals<impl Iterator<Item = &'a PathView> + Clone>,
-        fast: &PathView,
-        lasting: bool,
-    ) -> Decision {
+    fn place(&mut self, view: &SendView<'_>, order: &Order<'_>, fast: &PathView, lasting: bool) -> Decision {
         if fast.sendable() > 0 {
-            return Decision::Send(Assignment::next(fast.id));
+            let copies = self.second_for_small(view, order, fast);
+            return Decision::Send(Assignment { copies, ..Assignment::next(fast.id) });
         }
         let wait = Decision::Wait(fast.next_release);
-        let Some(path) = arrivals.soonest_sendable() else { return wait };
-        let urgent = view.queue.retransmit.saturating_add(view.queue.datagrams);
-        if urgent > 0 {
+        let Some(path) = order.soonest(view, |path| path.sendable() > 0) else { return wait };
+        let lag = order.lag(path, fast);
+        if view.queue.retransmit > 0 {
             // The fast path opens within half a round trip even when it has just reduced its window.
-            if arrivals.lag(path, fast) > fast.smoothed_rtt / 2 {
+            if lag > fast.smoothed_rtt / 2 {
                 return wait;
             }
-            return Decision::Send(Assignment { max_bytes: urgent, ..Assignment::next(path.id) });
+            return Decision::Send(Assignment {
+                max_bytes: view.queue.retransmit,
+                ..Assignment::next(path.id)
+            });
+        }
+        if view.queue.datagrams > 0 {
+            // What is queued before the last one keeps the fast path busy for so long.
+            let queued = window_rate(fast).time_for(view.queue.datagrams);
+            if lag > queued.max(fast.smoothed_rtt / 2) {
+                return wait;
+            }
+            let one = u64::from(path.max_datagram_size);
+            return Decision::Send(Assignment { max_bytes: one, ..Assignment::next(path.id) });
         }
         let unsent = view.queue.unsent;
-        let gap = arrivals.gap(path);
+        let gap = order.gap(view, path);
         let last_datagram = unsent.saturating_sub(u64::from(path.max_datagram_size));
         let skipped = match gap < unsent {
             true => gap,
@@ -305,6 +102,104 @@ impl EarliestArrival {
             ..Assignment::next(path.id)
         })
     }
+
+    /// When an empty queue will be found to be the end, rather than a buffer that is about to be refilled.
+    fn end(&self, view: &SendView<'_>) -> Option<Time> {
+        let fast = view.preferred().min_by_key(|path| path.smoothed_rtt)?;
+        let end = self.empty_since? + rescue::refill_time(fast);
+        (end > view.now && view.paths.len() > 1).then_some(end)
+    }
+
+    /// The path that takes a copy of all that is queued, if that fits one packet and the fast path may have died since it
+    /// was last heard from: a request of 200 bytes costs nothing, and its answer may hang on it.
+    fn second_for_small(&mut self, view: &SendView<'_>, order: &Order<'_>, fast: &PathView) -> PathMask {
+        let bytes = view.queue.total();
+        let is_small = view.queue.datagrams == 0 && bytes <= u64::from(fast.max_datagram_size);
+        let is_heard = fast.heard_at.is_some_and(|at| view.now.since(at) <= fast.smoothed_rtt);
+        if !is_small || !self.parameters.rescue || fast.bytes_in_flight > 0 || is_heard {
+            return PathMask::NONE;
+        }
+        let room = |path: &PathView| path.id != fast.id && path.sendable() > 0;
+        let Some(second) = order.soonest(view, room) else { return PathMask::NONE };
+        if self.budget.left(view, self.parameters.needless) < bytes {
+            return PathMask::NONE;
+        }
+        self.budget.spend(bytes);
+        mask(view, |path| path.id == second.id)
+    }
+}
+
+/// The paths in the order of arrival.
+struct Order<'w> {
+    watch: &'w Watch,
+    /// Whether every path reports a one-way delay; a mixture could not be compared.
+    one_way: bool,
+    /// Whether some path is left out.
+    avoids: bool,
+}
+
+impl<'w> Order<'w> {
+    fn new(view: &SendView<'_>, watch: &'w Watch, amiss: bool) -> Self {
+        // When every path is silent, none is worse than the others.
+        let avoids = amiss && !view.preferred().all(|path| watch.is_avoided(path));
+        let one_way = explored(view).all(|path| path.one_way_delay.is_some());
+        Order { watch, one_way, avoids }
+    }
+
+    fn paths<'a>(&self, view: &SendView<'a>) -> impl Iterator<Item = &'a PathView> + Clone {
+        let (watch, avoids) = (self.watch, self.avoids);
+        explored(view).filter(move |path| !avoids || !watch.is_avoided(path))
+    }
+
+    /// Delay for comparison with other paths only.
+    ///
+    /// One-way delays share the unknown clock offset, so their difference is exact. Without them the round-trip times
+    /// must do, and their whole difference is taken, not half: acknowledgements usually return on the fastest path, so
+    /// that each round trip contains its path's forward delay and the same way back. A path whose oldest packet is
+    /// late has a longer delay than its round trips told.
+    fn delay(&self, path: &PathView) -> Duration {
+        let delay = match path.one_way_delay {
+            Some(delay) if self.one_way => delay,
+            _ => path.smoothed_rtt,
+        };
+        delay.saturating_add(self.watch.lateness(path))
+    }
+
+    /// How much later a byte sent on `slow` arrives than one sent on `fast` at the same time.
+    fn lag(&self, slow: &PathView, fast: &PathView) -> Duration {
+        self.delay(slow).saturating_sub(self.delay(fast))
+    }
+
+    /// The path that delivers soonest of those that `select` picks.
+    fn soonest<'a>(&self, view: &SendView<'a>, select: impl Fn(&PathView) -> bool) -> Option<&'a PathView> {
+        self.paths(view).filter(|path| select(path)).min_by_key(|path| (self.delay(path), path.id))
+    }
+
+    /// The gap of STMS, for any number of paths: bytes that the faster paths deliver before a byte sent on `path` now
+    /// arrives. What lies within the gap arrives sooner if it is left to them.
+    ///
+    /// A lag within the noise of the measurement is none: paths of equal delay share the head of the queue, which cuts
+    /// it into fewer pieces.
+    fn gap(&self, view: &SendView<'_>, path: &PathView) -> u64 {
+        let noise = |path: &PathView| path.rtt_variance.max(path.smoothed_rtt / 8);
+        self.paths(view)
+            .filter(|fast| fast.id != path.id)
+            .map(|fast| (fast, self.lag(path, fast)))
+            .filter(|(fast, lag)| *lag > noise(fast) && *lag > noise(path))
+            .map(|(fast, lag)| window_rate(fast).bytes_in(lag))
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// Waits no longer than until something is to be looked after.
+fn until(decision: Decision, look: Option<Time>) -> Decision {
+    match decision {
+        Decision::Wait(at) => Decision::Wait(match (at, look) {
+            (Some(at), Some(look)) => Some(at.min(look)),
+            (at, look) => at.or(look),
+        }),
+        send => send,
+    }
 }
 
 impl Scheduler for EarliestArrival {
@@ -313,28 +208,38 @@ impl Scheduler for EarliestArrival {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
-        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue } = self.parameters;
-        let any_silent = self.progress.note(view, shortest_silence);
+        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue, .. } = self.parameters;
+        let amiss = self.watch.note(view, shortest_silence);
         if let Some(decision) = explore(view) {
             return decision;
         }
-        // When every path is silent, none is worse than the others.
-        let is_silent = |path: &PathView| self.progress.is_silent(path);
-        let avoids_silent = any_silent && !view.preferred().all(is_silent);
-        let lively = arrivals(view, |path| !avoids_silent || !is_silent(path));
-        let Some(fast) = lively.soonest() else { return Decision::Wait(None) };
-        let decision = if view.queue.total() > 0 {
-            self.copied.clear();
-            let lasting = is_lasting(&mut self.standing, standing_rounds, fast, view.queue.unsent, view.now);
-            Self::place(view, lively, fast, lasting)
-        } else {
-            drop(lively);
-            if rescue { Self::finish(&mut self.copied, view, fast, commands) } else { Decision::Wait(None) }
-        };
-        if avoids_silent && rescue {
-            self.progress.rescue(view, fast.id, commands);
+        let is_idle = view.queue.total() == 0;
+        self.empty_since = is_idle.then(|| self.empty_since.unwrap_or(view.now));
+        if rescue && (is_idle || amiss) {
+            self.rescue(view, commands);
         }
-        decision
+        let decision = if is_idle {
+            Decision::Wait(None)
+        } else {
+            let watch = std::mem::take(&mut self.watch);
+            let order = Order::new(view, &watch, amiss);
+            let decision = match order.soonest(view, |_| true) {
+                None => Decision::Wait(None),
+                Some(fast) => {
+                    let unsent = view.queue.unsent;
+                    let lasting = is_lasting(&mut self.standing, standing_rounds, fast, unsent, view.now);
+                    self.place(view, &order, fast, lasting)
+                }
+            };
+            self.watch = watch;
+            decision
+        };
+        match decision {
+            Decision::Wait(_) => {
+                until(until(decision, self.watch.next_look(view, shortest_silence)), self.end(view))
+            }
+            send => send,
+        }
     }
 
     fn interests(&self) -> Interests {
@@ -345,7 +250,7 @@ impl Scheduler for EarliestArrival {
         let Event::Path { path, change, .. } = *event else { return };
         self.standing = None;
         if matches!(change, PathChange::Abandoned | PathChange::Recovered) {
-            self.progress.0.retain(|progress| progress.path != path);
+            self.watch.forget(path);
         }
     }
 }

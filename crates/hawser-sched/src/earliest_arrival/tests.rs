@@ -1,6 +1,7 @@
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use hawser_policy::{PathView, QueueView};
+use hawser_policy::{Command, PathId, PathView, QueueView, QueuedDatagram, Segment, SendQueue};
 
 use super::*;
 use crate::testing::{path, view_at};
@@ -60,35 +61,6 @@ fn standing_rounds_is_how_long_a_queue_stands_before_it_counts_as_lasting() {
     }
 }
 
-/// When the slow path of 30 ms is found to be silent after acknowledgements every 5 ms, and what is done then.
-fn silence(parameters: EarliestArrivalParameters) -> (Option<u64>, Vec<Command>) {
-    let mut scheduler = EarliestArrival::with_parameters(parameters);
-    let mut paths = [path(1, 20, 0), path(2, 30, 50_000)];
-    let mut commands = Vec::new();
-    for ms in 0..200 {
-        paths[0].bytes_acked = ms * 5_000;
-        let last_ack = ms.min(50) / 5 * 5;
-        paths[1].bytes_acked = last_ack * 200;
-        paths[1].oldest_in_flight = Some(Time::from_millis((last_ack + 1_000).saturating_sub(30)));
-        let view = view_at(Time::from_millis(ms + 1_000), &paths, unsent(10_000_000));
-        if skip(scheduler.schedule(&view, &mut commands)).is_none() {
-            return (Some(ms - 50), commands);
-        }
-    }
-    (None, commands)
-}
-
-#[test]
-fn shortest_silence_and_rescue_say_when_a_path_is_silent_and_what_is_done() {
-    let default = EarliestArrivalParameters::default();
-    let copies = vec![Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: u64::MAX }];
-    assert_eq!(silence(default), (Some(16), copies.clone()));
-    let patient = EarliestArrivalParameters { shortest_silence: Duration::from_millis(40), ..default };
-    assert_eq!(silence(patient), (Some(41), copies));
-    let frugal = EarliestArrivalParameters { rescue: false, ..default };
-    assert_eq!(silence(frugal), (Some(16), Vec::new()));
-}
-
 #[test]
 fn retransmissions_wait_for_a_path_that_is_much_faster() {
     let queue = QueueView { unsent: 1_000_000, retransmit: 3_000, ..QueueView::default() };
@@ -97,69 +69,6 @@ fn retransmissions_wait_for_a_path_that_is_much_faster() {
     let similar = [path(1, 20, 0), path(2, 28, 50_000)];
     let expected = Assignment { max_bytes: 3_000, ..Assignment::next(PathId(2)) };
     assert_eq!(ask(&mut scheduler, 1, &similar, queue), Decision::Send(expected));
-}
-
-#[test]
-fn nobody_waits_for_a_silent_path() {
-    let mut scheduler = EarliestArrival::default();
-    let paths = fast_full();
-    assert_eq!(ask(&mut scheduler, 0, &paths, unsent(10_000)), Decision::Wait(None));
-    // The probe timeout is 20 + 25 ms.
-    assert_eq!(ask(&mut scheduler, 45, &paths, unsent(10_000)), Decision::Wait(None));
-    let on_slow = Decision::Send(Assignment::next(PathId(2)));
-    assert_eq!(ask(&mut scheduler, 46, &paths, unsent(10_000)), on_slow);
-    // It answers: trusted again.
-    let mut back = paths.clone();
-    back[0].bytes_acked = 1_000;
-    assert_eq!(ask(&mut scheduler, 60, &back, unsent(10_000)), Decision::Wait(None));
-    // Idle time is not silence.
-    let mut idle = back.clone();
-    idle[0].bytes_in_flight = 0;
-    let on_fast = Decision::Send(Assignment::next(PathId(1)));
-    assert_eq!(ask(&mut scheduler, 60_000, &idle, unsent(10_000)), on_fast);
-}
-
-#[test]
-fn what_is_on_its_way_when_a_path_falls_silent_is_copied_once() {
-    let mut scheduler = EarliestArrival::default();
-    // A link whose queue grew: the probe timeout is 325 ms.
-    let mut paths = [path(1, 20, 0), path(2, 300, 50_000)];
-    paths[1].rtt_variance = Duration::from_millis(30);
-    let mut ask = |ms: u64, last_ack: u64| {
-        paths[0].bytes_acked = ms * 5_000;
-        paths[1].bytes_acked = last_ack * 200;
-        paths[1].oldest_in_flight = Some(Time::from_millis(last_ack + 1_000 - 300));
-        let mut commands = Vec::new();
-        let view = view_at(Time::from_millis(ms + 1_000), &paths, unsent(10_000_000));
-        let on_slow = skip(scheduler.schedule(&view, &mut commands)).is_some();
-        (on_slow, commands)
-    };
-    let copies = vec![Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: u64::MAX }];
-    for ms in (0..=50).step_by(5) {
-        assert_eq!(ask(ms, ms), (true, Vec::new()), "{ms}: acknowledgements come in");
-    }
-    assert_eq!(ask(65, 50), (true, Vec::new()), "15 ms mean nothing");
-    assert_eq!(ask(66, 50), (false, copies.clone()));
-    assert_eq!(ask(90, 50), (false, Vec::new()), "once");
-    assert_eq!(ask(100, 100), (true, Vec::new()), "it answers");
-    assert_eq!(ask(160, 100), (true, Vec::new()), "after a pause of 50 ms, one of 60 ms surprises nobody");
-    assert_eq!(ask(201, 100), (false, copies.clone()), "twice as long does");
-    assert_eq!(ask(300, 300), (true, Vec::new()));
-    assert_eq!(ask(420, 300), (true, Vec::new()), "it was silent for 200 ms before");
-    assert_eq!(ask(421, 300), (false, copies), "a round trip and four times its variance are over");
-}
-
-#[test]
-fn nothing_is_overdue_before_a_round_trip() {
-    let mut scheduler = EarliestArrival::default();
-    let mut paths = [path(1, 20, 0), path(2, 300, 50_000)];
-    paths[1].oldest_in_flight = Some(Time::ZERO);
-    for ms in (0..=300).step_by(10) {
-        paths[0].bytes_acked = ms * 5_000;
-        let mut commands = Vec::new();
-        scheduler.schedule(&view_at(Time::from_millis(ms), &paths, unsent(10_000_000)), &mut commands);
-        assert_eq!(commands, [], "{ms}");
-    }
 }
 
 #[test]
@@ -190,33 +99,230 @@ fn an_unknown_path_is_tried_with_copies_on_a_known_one() {
     assert_eq!(ask(&mut scheduler, 0, &paths, unsent(1_000_000)), Decision::Wait(None));
 }
 
-/// What is asked for, and when, once all that is left is under way on a path of `rtt` since `age` ms, and the other of 20 ms
-/// is idle.
-fn at_the_end(rtt: u64, age: u64, in_flight: u64) -> (Decision, Vec<Command>) {
-    let mut scheduler = EarliestArrival::default();
-    let (mut fast, mut slow) = (path(1, 20, 50_000), path(2, rtt, 0));
-    fast.bytes_in_flight = in_flight;
-    slow.bytes_in_flight = 3_000;
-    slow.oldest_in_flight = Some(Time::from_millis(5_000 - age));
-    let mut commands = Vec::new();
-    let paths = [fast, slow];
-    let mut decision = None;
-    // Asked again and again, as the core does after each acknowledgement.
-    for _ in 0..3 {
-        let view = view_at(Time::from_millis(5_000), &paths, unsent(0));
-        decision = Some(scheduler.schedule(&view, &mut commands));
+/// Two paths over time. The first one answers all the time; the other, of 30 ms, as long as the test says.
+struct Bench {
+    scheduler: EarliestArrival,
+    paths: [PathView; 2],
+    queue: QueueView,
+}
+
+impl Bench {
+    fn new(queue: u64) -> Self {
+        let mut paths = [path(1, 20, 50_000), path(2, 30, 50_000)];
+        paths[0].heard_at = Some(Time::ZERO);
+        Bench { scheduler: EarliestArrival::default(), paths, queue: unsent(queue) }
     }
-    (decision.expect("asked"), commands)
+
+    /// What is decided and ordered at this time; the last acknowledgement on the second path came at `last_ack`, for what had
+    /// been sent a round trip before.
+    fn at(&mut self, ms: u64, last_ack: u64) -> (Decision, Vec<Command>) {
+        self.paths[0].bytes_acked = ms * 5_000;
+        self.paths[0].oldest_in_flight = Some(Time::from_millis(ms + 1_000 - 20));
+        self.paths[1].bytes_acked = last_ack * 2_500;
+        self.paths[1].oldest_in_flight = Some(Time::from_millis(last_ack + 1_000 - 30));
+        let mut commands = Vec::new();
+        let view = view_at(Time::from_millis(ms + 1_000), &self.paths, self.queue);
+        let decision = self.scheduler.schedule(&view, &mut commands);
+        (decision, commands)
+    }
+
+    /// Bytes that were ordered to be copied from the second path to the first.
+    fn copied(&mut self, ms: u64, last_ack: u64) -> u64 {
+        self.at(ms, last_ack).1.iter().map(copied).sum()
+    }
+}
+
+fn copied(command: &Command) -> u64 {
+    match command {
+        Command::Reinject { from, to, max_bytes } => {
+            assert_eq!((*from, *to), (PathId(2), PathId(1)));
+            *max_bytes
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_path_that_falls_silent_is_left_out_until_it_answers() {
+    let mut bench = Bench::new(10_000_000);
+    bench.paths[0].bytes_in_flight = 100_000;
+    let mut on_slow = |ms, last_ack| skip(bench.at(ms, last_ack).0).is_some();
+    for ms in (0..=50).step_by(5) {
+        assert!(on_slow(ms, ms), "{ms}: acknowledgements come in");
+    }
+    assert!(on_slow(65, 50), "15 ms mean nothing");
+    assert!(!on_slow(66, 50));
+    assert!(on_slow(100, 100), "it answers");
+    assert!(on_slow(145, 100), "after a pause of 50 ms, one of 45 ms surprises nobody");
+    assert!(!on_slow(156, 100), "one of a probe timeout does");
+}
+
+#[test]
+fn amid_work_what_a_silent_path_holds_is_copied_little_by_little() {
+    let mut bench = Bench::new(10_000_000);
+    for ms in (0..=50).step_by(5) {
+        assert_eq!(bench.copied(ms, ms), 0);
+    }
+    // Eight datagrams, and half of the 5 MB/s of the other path from then on.
+    assert_eq!(bench.copied(66, 50), 8_000);
+    assert_eq!(bench.copied(76, 50), 25_000);
+    // All of the 50 kB are under way elsewhere then.
+    assert_eq!(bench.copied(86, 50), 17_000);
+    assert_eq!(bench.copied(96, 50), 0);
+    assert_eq!(bench.copied(200, 200), 0);
+}
+
+#[test]
+fn pauses_that_are_usual_are_no_silence() {
+    let mut bench = Bench::new(10_000_000);
+    bench.paths[1].rtt_variance = Duration::from_millis(30);
+    bench.paths[1].probe_timeout = Duration::from_millis(175);
+    // Acknowledgements come every 60 ms. The first pause is a surprise.
+    for ms in 0..600 {
+        let copied = bench.copied(ms, ms / 60 * 60);
+        assert!(ms < 60 || copied == 0, "{ms}");
+    }
+}
+
+#[test]
+fn at_the_end_all_that_a_quiet_path_holds_is_copied_as_soon_as_it_is_late() {
+    let mut bench = Bench::new(10_000_000);
+    for ms in (0..=50).step_by(5) {
+        bench.at(ms, ms);
+    }
+    bench.queue = unsent(0);
+    let (decision, commands) = bench.at(54, 50);
+    // In flight for 30 ms when the last acknowledgement came: late after 5 ms more.
+    assert_eq!((decision, commands), (Decision::Wait(Some(Time::from_nanos(1_055_000_001))), Vec::new()));
+    assert_eq!(bench.copied(56, 50), 50_000);
+}
+
+#[test]
+fn at_the_end_what_is_probably_lost_is_copied_first() {
+    let mut bench = Bench::new(0);
+    for ms in (0..=50).step_by(5) {
+        assert_eq!(bench.copied(ms, ms), 0);
+    }
+    // Younger packets are acknowledged; the oldest is 34 ms old, and then 41.
+    let mut ask = |ms: u64| {
+        bench.paths[1].bytes_acked = ms * 2_500;
+        bench.paths[1].oldest_in_flight = Some(Time::from_millis(1_020));
+        bench.paths[0].oldest_in_flight = Some(Time::from_millis(1_000 + ms - 20));
+        let mut commands = Vec::new();
+        let view = view_at(Time::from_millis(1_000 + ms), &bench.paths, bench.queue);
+        bench.scheduler.schedule(&view, &mut commands);
+        commands
+    };
+    assert_eq!(ask(54), []);
+    assert_eq!(ask(61), [Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: 8_000 }]);
+}
+
+/// The first order for copies of 50 kB on a path that delivers so many bytes per millisecond, and when it comes.
+fn at_the_end_of_a_path_of(rate: u64) -> Option<(u64, Command)> {
+    let mut bench = Bench::new(0);
+    (0..30).find_map(|ms| {
+        bench.paths[1].bytes_acked = ms * rate;
+        let now = Time::from_millis(1_000 + ms);
+        bench.paths[0].oldest_in_flight = Some(now - Duration::from_millis(20));
+        bench.paths[1].oldest_in_flight = Some(now - Duration::from_millis(30));
+        let mut commands = Vec::new();
+        bench.scheduler.schedule(&view_at(now, &bench.paths, bench.queue), &mut commands);
+        commands.pop().map(|command| (ms, command))
+    })
+}
+
+#[test]
+fn at_the_end_of_a_slow_path_another_carries_the_last_bytes() {
+    assert_eq!(at_the_end_of_a_path_of(2_000), None, "25 ms, and 20 for the copies");
+    // In 20 ms it delivers 30 of 50 kB itself; of the rest it takes 3 parts, the other path 10.
+    let copies = Command::ReinjectNewest { from: PathId(2), to: PathId(1), max_bytes: 15_384 };
+    assert_eq!(at_the_end_of_a_path_of(1_500), Some((11, copies)));
+    let all = Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: 50_000 };
+    assert_eq!(at_the_end_of_a_path_of(100), Some((11, all)));
 }
 
 #[test]
 fn the_end_is_copied_from_a_path_that_would_be_much_later() {
-    let copies = vec![Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: u64::MAX }];
-    assert_eq!(at_the_end(2_000, 500, 0), (Decision::Wait(None), copies.clone()), "60 ms for these");
-    assert_eq!(at_the_end(100, 200, 0), (Decision::Wait(None), copies), "100 ms over the time, lost or not");
-    // Expected in 15 ms: a copy would come no sooner. It is late 20 ms after that.
-    let soon = Decision::Wait(Some(Time::from_millis(5_035)));
-    assert_eq!(at_the_end(100, 85, 0), (soon, Vec::new()));
-    assert_eq!(at_the_end(100, 200, 1_000), (Decision::Wait(None), Vec::new()), "the fast path is busy");
-    assert_eq!(at_the_end(2_000, 500, 1_000).1.len(), 1, "but done much sooner");
+    let mut bench = Bench::new(0);
+    bench.paths[0].bytes_in_flight = 0;
+    bench.paths[1] = PathView { bytes_in_flight: 3_000, ..path(2, 2_000, 0) };
+    assert_eq!(bench.copied(100, 100), 0, "the application may be about to write more");
+    assert_eq!(bench.copied(105, 100), 3_000, "1,970 ms against 20");
+    assert_eq!(bench.copied(106, 100), 0, "once");
+}
+
+/// A connection whose copies were needless to this extent.
+struct Needless(u64);
+
+impl SendQueue for Needless {
+    fn segments(&self, _: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {}
+
+    fn datagrams(&self, _: &mut dyn FnMut(&QueuedDatagram) -> ControlFlow<()>) {}
+
+    fn needless_copies(&self) -> u64 {
+        self.0
+    }
+}
+
+#[test]
+fn copies_end_with_the_budget() {
+    for (needless, expected) in [(0, 50_000), (65_000, 1_500), (70_000, 0)] {
+        let mut bench = Bench::new(0);
+        bench.at(0, 0);
+        bench.paths[0].bytes_acked = 250_000;
+        bench.paths[0].oldest_in_flight = Some(Time::from_millis(1_030));
+        let view = view_at(Time::from_millis(1_050), &bench.paths, bench.queue);
+        let mut commands = Vec::new();
+        bench.scheduler.schedule(&SendView { segments: &Needless(needless), ..view }, &mut commands);
+        // 64 kB, and one percent of 250 kB.
+        assert_eq!(commands.iter().map(copied).sum::<u64>(), expected, "{needless}");
+    }
+}
+
+#[test]
+fn a_path_with_a_backlog_of_seconds_gets_no_more() {
+    let mut bench = Bench::new(10_000_000);
+    bench.paths[0].bytes_in_flight = 100_000;
+    // Ten bytes per millisecond of 50 kB: five seconds.
+    let mut fed = Vec::new();
+    for ms in 0..300 {
+        bench.paths[0].bytes_acked = ms * 5_000;
+        bench.paths[1].bytes_acked = ms * 10;
+        let now = Time::from_millis(1_000 + ms);
+        bench.paths[1].oldest_in_flight = Some(now - Duration::from_millis(30));
+        let decision = bench.scheduler.schedule(&view_at(now, &bench.paths, bench.queue), &mut Vec::new());
+        fed.push(skip(decision).is_some());
+    }
+    assert!(fed[50] && !fed[150] && !fed[299]);
+}
+
+#[test]
+fn a_small_message_goes_on_two_paths_unless_the_first_was_just_heard_from() {
+    let mask = |heard: Option<u64>, bytes: u64, in_flight: u64| {
+        let mut paths = [path(1, 20, 100_000), path(2, 30, 100_000), path(3, 90, 100_000)];
+        paths[0].heard_at = heard.map(Time::from_millis);
+        paths[0].bytes_in_flight = in_flight;
+        match ask(&mut EarliestArrival::default(), 1_000, &paths, unsent(bytes)) {
+            Decision::Send(Assignment { path: PathId(1), copies, .. }) => copies,
+            other => panic!("{other:?}"),
+        }
+    };
+    let second = PathMask::NONE.with(1);
+    assert_eq!(mask(Some(900), 200, 0), second);
+    assert_eq!(mask(None, 1_000, 0), second);
+    assert_eq!(mask(Some(990), 200, 0), PathMask::NONE);
+    assert_eq!(mask(Some(900), 1_001, 0), PathMask::NONE);
+    assert_eq!(mask(Some(900), 200, 1_000), PathMask::NONE);
+}
+
+#[test]
+fn datagrams_wait_only_as_long_as_the_faster_path_needs_for_those_before_them() {
+    let decide = |datagrams: u64| {
+        let queue = QueueView { datagrams, ..QueueView::default() };
+        ask(&mut EarliestArrival::default(), 0, &fast_full(), queue)
+    };
+    // 40 ms later, and 5 MB/s: 200 kB.
+    assert_eq!(decide(100_000), Decision::Wait(None));
+    let one = Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) };
+    assert_eq!(decide(201_000), Decision::Send(one));
 }

@@ -1,0 +1,298 @@
+//! How the acknowledgements of each path come in: whether they come at all, how fast, and how late.
+
+use std::time::Duration;
+
+use hawser_policy::{PathId, PathView, Rate, SendView, Time};
+
+/// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// More datagrams in flight than this, and acknowledgements follow without that delay: every second packet draws one,
+/// and some may be lost.
+const STREAMING: u64 = 8;
+
+/// A pause is forgotten within this many round trips, but not sooner than within [`SHORTEST_MEMORY`]: radio links pause
+/// by the second hand of their network, not by the round trip of a connection.
+const PAUSE_MEMORY: u32 = 16;
+const SHORTEST_MEMORY: Duration = Duration::from_secs(3);
+
+/// What is usual is taken anew after so long, while nothing is amiss.
+const USUAL_PERIOD: Duration = Duration::from_secs(1);
+
+/// A round trip is not late by less than this.
+const LEAST_LATENESS: Duration = Duration::from_millis(5);
+
+/// Acknowledged bytes are counted over one to two of these for a rate.
+const RATE_SPAN: Duration = Duration::from_millis(100);
+
+/// At the start of a flight a shorter time must do.
+const SHORTEST_SPAN: Duration = Duration::from_millis(10);
+
+/// A path that needs longer than this for what it holds, beside its own round trip, gets no more.
+const LONGEST_BACKLOG: Duration = Duration::from_millis(2_500);
+
+/// The progress of all paths.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch(Vec<Progress>);
+
+/// The progress of one path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    path: PathId,
+    /// Bytes acknowledged so far.
+    acked: u64,
+    /// When that last changed, or nothing was in flight.
+    at: Time,
+    /// When anything of the present flight was acknowledged last.
+    answered: Option<Time>,
+    /// When the oldest packet of the flight left, as far as that was seen; and whether the last acknowledgement was for
+    /// an older one, so that packets arrive in order.
+    oldest: Option<Time>,
+    in_order: bool,
+    /// The longest pause between acknowledgements, forgotten little by little.
+    pause: Duration,
+    /// What a round trip took at most when all was well: before this flight, or [`USUAL_PERIOD`] ago.
+    usual: Duration,
+    usual_at: Option<Time>,
+    meter: Meter,
+    /// Whether its acknowledgements are missing.
+    silent: bool,
+    /// By how much the oldest packet in flight exceeds the smoothed round-trip time, if that is unusual.
+    lateness: Duration,
+    /// Whether it holds more than it delivers within [`LONGEST_BACKLOG`].
+    clogged: bool,
+    /// What is in flight is being copied to another path.
+    pub(super) alarm: Option<Alarm>,
+}
+
+/// Copies of what is in flight on a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alarm {
+    pub(super) since: Time,
+    /// Bytes of which copies were ordered.
+    pub(super) ordered: u64,
+}
+
+/// Counts acknowledged bytes over the last one to two [`RATE_SPAN`]s of a flight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meter(Option<[(Time, u64); 2]>);
+
+impl Meter {
+    fn note(&mut self, now: Time, acked: u64, answers: bool) {
+        match &mut self.0 {
+            Some([before, last]) if now.since(last.0) >= RATE_SPAN => {
+                (*before, *last) = (*last, (now, acked))
+            }
+            // The first round trip of a flight says nothing of a rate.
+            None if answers => self.0 = Some([(now, acked); 2]),
+            _ => {}
+        }
+    }
+
+    fn rate(&self, now: Time, acked: u64, least: Duration) -> Option<Rate> {
+        let [(since, before), _] = self.0?;
+        let span = now.since(since);
+        (span >= least).then(|| Rate::from_bytes_over(acked.saturating_sub(before), span))
+    }
+}
+
+impl Progress {
+    fn new(path: &PathView, now: Time) -> Self {
+        Progress {
+            path: path.id,
+            acked: path.bytes_acked,
+            at: now,
+            answered: None,
+            oldest: None,
+            in_order: true,
+            pause: Duration::ZERO,
+            usual: Duration::ZERO,
+            usual_at: None,
+            meter: Meter::default(),
+            silent: false,
+            lateness: Duration::ZERO,
+            clogged: false,
+            alarm: None,
+        }
+    }
+
+    fn update(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
+        let Some(sent) = path.oldest_in_flight.filter(|_| path.bytes_in_flight > 0) else {
+            self.settle(path, now);
+            return;
+        };
+        if self.usual_at.is_none() {
+            // Control frames leave without the scheduler being asked, and so unseen.
+            self.at = self.at.max(sent);
+        }
+        let answers = self.acked != path.bytes_acked;
+        self.meter.note(now, path.bytes_acked, answers);
+        let is_old = self.usual_at.is_none_or(|at| self.alarm.is_none() && now.since(at) >= USUAL_PERIOD);
+        if is_old {
+            let tolerance = path.rtt_variance.saturating_mul(4).max(LEAST_LATENESS);
+            (self.usual, self.usual_at) = (path.smoothed_rtt.saturating_add(tolerance), Some(now));
+        }
+        if answers {
+            let pause = now.since(self.at);
+            // Shorter ones decide nothing: any silence is more than twice as long.
+            if pause.max(self.pause) > shortest_silence / 2 {
+                self.remember(pause, path.smoothed_rtt);
+            }
+            (self.acked, self.at, self.answered, self.silent) = (path.bytes_acked, now, Some(now), false);
+            self.in_order = self.oldest != Some(sent);
+        } else {
+            self.silent = now > self.silent_at(path, sent, shortest_silence);
+        }
+        self.oldest = Some(sent);
+        let is_late = now > self.overdue_at(path, sent);
+        let age = now.since(sent);
+        self.lateness = if is_late { age.saturating_sub(path.smoothed_rtt) } else { Duration::ZERO };
+        let backlog = self.backlog(path, now);
+        self.clogged = backlog.is_some_and(|time| time > path.min_rtt.saturating_add(LONGEST_BACKLOG));
+    }
+
+    /// Nothing is in flight.
+    fn settle(&mut self, path: &PathView, now: Time) {
+        *self = Progress { pause: self.pause, ..Progress::new(path, now) };
+    }
+
+    /// Keeps the longest pause; older ones count for less.
+    fn remember(&mut self, pause: Duration, rtt: Duration) {
+        let memory = rtt.saturating_mul(PAUSE_MEMORY).max(SHORTEST_MEMORY);
+        let forgotten = (pause.as_secs_f64() / memory.as_secs_f64()).min(1.0);
+        self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
+    }
+
+    /// When its acknowledgements are due and have been missing for twice as long as they lately did. A probe timeout is
+    /// later by far on a path whose delay just grew, as that of a fading radio link does before it goes.
+    fn silent_at(&self, path: &PathView, sent: Time, shortest_silence: Duration) -> Time {
+        let quiet_since = self.at;
+        let expected = sent + path.smoothed_rtt.saturating_add(held_back(path));
+        let missing = expected.max(quiet_since + self.pause.saturating_mul(2));
+        missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
+    }
+
+    /// When the oldest packet in flight is later than usual.
+    fn overdue_at(&self, path: &PathView, sent: Time) -> Time {
+        sent + self.usual.saturating_add(held_back(path))
+    }
+
+    /// How long the path takes for what is in flight, at the rate of the last moments. (Little's law: where nothing
+    /// changes, this is the round-trip time.)
+    fn backlog(&self, path: &PathView, now: Time) -> Option<Duration> {
+        let rate = self.meter.rate(now, path.bytes_acked, RATE_SPAN)?;
+        Some(rate.time_for(path.bytes_in_flight))
+    }
+}
+
+/// For how long the acknowledgement of a last packet may be held back.
+fn held_back(path: &PathView) -> Duration {
+    let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
+    if streams { Duration::ZERO } else { MAX_ACK_DELAY }
+}
+
+impl Watch {
+    /// Notes what was acknowledged; whether anything is amiss with any path.
+    pub(super) fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
+        let mut amiss = false;
+        for path in view.paths {
+            match self.0.iter_mut().find(|progress| progress.path == path.id) {
+                Some(progress) => {
+                    progress.update(path, view.now, shortest_silence);
+                    amiss |= progress.is_amiss();
+                }
+                None => self.0.push(Progress::new(path, view.now)),
+            }
+        }
+        amiss
+    }
+
+    pub(super) fn forget(&mut self, path: PathId) {
+        self.0.retain(|progress| progress.path != path);
+    }
+
+    pub(super) fn of(&self, path: PathId) -> Option<&Progress> {
+        self.0.iter().find(|progress| progress.path == path)
+    }
+
+    pub(super) fn of_mut(&mut self, path: PathId) -> Option<&mut Progress> {
+        self.0.iter_mut().find(|progress| progress.path == path)
+    }
+
+    /// Whether others are to be preferred to the path.
+    pub(super) fn is_avoided(&self, path: &PathView) -> bool {
+        self.of(path.id).is_some_and(Progress::is_avoided)
+    }
+
+    /// By how much what is sent now will be later than round trips tell.
+    pub(super) fn lateness(&self, path: &PathView) -> Duration {
+        self.of(path.id).map_or(Duration::ZERO, |progress| progress.lateness)
+    }
+
+    /// When a path will be found silent or late at the earliest, unless it answers.
+    pub(super) fn next_look(&self, view: &SendView<'_>, shortest_silence: Duration) -> Option<Time> {
+        if view.paths.len() < 2 {
+            return None;
+        }
+        let looks = view.preferred().filter_map(|path| {
+            let progress = self.of(path.id)?;
+            let sent = path.oldest_in_flight.filter(|_| path.bytes_in_flight > 0)?;
+            let silent = progress.silent_at(path, sent, shortest_silence);
+            let overdue = progress.overdue_at(path, sent);
+            [silent, overdue].into_iter().filter(|at| *at > view.now).min()
+        });
+        // Strictly after the moment at which it is still in time.
+        looks.min().map(|at| at + Duration::from_nanos(1))
+    }
+}
+
+impl Progress {
+    fn is_avoided(&self) -> bool {
+        self.silent || self.clogged || (self.alarm.is_some() && self.lateness > Duration::ZERO)
+    }
+
+    fn is_amiss(&self) -> bool {
+        self.silent || self.clogged || self.alarm.is_some() || self.lateness > Duration::ZERO
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.silent
+    }
+
+    /// By how much the oldest packet exceeds the smoothed round-trip time; zero while that is not unusual.
+    pub(super) fn lateness(&self) -> Duration {
+        self.lateness
+    }
+
+    /// How long the oldest packet in flight will take yet, if its round trip is an ordinary one.
+    pub(super) fn time_left(&self, path: &PathView, now: Time) -> Duration {
+        let age = path.oldest_in_flight.map_or(Duration::ZERO, |sent| now.since(sent));
+        path.smoothed_rtt.saturating_sub(age)
+    }
+
+    /// How the path fares with what is in flight.
+    pub(super) fn pace(&self, path: &PathView, now: Time) -> Pace {
+        let last = self.answered.zip(path.oldest_in_flight);
+        match last.map(|(answered, sent)| answered > self.overdue_at(path, sent)) {
+            Some(true) if !self.in_order => Pace::Hole,
+            None | Some(false) if self.lateness > Duration::ZERO => Pace::Quiet,
+            _ => match self.meter.rate(now, path.bytes_acked, SHORTEST_SPAN) {
+                Some(rate) => Pace::Steady(rate),
+                None => Pace::Unknown,
+            },
+        }
+    }
+}
+
+/// How a path fares with what is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Nothing was acknowledged since the oldest packet became late.
+    Quiet,
+    /// Younger packets were acknowledged since: the oldest ones are probably lost.
+    Hole,
+    /// Packets arrive in order, at this rate.
+    Steady(Rate),
+    /// Too little was acknowledged yet.
+    Unknown,
+}
