@@ -100,20 +100,12 @@ pub struct RecvStream {
 }
 
 impl RecvStream {
-    pub(crate) fn control(
-        inner: hawser_net::RecvStream,
-        transport: Transport,
-        kind: Bytes,
-    ) -> Self {
+    pub(crate) fn control(inner: hawser_net::RecvStream, transport: Transport, kind: Bytes) -> Self {
         RecvStream { inner, transport, kind: Some(kind), frames: Some(Frames::new(Rules::Control)) }
     }
 
     /// A stream of a type that is `h3`'s to refuse.
-    pub(crate) fn unknown(
-        inner: hawser_net::RecvStream,
-        transport: Transport,
-        kind: Bytes,
-    ) -> Self {
+    pub(crate) fn unknown(inner: hawser_net::RecvStream, transport: Transport, kind: Bytes) -> Self {
         RecvStream { inner, transport, kind: Some(kind), frames: None }
     }
 
@@ -130,7 +122,10 @@ impl quic::RecvStream for RecvStream {
             return Poll::Ready(Ok(Some(kind)));
         }
         let Some(frames) = &mut self.frames else {
-            return self.inner.poll_read_chunk(cx, usize::MAX).map_err(|error| self.transport.read_error(error));
+            return self
+                .inner
+                .poll_read_chunk(cx, usize::MAX)
+                .map_err(|error| self.transport.read_error(error));
         };
         for _ in 0..MAX_SKIPPED_CHUNKS {
             match frames.next() {
@@ -175,7 +170,10 @@ impl<B: Buf> BidiStream<B> {
         rules: Rules,
     ) -> Self {
         let send = SendStream::new(send, transport.clone());
-        BidiStream { send, recv: RecvStream { inner, transport, kind: None, frames: Some(Frames::new(rules)) } }
+        BidiStream {
+            send,
+            recv: RecvStream { inner, transport, kind: None, frames: Some(Frames::new(rules)) },
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use hawser_core::{Connection, FirstSend};
-use hawser_policy::{StreamId, Time};
+use hawser_policy::{PathId, StreamId, Time};
 use hawser_scenario::Direction;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,12 +35,11 @@ struct Sending {
 
 /// The sendings of a stream, to be had in the order of their offsets.
 ///
-/// A scheduler that skips ahead sends out of order, but what it sends on one path mostly ascends. So there is a run of
-/// ascending offsets for each path or so, rather than one queue that nearly every sending is inserted into the middle of.
-/// Ends of runs descend, empty runs being last: the first run that a sending fits behind is the one with the highest end.
+/// A scheduler that skips ahead sends out of order, but what it sends on one path ascends but for little steps back. So each
+/// path has a queue, rather than one for all that nearly every sending is inserted into the middle of.
 #[derive(Debug, Default)]
 struct Unread {
-    runs: Vec<VecDeque<Sending>>,
+    queues: Vec<(PathId, VecDeque<Sending>)>,
 }
 
 /// The packets of all sessions whose delivery somebody wants to hear of.
@@ -108,29 +107,39 @@ impl Followed {
 }
 
 impl Unread {
-    fn insert(&mut self, sending: Sending) {
-        let fits = |run: &VecDeque<Sending>| run.back().is_none_or(|last| last.start < sending.start);
-        match self.runs.iter_mut().find(|run| fits(run)) {
-            Some(run) => run.push_back(sending),
-            None => self.runs.push(VecDeque::from([sending])),
+    fn insert(&mut self, path: PathId, sending: Sending) {
+        let queue = match self.queues.iter_mut().find(|(owner, _)| *owner == path) {
+            Some((_, queue)) => queue,
+            None => self.queue_for(path),
+        };
+        match queue.back() {
+            Some(last) if last.start > sending.start => {
+                let place = queue.partition_point(|before| before.start < sending.start);
+                queue.insert(place, sending);
+            }
+            _ => queue.push_back(sending),
         }
     }
 
-    /// The run with the lowest offset of all.
-    fn lowest(&self) -> Option<usize> {
-        let first = |(index, run): (usize, &VecDeque<Sending>)| Some((run.front()?.start, index));
-        self.runs.iter().enumerate().filter_map(first).min().map(|(_, index)| index)
+    /// A queue for a path that has none: an empty one, if there is any.
+    fn queue_for(&mut self, path: PathId) -> &mut VecDeque<Sending> {
+        let index = self.queues.iter().position(|(_, queue)| queue.is_empty()).unwrap_or_else(|| {
+            self.queues.push((path, VecDeque::new()));
+            self.queues.len() - 1
+        });
+        let (owner, queue) = &mut self.queues[index];
+        *owner = path;
+        queue
     }
 
-    fn remove_first(&mut self, run: usize) {
-        self.runs[run].pop_front();
-        if self.runs[run].is_empty() {
-            self.runs[run..].rotate_left(1);
-        }
+    /// The queue whose first sending is the first of all.
+    fn first(&mut self) -> Option<&mut VecDeque<Sending>> {
+        let queues = self.queues.iter_mut().map(|(_, queue)| queue).filter(|queue| !queue.is_empty());
+        queues.min_by_key(|queue| queue[0].start)
     }
 
     fn iter(&self) -> impl Iterator<Item = &Sending> {
-        self.runs.iter().flatten()
+        self.queues.iter().flat_map(|(_, queue)| queue)
     }
 }
 
@@ -161,7 +170,10 @@ impl Deliveries {
         let label = label + u64::from(sending.segment);
         let (start, end) = (sending.offset, sending.offset + u64::from(sending.length));
         let mut sendings = self.sendings.borrow_mut();
-        sendings.entry(sending.stream).or_default().insert(Sending { start, end, at: sending.at, label });
+        sendings
+            .entry(sending.stream)
+            .or_default()
+            .insert(sending.path, Sending { start, end, at: sending.at, label });
         self.packets.sent(label);
     }
 
@@ -170,8 +182,8 @@ impl Deliveries {
         let mut sendings = self.sendings.borrow_mut();
         let Some(unread) = sendings.get_mut(&stream) else { return };
         let read = offset + length;
-        while let Some(run) = unread.lowest() {
-            let range = &mut unread.runs[run][0];
+        while let Some(queue) = unread.first() {
+            let range = &mut queue[0];
             if range.start >= read {
                 return;
             }
@@ -185,7 +197,7 @@ impl Deliveries {
                 return;
             }
             self.packets.read(range.label);
-            unread.remove_first(run);
+            queue.pop_front();
         }
     }
 
@@ -199,8 +211,6 @@ impl Deliveries {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use hawser_policy::PathId;
 
     use super::*;
 
@@ -228,26 +238,20 @@ mod tests {
 
     #[test]
     fn sendings_come_in_the_order_of_their_offsets_however_they_were_sent() {
-        let sending = |start| Sending { start, end: start + 1, at: Time::from_millis(1), label: start };
-        // Two paths of which one is ahead, then one that fills gaps, then everything backwards.
-        let orders: [&[u64]; 3] = [&[0, 50, 1, 51, 2, 52, 53], &[10, 30, 20, 15, 25, 40, 12], &[5, 4, 3, 2, 1, 0]];
-        for order in orders {
-            let mut unread = Unread::default();
-            order.iter().for_each(|start| unread.insert(sending(*start)));
-            let mut sorted = order.to_vec();
-            sorted.sort_unstable();
-            for start in sorted {
-                let run = unread.lowest().expect("one for each");
-                assert_eq!(unread.runs[run][0].start, start);
-                unread.remove_first(run);
-                // An empty run is used again.
-                assert!(unread.runs.len() <= order.len());
-            }
-            assert_eq!(unread.lowest(), None);
+        // A path that is ahead, one that fills gaps with little steps back, then a third that has the queue of the first.
+        let ahead = (50..60).map(|start| (PathId(1), start));
+        let behind = [0, 1, 5, 3, 4, 2, 7, 6, 8].map(|start| (PathId(0), start));
+        let order: Vec<_> = ahead.chain(behind).collect();
+        let mut unread = Unread::default();
+        for (path, start) in order.iter().copied() {
+            unread.insert(path, Sending { start, end: start + 1, at: Time::from_millis(1), label: start });
         }
-        let [up, _] = Deliveries::both_ways(Some(Direction::Up), &Followed::default());
-        (0..1000).flat_map(|at| [at, 2000 + at]).for_each(|at| up.sent(&first_send(1, 0, at, 1), at));
-        assert_eq!(up.sendings.borrow()[&StreamId(0)].runs.len(), 2);
+        let mut sorted: Vec<_> = order.iter().map(|(_, start)| *start).collect();
+        sorted.sort_unstable();
+        let read: Vec<_> = std::iter::from_fn(|| unread.first()?.pop_front()).map(|it| it.start).collect();
+        assert_eq!(read, sorted);
+        unread.insert(PathId(2), Sending { start: 70, end: 71, at: Time::from_millis(2), label: 70 });
+        assert_eq!((unread.queues.len(), unread.iter().count()), (2, 1));
     }
 
     #[test]

@@ -18,10 +18,21 @@ impl Policies {
         self.interests.contains(interest)
     }
 
-    /// Tells who asked.
+    /// Tells who asked. Whoever asks for events of every packet is mostly the agent alone.
     #[inline]
     pub(crate) fn on_event(&mut self, event: &Event<'_>) {
         let interest = event.interest();
+        if (self.scheduler_interests | self.protection_interests).contains(interest) {
+            self.tell_all(event, interest);
+        } else if self.agent_interests.contains(interest)
+            && let Some(agent) = &mut self.set.agent
+        {
+            agent.on_event(event, &mut self.commands);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all(&mut self, event: &Event<'_>, interest: Interests) {
         if self.scheduler_interests.contains(interest) {
             self.set.scheduler.on_event(event, &mut self.commands);
         }

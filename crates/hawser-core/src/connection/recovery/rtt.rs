@@ -187,14 +187,17 @@ impl RttEstimator {
         let mut round_trip = self.returns[sampled].bound();
         // Nearly always there is one.
         if self.returns_used > 1 {
-            self.returns.iter_mut().for_each(|known| known.weight -= known.weight / 8);
+            for (at, known) in self.returns[..usize::from(self.returns_used)].iter_mut().enumerate() {
+                known.weight -= known.weight / 8;
+                if at != sampled && known.is_in_use(now) {
+                    round_trip = round_trip.max(known.bound());
+                }
+            }
             self.returns[sampled].weight += SAMPLE_WEIGHT;
             if self.returns[sampled].weight * 2 > self.returns[usual].weight * 3 {
                 usual = sampled;
                 self.usual = sampled as u8;
             }
-            let in_use = self.known_returns().iter().filter(|known| known.is_in_use(now));
-            round_trip = in_use.map(Return::bound).fold(round_trip, Duration::max);
         }
         (self.smoothed, self.variance) = (self.returns[usual].smoothed, self.returns[usual].variance);
         self.bounds = Bounds::new(round_trip, self.max_ack_delay);

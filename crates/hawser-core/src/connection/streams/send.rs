@@ -450,9 +450,7 @@ impl SendStream {
         if !self.lost.is_empty() {
             self.lost.remove(start..end);
         }
-        if !self.gaps.is_empty() {
-            self.gaps.remove(start..end);
-        }
+        debug_assert_eq!(self.gaps.first_in(start..end), None, "acknowledged, but never sent");
         if start == self.buffer.start() {
             let acked_to = if self.acked.is_empty() { end } else { self.acked.absorb(end) };
             self.buffer.release_to(acked_to);

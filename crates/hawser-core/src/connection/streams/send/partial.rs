@@ -227,6 +227,8 @@ impl SendStream {
 
     /// These bytes will not be sent (again), and the peer is to be told.
     fn skip(&mut self, range: Range<u64>) {
+        // Where a scheduler skipped ahead, these bytes were never sent.
+        self.gaps.remove(range.clone());
         self.on_acked(range.clone(), false);
         self.copies.on_acked(range.clone());
         let partial = &mut self.metadata_mut().partial;
