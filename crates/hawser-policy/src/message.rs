@@ -36,6 +36,8 @@ impl FeatureId {
     pub const SCHEDULER_REQUEST: FeatureId = FeatureId(9);
     /// How the receiver wants data protected.
     pub const PROTECTION_ADVICE: FeatureId = FeatureId(10);
+    /// Never sent, only told to the application: a learned scheduler was set aside, or restored.
+    pub const SCHEDULER_GUARD: FeatureId = FeatureId(11);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

@@ -44,6 +44,7 @@ mod ecf;
 mod edpf;
 mod fixed_split;
 mod ftrl_wrr;
+mod guard;
 mod late;
 mod min_rtt;
 mod otias;
@@ -76,6 +77,7 @@ pub use ftrl_wrr::{
     FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord,
     paced_rates, step_loss,
 };
+pub use guard::Guard;
 pub use late::Late;
 pub use min_rtt::MinRtt;
 pub use otias::Otias;
@@ -106,7 +108,8 @@ pub fn register(registry: &mut Registry) {
     register_copying(registry);
     registry.add_scheduler_with(FixedSplit::info(), |_, parameters| Box::new(FixedSplit::read(parameters)));
     registry.add_scheduler_with(FtrlWrr::info(), |init, parameters| {
-        Box::new(FtrlWrr::new(FtrlWrrParameters::read(parameters), init.seed))
+        let learned = FtrlWrr::new(FtrlWrrParameters::read(parameters), init.seed);
+        Guard::around(Box::new(learned), parameters)
     });
 }
 
@@ -116,7 +119,7 @@ fn register_waiting(registry: &mut Registry) {
     registry
         .add_scheduler_with(Ecf::info(), |_, parameters| Box::new(Ecf::with_beta(parameters.number("beta"))));
     registry.add_scheduler_with(Peekaboo::info(), |init, parameters| {
-        Box::new(Peekaboo::read(parameters, init.seed))
+        Guard::around(Box::new(Peekaboo::read(parameters, init.seed)), parameters)
     });
 }
 

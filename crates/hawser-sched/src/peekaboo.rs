@@ -11,6 +11,7 @@ use hawser_policy::{
 };
 
 use crate::choose::{explore, fastest_and_sendable};
+use crate::guard::Guard;
 use crate::placement::datagram;
 use round::{FEATURES, Round, TRANSMIT, WAIT};
 
@@ -108,6 +109,7 @@ impl Peekaboo {
                     .meaning("exploration of LinUCB")
                     .source("public implementations"),
             )
+            .parameter(Guard::parameter())
     }
 
     /// Whether to send on the slow path now that the fast one is full.

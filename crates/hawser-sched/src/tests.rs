@@ -211,7 +211,9 @@ proptest! {
             (any_paths(), any_queue(), step_of_time(), prop::collection::vec(any_happening(), 0..6)), 1..20
         )
     ) {
-        for name in registry().names(PolicyKind::Scheduler) {
+        let registry = registry();
+        let guarded = ["ftrl-wrr,guard=on", "peekaboo,guard=on"];
+        for name in registry.names(PolicyKind::Scheduler).chain(guarded) {
             let (mut first, mut second) = (build(name), build(name));
             let mut now = Time::ZERO;
             for ((paths, shuffled), queue, passed, happenings) in &steps {

@@ -330,6 +330,8 @@ pub mod private {
         pub const SCHEDULER_REQUEST: u64 = 9;
         /// How the receiver wants data protected: payloads of POLICY_MESSAGE.
         pub const PROTECTION_ADVICE: u64 = 10;
+        /// Not on the wire: tells the application that a learned scheduler was set aside, or restored.
+        pub const SCHEDULER_GUARD: u64 = 11;
         /// From here on ids are free for policies outside of this project. Two that do not know of each other should
         /// choose large random ones.
         pub const FIRST_FREE: u64 = 64;

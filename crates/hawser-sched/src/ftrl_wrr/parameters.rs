@@ -5,6 +5,7 @@ use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
 
 use super::FtrlWrr;
 use crate::dispatch::Redirect;
+use crate::guard::Guard;
 
 /// What can be set of [`FtrlWrr`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,4 +141,5 @@ pub(super) fn info() -> PolicyInfo {
                 .meaning("delta of that test; 0.002 is usual for variance")
                 .source("the author's code"),
         )
+        .parameter(Guard::parameter())
 }
