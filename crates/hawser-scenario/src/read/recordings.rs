@@ -2,6 +2,7 @@
 //! model of a scene generates.
 
 mod overlay;
+mod window;
 
 use hawser_link::{MILLISECOND, Nanos, SECOND, derive_seed};
 use hawser_radio::Profile;
@@ -29,6 +30,8 @@ struct Wanted<'v> {
     /// Whether the files may be missing.
     is_optional: bool,
     options: ReadOptions,
+    /// Whether the seed chooses where in the recording the scenario begins.
+    is_random_window: bool,
 }
 
 /// Lays the recording that the seed chooses over the links of a scene, if there is one.
@@ -53,8 +56,15 @@ pub(super) fn play(
     let chosen = derive_seed(seed, "recording") % recordings.len() as u64;
     let files = recordings.swap_remove(chosen as usize);
     let trace = read(&files, &wanted.options, context).map_err(|message| field.error(message))?;
-    let notes = notes(&trace, duration);
-    let profiles = overlay::links(&profiles, &trace, duration)
+    let mut notes = notes(&trace, duration);
+    let from = match wanted.is_random_window {
+        true => derive_seed(seed, "window") % trace.duration.max(1),
+        false => 0,
+    };
+    if from > 0 {
+        notes.insert(0, format!("from {:.3} s on", from as f64 / SECOND as f64));
+    }
+    let profiles = overlay::links(&profiles, &trace, from, duration)
         .map_err(|message| field.error(format!("{}: {message}", files.join(" with "))))?;
     Ok(Played { profiles, files, notes })
 }
@@ -67,7 +77,8 @@ impl<'v> Wanted<'v> {
         }
         let mut options = ReadOptions { interval: INTERVAL, ..ReadOptions::default() };
         if !field.is_table() {
-            return Ok(Some(Wanted { entries: entries(field)?, is_optional: false, options }));
+            let entries = entries(field)?;
+            return Ok(Some(Wanted { entries, is_optional: false, options, is_random_window: false }));
         }
         let fields = field.fields()?;
         let files = fields.required("files", "\"drives/*.csv\"")?;
@@ -81,12 +92,14 @@ impl<'v> Wanted<'v> {
                 value.choice(&[("both", None), ("up", Some(Direction::Up)), ("down", Some(Direction::Down))])
             })?
             .flatten();
+        let window = fields.read("window", |value| value.choice(&[("start", false), ("random", true)]))?;
         options.interval = fields.read_or("interval", INTERVAL, |value| value.positive_duration())?;
         fields.finish()?;
         // It excuses the files that it was written for, not those that an override puts in their place.
         let is_optional = may_be_missing
             && otherwise.is_some_and(|value| value.node().origin.is_written_with(&files.node().origin));
-        Ok(Some(Wanted { entries: entries(&files)?, is_optional, options }))
+        let is_random_window = window.unwrap_or(false);
+        Ok(Some(Wanted { entries: entries(&files)?, is_optional, options, is_random_window }))
     }
 
     /// All recordings that are there.

@@ -5,11 +5,24 @@ use hawser_link::{MILLISECOND, Nanos};
 use hawser_radio::{Event, EventKind, ForecastSamples, Profile, Sample, foreseeable, sample_at};
 use hawser_trace::{Direction, DirectionTrace, LinkTrace, Piece, Trace};
 
+use super::window::{steps_from, times_from};
+
 /// Delivery chances become a rate over this time: short against what a queue or a controller notices.
 const CHANCE_INTERVAL: Nanos = 10 * MILLISECOND;
 
 /// More samples than that in a recording with all its repetitions are refused: they would fill the memory.
 const MOST_STEPS: u64 = 10_000_000;
+
+/// What is played of a recording.
+#[derive(Clone, Copy)]
+struct Span {
+    /// Where it begins.
+    from: Nanos,
+    /// The length of the recording, after which it starts again.
+    period: Nanos,
+    /// That of the scenario.
+    duration: Nanos,
+}
 
 /// The measured part of a direction, as step functions that begin at 0; what was not measured is absent.
 #[derive(Default)]
@@ -25,9 +38,15 @@ struct Layer {
 ///
 /// # Errors
 /// A sentence that says why it does not fit the scene.
-pub(super) fn links(profiles: &[Profile], trace: &Trace, duration: Nanos) -> Result<Vec<Profile>, String> {
+pub(super) fn links(
+    profiles: &[Profile],
+    trace: &Trace,
+    from: Nanos,
+    duration: Nanos,
+) -> Result<Vec<Profile>, String> {
+    let span = Span { from, period: trace.duration, duration };
     if let ([profile], [link]) = (profiles, &trace.links[..]) {
-        return Ok(vec![laid_over(profile, link, trace.duration, duration)?]);
+        return Ok(vec![laid_over(profile, link, span)?]);
     }
     let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
     let recorded = names(&mut trace.links.iter().map(|link| link.name.as_str()));
@@ -37,7 +56,7 @@ pub(super) fn links(profiles: &[Profile], trace: &Trace, duration: Nanos) -> Res
     if pairs.len() != profiles.len() || pairs.len() != trace.links.len() {
         return Err(format!("it is about the links {recorded}; those of the scene are {expected}"));
     }
-    pairs.into_iter().map(|(profile, link)| laid_over(profile, link, trace.duration, duration)).collect()
+    pairs.into_iter().map(|(profile, link)| laid_over(profile, link, span)).collect()
 }
 
 /// What a recording leaves to the model, in words.
@@ -58,13 +77,16 @@ pub(super) fn not_recorded(trace: &Trace) -> Vec<String> {
     missing
 }
 
-fn laid_over(profile: &Profile, link: &LinkTrace, period: Nanos, duration: Nanos) -> Result<Profile, String> {
+fn laid_over(profile: &Profile, link: &LinkTrace, span: Span) -> Result<Profile, String> {
+    let Span { from, period, duration } = span;
     // Who has seen the rate has seen what interrupts it, and that concerns both directions: an empty list of
     // outages says that there was none.
     let has_seen = |direction: &DirectionTrace| direction.rate.is_some() || !direction.outages.is_empty();
     let interruptions_known = has_seen(&link.up) || has_seen(&link.down);
     let layer = |direction| {
-        Layer::once(link.direction(direction), interruptions_known, period).repeated(period, duration)
+        Layer::once(link.direction(direction), interruptions_known, period)
+            .seen_from(from, period)
+            .repeated(period, duration)
     };
     let (up, down) = (layer(Direction::Up)?, layer(Direction::Down)?);
     let forecast = ForecastSamples {
@@ -76,7 +98,7 @@ fn laid_over(profile: &Profile, link: &LinkTrace, period: Nanos, duration: Nanos
         return Ok(Profile { up, down, forecast, ..profile.clone() });
     }
     // The model's cells and ways are not those of the recording.
-    let events = hand_overs(link, period, duration);
+    let events = hand_overs(link, span);
     Ok(Profile { name: profile.name.clone(), up, down, events, forecast, positions: Vec::new() })
 }
 
@@ -91,6 +113,20 @@ impl Layer {
             delay: recorded.delays(period).map(steps),
             loss: recorded.losses(period).map(steps),
             outages: interruptions_known.then(|| outages.collect()),
+        }
+    }
+
+    /// The same from another moment on.
+    fn seen_from(self, from: Nanos, period: Nanos) -> Self {
+        if from == 0 {
+            return self;
+        }
+        let steps = |steps: Option<Vec<_>>| steps.map(|steps| steps_from(&steps, from, period));
+        Layer {
+            rate: steps(self.rate),
+            delay: steps(self.delay),
+            loss: steps(self.loss),
+            outages: self.outages.map(|outages| times_from(&outages, from, period)),
         }
     }
 
@@ -180,8 +216,11 @@ fn is_within(outages: &[(Nanos, Nanos)], at: Nanos) -> bool {
 }
 
 /// The recorded hand-overs as events, the first cell being 0.
-fn hand_overs(link: &LinkTrace, period: Nanos, duration: Nanos) -> Vec<Event> {
-    let one: Vec<(Nanos, Nanos)> = link.hand_overs().map(|event| (event.from, event.to)).collect();
+fn hand_overs(link: &LinkTrace, span: Span) -> Vec<Event> {
+    let Span { from, period, duration } = span;
+    let one: Vec<(Nanos, Nanos)> =
+        link.hand_overs().map(|event| (event.from, event.to.min(period))).collect();
+    let one = if from == 0 { one } else { times_from(&one, from, period) };
     let all = repeated(&one, period, duration, |&(from, to), base| (base + from, base + to));
     let mut events = vec![Event { at: 0, kind: EventKind::Attach, cell: Some(0) }];
     for (index, (from, to)) in all.into_iter().take_while(|gap| gap.0 < duration).enumerate() {
