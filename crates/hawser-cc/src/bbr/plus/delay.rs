@@ -24,6 +24,9 @@ pub(crate) enum DelayStat {
 const LONG_TERM: Duration = Duration::from_secs(120);
 const LONG_TERM_ROUNDS: u64 = 1_500;
 const EWMA_GAIN: f64 = 1.0 / 8.0;
+/// The mean deviation starts at half of the first sample (RFC 9002 section 5.3), and that decays by a quarter with each further
+/// one: after so many it is a hundredth.
+const DEVIATION_WARM_UP: u32 = 16;
 
 /// One round.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +79,7 @@ pub(super) struct Delay {
     /// Least of each of the last rounds, the present one not among them.
     recent: RoundWindow,
     jitter: RoundWindow,
+    samples: u32,
     long_term: LongTermMin,
 }
 
@@ -90,6 +94,7 @@ impl Delay {
             tail_min: None,
             recent: RoundWindow::new(parameters.reference_rounds),
             jitter: RoundWindow::new(parameters.jitter_rounds),
+            samples: 0,
             long_term: LongTermMin::default(),
         }
     }
@@ -106,7 +111,10 @@ impl Delay {
         }
         let Some(rtt) = sample.rtt else { return };
         self.current.on_sample(rtt);
-        self.jitter.raise(sample.rtt_variance);
+        self.samples = self.samples.saturating_add(1);
+        if self.samples > DEVIATION_WARM_UP {
+            self.jitter.raise(sample.rtt_variance);
+        }
         self.long_term.on_sample(rtt, sample.now, round);
         if phase == Phase::Cruise {
             self.cruise_min = Some(self.cruise_min.map_or(rtt, |min| min.min(rtt)));
