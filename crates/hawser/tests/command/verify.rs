@@ -14,9 +14,13 @@ const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 const ORDERINGS: [&str; 2] = ["unequal-delay", "link-dies-gap"];
 
 fn verify(folder: &Path, more: &[&str]) -> Command {
+    verify_items("seam", &ORDERINGS, folder, more)
+}
+
+fn verify_items(list: &str, items: &[&str], folder: &Path, more: &[&str]) -> Command {
     let folder = folder.to_str().unwrap();
-    let arguments = ["lab", "verify", "seam", "--scenarios", SCENARIOS, "--seeds", "2", "-o", folder];
-    let items = ORDERINGS.iter().flat_map(|id| ["--item", *id]);
+    let arguments = ["lab", "verify", list, "--scenarios", SCENARIOS, "--seeds", "2", "-o", folder];
+    let items = items.iter().flat_map(|id| ["--item", *id]);
     hawser(arguments.into_iter().chain(items).chain(more.iter().copied()))
 }
 
@@ -61,6 +65,22 @@ fn the_default_scheduler_keeps_its_orderings_and_minrtt_in_its_place_does_not() 
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("2 claims recomputed, 0 differ"), "{text}");
     }
+}
+
+/// What BBRv2+ is for: it follows rates and survives jitter. BBR in its place must not pass.
+#[test]
+fn bbrv2plus_keeps_its_orderings_and_bbr_in_its_place_does_not() {
+    const ITEMS: [&str; 2] = ["11", "R7"];
+    let stage = TempDir::new().unwrap();
+    let verdicts = |name: &str, more: &[&str]| {
+        let output = verify_items("bbrv2plus", &ITEMS, &stage.path().join(name), more).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let items = report["items"].as_array().unwrap();
+        let verdicts = items.iter().map(|item| item["verdict"].as_str().unwrap().to_owned());
+        (output.status.code(), verdicts.collect::<Vec<_>>())
+    };
+    assert_eq!(verdicts("own", &["--json"]), (Some(0), vec!["holds".to_owned(); 2]));
+    assert_eq!(verdicts("control", &["--json", "--as", "bbr"]), (Some(1), vec!["falls-short".to_owned(); 2]));
 }
 
 #[test]

@@ -124,6 +124,17 @@ impl Kept {
         self.values.get(&key).into_iter().flatten().map(|(seed, value)| (*seed, *value)).collect()
     }
 
+    /// Values of the first seed of the metrics whose names begin with that of `metric` and end so, in the order of the names:
+    /// a course over time.
+    pub fn course(&self, metric: &Metric, ending: &str) -> Vec<f64> {
+        let first = (metric.runs.to_owned(), self.policy(metric).to_owned(), metric.name.to_owned());
+        let of_course = self.values.range(first.clone()..).take_while(|((runs, policy, name), _)| {
+            (runs, policy) == (&first.0, &first.1) && name.starts_with(metric.name)
+        });
+        let ends = of_course.filter(|((.., name), _)| name.ends_with(ending));
+        ends.filter_map(|(_, seeds)| seeds.values().next().copied()).collect()
+    }
+
     /// What a value is; an error says what is missing. A run without the metric leaves nothing to judge: a transfer
     /// that did not finish must not count as none.
     ///

@@ -37,7 +37,7 @@ impl Measured {
 
     /// Every number of an outcome, named as `hawser sim run --json` names it: `goodput_bps`,
     /// `flow.main.delay.p99_ms`, `path.main.0.packets_lost`, `link.wifi0.down.dropped_queue`. Truth values are 0 and 1.
-    /// `flow.main.broken` says whether the connection broke.
+    /// `flow.main.broken` says whether the connection broke, `path.main.0.lost_share` which share of a path's packets was lost.
     pub fn of(outcome: &Outcome) -> Self {
         let mut measured = Measured::new(outcome.trace_hash.clone());
         (measured.packets, measured.events) = (outcome.packets, outcome.events);
@@ -60,6 +60,10 @@ impl Measured {
         for flow in &outcome.flows {
             let broken = f64::from(u8::from(flow.error.is_some()));
             measured.metrics.push((format!("flow.{}.broken", flow.flow), broken));
+        }
+        for path in outcome.paths.iter().filter(|path| path.packets_sent > 0) {
+            let share = path.packets_lost as f64 / path.packets_sent as f64;
+            measured.metrics.push((format!("path.{}.{}.lost_share", path.flow, path.path), share));
         }
         measured
     }
