@@ -86,6 +86,11 @@ impl MinRtt {
         }
     }
 
+    /// How long without a new minimum until it is looked for.
+    pub(crate) fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// Whether the last acknowledgement found the minimum too old.
     pub(crate) fn expired(&self) -> bool {
         self.expired

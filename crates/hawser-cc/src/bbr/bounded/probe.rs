@@ -281,7 +281,7 @@ impl Bounded {
             self.bounds.inflight_lo = self.bounds.inflight_lo.min(self.bounds.inflight_hi);
         }
         if let Some(plus) = &mut self.plus {
-            plus.start_cruise();
+            plus.start_cruise(common);
         }
         common.phases.enter(Phase::Cruise, now);
     }

@@ -117,7 +117,13 @@ impl Plus {
         self.wait_rounds = self.parameters.wait_rounds + extra;
     }
 
-    pub(crate) fn start_cruise(&mut self) {
+    pub(crate) fn start_cruise(&mut self, common: &Common) {
+        // Where the wait is longer than the time between two ProbeRTT, its rounds are counted across these: otherwise nothing
+        // would ever be probed.
+        let rtt = self.delay.current_min().or(common.min_rtt.get()).unwrap_or(0.0);
+        if rtt * self.wait_rounds as f64 <= common.min_rtt.interval().as_secs_f64() {
+            self.cruise_rounds = 0;
+        }
         self.delay.start_cruise();
     }
 
@@ -137,8 +143,7 @@ impl Plus {
     /// Try2 ends: did the trial build a queue?
     pub(crate) fn after_try(&mut self) -> AfterTry {
         self.tries += 1;
-        // Not when the wait ends: rounds are counted across ProbeRTT, which on a long path comes before they have passed, and a
-        // trial that it cuts short follows at once.
+        // Not when the wait ends: a trial that ProbeRTT cuts short on a long path follows at once.
         self.cruise_rounds = 0;
         let (before, during) = self.delay.of_try();
         if during.zip(before).is_some_and(|(during, before)| during > self.tolerated(before)) {

@@ -128,7 +128,7 @@ fn two_filled_cruises_call_bbrv2_and_four_empty_ones_end_it() {
         common.phases.enter(phase, Time::ZERO);
     }
     let cruise = |plus: &mut Plus, at: u64, rtt: f64| {
-        plus.start_cruise();
+        plus.start_cruise(&common);
         round(plus, &common, at, &[rtt; 4]);
         (plus.end_cruise(&common), plus.mode)
     };
