@@ -14,12 +14,13 @@ const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 const ORDERINGS: [&str; 2] = ["unequal-delay", "link-dies-gap"];
 
 fn verify(folder: &Path, more: &[&str]) -> Command {
-    verify_items("seam", &ORDERINGS, folder, more)
+    verify_items(("seam", "2"), &ORDERINGS, folder, more)
 }
 
-fn verify_items(list: &str, items: &[&str], folder: &Path, more: &[&str]) -> Command {
+/// Some items of a list, with so many seeds.
+fn verify_items((list, seeds): (&str, &str), items: &[&str], folder: &Path, more: &[&str]) -> Command {
     let folder = folder.to_str().unwrap();
-    let arguments = ["lab", "verify", list, "--scenarios", SCENARIOS, "--seeds", "2", "-o", folder];
+    let arguments = ["lab", "verify", list, "--scenarios", SCENARIOS, "--seeds", seeds, "-o", folder];
     let items = items.iter().flat_map(|id| ["--item", *id]);
     hawser(arguments.into_iter().chain(items).chain(more.iter().copied()))
 }
@@ -67,20 +68,21 @@ fn the_default_scheduler_keeps_its_orderings_and_minrtt_in_its_place_does_not() 
     }
 }
 
-/// What BBRv2+ is for: it follows rates and survives jitter. BBR in its place must not pass.
+/// BBRv2+ does not probe where there is nothing to find. BBR in its place must not pass.
 #[test]
-fn bbrv2plus_keeps_its_orderings_and_bbr_in_its_place_does_not() {
-    const ITEMS: [&str; 2] = ["11", "R7"];
+fn bbrv2plus_judges_its_trials_and_bbr_in_its_place_does_not_pass() {
+    const ITEMS: [&str; 1] = ["10"];
     let stage = TempDir::new().unwrap();
     let verdicts = |name: &str, more: &[&str]| {
-        let output = verify_items("bbrv2plus", &ITEMS, &stage.path().join(name), more).output().unwrap();
+        let output = verify_items(("bbrv2plus", "2"), &ITEMS, &stage.path().join(name), more).output();
+        let output = output.unwrap();
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let items = report["items"].as_array().unwrap();
         let verdicts = items.iter().map(|item| item["verdict"].as_str().unwrap().to_owned());
         (output.status.code(), verdicts.collect::<Vec<_>>())
     };
-    assert_eq!(verdicts("own", &["--json"]), (Some(0), vec!["holds".to_owned(); 2]));
-    assert_eq!(verdicts("control", &["--json", "--as", "bbr"]), (Some(1), vec!["falls-short".to_owned(); 2]));
+    assert_eq!(verdicts("own", &["--json"]), (Some(0), vec!["holds".to_owned()]));
+    assert_eq!(verdicts("control", &["--json", "--as", "bbr"]), (Some(1), vec!["falls-short".to_owned()]));
 }
 
 #[test]
