@@ -69,6 +69,9 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Largest(ours("second-mode", "cruises_until_second_mode")), AtMost(2.0)),
             claim(Largest(ours("second-mode", "cruises_until_back")), AtMost(6.0)),
         ],
+        deviation: deviates(
+            "until the second mode begins the rising delay has aged the bandwidth away, and Startup ends at a queue that is just full",
+        ),
         ..ITEM
     },
     Item {
