@@ -181,6 +181,36 @@ fn paths_on_one_satellite_share_it() {
     }
 }
 
+/// Of two paths on one satellite the one with more than half of it meets congestion as well.
+#[test]
+#[ignore = "fails until the first condition asks for all that the satellite carries"]
+fn a_path_with_most_of_a_shared_satellite_reduces_its_window() {
+    let factory = connection(PLAIN);
+    let mut first = factory.build(&init(10_000));
+    let mut second = factory.build(&ControllerInit { path: hawser_policy::PathId(1), ..init(10_000) });
+    for controller in [&mut first, &mut second] {
+        tell(controller.as_mut(), Time::ZERO, &below(1, 40), &[]);
+    }
+    let mut now = rounds(first.as_mut(), Time::ZERO, 20, RTT);
+    // 30 of 40 Mbit/s, through a queue that grows.
+    let sample = hawser_policy::DeliverySample {
+        rate: Some(Rate::from_megabits_per_second(30)),
+        delivered: 150_000,
+        prior_delivered: 0,
+        inflight_at_send: 150_000,
+        lost: 0,
+        limited_by: hawser_policy::LimitedBy::Nothing,
+    };
+    for number in 0..50 {
+        now += Duration::from_millis(1);
+        let rtt = RTT + Duration::from_millis(number);
+        first.on_ack(&Ack { delivery: Some(sample), ..ack(now, 1_000, rtt) }, &Siblings::NONE);
+    }
+    let window = first.window();
+    first.on_loss(&loss(now, LossCause::Loss, true), &Siblings::NONE);
+    assert_eq!(first.window(), window / 2);
+}
+
 #[test]
 fn a_loss_without_a_risen_delay_leaves_the_window() {
     let mut controller = connection(PLAIN).build(&init(10_000));
