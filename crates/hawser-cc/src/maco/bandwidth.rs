@@ -143,9 +143,10 @@ impl Bandwidth {
         believed / sharers.max(1) as f64
     }
 
-    /// Con_I of Algorithm 5: less is delivered than the link carries. Where that is not known, it may always be so.
-    pub(super) fn is_below_access(&self, sharers: usize) -> bool {
-        match (self.throughput.value(), self.access(sharers)) {
+    /// Con_I of Algorithm 5: less is delivered than the link carries, that is all of it, since one of several paths that share it
+    /// may have most. Where that is not known, it may always be so.
+    pub(super) fn is_below_access(&self) -> bool {
+        match (self.throughput.value(), self.access(1)) {
             (Some(throughput), Some(access)) => throughput < access,
             _ => true,
         }

@@ -235,7 +235,7 @@ impl Maco {
         let risen = !self.settings.delay_condition || self.bandwidth.delay.has_risen();
         cause == LossCause::EcnMark
             || is_blind
-            || (self.bandwidth.is_below_access(self.sharers) && risen)
+            || (self.bandwidth.is_below_access() && risen)
             || self.valve.is_open(&self.settings)
     }
 

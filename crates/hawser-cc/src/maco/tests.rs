@@ -183,7 +183,6 @@ fn paths_on_one_satellite_share_it() {
 
 /// Of two paths on one satellite the one with more than half of it meets congestion as well.
 #[test]
-#[ignore = "fails until the first condition asks for all that the satellite carries"]
 fn a_path_with_most_of_a_shared_satellite_reduces_its_window() {
     let factory = connection(PLAIN);
     let mut first = factory.build(&init(10_000));
