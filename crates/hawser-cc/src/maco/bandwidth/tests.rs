@@ -96,6 +96,21 @@ fn a_rate_that_the_sender_limits_may_raise_the_estimate_but_never_lowers_it() {
     assert!((1.9e6..2.5e6).contains(&learned), "{learned}");
 }
 
+/// A handshake is no measurement, however its round trips differ: quick start would end at ten times its rate.
+#[test]
+#[ignore = "fails until samples have ten datagrams"]
+fn a_rate_of_a_few_datagrams_is_no_measurement() {
+    let mut bandwidth = Bandwidth::new(&settings());
+    bandwidth.set_link(Some(link()));
+    settled(&mut bandwidth);
+    bandwidth.delay.on_sample(Time::from_secs(2), 0.15);
+    let mut ack = rated(1, 3e4, LimitedBy::Nothing);
+    ack.delivery = ack.delivery.map(|sample| DeliverySample { delivered: 3_000, ..sample });
+    bandwidth.on_ack(&ack, 1_000.0);
+    assert_eq!(bandwidth.measured(), None);
+    assert_close(bandwidth.product(1), 500_000.0);
+}
+
 #[test]
 fn a_forecast_beyond_all_that_was_seen_is_not_believed() {
     let mut bandwidth = Bandwidth::new(&settings());
