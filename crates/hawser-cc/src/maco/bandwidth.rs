@@ -7,7 +7,7 @@ use hawser_policy::{Ack, LinkUpdate, Rate, Time};
 use super::delay::Delay;
 use super::settings::Settings;
 
-/// Between two samples of the rate lie at least so many datagrams, or this share of a round trip.
+/// A sample of the rate is of at least so many datagrams. Between two lie as many, or this share of a round trip.
 const SAMPLE_DATAGRAMS: f64 = 10.0;
 const SAMPLE_ROUND: u32 = 4;
 /// Gain of the throughput over a round trip: each of its samples is of about one.
@@ -115,7 +115,9 @@ impl Bandwidth {
         }
         (self.sampled_at, self.delivered) = (ack.now, ack.delivered);
         // A sender that is held back, also by its window while no queue shows, measures itself: the network may carry more.
-        let limited = sample.limited_by.leaves_window_unused() || !self.delay.has_risen();
+        // A few datagrams, such as a handshake, are no measurement at all.
+        let few = (sample.delivered as f64) < SAMPLE_DATAGRAMS * datagram;
+        let limited = few || sample.limited_by.leaves_window_unused() || !self.delay.has_risen();
         match &mut self.measured {
             Some(measured) if !limited || rate > measured.filter.estimate() => {
                 measured.last = rate;

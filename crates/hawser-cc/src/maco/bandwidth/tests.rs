@@ -98,7 +98,6 @@ fn a_rate_that_the_sender_limits_may_raise_the_estimate_but_never_lowers_it() {
 
 /// A handshake is no measurement, however its round trips differ: quick start would end at ten times its rate.
 #[test]
-#[ignore = "fails until samples have ten datagrams"]
 fn a_rate_of_a_few_datagrams_is_no_measurement() {
     let mut bandwidth = Bandwidth::new(&settings());
     bandwidth.set_link(Some(link()));
