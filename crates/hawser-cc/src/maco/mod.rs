@@ -110,7 +110,7 @@ struct Maco {
     attached_at: Time,
     /// Losses of what left before are those of a hand-over.
     trusted_from: Time,
-    /// Until what leaves now is acknowledged, quick start paces by the round trip without queue.
+    /// Until what leaves now is acknowledged, quick start paces by the product.
     started_at: Option<Time>,
     /// The last reduction: one per recovery period (RFC 9002 section 7.3.2).
     reduced_at: Option<Time>,
@@ -387,16 +387,16 @@ impl CongestionController for Maco {
         if is_blind || self.smoothed_rtt.is_zero() {
             return None; // as the core does
         }
-        let window = self.window.bytes();
-        let (gain, round) = match (self.started_at, self.window.in_slow_start()) {
-            // Half a product at the rate of the access link would overflow the satellite's queue at once.
-            (Some(_), _) => {
-                ((1, 1), Duration::from_secs_f64(self.bandwidth.delay.without_queue().clamp(1e-6, 60.0)))
+        let (bytes, gain, round) = match (self.started_at, self.window.in_slow_start()) {
+            // Half a product in one burst would overflow the satellite's queue; at the rate of the product it does not.
+            (Some(_), true) => {
+                let round = self.bandwidth.delay.without_queue().clamp(1e-6, HORIZON.as_secs_f64());
+                (self.window.threshold(), (1, 1), Duration::from_secs_f64(round))
             }
-            (None, true) => (QUICK_START_GAIN, self.smoothed_rtt),
-            (None, false) => (AVOIDANCE_GAIN, self.smoothed_rtt),
+            (None, true) => (self.window.bytes(), QUICK_START_GAIN, self.smoothed_rtt),
+            (_, false) => (self.window.bytes(), AVOIDANCE_GAIN, self.smoothed_rtt),
         };
-        let rate = Rate::from_bytes_over(window, round).scaled(gain.0, gain.1);
+        let rate = Rate::from_bytes_over(bytes, round).scaled(gain.0, gain.1);
         Some(rate.max(Rate::from_bits_per_second(1)))
     }
 
