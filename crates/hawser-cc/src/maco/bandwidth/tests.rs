@@ -57,6 +57,18 @@ fn a_product_is_the_capacity_for_the_time_without_a_queue() {
     assert_close(bandwidth.product(1), 350_000.0);
 }
 
+/// What was measured before the link's part was known has that in it.
+#[test]
+#[ignore = "fails until the rest of the way is without the link"]
+fn a_link_that_becomes_known_does_not_count_twice() {
+    let mut bandwidth = Bandwidth::new(&settings());
+    bandwidth.delay.on_sample(Time::from_secs(1), 0.1);
+    bandwidth.set_link(Some(LinkForecast { delay: 0.06, ..link() }));
+    assert_close(bandwidth.product(1), 500_000.0);
+    bandwidth.set_link(None);
+    assert!((bandwidth.delay.without_queue() - 0.1).abs() < 1e-9);
+}
+
 /// Trap 4 of the list: a delay that took the queue in would never show one.
 #[test]
 fn a_standing_queue_is_no_part_of_the_delay() {
