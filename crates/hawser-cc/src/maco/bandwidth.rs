@@ -94,7 +94,7 @@ impl Bandwidth {
 
     pub(super) fn set_link(&mut self, forecast: Option<LinkForecast>) {
         self.link = forecast;
-        self.delay.set_link(forecast.map_or(0.0, |link| link.delay));
+        self.delay.set_link(forecast.map(|link| link.delay));
     }
 
     pub(super) fn take_link(&mut self) -> Option<LinkForecast> {

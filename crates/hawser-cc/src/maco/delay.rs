@@ -47,8 +47,8 @@ pub(super) struct Delay {
     floor_window: Duration,
     /// The least rise that counts.
     margin: f64,
-    /// What geometry tells: propagation up and down the link.
-    link: f64,
+    /// What geometry tells: propagation up and down the link; none: nothing.
+    link: Option<f64>,
     /// The rest of the way; none before the first sample.
     rest: Option<Ewma>,
     first: f64,
@@ -64,7 +64,7 @@ impl Delay {
             floor: Floor::new(settings.floor_window),
             floor_window: settings.floor_window,
             margin: settings.delay_margin.as_secs_f64(),
-            link: 0.0,
+            link: None,
             rest: None,
             first: settings.first_rtt.as_secs_f64(),
             latest: None,
@@ -73,15 +73,26 @@ impl Delay {
         }
     }
 
-    /// The link's own part of the round trip changed.
-    pub(super) fn set_link(&mut self, seconds: f64) {
+    /// The link's own part of the round trip changed, or became known: until then it was a part of the rest.
+    pub(super) fn set_link(&mut self, seconds: Option<f64>) {
+        if self.link.is_some() != seconds.is_some()
+            && let Some(known) = self.rest.and_then(|rest| rest.value())
+        {
+            let mut rest = Ewma::new(REST_GAIN);
+            rest.update((known + self.link() - seconds.unwrap_or(0.0)).max(0.0));
+            self.rest = Some(rest);
+        }
         self.link = seconds;
+    }
+
+    fn link(&self) -> f64 {
+        self.link.unwrap_or(0.0)
     }
 
     /// A sample of the present network.
     pub(super) fn on_sample(&mut self, now: Time, rtt: f64) {
         // From raw samples the queue would get into the estimate, and no standing queue would ever show.
-        let rest = (self.floor.update(now, rtt) - self.link).max(0.0);
+        let rest = (self.floor.update(now, rtt) - self.link()).max(0.0);
         self.rest.get_or_insert_with(|| Ewma::new(REST_GAIN)).update(rest);
         self.latest = Some(rtt);
         self.deviations[self.samples % SAMPLES] = rtt - self.without_queue();
@@ -91,14 +102,14 @@ impl Delay {
     /// D of W. Yang 2024, eq. (3.11): the round trip without a queue.
     pub(super) fn without_queue(&self) -> f64 {
         match self.rest.and_then(|rest| rest.value()) {
-            Some(rest) => self.link + rest,
-            None => self.first.max(self.link),
+            Some(rest) => self.link() + rest,
+            None => self.first.max(self.link()),
         }
     }
 
     /// The round trip without a queue, if the link's part were this.
     pub(super) fn without_queue_over(&self, link: f64) -> f64 {
-        (self.without_queue() - self.link + link).max(link)
+        (self.without_queue() - self.link() + link).max(link)
     }
 
     /// Con_II of Algorithm 5: the last sample is above the estimate by more than samples deviate from it.

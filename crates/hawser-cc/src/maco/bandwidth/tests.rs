@@ -59,7 +59,6 @@ fn a_product_is_the_capacity_for_the_time_without_a_queue() {
 
 /// What was measured before the link's part was known has that in it.
 #[test]
-#[ignore = "fails until the rest of the way is without the link"]
 fn a_link_that_becomes_known_does_not_count_twice() {
     let mut bandwidth = Bandwidth::new(&settings());
     bandwidth.delay.on_sample(Time::from_secs(1), 0.1);
