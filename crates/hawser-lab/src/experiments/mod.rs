@@ -3,7 +3,7 @@
 //! * [`sim_vs_emulator`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
-//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`seam`].
+//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`maco`], [`seam`].
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
@@ -12,9 +12,10 @@ pub mod demo;
 pub mod fit;
 pub mod ftrl_wrr;
 pub mod guarantee;
+pub mod maco;
 pub mod seam;
 pub mod sim_vs_emulator;
 pub mod verify;
 
 /// All acceptance lists.
-pub const LISTS: [&verify::List; 3] = [&bbrv2plus::LIST, &ftrl_wrr::LIST, &seam::LIST];
+pub const LISTS: [&verify::List; 4] = [&bbrv2plus::LIST, &ftrl_wrr::LIST, &maco::LIST, &seam::LIST];

@@ -113,7 +113,7 @@ fn a_rate_of_a_few_datagrams_is_no_measurement() {
     let mut bandwidth = Bandwidth::new(&settings());
     bandwidth.set_link(Some(link()));
     settled(&mut bandwidth);
-    bandwidth.delay.on_sample(Time::from_secs(2), 0.15);
+    bandwidth.delay.on_sample(Time::from_millis(1_100), 0.15);
     let mut ack = rated(1, 3e4, LimitedBy::Nothing);
     ack.delivery = ack.delivery.map(|sample| DeliverySample { delivered: 3_000, ..sample });
     bandwidth.on_ack(&ack, 1_000.0);

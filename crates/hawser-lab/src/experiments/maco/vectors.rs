@@ -1,0 +1,188 @@
+//! Items 1 and 2: golden vectors, on what ships.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use hawser_learn::{InnovationKalman, Kalman, Noise};
+use hawser_policy::{
+    Ack, CongestionController, ControllerInit, GroupId, LimitedBy, PathId, Sibling, Siblings, Side, Snapshot,
+    Time,
+};
+use hawser_radio::SpaceBudget;
+
+use crate::experiments::verify::{Measured, Request};
+
+/// Large datagrams: windows are told in whole bytes.
+const DATAGRAM: u16 = 65_000;
+/// A flow: window, round-trip time, the largest one.
+type Flow = (f64, f64, f64);
+
+/// Item 1.
+pub(super) fn golden(request: &Request<'_>) -> Result<Measured, String> {
+    let two = [(100.0, 0.05, 0.08), (50.0, 0.1, 0.15)];
+    let equal = (100.0, 0.1, 0.1);
+    let vectors: [(Vec<Flow>, f64); 5] = [
+        (vec![equal], 0.15),
+        (vec![(100.0, 0.1, 0.4)], 0.30),
+        (vec![equal, equal], 0.026_516_5),
+        (two.to_vec(), 0.108_611_6),
+        (vec![two[1], two[0]], 0.054_305_8),
+    ];
+    let mut growth: f64 = 0.0;
+    for (flows, expected) in vectors {
+        growth = growth.max((increase(request, &flows)? - expected).abs());
+    }
+    // n subflows with 400 datagrams together grow by 1.5 / n^2 of sqrt(T W / rtt) in a round trip.
+    let mut scaling: f64 = 0.0;
+    for count in 1..=4 {
+        let flows = vec![(400.0 / f64::from(count), 0.1, 0.16); count as usize];
+        let per_round = 400.0 * increase(request, &flows)?;
+        scaling = scaling.max((per_round * f64::from(count * count) / (1.5 * 640f64.sqrt()) - 1.0).abs());
+    }
+    let mut filter = Kalman::new(10.0, 1.0, Noise { process: 0.04, measurement: 1.0 });
+    let mut error: f64 = 0.0;
+    for (sample, gain, estimate) in
+        [(12.0, 0.5098, 11.0196), (12.0, 0.3548, 11.3674), (12.0, 0.2830, 11.5465), (20.0, 0.2442, 13.6105)]
+    {
+        filter.update(sample);
+        error = error.max((filter.gain() - gain).abs()).max((filter.estimate() - estimate).abs());
+    }
+    Ok(Measured::default()
+        .with("capacity_at_550_km_bps", SpaceBudget::default().capacity(550e3))
+        .with("growth_error", growth)
+        .with("scaling_error", scaling)
+        .with("filter_error", error))
+}
+
+/// By how much a controller grows for one acknowledged datagram of the first flow.
+fn increase(request: &Request<'_>, flows: &[Flow]) -> Result<f64, String> {
+    let factory = request.registry.controller(request.policy).map_err(|error| error.to_string())?;
+    let factory = factory.for_connection(Side::Client, 0).unwrap_or(factory);
+    let mut controllers: Vec<_> =
+        (0..).zip(flows).map(|(path, flow)| factory.build(&init(path, flow.0))).collect();
+    let siblings: Vec<Sibling> = (0..).zip(flows).map(|(path, flow)| sibling(path, flow)).collect();
+    for (index, (controller, (_, rtt, largest))) in controllers.iter_mut().zip(flows).enumerate() {
+        let siblings = Siblings { own: PathId(index as u32), paths: &siblings };
+        controller.on_ack(&ack(0, *largest), &siblings);
+        controller.on_ack(&ack(0, *rtt), &siblings);
+    }
+    let first: &mut Box<dyn CongestionController> = controllers.first_mut().ok_or("no flow")?;
+    let before = first.window();
+    first.on_ack(&ack(u64::from(DATAGRAM), flows[0].1), &Siblings { own: PathId::ZERO, paths: &siblings });
+    Ok((first.window() as f64 - before as f64) / f64::from(DATAGRAM))
+}
+
+fn init(path: u32, window: f64) -> ControllerInit {
+    let bytes = (window * f64::from(DATAGRAM)) as u64;
+    let rtt = Duration::from_millis(100);
+    let running = Snapshot {
+        now: Time::from_secs(1),
+        congestion_window: bytes,
+        slow_start_threshold: bytes / 2,
+        pacing_rate: None,
+        smoothed_rtt: rtt,
+        rtt_variance: Duration::ZERO,
+        min_rtt: rtt,
+        min_rtt_at: Time::ZERO,
+        max_delivery_rate: None,
+        bytes_in_flight: bytes,
+        pipe_full: false,
+        window_before_loss: None,
+    };
+    ControllerInit {
+        path: PathId(path),
+        now: Time::from_secs(1),
+        max_datagram_size: DATAGRAM,
+        initial_window: bytes,
+        link: None,
+        remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 443)),
+        seed: 0,
+        snapshot: Some(running),
+    }
+}
+
+fn sibling(path: u32, (window, rtt, _): &Flow) -> Sibling {
+    let rtt = Duration::from_secs_f64(*rtt);
+    Sibling {
+        path: PathId(path),
+        group: GroupId(0),
+        congestion_window: (window * f64::from(DATAGRAM)) as u64,
+        smoothed_rtt: rtt,
+        min_rtt: rtt,
+        usable: true,
+        max_datagram_size: DATAGRAM,
+        delivery_rate: None,
+        max_delivery_rate: None,
+        acked_since_loss: 0,
+        acked_between_losses: 0,
+        loss_ppm: 0,
+    }
+}
+
+fn ack(bytes: u64, rtt: f64) -> Ack {
+    let rtt = Duration::from_secs_f64(rtt);
+    let now = Time::from_secs(2);
+    Ack {
+        now,
+        bytes,
+        bytes_in_recovery: 0,
+        packets: 1,
+        largest_acked: 0,
+        largest_sent_at: now - rtt,
+        bytes_in_flight: bytes,
+        received_on: PathId::ZERO,
+        latest_rtt: Some(rtt),
+        raw_rtt: Some(rtt),
+        smoothed_rtt: rtt,
+        rtt_variance: Duration::ZERO,
+        min_rtt: rtt,
+        one_way_delay: None,
+        limited_by: LimitedBy::CongestionWindow,
+        delivered: bytes,
+        delivery: None,
+        ecn_ce: 0,
+    }
+}
+
+/// Trajectories of item 2.
+const TRAJECTORIES: u64 = 1_000;
+
+/// Item 2: a step from 40 to 20 with 20 % of noise. Mean error after the next estimate of the noise and twelve samples more, and
+/// the error before the step over that of the samples.
+pub(super) fn filter(request: &Request<'_>) -> Result<Measured, String> {
+    let (mut error, mut filtered, mut raw) = (0.0, 0.0, 0.0);
+    for trajectory in 0..TRAJECTORIES {
+        let mut random = Noisy(request.seed * TRAJECTORIES + trajectory);
+        let mut filter = InnovationKalman::new(random.around(40.0));
+        for sample in 1..401 {
+            let value = random.around(40.0);
+            let estimate = filter.update(value);
+            if sample > 150 {
+                filtered += (estimate - 40.0).powi(2);
+                raw += (value - 40.0).powi(2);
+            }
+        }
+        for _ in 0..16 + 12 {
+            filter.update(random.around(20.0));
+        }
+        error += (filter.estimate() / 20.0 - 1.0).abs() / TRAJECTORIES as f64;
+    }
+    Ok(Measured::default().with("step_error_share", error).with("error_to_samples", (filtered / raw).sqrt()))
+}
+
+/// Samples with 20 % of normal noise: sums of twelve uniform values (SplitMix64).
+struct Noisy(u64);
+
+impl Noisy {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn around(&mut self, mean: f64) -> f64 {
+        mean * (1.0 + 0.2 * ((0..12).map(|_| self.uniform()).sum::<f64>() - 6.0))
+    }
+}
