@@ -48,9 +48,7 @@ fn orderings_exclude_equality() {
     let strict = LIST.items().flat_map(|item| item.claims).filter(|claim| {
         claim.value.is_ordering() && matches!(claim.bound, Bound::Below(_) | Bound::Above(_))
     });
-    let equal = Estimate::exact(1.0);
-    assert!(strict.clone().count() >= 3);
     for claim in strict {
-        assert!(!claim.bound.admits(&equal), "{claim:?}");
+        assert!(!claim.bound.admits(&Estimate::exact(1.0)), "{claim:?}");
     }
 }
