@@ -193,9 +193,9 @@ impl CutTest {
     pub fn threshold(self, older: f64, newer: f64, variance: f64) -> f64 {
         let (inverse, count) = (1.0 / older + 1.0 / newer, older + newer);
         match self {
-            CutTest::Hoeffding { confidence } => (inverse / 2.0 * (4.0 * count / confidence).ln()).sqrt(),
+            CutTest::Hoeffding { confidence } => (inverse / 2.0 * libm::log(4.0 * count / confidence)).sqrt(),
             CutTest::Variance { confidence } => {
-                let log = (2.0 * count.ln() / confidence).ln();
+                let log = libm::log(2.0 * libm::log(count) / confidence);
                 (2.0 * inverse * variance * log).sqrt() + 2.0 / 3.0 * inverse * log
             }
         }

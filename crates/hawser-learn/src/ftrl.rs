@@ -120,17 +120,17 @@ pub fn curvature(x: f64) -> f64 {
 
 /// The step size of the `k`-th update since a reset, from 1: `2^(-1/2) (ln(k+1) / (k+1))^(3/4)`.
 pub fn step_size(k: u32) -> f64 {
-    0.5f64.sqrt() * log_ratio(k).powf(0.75)
+    0.5f64.sqrt() * libm::pow(log_ratio(k), 0.75)
 }
 
 /// The exploration radius after the `k`-th update since a reset, from 1: `min(1, 2^(1/2) (ln(k+1) / (k+1))^(1/4))`.
 pub fn radius(k: u32) -> f64 {
-    (2f64.sqrt() * log_ratio(k).powf(0.25)).min(1.0)
+    (2f64.sqrt() * libm::pow(log_ratio(k), 0.25)).min(1.0)
 }
 
 fn log_ratio(k: u32) -> f64 {
     let next = f64::from(k.max(1)) + 1.0;
-    next.ln() / next
+    libm::log(next) / next
 }
 
 #[cfg(test)]

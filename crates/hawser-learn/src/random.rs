@@ -34,8 +34,8 @@ impl Random {
 
     /// A standard normal value (Box and Muller).
     pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.fraction()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.fraction()).cos()
+        let radius = (-2.0 * libm::log(1.0 - self.fraction())).sqrt();
+        radius * libm::cos(std::f64::consts::TAU * self.fraction())
     }
 
     /// Fills `direction` with a point of the unit sphere, every one equally likely; (1) or (-1) in one dimension.

@@ -45,7 +45,7 @@ impl Ucb1 {
             return f64::INFINITY;
         };
         let all: u64 = self.arms.iter().map(|(pulls, _)| pulls).sum();
-        mean + self.exploration * (2.0 * (all as f64).ln() / pulls as f64).sqrt()
+        mean + self.exploration * (2.0 * libm::log(all as f64) / pulls as f64).sqrt()
     }
 
     /// Takes in the reward of a pull. An arm that does not exist is ignored.
