@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Command, Commands, PathView, Rate, SendView, Time};
+use hawser_policy::{Command, Commands, PathId, PathView, Rate, SendView, Time};
 
 use super::EarliestArrival;
 use super::progress::{Alarm, Pace, Progress};
@@ -74,7 +74,9 @@ pub(super) fn refill_time(fast: &PathView) -> Duration {
 impl EarliestArrival {
     /// Orders copies of what is late, where another path would deliver it sooner.
     pub(super) fn rescue(&mut self, view: &SendView<'_>, commands: &mut Commands) {
-        for from in view.preferred().filter(|path| path.bytes_in_flight > 0) {
+        let mut last = None;
+        while let Some(from) = next_in_flight(view, last) {
+            last = Some(from.id);
             let Some(to) = self.rescuer(view, from) else { continue };
             let Some(progress) = self.watch.of_mut(from.id) else { continue };
             let alarm = progress.alarm.unwrap_or(Alarm { since: view.now, ordered: 0 });
@@ -127,6 +129,13 @@ impl EarliestArrival {
             false => Command::Reinject { from: from.id, to: to.id, max_bytes: bytes },
         });
     }
+}
+
+/// The path with the next higher id that has something in flight. By id, since an alarm of one path decides whether it may take over
+/// from the next: the order in which the view lists the paths must not.
+fn next_in_flight<'a>(view: &SendView<'a>, last: Option<PathId>) -> Option<&'a PathView> {
+    let is_next = |path: &&PathView| path.bytes_in_flight > 0 && last.is_none_or(|last| path.id > last);
+    view.preferred().filter(is_next).min_by_key(|path| path.id)
 }
 
 /// A first burst, and then what the path carries in this time.
