@@ -1,29 +1,8 @@
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
-
-use tempfile::TempDir;
-
 use super::*;
-use crate::data::sweep::{RunSettings, Shard};
-use crate::experiments::verify::{Bound, Estimate, Settings, Verdict, Verification, judge, run};
+use crate::experiments::verify::{Bound, Estimate, Verdict, testing};
 
-/// What an item says, with the system or with something else in its place.
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {
-    let settings = Settings {
-        scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
-        seeds: Some(1),
-        full: false,
-        substitute: substitute.map(str::to_owned),
-        items: vec![id.to_owned()],
-    };
-    let folder = TempDir::new().unwrap();
-    let verification = Verification::new(&LIST, settings, Arc::new(hawser_net::policies())).unwrap();
-    let verification = Arc::new(verification);
-    let settings = RunSettings { folder: folder.path().to_owned(), threads: 1, shard: Shard::ALL };
-    run(&verification, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-    let (verdicts, _) = judge(&verification, folder.path()).unwrap();
-    verdicts.items.first().expect("the item").verdict
+    testing::verdict(&LIST, id, substitute)
 }
 
 #[test]

@@ -155,4 +155,6 @@ fn write_lines(folder: &Path) -> Result<(), VerifyError> {
 }
 
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
