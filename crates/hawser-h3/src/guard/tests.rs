@@ -41,6 +41,17 @@ fn names_are_known_in_each_form() {
     }
 }
 
+/// RFC 9204 section 3.1: the table has 99 entries, whether a line takes all of one or its name.
+#[test]
+fn what_lies_beyond_the_static_table_costs_the_connection() {
+    let frame = |line: &[u8]| [&[1, 2 + line.len() as u8, 0, 0], line].concat();
+    for (last, beyond) in [(b"\xff\x23".as_slice(), b"\xff\x24".as_slice()), (b"\x5f\x53\0", b"\x5f\x54\0")] {
+        assert_eq!(pass(Rules::Request, &frame(last), 100).unwrap(), frame(last));
+        let violation = pass(Rules::Request, &frame(beyond), 100).unwrap_err();
+        assert_eq!(violation.code, Code::QPACK_DECOMPRESSION_FAILED, "{beyond:x?}");
+    }
+}
+
 #[test]
 fn lengths_are_refused_before_the_bytes_come() {
     for (rules, header) in [
