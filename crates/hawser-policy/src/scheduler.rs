@@ -15,7 +15,8 @@ pub enum Selection {
     /// From the head of the queue.
     Next,
     /// Leave this many bytes of unsent stream data at the head for other paths and take what follows
-    /// (STMS, DAPS, LATE, MAMS: later bytes go to the slower path). Retransmissions are never skipped.
+    /// (STMS, DAPS, LATE, MAMS: later bytes go to the slower path). Retransmissions are never skipped. Within a stream the
+    /// number grows by up to a packet where packets would otherwise be cut into pieces.
     Skip(u64),
     /// These bytes of one stream, as far as they wait: lost ones first, then unsent ones as far as flow control allows.
     /// Neither datagrams nor other bytes go along (a later frame on a slower path, a lost key frame before all else).

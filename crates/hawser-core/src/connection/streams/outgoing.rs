@@ -117,6 +117,7 @@ impl Streams {
                 skip -= available;
                 reserved += tail;
             } else {
+                skip = whole_packets(skip, available, send, key.id, w.remaining(), sent);
                 while let Some(range) =
                     send.next_unsent(path, skip, self.credit.left().saturating_sub(reserved))
                 {
@@ -154,6 +155,31 @@ impl Streams {
                 return;
             }
         }
+    }
+}
+
+/// `skip` moved to where it cuts nobody's packets, as long as something is left of the `available` bytes: not into the
+/// last bytes of a gap, which fill no packet, and beyond what was sent only by whole packets. Each piece costs another
+/// frame at either end.
+fn whole_packets(
+    skip: u64,
+    available: u64,
+    send: &SendStream,
+    id: StreamId,
+    room: usize,
+    sent: &SentFrames,
+) -> u64 {
+    // A packet that carries something else as well says nothing about the others.
+    if skip == 0 || !sent.is_empty() {
+        return skip;
+    }
+    let offset = send.sent_to().saturating_add(skip);
+    let header = StreamHeader { stream_id: id.0, offset, length: None, fin: false };
+    match header.capacity(room) {
+        Some(capacity) if capacity >= MIN_FRAGMENT => Some(send.skip_in_packets(skip, capacity as u64))
+            .filter(|&moved| moved < available)
+            .unwrap_or(skip),
+        _ => skip,
     }
 }
 

@@ -46,6 +46,28 @@ impl RangeSet {
         self.ranges.iter().map(|&(start, end)| start..end)
     }
 
+    /// What follows the first `skip` bytes, up to the end of its range. Walks from the nearer end.
+    pub(super) fn after(&self, skip: u64) -> Option<Range<u64>> {
+        let mut left = self.bytes.checked_sub(skip).filter(|&left| left > 0)?;
+        if left > skip {
+            let mut skip = skip;
+            for &(start, end) in &self.ranges {
+                if skip < end - start {
+                    return Some(start + skip..end);
+                }
+                skip -= end - start;
+            }
+            return None;
+        }
+        for &(start, end) in self.ranges.iter().rev() {
+            if left <= end - start {
+                return Some(end - left..end);
+            }
+            left -= end - start;
+        }
+        None
+    }
+
     pub(super) fn contains(&self, offset: u64) -> bool {
         let index = self.ranges.partition_point(|range| range.1 <= offset);
         self.ranges.get(index).is_some_and(|range| range.0 <= offset)

@@ -313,23 +313,32 @@ impl SendStream {
 
     /// The first contiguous unsent bytes after skipping `skip` unsent ones, with `credit` left on the connection.
     #[inline]
-    pub(super) fn unsent_at(&self, mut skip: u64, credit: u64) -> Option<Range<u64>> {
-        if !self.gaps.is_empty() {
-            if skip >= self.gaps.bytes() {
-                skip -= self.gaps.bytes();
-            } else {
-                for gap in self.gaps.iter() {
-                    let length = gap.end - gap.start;
-                    if skip < length {
-                        return Some(gap.start + skip..gap.end);
-                    }
-                    skip -= length;
-                }
-            }
+    pub(super) fn unsent_at(&self, skip: u64, credit: u64) -> Option<Range<u64>> {
+        if let Some(rest) = self.gaps.after(skip) {
+            return Some(rest);
         }
+        let skip = skip - self.gaps.bytes();
         let limit = self.buffer.end().min(self.credit).min(self.sent_to.saturating_add(credit));
         let start = self.sent_to.saturating_add(skip);
         (start < limit).then_some(start..limit)
+    }
+
+    /// `skip` moved ahead, if it has to be, so that at least `packet` bytes follow before the end of a gap, or so that it
+    /// leaves a multiple of that above the highest byte sent.
+    pub(super) fn skip_in_packets(&self, skip: u64, packet: u64) -> u64 {
+        match self.gaps.after(skip) {
+            Some(rest) if rest.end - rest.start >= packet => skip,
+            Some(rest) => skip + (rest.end - rest.start),
+            None => {
+                let above = (skip - self.gaps.bytes()).checked_next_multiple_of(packet);
+                above.map_or(skip, |above| self.gaps.bytes().saturating_add(above))
+            }
+        }
+    }
+
+    /// One above the highest byte sent.
+    pub(super) fn sent_to(&self) -> u64 {
+        self.sent_to
     }
 
     /// The first contiguous unsent bytes within `range`, with `credit` left on the connection.

@@ -112,8 +112,9 @@ fn a_skipped_head_is_left_for_later() {
     assert_eq!(ranges(&build(&mut streams, 504, 1_000).expect("data")), [(first, 1_500, 500)]);
     assert_eq!(ranges(&build(&mut streams, 504, 4_000).expect("data")), [(second, 2_000, 500)]);
     assert_eq!(ranges(&build(&mut streams, 502, 0).expect("data")), [(first, 0, 500)]);
+    // Not within a packet of the head's: the gap of 500 bytes is one.
     let packet = build(&mut streams, 504, 100).expect("data");
-    assert_eq!(ranges(&packet)[0], (first, 600, 400));
+    assert_eq!(ranges(&packet), [(first, 2_000, 500)]);
     let sent = 2_000 + ranges(&packet).iter().map(|range| u64::from(range.2)).sum::<u64>();
     check(&streams);
     assert!(build(&mut streams, 504, 6_000).is_none(), "nothing behind the end");
@@ -123,6 +124,26 @@ fn a_skipped_head_is_left_for_later() {
     }
     assert_eq!(rest, 6_000 - sent);
     assert_eq!(streams.queue().total(), 0);
+}
+
+/// Two paths that share a stream, one of them always ahead of the other: neither cuts the other's packets.
+#[test]
+fn what_is_skipped_fills_whole_packets() {
+    let mut streams = client();
+    let id = stream_with(&mut streams, 400_000);
+    // Offsets take four bytes from here on.
+    while streams.queue().unsent > 380_000 {
+        build(&mut streams, 1_200, 0).expect("data");
+    }
+    let (mut frames, mut packets) = (0, 0);
+    while let Some(ahead) = build(&mut streams, 1_200, 10_000) {
+        let head = build(&mut streams, 1_200, 0).expect("what was skipped");
+        packets += 2;
+        frames += ranges(&ahead).len() + ranges(&head).len();
+        assert!(ranges(&ahead).iter().chain(&ranges(&head)).all(|range| range.0 == id));
+    }
+    assert!(packets > 300, "{packets} packets");
+    assert!(frames <= packets + 2, "{frames} frames in {packets} packets");
 }
 
 #[test]
