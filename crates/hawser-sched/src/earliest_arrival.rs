@@ -4,6 +4,7 @@ use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, PathChange, PathMask, PathView, PolicyInfo, Scheduler,
     Selection, SendView, Time,
 };
+use smallvec::SmallVec;
 
 mod parameters;
 mod progress;
@@ -61,14 +62,21 @@ impl EarliestArrival {
         parameters::info()
     }
 
-    fn place(&mut self, view: &SendView<'_>, order: &Order<'_>, fast: &PathView, lasting: bool) -> Decision {
+    fn place(
+        &mut self,
+        view: &SendView<'_>,
+        order: &Order<'_>,
+        first: Candidate<'_>,
+        lasting: bool,
+    ) -> Decision {
+        let fast = first.path;
         if fast.sendable() > 0 {
             let copies = self.second_for_small(view, order, fast);
             return Decision::Send(Assignment { copies, ..Assignment::next(fast.id) });
         }
         let wait = Decision::Wait(fast.next_release);
-        let Some(path) = order.soonest(view, |path| path.sendable() > 0) else { return wait };
-        let lag = order.lag(path, fast);
+        let Some(second) = order.soonest(|path| path.sendable() > 0) else { return wait };
+        let (path, lag) = (second.path, second.delay.saturating_sub(first.delay));
         if view.queue.retransmit > 0 {
             // The fast path opens within half a round trip even when it has just reduced its window.
             if lag > fast.smoothed_rtt / 2 {
@@ -89,7 +97,7 @@ impl EarliestArrival {
             return Decision::Send(Assignment { max_bytes: one, ..Assignment::next(path.id) });
         }
         let unsent = view.queue.unsent;
-        let gap = order.gap(view, path);
+        let gap = order.gap(second);
         let last_datagram = unsent.saturating_sub(u64::from(path.max_datagram_size));
         let skipped = match gap < unsent {
             true => gap,
@@ -112,6 +120,7 @@ impl EarliestArrival {
 
     /// The path that takes a copy of all that is queued, if that fits one packet and the fast path may have died since it
     /// was last heard from: a request of 200 bytes costs nothing, and its answer may hang on it.
+    #[inline]
     fn second_for_small(&mut self, view: &SendView<'_>, order: &Order<'_>, fast: &PathView) -> PathMask {
         let bytes = view.queue.total();
         let is_small = view.queue.datagrams == 0 && bytes <= u64::from(fast.max_datagram_size);
@@ -119,75 +128,84 @@ impl EarliestArrival {
         if !is_small || !self.parameters.rescue || fast.bytes_in_flight > 0 || is_heard {
             return PathMask::NONE;
         }
+        self.copy_small(view, order, fast, bytes)
+    }
+
+    #[cold]
+    fn copy_small(
+        &mut self,
+        view: &SendView<'_>,
+        order: &Order<'_>,
+        fast: &PathView,
+        bytes: u64,
+    ) -> PathMask {
         let room = |path: &PathView| path.id != fast.id && path.sendable() > 0;
-        let Some(second) = order.soonest(view, room) else { return PathMask::NONE };
+        let Some(second) = order.soonest(room) else { return PathMask::NONE };
         if self.budget.left(view, self.parameters.needless) < bytes {
             return PathMask::NONE;
         }
         self.budget.spend(bytes);
-        mask(view, |path| path.id == second.id)
+        mask(view, |path| path.id == second.path.id)
     }
 }
 
-/// The paths in the order of arrival.
-struct Order<'w> {
-    watch: &'w Watch,
-    /// Whether every path reports a one-way delay; a mixture could not be compared.
-    one_way: bool,
-    /// Whether some path is left out.
-    avoids: bool,
-}
+/// The paths that are compared by when they deliver, each with its delay. Made once for a decision, which asks several
+/// times.
+struct Order<'a>(SmallVec<[Candidate<'a>; 4]>);
 
-impl<'w> Order<'w> {
-    fn new(view: &SendView<'_>, watch: &'w Watch, amiss: bool) -> Self {
-        // When every path is silent, none is worse than the others.
-        let avoids = amiss && !view.preferred().all(|path| watch.is_avoided(path));
-        let one_way = explored(view).all(|path| path.one_way_delay.is_some());
-        Order { watch, one_way, avoids }
-    }
-
-    fn paths<'a>(&self, view: &SendView<'a>) -> impl Iterator<Item = &'a PathView> + Clone {
-        let (watch, avoids) = (self.watch, self.avoids);
-        explored(view).filter(move |path| !avoids || !watch.is_avoided(path))
-    }
-
-    /// Delay for comparison with other paths only.
+/// A path that is relied upon.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    path: &'a PathView,
+    /// For comparison with other paths only.
     ///
     /// One-way delays share the unknown clock offset, so their difference is exact. Without them the round-trip times
     /// must do, and their whole difference is taken, not half: acknowledgements usually return on the fastest path, so
     /// that each round trip contains its path's forward delay and the same way back. A path whose oldest packet is
     /// late has a longer delay than its round trips told.
-    fn delay(&self, path: &PathView) -> Duration {
-        let delay = match path.one_way_delay {
-            Some(delay) if self.one_way => delay,
-            _ => path.smoothed_rtt,
-        };
-        delay.saturating_add(self.watch.lateness(path))
+    delay: Duration,
+}
+
+impl<'a> Order<'a> {
+    fn new(view: &SendView<'a>, watch: &Watch, amiss: bool) -> Self {
+        // When every path is silent, none is worse than the others.
+        let avoids = amiss && !view.preferred().all(|path| watch.is_avoided(path));
+        let explored = explored(view);
+        // Whether every path reports a one-way delay; a mixture could not be compared.
+        let one_way = explored.clone().all(|path| path.one_way_delay.is_some());
+        let mut order = Order(SmallVec::new());
+        for path in explored {
+            if avoids && watch.is_avoided(path) {
+                continue;
+            }
+            let delay = path.one_way_delay.filter(|_| one_way).unwrap_or(path.smoothed_rtt);
+            let lateness = if amiss { watch.lateness(path) } else { Duration::ZERO };
+            order.0.push(Candidate { path, delay: delay.saturating_add(lateness) });
+        }
+        order
     }
 
-    /// How much later a byte sent on `slow` arrives than one sent on `fast` at the same time.
-    fn lag(&self, slow: &PathView, fast: &PathView) -> Duration {
-        self.delay(slow).saturating_sub(self.delay(fast))
+    /// The one that delivers soonest of those that `select` picks.
+    fn soonest(&self, select: impl Fn(&PathView) -> bool) -> Option<Candidate<'a>> {
+        let candidates = self.0.iter().filter(|candidate| select(candidate.path));
+        candidates.min_by_key(|candidate| (candidate.delay, candidate.path.id)).copied()
     }
 
-    /// The path that delivers soonest of those that `select` picks.
-    fn soonest<'a>(&self, view: &SendView<'a>, select: impl Fn(&PathView) -> bool) -> Option<&'a PathView> {
-        self.paths(view).filter(|path| select(path)).min_by_key(|path| (self.delay(path), path.id))
-    }
-
-    /// The gap of STMS, for any number of paths: bytes that the faster paths deliver before a byte sent on `path` now
+    /// The gap of STMS, for any number of paths: bytes that the faster paths deliver before a byte sent on `slow` now
     /// arrives. What lies within the gap arrives sooner if it is left to them.
     ///
     /// A lag within the noise of the measurement is none: paths of equal delay share the head of the queue, which cuts
     /// it into fewer pieces.
-    fn gap(&self, view: &SendView<'_>, path: &PathView) -> u64 {
+    fn gap(&self, slow: Candidate<'_>) -> u64 {
         let noise = |path: &PathView| path.rtt_variance.max(path.smoothed_rtt / 8);
-        self.paths(view)
-            .filter(|fast| fast.id != path.id)
-            .map(|fast| (fast, self.lag(path, fast)))
-            .filter(|(fast, lag)| *lag > noise(fast) && *lag > noise(path))
-            .map(|(fast, lag)| window_rate(fast).bytes_in(lag))
-            .fold(0, u64::saturating_add)
+        let mut gap = 0_u64;
+        for fast in self.0.iter().filter(|fast| fast.delay < slow.delay) {
+            let lag = slow.delay - fast.delay;
+            if lag > noise(fast.path) && lag > noise(slow.path) {
+                gap = gap.saturating_add(window_rate(fast.path).bytes_in(lag));
+            }
+        }
+        gap
     }
 }
 
@@ -221,18 +239,16 @@ impl Scheduler for EarliestArrival {
         let decision = if is_idle {
             Decision::Wait(None)
         } else {
-            let watch = std::mem::take(&mut self.watch);
-            let order = Order::new(view, &watch, amiss);
-            let decision = match order.soonest(view, |_| true) {
+            let order = Order::new(view, &self.watch, amiss);
+            match order.soonest(|_| true) {
                 None => Decision::Wait(None),
                 Some(fast) => {
                     let unsent = view.queue.unsent;
-                    let lasting = is_lasting(&mut self.standing, standing_rounds, fast, unsent, view.now);
+                    let lasting =
+                        is_lasting(&mut self.standing, standing_rounds, fast.path, unsent, view.now);
                     self.place(view, &order, fast, lasting)
                 }
-            };
-            self.watch = watch;
-            decision
+            }
         };
         match decision {
             Decision::Wait(_) => {

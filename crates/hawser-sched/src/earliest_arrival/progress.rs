@@ -16,6 +16,9 @@ const STREAMING: u64 = 8;
 const PAUSE_MEMORY: u32 = 16;
 const SHORTEST_MEMORY: Duration = Duration::from_secs(3);
 
+/// Forgetting is arithmetic that every acknowledgement would pay for; it happens in steps of this.
+const FORGETTING_STEP: Duration = Duration::from_millis(10);
+
 /// What is usual is taken anew after so long, while nothing is amiss.
 const USUAL_PERIOD: Duration = Duration::from_secs(1);
 
@@ -49,8 +52,9 @@ pub(super) struct Progress {
     /// an older one, so that packets arrive in order.
     oldest: Option<Time>,
     in_order: bool,
-    /// The longest pause between acknowledgements, forgotten little by little.
+    /// The longest pause between acknowledgements, forgotten little by little; and for how long nothing of it was.
     pause: Duration,
+    elapsed: Duration,
     /// What a round trip took at most when all was well: before this flight, or [`USUAL_PERIOD`] ago.
     usual: Duration,
     usual_at: Option<Time>,
@@ -80,13 +84,21 @@ struct Meter(Option<[(Time, u64); 2]>);
 impl Meter {
     fn note(&mut self, now: Time, acked: u64, answers: bool) {
         match &mut self.0 {
-            Some([before, last]) if now.since(last.0) >= RATE_SPAN => {
-                (*before, *last) = (*last, (now, acked))
-            }
+            Some([before, last]) if now >= last.0 + RATE_SPAN => (*before, *last) = (*last, (now, acked)),
             // The first round trip of a flight says nothing of a rate.
             None if answers => self.0 = Some([(now, acked); 2]),
             _ => {}
         }
+    }
+
+    /// Whether what is in flight takes longer than `longest` at the rate of the last moments, if that is known.
+    fn takes_longer(&self, now: Time, path: &PathView, longest: Duration) -> bool {
+        let Some([(since, before), _]) = self.0.filter(|[(since, _), _]| now >= *since + RATE_SPAN) else {
+            return false;
+        };
+        // By products: every acknowledgement asks, and the rate itself and the time would each be a division.
+        let (span, acked) = (now.since(since).as_nanos(), path.bytes_acked.saturating_sub(before));
+        u128::from(path.bytes_in_flight) * span > u128::from(acked) * longest.as_nanos()
     }
 
     fn rate(&self, now: Time, acked: u64, least: Duration) -> Option<Rate> {
@@ -106,6 +118,7 @@ impl Progress {
             oldest: None,
             in_order: true,
             pause: Duration::ZERO,
+            elapsed: Duration::ZERO,
             usual: Duration::ZERO,
             usual_at: None,
             meter: Meter::default(),
@@ -127,7 +140,7 @@ impl Progress {
         }
         let answers = self.acked != path.bytes_acked;
         self.meter.note(now, path.bytes_acked, answers);
-        let is_old = self.usual_at.is_none_or(|at| self.alarm.is_none() && now.since(at) >= USUAL_PERIOD);
+        let is_old = self.usual_at.is_none_or(|at| self.alarm.is_none() && now >= at + USUAL_PERIOD);
         if is_old {
             let tolerance = path.rtt_variance.saturating_mul(4).max(LEAST_LATENESS);
             (self.usual, self.usual_at) = (path.smoothed_rtt.saturating_add(tolerance), Some(now));
@@ -137,18 +150,22 @@ impl Progress {
             // Shorter ones decide nothing: any silence is more than twice as long.
             if pause.max(self.pause) > shortest_silence / 2 {
                 self.remember(pause, path.smoothed_rtt);
+            } else {
+                self.elapsed = Duration::ZERO;
             }
             (self.acked, self.at, self.answered, self.silent) = (path.bytes_acked, now, Some(now), false);
             self.in_order = self.oldest != Some(sent);
         } else {
-            self.silent = now > self.silent_at(path, sent, shortest_silence);
+            self.silent =
+                now > self.at + shortest_silence && now > self.silent_at(path, sent, shortest_silence);
         }
         self.oldest = Some(sent);
         let is_late = now > self.overdue_at(path, sent);
-        let age = now.since(sent);
-        self.lateness = if is_late { age.saturating_sub(path.smoothed_rtt) } else { Duration::ZERO };
-        let backlog = self.backlog(path, now);
-        self.clogged = backlog.is_some_and(|time| time > path.min_rtt.saturating_add(LONGEST_BACKLOG));
+        self.lateness =
+            if is_late { now.since(sent).saturating_sub(path.smoothed_rtt) } else { Duration::ZERO };
+        // Little's law: where nothing changes, what is in flight takes a round-trip time.
+        let longest = path.min_rtt.saturating_add(LONGEST_BACKLOG);
+        self.clogged = self.meter.takes_longer(now, path, longest);
     }
 
     /// Nothing is in flight.
@@ -158,9 +175,14 @@ impl Progress {
 
     /// Keeps the longest pause; older ones count for less.
     fn remember(&mut self, pause: Duration, rtt: Duration) {
+        self.elapsed = self.elapsed.saturating_add(pause);
+        if pause <= self.pause && self.elapsed < FORGETTING_STEP {
+            return;
+        }
         let memory = rtt.saturating_mul(PAUSE_MEMORY).max(SHORTEST_MEMORY);
-        let forgotten = (pause.as_secs_f64() / memory.as_secs_f64()).min(1.0);
+        let forgotten = (self.elapsed.as_secs_f64() / memory.as_secs_f64()).min(1.0);
         self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
+        self.elapsed = Duration::ZERO;
     }
 
     /// When its acknowledgements are due and have been missing for twice as long as they lately did. A probe timeout is
@@ -175,13 +197,6 @@ impl Progress {
     /// When the oldest packet in flight is later than usual.
     fn overdue_at(&self, path: &PathView, sent: Time) -> Time {
         sent + self.usual.saturating_add(held_back(path))
-    }
-
-    /// How long the path takes for what is in flight, at the rate of the last moments. (Little's law: where nothing
-    /// changes, this is the round-trip time.)
-    fn backlog(&self, path: &PathView, now: Time) -> Option<Duration> {
-        let rate = self.meter.rate(now, path.bytes_acked, RATE_SPAN)?;
-        Some(rate.time_for(path.bytes_in_flight))
     }
 }
 

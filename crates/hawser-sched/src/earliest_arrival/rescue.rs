@@ -73,6 +73,7 @@ pub(super) fn refill_time(fast: &PathView) -> Duration {
 
 impl EarliestArrival {
     /// Orders copies of what is late, where another path would deliver it sooner.
+    #[inline(never)]
     pub(super) fn rescue(&mut self, view: &SendView<'_>, commands: &mut Commands) {
         let mut last = None;
         while let Some(from) = next_in_flight(view, last) {
