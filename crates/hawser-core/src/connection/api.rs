@@ -141,9 +141,27 @@ impl Connection {
 
     /// The next event, in order; `None` when there is none.
     pub fn poll_event(&mut self) -> Option<Event> {
+        // Asked twice per packet. Events are large, and nearly all there are tell of streams.
+        if self.events.is_empty()
+            && let Some(event) = self.streams.poll_event()
+        {
+            return Some(Event::Stream(event));
+        }
+        self.has_other_events().then(|| self.poll_other_event()).flatten()
+    }
+
+    fn has_other_events(&self) -> bool {
+        !self.events.is_empty()
+            || self.events.is_closed()
+            || self.datagrams.was_refused()
+            || self.policies.has_attach_requests()
+            || self.messages.has_application()
+    }
+
+    #[inline(never)]
+    fn poll_other_event(&mut self) -> Option<Event> {
         self.events
             .pop()
-            .or_else(|| self.streams.poll_event().map(Event::Stream))
             .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
             .or_else(|| self.policies.poll_attach_request().map(Event::Attach))
             .or_else(|| self.messages.poll_application().map(Event::Policy))

@@ -263,6 +263,12 @@ impl DatagramQueue {
         self.unbound.bytes + self.unbound.messages.len() as u64
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub(crate) fn has_for_any(&self) -> bool {
+        !self.unbound.messages.is_empty()
+    }
+
     /// How many these are.
     #[inline]
     pub(crate) fn count_for_any(&self) -> u64 {
@@ -342,7 +348,17 @@ impl DatagramQueue {
     /// Writes messages for `path`, urgent and old ones first, until one does not fit. `empty_room` is what an empty packet
     /// of the path has for frames: what does not fit even that (the path's MTU fell) is dropped. Returns how many messages
     /// were written. A message that ends with the writer's buffer has no length field.
+    #[inline]
     pub(crate) fn write(&mut self, w: &mut Writer<'_>, path: PathId, empty_room: usize) -> usize {
+        // Nearly always, and asked for every packet.
+        if self.queued == 0 && self.bound.is_empty() {
+            return 0;
+        }
+        self.write_waiting(w, path, empty_room)
+    }
+
+    #[inline(never)]
+    fn write_waiting(&mut self, w: &mut Writer<'_>, path: PathId, empty_room: usize) -> usize {
         let max = self.max_size(empty_room).unwrap_or(0);
         let mut written = 0;
         while let Some(queue) = self.next_queue(path) {
@@ -377,6 +393,12 @@ impl DatagramQueue {
             (Some(_), _) => Some(&mut self.unbound),
             (None, _) => None,
         }
+    }
+
+    /// Whether a message was refused, and nobody was told yet that there is room.
+    #[inline]
+    pub(crate) fn was_refused(&self) -> bool {
+        self.send_blocked
     }
 
     /// Whether a refused message might be taken now. True once after each refusal, when half the queue is free.

@@ -88,6 +88,18 @@ impl EventQueue {
         self.queue.pop_front()
     }
 
+    /// Whether nothing waits; the end of the connection does not count.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether the end of the connection is to be told.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
     /// Why the connection is over; to be told when nothing else is left to tell.
     pub(crate) fn take_closed(&mut self) -> Option<ConnectionError> {
         self.closed.take()

@@ -60,6 +60,7 @@ impl Connection {
     }
 
     /// The path on which a repair symbol is to leave now.
+    #[inline(never)]
     pub(super) fn repair_due(&mut self, now: Time) -> Option<PathId> {
         let by_scheduler = self.policies.places_repair();
         let Connection { repair, paths, .. } = self;
@@ -73,6 +74,7 @@ impl Connection {
     }
 
     /// Writes a repair symbol for this path; whether there was one.
+    #[inline(never)]
     pub(super) fn write_repair(
         &mut self,
         now: Time,

@@ -11,7 +11,7 @@ use super::frames::SentFrames;
 use super::packet_room::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
-use super::policies::schedule::{has_queued, queue_view};
+use super::policies::schedule::{has_queued, has_waiting};
 use super::recovery::{BackOff, SpaceKind};
 use super::{Connection, Scratch};
 use crate::endpoint::EndpointEvent;
@@ -317,7 +317,7 @@ impl Connection {
     /// everything arrives in the end. The oldest is wanted most, but one of the probes is left to what waits already,
     /// which no acknowledgement may ever make room for in the window.
     fn probe_with_data(&mut self, id: PathId) {
-        let waiting = queue_view(&self.streams, &self.datagrams).total() > 0;
+        let waiting = has_waiting(&self.streams, &self.datagrams);
         let Some(path) = self.paths.get_mut(id) else { return };
         path.probes = PROBES_PER_TIMEOUT;
         let packets = usize::from(PROBES_PER_TIMEOUT) - usize::from(waiting);

@@ -24,7 +24,11 @@ impl<'a> Frame<'a> {
             frame::STREAM..=frame::STREAM_LAST => {
                 Ok(Self::Stream(Stream::decode(r, frame_type).map_err(fault)?))
             }
-            frame::ACK | frame::ACK_ECN | frame::PATH_ACK | frame::PATH_ACK_ECN => {
+            frame::ACK
+            | frame::ACK_ECN
+            | frame::PATH_ACK
+            | frame::PATH_ACK_ECN
+            | frame::ACK_RECEIVE_TIMESTAMPS..=frame::PATH_ACK_RECEIVE_TIMESTAMPS_ECN => {
                 Ok(Self::Ack(Ack::decode(r, frame_type).map_err(fault)?))
             }
             frame::DATAGRAM | frame::DATAGRAM_LEN => {
@@ -34,6 +38,8 @@ impl<'a> Frame<'a> {
         }
     }
 
+    // Apart from the others, so that these are few instructions, close together.
+    #[inline(never)]
     fn decode_other(frame_type: u64, r: &mut Reader<'a>) -> Decoded<Self> {
         Ok(match frame_type {
             frame::PADDING => Self::Padding(1 + skip_zeros(r)?),
@@ -113,9 +119,6 @@ impl<'a> Frame<'a> {
             }
             frame::OBSERVED_ADDRESS_IPV4 | frame::OBSERVED_ADDRESS_IPV6 => {
                 Self::ObservedAddress(decode_observed_address(r, frame_type)?)
-            }
-            frame::ACK_RECEIVE_TIMESTAMPS..=frame::PATH_ACK_RECEIVE_TIMESTAMPS_ECN => {
-                Self::Ack(Ack::decode(r, frame_type)?)
             }
             frame::POLICY_MESSAGE => Self::PolicyMessage(PolicyMessage::decode(r)?),
             frame::STREAM_SKIP => Self::StreamSkip(StreamSkip::decode(r)?),

@@ -151,6 +151,12 @@ impl Messages {
         self.for_application.push_back(message);
     }
 
+    /// Whether there is one for the application.
+    #[inline]
+    pub(crate) fn has_application(&self) -> bool {
+        !self.for_application.is_empty() || self.incoming.has_ready()
+    }
+
     /// The next message for the application: of our policies, or of the peer's if ours do not take it.
     #[inline]
     pub(crate) fn poll_application(&mut self) -> Option<Message> {

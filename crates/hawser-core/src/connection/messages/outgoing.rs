@@ -123,6 +123,7 @@ impl Outgoing {
         Ok(())
     }
 
+    #[inline(never)]
     pub(super) fn write(&mut self, now: Time, w: &mut Writer<'_>, frames: &mut SentFrames) {
         if !self.has_pending() {
             return;
@@ -145,6 +146,7 @@ impl Outgoing {
         }
     }
 
+    #[inline(never)]
     pub(super) fn write_riding(&mut self, w: &mut Writer<'_>) {
         let mut done = false;
         for entry in &mut self.entries {
@@ -161,6 +163,7 @@ impl Outgoing {
         }
     }
 
+    #[inline(never)]
     pub(super) fn on_acked(&mut self, id: u64) {
         let Some(at) = self.entries.iter().position(|entry| entry.id == id) else { return };
         let Some(entry) = self.entries.get_mut(at) else { return };

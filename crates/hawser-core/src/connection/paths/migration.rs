@@ -323,7 +323,13 @@ impl Tuples {
 
     /// When something is to be done. A challenge that may not leave now has no time of its own: it waits for something
     /// to arrive, not for a clock.
+    #[inline]
     pub(crate) fn timeout(&self, may_send: impl Fn(FourTuple) -> bool) -> Option<Time> {
+        if self.is_validating() { self.validation_timeout(may_send) } else { None }
+    }
+
+    #[cold]
+    fn validation_timeout(&self, may_send: impl Fn(FourTuple) -> bool) -> Option<Time> {
         let deadline = |addresses: &Addresses| {
             let validation = addresses.validation.as_ref()?;
             Some(if may_send(addresses.tuple) { validation.timeout() } else { validation.give_up() })

@@ -18,29 +18,32 @@ impl Policies {
     /// [`acks_return_on`](Self::acks_return_on).
     pub(crate) fn choose_return_path(&mut self, now: Time, paths: &PathSet, at: usize) -> Option<PathId> {
         let acked = paths.at(at)?.id;
-        let mut chosen = None;
         // With one path there is nothing to choose, and on every packet that would cost.
-        if paths.len() > 1 {
-            let commanded =
-                self.ack_return_commands.iter().find(|(path, _)| *path == acked).map(|(_, on)| *on);
-            let usable = |id: PathId| paths.get(id).filter(|path| path.can_transmit()).map(|path| path.id);
-            chosen = commanded.and_then(usable);
+        let wanted = if paths.len() > 1 { self.wanted_return_path(now, paths, acked) } else { None };
+        let usable = |id: PathId| paths.get(id).filter(|path| path.can_transmit()).map(|path| path.id);
+        let any = || paths.iter().find(|path| path.can_transmit()).map(|path| path.id);
+        let chosen = wanted.and_then(usable).or_else(|| usable(acked)).or_else(any);
+        while self.ack_return_paths.len() < paths.len() {
+            self.ack_return_paths.push(None);
         }
-        if paths.len() > 1 && chosen.is_none() {
-            let mut candidates = SmallVec::<[ReturnPath; 8]>::new();
-            candidates.extend(paths.iter().filter_map(Path::as_return_path));
-            let answer = self.set.acknowledgements.return_path(now, acked, &candidates);
-            let usable = answer.and_then(|id| paths.get(id)).filter(|path| path.can_transmit());
-            chosen = usable.map(|path| path.id);
-        }
-        let own = || paths.get(acked).filter(|path| path.can_transmit());
-        let any = || paths.iter().find(|path| path.can_transmit());
-        chosen = chosen.or_else(|| own().or_else(any).map(|path| path.id));
-        self.ack_return_paths.resize(paths.len(), None);
+        self.ack_return_paths.truncate(paths.len());
         if let Some(entry) = self.ack_return_paths.get_mut(at) {
             *entry = chosen;
         }
         chosen
+    }
+
+    /// The path on which acknowledgements are to return: as commanded, if that is possible, or as the policy says.
+    fn wanted_return_path(&mut self, now: Time, paths: &PathSet, acked: PathId) -> Option<PathId> {
+        let commanded = self.ack_return_commands.iter().find(|(path, _)| *path == acked).map(|(_, on)| *on);
+        if let Some(on) = commanded.filter(|on| paths.get(*on).is_some_and(Path::can_transmit)) {
+            return Some(on);
+        }
+        let mut candidates = SmallVec::<[ReturnPath; 8]>::new();
+        for candidate in paths.iter().filter_map(Path::as_return_path) {
+            candidates.push(candidate);
+        }
+        self.set.acknowledgements.return_path(now, acked, &candidates)
     }
 
     /// Acknowledgements for `acked` leave on another path from now on, or where the policy says. Whether there are such

@@ -183,6 +183,12 @@ impl Policies {
         &self.views
     }
 
+    /// Whether a policy wants a link attached elsewhere.
+    #[inline]
+    pub(crate) fn has_attach_requests(&self) -> bool {
+        !self.attach_requests.is_empty()
+    }
+
     /// The next link that a policy wants attached elsewhere.
     #[inline]
     pub(crate) fn poll_attach_request(&mut self) -> Option<AttachRequest> {

@@ -22,9 +22,16 @@ pub(crate) fn queue_view(streams: &Streams, datagrams: &DatagramQueue) -> QueueV
     }
 }
 
+/// Whether there is anything in it.
+#[inline]
+pub(crate) fn has_waiting(streams: &Streams, datagrams: &DatagramQueue) -> bool {
+    streams.has_queued() || datagrams.has_for_any()
+}
+
 /// Whether data waits that a pacer may hold back.
+#[inline]
 pub(crate) fn has_queued(paths: &PathSet, streams: &Streams, datagrams: &DatagramQueue) -> bool {
-    queue_view(streams, datagrams).total() > 0 || has_copies(paths)
+    has_waiting(streams, datagrams) || has_copies(paths)
 }
 
 /// Whether ranges wait that another path carries too.
@@ -47,18 +54,16 @@ impl Policies {
         if self.wait.is_waiting() {
             return None;
         }
-        let mut queue = queue_view(targets.streams, targets.datagrams);
-        if self.places_repair() {
-            queue.repair = targets.repair.unplaced();
-        }
-        let is_empty = queue.total() == 0 && queue.repair == 0;
-        if is_empty && !has_copies(targets.paths) && !self.is_asked_when_idle(targets) {
+        let repair = if self.places_repair() { targets.repair.unplaced() } else { 0 };
+        let is_queued = repair > 0 || has_queued(targets.paths, targets.streams, targets.datagrams);
+        if !is_queued && !self.is_asked_when_idle(targets) {
             return None;
         }
         let now = targets.now;
         if !targets.paths.iter().any(|path| path.can_send_data(now)) {
             return None;
         }
+        let queue = QueueView { repair, ..queue_view(targets.streams, targets.datagrams) };
         let mut decision = self.ask(queue, targets);
         if !self.commands.is_empty() {
             self.apply_commands(targets);
@@ -119,11 +124,11 @@ impl Policies {
     /// that the scheduler can be asked at once; a selection beyond the queue is taken as its head; anything else has to
     /// wait, or the same answer would come again and again.
     pub(crate) fn on_unwritten(&mut self, assignment: &Assignment, targets: &Targets<'_>) {
-        let queue = queue_view(targets.streams, targets.datagrams);
+        let is_queued = has_waiting(targets.streams, targets.datagrams);
         match assignment.selection {
-            Selection::Copies if queue.total() > 0 || has_copies(targets.paths) => {}
+            Selection::Copies if is_queued || has_copies(targets.paths) => {}
             Selection::Skip(_) | Selection::Range { .. } | Selection::Datagrams | Selection::Repair
-                if queue.total() > 0 =>
+                if is_queued =>
             {
                 let head = Assignment { selection: Selection::Next, ..*assignment };
                 self.pending_assignment = Some(head);
@@ -137,8 +142,7 @@ impl Policies {
 
     /// Nothing more is sent now: each path learns why.
     pub(crate) fn on_stopped(&self, targets: Targets<'_>) {
-        let queue = queue_view(targets.streams, targets.datagrams);
-        let is_empty = queue.total() == 0;
+        let is_empty = !has_waiting(targets.streams, targets.datagrams);
         let flow_controlled = is_empty && targets.streams.is_held_by_flow_control();
         for path in targets.paths.iter_mut().filter(|path| path.life() == LifeCycle::Active) {
             let reason = match (is_empty && path.copies.is_empty(), flow_controlled) {

@@ -27,7 +27,7 @@ mod sources;
 mod tests;
 
 use hawser_fec::Code;
-use hawser_policy::{Earliest, ErasureCode, Time};
+use hawser_policy::{ErasureCode, Time};
 use hawser_wire::frame::RepairCode;
 
 pub(crate) use block::Subject;
@@ -89,8 +89,7 @@ impl Repair {
     /// When something is due.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let sender = self.sender.as_ref()?;
-        Earliest::NONE.or(sender.deadline()).time()
+        self.sender.as_ref()?.deadline()
     }
 
     /// Whether repair symbols wait for a packet.
@@ -106,6 +105,7 @@ impl Repair {
     }
 
     /// Bytes of repair symbols that a scheduler may place.
+    #[inline(never)]
     pub(crate) fn unplaced(&self) -> u64 {
         self.sender.as_ref().map_or(0, |sender| sender.unplaced())
     }

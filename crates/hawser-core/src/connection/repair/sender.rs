@@ -322,7 +322,7 @@ impl Sender {
     }
 
     /// When [`on_timeout`](Self::on_timeout) should be called.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn deadline(&self) -> Option<Time> {
         let blocks = self.blocks.iter().fold(Earliest::NONE, |first, block| first.or(block.deadline));
         blocks.or(self.sources.deadline()).time()

@@ -194,6 +194,13 @@ impl Streams {
         }
     }
 
+    /// Whether there is something in the queue.
+    #[inline]
+    pub(crate) fn has_queued(&self) -> bool {
+        let totals = &self.totals;
+        totals.lost > 0 || totals.gaps > 0 || (totals.tail > 0 && self.credit.left() > 0)
+    }
+
     /// Whether data was written that is not acknowledged.
     #[inline]
     pub(crate) fn has_unacked(&self) -> bool {
@@ -202,7 +209,7 @@ impl Streams {
 
     /// Whether data is written and unsent, all of which flow control holds back.
     pub(crate) fn is_held_by_flow_control(&self) -> bool {
-        self.totals.unsent > 0 && self.queue().total() == 0
+        self.totals.unsent > 0 && !self.has_queued()
     }
 
     /// The next event.
@@ -221,6 +228,7 @@ impl Streams {
         }
     }
 
+    #[inline(never)]
     fn tune_windows(&mut self, now: Time, rtt: Duration) {
         while let Some(key) = self.to_be_tuned.pop() {
             let Some(recv) = self.table.recv_mut(key) else { continue };

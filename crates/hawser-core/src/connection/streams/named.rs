@@ -13,6 +13,7 @@ impl Streams {
     /// Writes those bytes of a range that wait to be sent and were not given to another path than `path`: lost ones first,
     /// then unsent ones within flow control. Ranges that reach beyond what was written, or lie in streams that are not
     /// there, are cut to what there is.
+    #[inline(never)]
     pub(crate) fn write_range(
         &mut self,
         w: &mut Writer<'_>,
