@@ -45,6 +45,13 @@ impl Interests {
         self.0 & other.0 == other.0
     }
 
+    /// This set without those of `other`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, other: Interests) -> Interests {
+        Interests(self.0 & !other.0)
+    }
+
     /// Whether nothing is.
     #[inline]
     pub const fn is_empty(self) -> bool {

@@ -22,11 +22,9 @@ impl Policies {
     #[inline]
     pub(crate) fn on_event(&mut self, event: &Event<'_>) {
         let interest = event.interest();
-        if (self.scheduler_interests | self.protection_interests).contains(interest) {
+        if !self.agent_alone.contains(interest) {
             self.tell_all(event, interest);
-        } else if self.agent_interests.contains(interest)
-            && let Some(agent) = &mut self.set.agent
-        {
+        } else if let Some(agent) = &mut self.set.agent {
             agent.on_event(event, &mut self.commands);
         }
     }
@@ -141,6 +139,11 @@ impl Policies {
         if let [SentFrame::Stream(sent)] = frames.as_slice() {
             return tell(self, &[stream_range(sent)]);
         }
+        self.with_list(frames, &tell);
+    }
+
+    #[inline(never)]
+    fn with_list(&mut self, frames: &SentFrames, tell: &dyn Fn(&mut Self, &[StreamRange])) {
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.clear();
         ranges.extend(frames.iter().filter_map(|frame| match frame {

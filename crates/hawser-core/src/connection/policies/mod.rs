@@ -57,6 +57,8 @@ pub(crate) struct Policies {
     set: PolicySet,
     scheduler_interests: Interests,
     agent_interests: Interests,
+    /// Those that the agent has and nobody else.
+    agent_alone: Interests,
     protection_interests: Interests,
     /// Of all.
     interests: Interests,
@@ -84,6 +86,7 @@ impl Policies {
             set,
             scheduler_interests: Interests::NONE,
             agent_interests: Interests::NONE,
+            agent_alone: Interests::NONE,
             protection_interests: Interests::NONE,
             interests: Interests::NONE,
             wait: Wait::default(),
@@ -106,7 +109,9 @@ impl Policies {
         self.agent_interests = self.set.agent.as_ref().map_or(Interests::NONE, |agent| agent.interests());
         let protection = self.set.protection.as_ref();
         self.protection_interests = protection.map_or(Interests::NONE, |policy| policy.interests());
-        self.interests = self.scheduler_interests | self.agent_interests | self.protection_interests;
+        let others = self.scheduler_interests | self.protection_interests;
+        self.agent_alone = self.agent_interests.without(others);
+        self.interests = self.agent_interests | others;
     }
 
     /// Whether messages of this feature are for the set.
