@@ -27,6 +27,7 @@ pub fn policies() -> Registry {
     hawser_cc::register(&mut registry);
     hawser_sched::register(&mut registry);
     hawser_paths::register(&mut registry);
+    hawser_sched::register_sets(&mut registry);
     registry
 }
 

@@ -71,18 +71,18 @@ impl NewReno {
         expected
     }
 
-    fn after_clean(&self) -> Self {
+    pub(crate) fn after_clean(&self) -> Self {
         let slow_start = self.window < self.threshold;
         let window = if slow_start { (2.0 * self.window).min(self.threshold) } else { self.window + 1.0 };
         NewReno { window, ..*self }
     }
 
-    fn after_recovery(&self) -> Self {
+    pub(crate) fn after_recovery(&self) -> Self {
         let half = (self.window / 2.0).max(2.0);
         NewReno { window: half, threshold: half, ..*self }
     }
 
-    fn after_timeout(&self) -> Self {
+    pub(crate) fn after_timeout(&self) -> Self {
         let threshold = (self.window / 2.0).max(2.0);
         NewReno { window: 1.0, threshold, timeout: (2.0 * self.timeout).min(MAX_TIMEOUT), ..*self }
     }
@@ -90,7 +90,7 @@ impl NewReno {
 
 /// How likely it is that of `sent` packets none is lost, that some are and at least three survive, that fewer do (MAMS, table
 /// II, for few packets as they must be: with less than four sent each loss ends in a timeout).
-pub(crate) fn outcomes(sent: f64, loss: f64) -> [f64; 3] {
+pub fn outcomes(sent: f64, loss: f64) -> [f64; 3] {
     let arrive = 1.0 - loss;
     let clean = arrive.powf(sent);
     if sent < 4.0 {

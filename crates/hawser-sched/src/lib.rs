@@ -15,6 +15,7 @@
 //! | `fixed-split` | [`FixedSplit`] | fixed shares; FTRL-WRR without its learner |
 //! | `ftrl-wrr` | [`FtrlWrr`] | learns the shares of the paths from what they carry together |
 //! | `late` | [`Late`] | later bytes on the slow path, by what the fast one will deliver with losses |
+//! | `mams` | [`Mams`] | plans a cycle ahead, by what links are forecast to deliver |
 //! | `minrtt` | [`MinRtt`] | lowest round-trip time that can send; never waits |
 //! | `otias` | [`Otias`] | where the packet arrives first, by whole rounds of waiting |
 //! | `peekaboo` | [`Peekaboo`] | learns when waiting for the fast path pays |
@@ -25,6 +26,8 @@
 //! | `sttf` | [`Sttf`] | where the transfer time is shortest, with windows that grow |
 //! | `wrr` | [`Wrr`] | in turns whose length is set by pacing |
 //! | `xlink` | [`Xlink`] | re-injects what blocks the player, when its buffer runs low |
+//!
+//! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -46,7 +49,9 @@ mod fixed_split;
 mod ftrl_wrr;
 mod guard;
 mod late;
+mod mams;
 mod min_rtt;
+mod mmquic;
 mod otias;
 mod peekaboo;
 mod placement;
@@ -67,6 +72,7 @@ use hawser_policy::Registry;
 
 pub use blest::{Blest, BlestParameters};
 pub use daps::Daps;
+pub use deliveries::outcomes;
 pub use dispatch::Redirect;
 pub use dpsaf::Dpsaf;
 pub use earliest_arrival::{EarliestArrival, EarliestArrivalParameters};
@@ -79,7 +85,12 @@ pub use ftrl_wrr::{
 };
 pub use guard::Guard;
 pub use late::Late;
+pub use mams::{
+    MAX_MAMS_POINTS, Mams, MamsBudget, MamsForecast, MamsLog, MamsOneWay, MamsParameters, MamsPath,
+    MamsPlanner, MamsPlannerSettings, MamsPoint, MamsRecord, MamsRun, MamsWindowModel,
+};
 pub use min_rtt::MinRtt;
+pub use mmquic::Mmquic;
 pub use otias::Otias;
 pub use peekaboo::{Peekaboo, PeekabooParameters};
 pub use raven::{Raven, RavenParameters};
@@ -113,6 +124,12 @@ pub fn register(registry: &mut Registry) {
     });
 }
 
+/// Adds the policy sets of this crate. They take controllers and acknowledgements from the registry, so those come first; a set
+/// that does not find its parts is left out.
+pub fn register_sets(registry: &mut Registry) {
+    Mmquic::register(registry);
+}
+
 /// Those that may wait for the fast path.
 fn register_waiting(registry: &mut Registry) {
     registry.add_scheduler_with(Blest::info(), |_, parameters| Box::new(Blest::read(parameters)));
@@ -131,6 +148,9 @@ fn register_placing(registry: &mut Registry) {
     });
     registry.add_scheduler_with(Edpf::info(), |_, _| Box::new(Edpf));
     registry.add_scheduler_with(Late::info(), |_, parameters| Box::new(Late::read(parameters)));
+    registry.add_scheduler_with(Mams::info(), |_, parameters| {
+        Box::new(Mams::new(MamsParameters::read(parameters)))
+    });
     registry.add_scheduler_with(Otias::info(), |_, _| Box::new(Otias));
     registry.add_scheduler_with(Stms::info(), |_, parameters| {
         Box::new(Stms::with_gap_factor(parameters.number("gap_factor")))

@@ -56,7 +56,7 @@ pub(crate) fn behind(view: &SendView<'_>, path: &PathView, gap: u64, release: Op
     })
 }
 
-fn earlier(first: Option<Time>, second: Option<Time>) -> Option<Time> {
+pub(crate) fn earlier(first: Option<Time>, second: Option<Time>) -> Option<Time> {
     match (first, second) {
         (Some(first), Some(second)) => Some(first.min(second)),
         (first, second) => first.or(second),
