@@ -275,13 +275,15 @@ impl Mams {
     }
 
     /// What was lost has the smallest numbers of all: it goes where it arrives first, another loss included. A path that is
-    /// full has room within half a round trip on the average, unless it has fallen silent.
+    /// full has room within half a round trip on the average, and takes a window in each, unless it has fallen silent.
     fn retransmit(&self, view: &SendView<'_>, bytes: u64) -> Decision {
         let fastest = explored(view).map(|path| path.smoothed_rtt).min().unwrap_or_default();
         let arrival = |path: &PathView| {
             let model = self.model(view.now, path, fastest);
             let (packets, loss) = model.limit(model.window, 0.0);
-            let wait = if path.sendable() > 0 { 0.0 } else { model.rtt / 2.0 };
+            // The last of them waits for those before it.
+            let rounds = 0.5 + bytes as f64 / path.congestion_window.max(1) as f64;
+            let wait = if path.sendable() > 0 { 0.0 } else { model.rtt * rounds };
             // Each further attempt costs a round trip.
             let again = model.rtt * loss / (1.0 - loss).max(1e-3);
             if packets < 1.0 { f64::INFINITY } else { model.one_way + again + wait }

@@ -243,7 +243,6 @@ fn what_was_lost_goes_where_it_arrives_first() {
 
 /// A window's worth of losses needs another round trip on the fast path, while the slow one has room.
 #[test]
-#[ignore = "fails until the time that the losses before them take counts"]
 fn many_losses_do_not_wait_for_a_full_path() {
     let queue = QueueView { retransmit: 10_000, unsent: 9_000, ..QueueView::default() };
     let paths = [slow_start(1, 50, 0), slow_start(2, 152, 10)];
