@@ -9,6 +9,7 @@ use hawser_policy::{
 
 use crate::connection::qlog::QlogFactory;
 use crate::crypto;
+use crate::receive_memory::ReceiveMemory;
 
 /// How a connection behaves, whichever end it is on.
 #[derive(Clone)]
@@ -162,7 +163,12 @@ pub struct EndpointConfig {
     /// Real time at `Time::ZERO`, since 1970. Address tokens outlive the process, so their age is told by this; without
     /// it (zero) they are good only in the process that made them.
     pub unix_time_at_origin: Duration,
+    /// What all its connections may hold for applications that do not read. By default 1 GiB.
+    pub receive_memory: ReceiveMemory,
 }
+
+/// See [`EndpointConfig::receive_memory`].
+const RECEIVE_MEMORY: u64 = 1 << 30;
 
 impl EndpointConfig {
     /// Defaults with this reset key.
@@ -172,6 +178,7 @@ impl EndpointConfig {
             max_udp_payload_size: 65_527,
             reset_key,
             unix_time_at_origin: Duration::ZERO,
+            receive_memory: ReceiveMemory::new(RECEIVE_MEMORY),
         }
     }
 }

@@ -95,6 +95,7 @@ pub mod crypto;
 mod endpoint;
 mod error;
 mod rate_limit;
+mod receive_memory;
 mod text;
 mod tuple;
 
@@ -114,5 +115,6 @@ pub use endpoint::{
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,
 };
 pub use error::{Code, ConnectionError, TransportError};
+pub use receive_memory::ReceiveMemory;
 pub use text::Printable;
 pub use tuple::{Ecn, FourTuple};

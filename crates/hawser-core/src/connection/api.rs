@@ -102,6 +102,7 @@ impl Connection {
             send_log: None,
             rng,
             transport,
+            memory: init.endpoint.receive_memory.join(),
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);

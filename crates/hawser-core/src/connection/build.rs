@@ -38,10 +38,12 @@ impl Connection {
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.last_now = now;
         self.check_key_limits(now);
+        self.check_memory(now);
         self.streams.expire(now);
         self.datagrams.expire(now);
-        let (paths, initial_rtt) = (&self.paths, self.transport.initial_rtt);
-        self.streams.update_windows(now, || paths.largest_rtt().unwrap_or(initial_rtt));
+        let (paths, initial_rtt, memory) = (&self.paths, self.transport.initial_rtt, &self.memory);
+        let limits = || (paths.largest_rtt().unwrap_or(initial_rtt), memory.largest_window());
+        self.streams.update_windows(now, limits);
         for _ in 0..MAX_ATTEMPTS {
             let Some(plan) = self.plan(now) else {
                 let (policies, targets) = self.split_policies(now);

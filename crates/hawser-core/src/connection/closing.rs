@@ -26,6 +26,14 @@ impl Connection {
         self.end(now, CloseReason::Application { code, reason });
     }
 
+    /// Closes if it holds too much of what the endpoint may hold unread.
+    #[inline]
+    pub(super) fn check_memory(&mut self, now: Time) {
+        if self.memory.update(self.streams.unread() + self.datagrams.received_cost()) {
+            self.fail(now, TransportError::new(Code::INTERNAL_ERROR, "no memory for what nobody reads"));
+        }
+    }
+
     /// Closes because of an error.
     pub(super) fn fail(&mut self, now: Time, error: TransportError) {
         self.end(now, CloseReason::Transport(error));

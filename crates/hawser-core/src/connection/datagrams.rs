@@ -443,6 +443,12 @@ impl DatagramQueue {
         Some(data)
     }
 
+    /// What the received messages cost.
+    #[inline]
+    pub(crate) fn received_cost(&self) -> u64 {
+        self.received_cost as u64
+    }
+
     /// What was dropped so far.
     pub(crate) fn drops(&self) -> DatagramDrops {
         self.drops

@@ -97,6 +97,7 @@ use self::stats::ConnectionStats;
 use self::streams::Streams;
 use self::trace::tracer::Tracer;
 use crate::endpoint::EndpointEvent;
+use crate::receive_memory::Share;
 use crate::{EndpointConfig, TransportConfig};
 
 pub use self::api::SetControllerError;
@@ -128,6 +129,7 @@ pub struct Connection {
     paths: PathSet,
     streams: Streams,
     datagrams: DatagramQueue,
+    memory: Share,
     messages: Messages,
     repair: Repair,
     receive_times: ReceiveTimes,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 
-use hawser_core::{EndpointConfig, EndpointGroup};
+use hawser_core::{EndpointConfig, EndpointGroup, ReceiveMemory};
 use hawser_policy::{LinkObserver, Registry};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -34,6 +34,7 @@ pub struct EndpointBuilder {
     socket_buffer: usize,
     reset_key: Option<[u8; 32]>,
     connection_id_length: Option<usize>,
+    receive_memory: Option<u64>,
     policies: Option<Arc<Registry>>,
     allowed_schedulers: Vec<String>,
     link_observer: Option<Observer>,
@@ -50,6 +51,7 @@ impl EndpointBuilder {
             socket_buffer: SOCKET_BUFFER,
             reset_key: None,
             connection_id_length: None,
+            receive_memory: None,
             policies: None,
             allowed_schedulers: Vec::new(),
             link_observer: None,
@@ -97,6 +99,14 @@ impl EndpointBuilder {
     #[must_use]
     pub fn reset_key(mut self, key: [u8; 32]) -> Self {
         self.reset_key = Some(key);
+        self
+    }
+
+    /// Bytes that all its connections may hold for applications that do not read; beyond it, those that hold more than an
+    /// equal share are closed. Default: 1 GiB.
+    #[must_use]
+    pub fn receive_memory(mut self, bytes: u64) -> Self {
+        self.receive_memory = Some(bytes);
         self
     }
 
@@ -181,6 +191,9 @@ impl EndpointBuilder {
         let mut config = EndpointConfig::new(self.reset_key.unwrap_or_else(rand::random));
         config.unix_time_at_origin = clock.unix_origin();
         config.connection_id_length = self.connection_id_length.unwrap_or(config.connection_id_length);
+        if let Some(bytes) = self.receive_memory {
+            config.receive_memory = ReceiveMemory::new(bytes);
+        }
         let config = Arc::new(config);
         let server = self.server.as_ref().map(|server| server.core.clone());
         let group = (count > 1).then(|| Arc::new(EndpointGroup::new(count, rand::random())));

@@ -82,6 +82,12 @@ impl ReceiveWindow {
         self.received
     }
 
+    /// What was received and not consumed.
+    #[inline]
+    pub(super) fn unconsumed(&self) -> u64 {
+        self.received - self.consumed
+    }
+
     /// Whether everything received was consumed.
     #[cfg(test)]
     pub(super) fn is_settled(&self) -> bool {
@@ -112,14 +118,14 @@ impl ReceiveWindow {
         debug_assert!(self.consumed <= self.received);
     }
 
-    /// Grows the window if it seems to limit the sender.
+    /// Grows the window if it seems to limit the sender, to at most `most`.
     #[inline]
-    pub(super) fn tune(&mut self, now: Time, rtt: Duration) {
+    pub(super) fn tune(&mut self, now: Time, rtt: Duration, most: u64) {
         if self.consumed - self.epoch_consumed < self.size / 2 {
             return;
         }
         if now.since(self.epoch_start) < rtt * 2 {
-            self.grow_to(self.size.saturating_mul(2));
+            self.grow_to(self.size.saturating_mul(2).min(most));
         }
         self.epoch_start = now;
         self.epoch_consumed = self.consumed;

@@ -219,28 +219,30 @@ impl Streams {
     }
 
     /// Grows receive windows that seem to limit the peer. To be called before control frames are written, once per
-    /// batch of packets; `rtt` tells the largest smoothed round-trip time of the paths in use.
+    /// batch of packets; `limits` tells the largest smoothed round-trip time of the paths in use, and what no window
+    /// grows beyond.
     #[inline]
-    pub(crate) fn update_windows(&mut self, now: Time, rtt: impl FnOnce() -> Duration) {
+    pub(crate) fn update_windows(&mut self, now: Time, limits: impl FnOnce() -> (Duration, u64)) {
         self.now = now;
         if !self.to_be_tuned.is_empty() {
-            self.tune_windows(now, rtt());
+            let (rtt, most) = limits();
+            self.tune_windows(now, rtt, most);
         }
     }
 
     #[inline(never)]
-    fn tune_windows(&mut self, now: Time, rtt: Duration) {
+    fn tune_windows(&mut self, now: Time, rtt: Duration, most: u64) {
         while let Some(key) = self.to_be_tuned.pop() {
             let Some(recv) = self.table.recv_mut(key) else { continue };
             recv.to_be_tuned = false;
             let window = recv.window_mut();
-            window.tune(now, rtt);
+            window.tune(now, rtt, most);
             // Room for one stream to use its whole window while others move as well.
             let size = window.size();
-            self.shared.window.grow_to(size + size / 2);
+            self.shared.window.grow_to((size + size / 2).min(most));
             self.note_stream_window(key);
         }
-        self.shared.window.tune(now, rtt);
+        self.shared.window.tune(now, rtt, most);
         self.note_connection_window();
     }
 
@@ -260,6 +262,12 @@ impl Streams {
     pub(crate) fn set_send_buffer_limit(&mut self, bytes: u64) {
         self.send_buffer_limit = bytes.min(self.max_send_buffer);
         self.wake_writers();
+    }
+
+    /// Bytes from the first unread one of each stream to the highest received.
+    #[inline]
+    pub(crate) fn unread(&self) -> u64 {
+        self.shared.window.unconsumed()
     }
 
     /// What arrived, and how much of it was there already.

@@ -1,12 +1,14 @@
 //! What a peer can make wait for an application that looks at nothing.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use hawser_policy::{PathEvent, PathId};
 use hawser_wire::Frame;
 
 use super::forge::encode;
 use super::pair::{Pair, Settings, client_address, from};
-use crate::{Datagram, Event};
+use crate::{Code, ConnectionError, Datagram, Event, ReceiveMemory};
 
 /// The client gets a packet of the server with these frames, and nobody asks it for events.
 fn receive(pair: &mut Pair, frames: &[Frame<'_>]) {
@@ -57,4 +59,46 @@ fn leave_to_open_more_paths_is_told_once() {
     assert_eq!((waiting.len(), &waiting[0]), (1, &Event::Path(PathEvent::MorePathsAllowed)));
     receive(&mut pair, &[Frame::MaxPathId(3_000)]);
     assert_eq!(events(&mut pair), [Event::Path(PathEvent::MorePathsAllowed)], "and again when it was taken");
+}
+
+const BYTES: usize = 20_000_000;
+
+/// An upload to a server whose endpoint may hold `limit` bytes; the server reads after each 10 ms, or never. Most that was
+/// held at once, how the connection ended, and what was read.
+fn upload(limit: u64, reads: bool) -> (u64, Option<ConnectionError>, usize) {
+    let mut pair = Pair::connected(Settings::default());
+    let memory = ReceiveMemory::new(limit);
+    pair.server().memory = memory.join();
+    let id = pair.client().open_stream(false).unwrap();
+    let (mut written, mut read, mut most) = (0, 0, 0);
+    for _ in 0..300 {
+        written += pair.client().write(id, &vec![7; BYTES - written]).unwrap_or(0);
+        pair.run(Duration::from_millis(10));
+        most = most.max(memory.held());
+        while reads && let Ok(Some(chunk)) = pair.server().read_chunk(id, usize::MAX) {
+            read += chunk.len();
+        }
+    }
+    let closed = pair.server.events.iter().find_map(|event| match event {
+        Event::Closed(error) => Some(error.clone()),
+        _ => None,
+    });
+    (most, closed, read)
+}
+
+#[test]
+fn who_reads_nothing_is_closed_when_the_endpoint_holds_too_much() {
+    let (most, closed, _) = upload(200_000, false);
+    assert!((200_000..300_000).contains(&most), "{most} bytes held of 200000 allowed");
+    let is_internal =
+        matches!(&closed, Some(ConnectionError::Transport(error)) if error.code == Code::INTERNAL_ERROR);
+    assert!(is_internal, "{closed:?}");
+}
+
+#[test]
+fn who_reads_is_served_however_little_memory_there_is() {
+    let limit = 3 * Settings::default().server.initial_connection_window;
+    let (most, closed, read) = upload(limit, true);
+    assert_eq!((closed, read), (None, BYTES));
+    assert!(most > limit / 5, "the windows were used: {most} bytes of {limit}");
 }

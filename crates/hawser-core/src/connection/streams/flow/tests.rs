@@ -35,7 +35,7 @@ fn a_window_doubles_up_to_its_cap_while_half_of_it_goes_in_two_round_trips() {
         now += RTT;
         let bytes = window.size() / 2;
         move_bytes(&mut window, bytes);
-        window.tune(now, RTT);
+        window.tune(now, RTT, u64::MAX);
         window.announce();
         assert_eq!(window.size(), expected);
     }
@@ -48,7 +48,7 @@ fn a_slow_reader_does_not_grow_the_window() {
     for _ in 0..20 {
         now += RTT;
         move_bytes(&mut window, 200);
-        window.tune(now, RTT);
+        window.tune(now, RTT, u64::MAX);
         window.announce();
     }
     assert_eq!(window.size(), 1_000);

@@ -366,7 +366,7 @@ fn bytes_beyond_the_connections_credit_are_given_up_when_there_is_more() {
     for id in &ids {
         pieces(&mut server, *id);
     }
-    server.update_windows(Time::ZERO, || Duration::from_millis(30));
+    server.update_windows(Time::ZERO, || (Duration::from_millis(30), u64::MAX));
     flush(&mut server, &mut client);
     check(&client);
     assert_eq!(client.queue().total(), 0, "the rest was given up before it could be sent");

@@ -407,7 +407,7 @@ impl World {
             }
             let mut quiet = true;
             for end in 0..2 {
-                self.ends[end].update_windows(self.now, || Duration::from_millis(30));
+                self.ends[end].update_windows(self.now, || (Duration::from_millis(30), u64::MAX));
                 while let Some((mut packet, _)) = build_on(&mut self.ends[end], PathId::ZERO, 1_200, 0) {
                     packet.delivered = true;
                     receive(&mut self.ends[1 - end], &packet.payload).expect("accepted");

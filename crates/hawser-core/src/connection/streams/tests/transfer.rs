@@ -216,7 +216,7 @@ impl World {
             }
             Op::Tune { millis } => {
                 self.now += Duration::from_millis(millis);
-                self.ends[end].update_windows(self.now, || Duration::from_millis(30));
+                self.ends[end].update_windows(self.now, || (Duration::from_millis(30), u64::MAX));
             }
             Op::Buffer { limit } => self.ends[end].set_send_buffer_limit(limit),
         }
@@ -354,7 +354,7 @@ impl World {
             }
             let mut quiet = true;
             for end in 0..2 {
-                self.ends[end].update_windows(self.now, || Duration::from_millis(30));
+                self.ends[end].update_windows(self.now, || (Duration::from_millis(30), u64::MAX));
                 while let Some(mut packet) = build(&mut self.ends[end], 1_200, 0) {
                     packet.delivered = true;
                     receive(&mut self.ends[1 - end], &packet.payload).expect("accepted");

@@ -24,7 +24,7 @@ fn windows_grow_with_a_fast_reader_up_to_their_caps() {
         flush(&mut client, &mut server);
         while let Ok(ReadOutcome::Data(_)) = server.read(id, &mut [0; 8_000]) {}
         now += RTT;
-        server.update_windows(now, || RTT);
+        server.update_windows(now, || (RTT, u64::MAX));
         flush(&mut server, &mut client);
     }
     let key = server.table.find_ref(id).expect("open");
