@@ -3,7 +3,7 @@
 //! * [`sim_vs_emulator`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
-//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`maco`], [`seam`].
+//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`maco`], [`mams`], [`seam`].
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
@@ -13,9 +13,11 @@ pub mod fit;
 pub mod ftrl_wrr;
 pub mod guarantee;
 pub mod maco;
+pub mod mams;
 pub mod seam;
 pub mod sim_vs_emulator;
 pub mod verify;
 
 /// All acceptance lists.
-pub const LISTS: [&verify::List; 4] = [&bbrv2plus::LIST, &ftrl_wrr::LIST, &maco::LIST, &seam::LIST];
+pub const LISTS: [&verify::List; 5] =
+    [&bbrv2plus::LIST, &ftrl_wrr::LIST, &maco::LIST, &mams::LIST, &seam::LIST];
