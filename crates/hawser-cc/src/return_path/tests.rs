@@ -25,7 +25,6 @@ fn samples_of_another_return_path_are_left_out() {
 /// A path begins with acknowledgements on itself, until the peer knows of a quicker way back. What comes first must not leave out
 /// all that follows for half a second, in which slow start would see no queue.
 #[test]
-#[ignore = "fails until the first sample does not settle it"]
 fn the_return_path_of_the_first_sample_is_not_yet_the_usual_one() {
     let mut usual = ReturnPath::default();
     let of = |usual: &mut ReturnPath, path, at, rtt| {
