@@ -2,8 +2,8 @@ use hawser_policy::Time;
 
 use super::*;
 use crate::return_path::ReturnPath;
-use crate::testing::bottleneck::{Link, alone};
-use crate::testing::{ack, init};
+use crate::testing::bottleneck::{Link, Network, alone, measure};
+use crate::testing::{ack, build_with, init};
 
 /// Plays one round of ten acknowledgements with round-trip time `rtt` each, all at once; returns the growth.
 fn round(detector: &mut SlowStart, window: &mut Window, next: &mut u64, rtt_ms: u64) -> u64 {
@@ -123,4 +123,24 @@ fn the_first_queue_does_not_overflow() {
         assert_eq!(network.loss(0), 0.0, "{spec}");
         assert!(network.utilisation(50.0) > 0.92, "{spec}: {}", network.utilisation(50.0));
     }
+}
+
+/// Who comes to a deep buffer in which another one already has a queue gains rate with each packet that it adds, at the other's
+/// expense: that is no capacity which is still to be filled. Two seconds of buffer, as in `bufferbloat-link`.
+#[test]
+#[ignore = "fails until a rate that grows at the expense of others ends slow start"]
+fn a_newcomer_leaves_the_flow_that_is_there_its_share() {
+    let share = |start: u64| {
+        let mut network = Network::new(vec![Link::new(20.0, 5_000_000)]);
+        for (connection, start) in [0, start].into_iter().enumerate() {
+            let life = (Time::from_millis(start), Time::FAR_FUTURE);
+            network.add(|init| build_with("cubic", init), (0, connection), Duration::from_millis(24), life);
+        }
+        let network = measure(network, 6, 4);
+        network.goodput(0) / (network.goodput(0) + network.goodput(1))
+    };
+    let shares: Vec<f64> = (0..10).map(|step| share(5_000 + 13 * step)).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    println!("{mean:.2}: {shares:.2?}");
+    assert!(mean > 0.45, "{mean}");
 }
