@@ -20,10 +20,11 @@ const MIN_RTT_DIVISOR: u32 = 8;
 const RTT_SAMPLES: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
-/// A mean delivery rate that is this much over that of the round before still grows; without a queue it doubles.
-const RATE_GROWTH: f64 = 1.25;
+/// A mean delivery rate that is this much over that of the round before still grows; without a queue it doubles. In a queue with
+/// other flows it grows as well, at their expense, by less the greater the share is: 1.33 from half of theirs on.
+const RATE_GROWTH: f64 = 1.3;
 /// In conservative rounds the window grows by a quarter only.
-const CONSERVATIVE_RATE_GROWTH: f64 = 1.1;
+const CONSERVATIVE_RATE_GROWTH: f64 = 1.15;
 /// Growth while the path seems full. By then the window is up to four times what it holds; five rounds add a sixth to it.
 const FULL_GROWTH_DIVISOR: f64 = 32.0;
 /// A full path delivers as much as before. One that delivers less than this share of it has changed, or its acknowledgements were
@@ -112,8 +113,9 @@ impl SlowStart {
         }
         self.watch_rate(ack);
         window.grow(match (self.phase, self.pipe()) {
-            (Phase::Standard, _) | (Phase::Conservative { .. }, Pipe::Filling) => bytes,
-            (Phase::Conservative { .. }, Pipe::Unknown) => bytes / CSS_GROWTH_DIVISOR,
+            (Phase::Standard, _) => bytes,
+            // A rate that grows decides at the end of the round: first the window must not double what is in the queue of others.
+            (Phase::Conservative { .. }, Pipe::Filling | Pipe::Unknown) => bytes / CSS_GROWTH_DIVISOR,
             (Phase::Conservative { .. }, Pipe::Full) => bytes / FULL_GROWTH_DIVISOR,
         });
         self.watch_rtt(rtt);

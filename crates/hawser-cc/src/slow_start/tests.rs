@@ -128,7 +128,6 @@ fn the_first_queue_does_not_overflow() {
 /// Who comes to a deep buffer in which another one already has a queue gains rate with each packet that it adds, at the other's
 /// expense: that is no capacity which is still to be filled. Two seconds of buffer, as in `bufferbloat-link`.
 #[test]
-#[ignore = "fails until a rate that grows at the expense of others ends slow start"]
 fn a_newcomer_leaves_the_flow_that_is_there_its_share() {
     let share = |start: u64| {
         let mut network = Network::new(vec![Link::new(20.0, 5_000_000)]);
