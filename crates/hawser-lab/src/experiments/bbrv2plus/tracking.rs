@@ -94,6 +94,9 @@ pub(super) const ITEMS: &[Item] = &[
             claim(over(BBR2, "mobile", LINK_QUEUE), AtMost(1.2)),
             claim(over(BBR2, "stationary", RATE), Within(0.95, 1.05)),
         ],
+        deviation: deviates(
+            "after a stall the window covers the deviation of round trips that the stall itself has made; without that the delay is BBR's",
+        ),
         ..ITEM
     },
     Item {
@@ -185,6 +188,7 @@ pub(super) const ROWS: &[Item] = &[
             claim(less(BBR, "mobile", RATE), AtMost(0.0)),
             claim(over(BBR, "mobile", LINK_QUEUE), Below(1.0)),
         ],
+        deviation: deviates("as item 13"),
         ..ITEM
     },
 ];
