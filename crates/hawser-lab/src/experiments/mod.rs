@@ -4,6 +4,7 @@
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
 //! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`maco`], [`mams`], [`seam`].
+//! * [`matrix`] runs every congestion controller over every link.
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
@@ -14,6 +15,7 @@ pub mod ftrl_wrr;
 pub mod guarantee;
 pub mod maco;
 pub mod mams;
+pub mod matrix;
 pub mod seam;
 pub mod sim_vs_emulator;
 pub mod verify;

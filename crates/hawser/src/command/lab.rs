@@ -14,6 +14,7 @@ use crate::Registry;
 use crate::command::emulate::{failure as emulator_failure, load};
 use crate::command::exit::{Exit, Failure};
 use crate::command::guarantee;
+use crate::command::matrix;
 use crate::command::options::{Output, seconds};
 use crate::command::report::{Channel, print, remark};
 use crate::command::verify;
@@ -29,6 +30,9 @@ pub(crate) enum Lab {
     Verify(verify::Verify),
     /// Draw a figure of the runs that `verify` has kept
     Figure(verify::FigureArguments),
+    /// Run every policy over every link: tables and a page
+    #[command(subcommand)]
+    Matrix(matrix::Matrix),
     /// Compare the generators of links with the measured facts that they are fitted to
     Fit(Fit),
 }
@@ -103,6 +107,7 @@ pub(crate) fn experiment(
         Lab::Guarantee(arguments) => guarantee::run(arguments, registry, output),
         Lab::Verify(arguments) => verify::run(arguments, registry, output),
         Lab::Figure(arguments) => verify::figure(arguments, registry, output),
+        Lab::Matrix(command) => matrix::run(command, registry, output),
         Lab::Fit(arguments) => compare_fit(arguments, output),
     }
 }

@@ -22,6 +22,7 @@ mod http_client;
 mod interrupt;
 mod key_log;
 mod lab;
+mod matrix;
 mod options;
 mod path_log;
 mod paths;

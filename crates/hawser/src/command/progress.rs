@@ -1,11 +1,14 @@
 //! How far cells have come.
 
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use hawser_lab::data::sweep::Progress;
+use hawser_lab::data::sweep::{Progress, RunSummary};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::command::exit::{Exit, Failure};
+use crate::command::interrupt::Interrupt;
 use crate::command::options::Output;
 use crate::command::report::remark;
 use crate::command::units;
@@ -53,6 +56,33 @@ impl CellProgress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Runs cells with a view of how far they are, until Ctrl-C.
+pub(crate) fn watched<E>(
+    output: Output,
+    run: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<RunSummary, E>,
+    failure: impl FnOnce(E) -> Failure,
+) -> Result<RunSummary, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let failed = |error: std::io::Error| Failure::new(Exit::Failure, format!("cannot start: {error}"));
+    let runtime = runtime.map_err(failed)?;
+    let interrupt = runtime.block_on(async { Interrupt::listen() }).map_err(failed)?;
+    let mut view = CellProgress::new(output);
+    let mut watch = |progress: &Progress| {
+        view.show(progress);
+        if interrupt.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let summary = run(&mut watch);
+    view.finish();
+    let summary = summary.map_err(failure)?;
+    for (part, reason) in &summary.damaged {
+        output.remark(format_args!(
+            "hawser: {} is ignored: {reason}; its runs were made again",
+            part.display()
+        ));
+    }
+    Ok(summary)
 }
 
 /// Pace and time left, as far as cells of this run tell.

@@ -1,21 +1,19 @@
 //! `hawser lab verify` and `hawser lab figure`.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hawser_lab::data::sweep::{Progress, RunSettings, RunSummary, Shard};
+use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
 use hawser_lab::data::table::write_file;
 use hawser_lab::experiments::LISTS;
 use hawser_lab::experiments::verify::{self, Settings, Verification, VerifyError, default_folder};
 
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
-use crate::command::interrupt::Interrupt;
 use crate::command::options::Output;
-use crate::command::progress::CellProgress;
+use crate::command::progress::watched;
 use crate::command::report::{Channel, print, remark};
 use crate::command::sim::sweep;
 
@@ -137,7 +135,8 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
     }
     let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
     let settings = RunSettings { folder: folder.clone(), threads, shard: Shard::ALL };
-    let summary = make_runs(&verification, &settings, output)?;
+    let runs = |watch: &mut dyn FnMut(&Progress) -> _| verify::run(&verification, &settings, watch);
+    let summary = watched(output, runs, failure)?;
     if summary.stopped {
         let left = summary.missing;
         remark(format_args!("hawser: stopped with {left} runs left; the same command goes on with them"));
@@ -164,32 +163,6 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
         ));
     }
     Ok(if verdicts.is_good() { ExitCode::SUCCESS } else { ExitCode::from(Exit::Failure as u8) })
-}
-
-fn make_runs(
-    verification: &Arc<Verification>,
-    settings: &RunSettings,
-    output: Output,
-) -> Result<RunSummary, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let failed = |error: std::io::Error| Failure::new(Exit::Failure, format!("cannot start: {error}"));
-    let runtime = runtime.map_err(failed)?;
-    let interrupt = runtime.block_on(async { Interrupt::listen() }).map_err(failed)?;
-    let mut view = CellProgress::new(output);
-    let mut watch = |progress: &Progress| {
-        view.show(progress);
-        if interrupt.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let summary = verify::run(verification, settings, &mut watch);
-    view.finish();
-    let summary = summary.map_err(failure)?;
-    for (part, reason) in &summary.damaged {
-        output.remark(format_args!(
-            "hawser: {} is ignored: {reason}; its runs were made again",
-            part.display()
-        ));
-    }
-    Ok(summary)
 }
 
 /// Columns of the terminal.
@@ -234,7 +207,6 @@ fn failure(error: VerifyError) -> Failure {
         | VerifyError::Policy { .. } => Exit::Usage,
         VerifyError::Scenario { .. } => Exit::Scenario,
         VerifyError::NoRuns { .. } => Exit::NotRead,
-        VerifyError::Remove { .. } => Exit::NotWritten,
         VerifyError::Figure { .. } => Exit::Failure,
     };
     Failure::new(exit, error.to_string())

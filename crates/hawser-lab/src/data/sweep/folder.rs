@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::manifest::{read_json, write_json, write_whole};
+use super::merge::MERGED;
 use super::part::{self, Defect, Part};
-use super::{CellResult, Manifest, Shard, SweepError, Work};
+use super::work::table_file;
+use super::{CellResult, Manifest, Shard, SweepError, TIMING, Work};
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
@@ -98,6 +101,32 @@ impl Folder {
     /// Whether a folder has a sweep in it.
     pub fn is_sweep(path: &Path) -> bool {
         path.join(MANIFEST).is_file()
+    }
+
+    /// Removes the results in a folder and these files beside them, and nothing else in it.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be read or something in it cannot be removed.
+    pub fn discard(path: &Path, beside: &[&str]) -> Result<(), SweepError> {
+        if !path.is_dir() {
+            return Ok(());
+        }
+        let timing = table_file(path, TIMING);
+        let mut doomed = vec![path.join(MANIFEST), path.join(MERGED), timing];
+        doomed.extend(beside.iter().map(|name| path.join(name)));
+        let shards = entries(path)?;
+        doomed
+            .extend(shards.iter().filter(|name| name.starts_with(SHARD_PREFIX)).map(|name| path.join(name)));
+        for path in doomed {
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(SweepError::write(&path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn with(path: &Path, manifest: Manifest) -> Self {

@@ -11,7 +11,7 @@ use super::part::Part;
 use super::{CELLS, Folder, Found, SweepError, TIMING, TableName, table_file};
 use crate::data::table::{self, Cell, Options, Table, read_table};
 
-const MERGED: &str = "merged";
+pub(super) const MERGED: &str = "merged";
 const SUMMARY: &str = "summary.json";
 /// Tables of parts held in memory. Threads take cells in order, so the parts of a shard overlap little.
 const MOST_OPEN: usize = 64;

@@ -1,6 +1,5 @@
 //! What can go wrong with a verification.
 
-use std::io;
 use std::path::PathBuf;
 
 use crate::data::sweep::SweepError;
@@ -66,13 +65,5 @@ pub enum VerifyError {
         name: String,
         /// Why not.
         reason: String,
-    },
-    /// A folder cannot be removed.
-    #[error("cannot remove {}: {source}", path.display())]
-    Remove {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
     },
 }

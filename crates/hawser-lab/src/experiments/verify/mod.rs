@@ -24,10 +24,8 @@ mod page;
 mod text;
 mod work;
 
-use std::fs;
-use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use error::VerifyError;
@@ -121,20 +119,9 @@ pub fn table(verdicts: &Verdicts, width: usize) -> String {
 /// Removes the runs of a folder, and nothing else in it.
 ///
 /// # Errors
-/// [`VerifyError::Remove`].
+/// [`VerifyError`]: a file cannot be removed.
 pub fn discard(folder: &Path) -> Result<(), VerifyError> {
-    let parts = ["manifest.json", VERDICTS, RUNS_LINES, "timing.parquet", "merged", "shard-1-of-1"];
-    for part in parts {
-        let path: PathBuf = folder.join(part);
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        match removed {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(VerifyError::Remove { path, source });
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    Ok(Folder::discard(folder, &[VERDICTS, RUNS_LINES])?)
 }
 
 fn collect(verification: &Verification, folder: &Path) -> Result<Kept, VerifyError> {

@@ -1,0 +1,43 @@
+//! What can go wrong with a matrix.
+
+use crate::data::sweep::SweepError;
+use crate::data::table::TableError;
+
+/// Why a matrix cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixError {
+    /// A controller is not known, or a parameter of it is wrong.
+    #[error("{reason}")]
+    Controller {
+        /// Says so, with what there is.
+        reason: String,
+    },
+    /// No link of the matrix has this name.
+    #[error("there is no link `{name}`; there are: {known}")]
+    UnknownLink {
+        /// What was asked for.
+        name: String,
+        /// The names of all.
+        known: String,
+    },
+    /// A scenario of the matrix cannot be read.
+    #[error("{reason}")]
+    Scenario {
+        /// Which, and why.
+        reason: String,
+    },
+    /// The runs cannot be made, kept or read.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// A table cannot be read or written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A document has no place for the tables.
+    #[error("the document has no lines `{begin}` and `{end}`, between which the tables belong")]
+    NoMarks {
+        /// The first.
+        begin: &'static str,
+        /// The last.
+        end: &'static str,
+    },
+}

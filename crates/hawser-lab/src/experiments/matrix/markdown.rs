@@ -1,0 +1,207 @@
+//! The tables of the documentation and of the terminal.
+
+use std::fmt::Write as _;
+
+use super::MatrixError;
+use super::grid::{BUFFERS, LOSSES};
+use super::rows::{Row, Rows};
+
+/// Between these lines a document has the tables.
+const BEGIN: &str = "<!-- begin: hawser lab matrix controllers -->";
+const END: &str = "<!-- end -->";
+
+/// The columns of the summary: means over all cells of a controller.
+pub(super) const SUMMARY: [&str; 8] = [
+    "use, no loss",
+    "0.1 %",
+    "1 %",
+    "p95 queue, ms",
+    "dropped, %",
+    "Jain, itself",
+    "share beside CUBIC",
+    "Jain, CUBIC",
+];
+
+/// A buffer and a loss, as the head of a column.
+pub(super) fn buffer_and_loss(buffer: f64, loss: f64) -> String {
+    format!("{buffer} BDP, {} %", 100.0 * loss)
+}
+
+/// A number with two or three figures.
+pub(super) fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 10.0 => format!("{value:.0}"),
+        size if size >= 0.995 => format!("{value:.1}"),
+        size if size < 0.005 => "0".to_owned(),
+        _ => fraction(value),
+    }
+}
+
+/// A share of one.
+pub(super) fn share(value: f64) -> String {
+    if value < 0.995 { fraction(value) } else { format!("{value:.2}") }
+}
+
+fn fraction(value: f64) -> String {
+    format!("{value:.2}").trim_start_matches('0').to_owned()
+}
+
+fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), write)
+}
+
+/// What the summary says of a controller.
+pub(super) fn summary_cells(rows: &Rows, controller: &str) -> [String; 8] {
+    let all = |of: fn(&Row) -> Option<f64>| rows.mean(controller, |_| true, of);
+    let with = |loss: f64| rows.mean(controller, |row| row.loss == loss, |row| row.utilisation);
+    let [none, some, much] = LOSSES.map(|loss| or_dash(with(loss), share));
+    [
+        none,
+        some,
+        much,
+        or_dash(all(|row| row.queue_p95_ms), number),
+        or_dash(all(|row| row.dropped).map(|dropped| 100.0 * dropped), number),
+        or_dash(all(|row| row.jain_itself), share),
+        or_dash(all(|row| row.share_cubic), share),
+        or_dash(all(|row| row.jain_cubic), share),
+    ]
+}
+
+/// One line per controller for a terminal.
+pub(super) fn summary(rows: &Rows) -> String {
+    let mut text = format!("{:<20}", "controller");
+    SUMMARY.iter().for_each(|column| {
+        let _ = write!(text, " {column:>18}");
+    });
+    text.push('\n');
+    for controller in &rows.controllers {
+        let _ = write!(text, "{controller:<20}");
+        for cell in summary_cells(rows, controller) {
+            let _ = write!(text, " {cell:>18}");
+        }
+        text.push('\n');
+    }
+    for failed in &rows.failed {
+        let _ = writeln!(text, "failed: {failed}");
+    }
+    text
+}
+
+/// The tables in the place that a document has for them.
+pub(super) fn into_document(document: &str, rows: &Rows) -> Result<String, MatrixError> {
+    let marks = || MatrixError::NoMarks { begin: BEGIN, end: END };
+    let (before, rest) = document.split_once(BEGIN).ok_or_else(marks)?;
+    let (_, after) = rest.split_once(END).ok_or_else(marks)?;
+    Ok(format!("{before}{BEGIN}\n\n{}{END}{after}", tables(rows)))
+}
+
+fn tables(rows: &Rows) -> String {
+    let mut text = "### All links\n\nMeans over all cells.\n\n".to_owned();
+    head(&mut text, SUMMARY.map(str::to_owned));
+    for controller in &rows.controllers {
+        line(&mut text, controller, summary_cells(rows, controller));
+    }
+    for link in &rows.links {
+        let _ = write!(
+            text,
+            "\n### {link}\n\nAlone: utilisation, p95 of the queueing delay in ms, dropped in %.\n\n"
+        );
+        cells(&mut text, rows, link, alone);
+        text.push_str("\nJain's index with itself, seconds until it is .9; share beside CUBIC.\n\n");
+        cells(&mut text, rows, link, together);
+    }
+    two_paths(&mut text, rows);
+    outliers(&mut text, rows);
+    text
+}
+
+fn head<const N: usize>(text: &mut String, columns: [String; N]) {
+    let _ = writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(N));
+}
+
+fn line(text: &mut String, name: &str, cells: impl IntoIterator<Item = String>) {
+    let cells: Vec<String> = cells.into_iter().collect();
+    let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
+}
+
+fn places() -> impl Iterator<Item = (f64, f64)> {
+    BUFFERS.into_iter().flat_map(|buffer| LOSSES.map(|loss| (buffer, loss)))
+}
+
+fn cells(text: &mut String, rows: &Rows, link: &str, write: fn(&Row) -> String) {
+    let names: Vec<String> = places().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect();
+    let _ = writeln!(text, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for controller in &rows.controllers {
+        let of_place =
+            |(buffer, loss)| rows.cell(controller, link, buffer, loss).map(write).unwrap_or_default();
+        line(text, controller, places().map(of_place));
+    }
+}
+
+fn alone(row: &Row) -> String {
+    let dropped = row.dropped.map(|dropped| 100.0 * dropped);
+    format!(
+        "{}, {}, {}",
+        or_dash(row.utilisation, share),
+        or_dash(row.queue_p95_ms, number),
+        or_dash(dropped, number)
+    )
+}
+
+fn together(row: &Row) -> String {
+    format!(
+        "{}, {}; {}",
+        or_dash(row.jain_itself, share),
+        or_dash(row.converged_seconds, number),
+        or_dash(row.share_cubic, share)
+    )
+}
+
+fn two_paths(text: &mut String, rows: &Rows) {
+    if rows.shared.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\n### Two paths through one bottleneck\n\nShare of both together beside one flow of NewReno, beside one of CUBIC; half is \
+         fair.\n\n",
+    );
+    let names: Vec<String> = places().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect();
+    let _ = writeln!(text, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for controller in &rows.controllers {
+        let own: Vec<String> = rows
+            .shared
+            .iter()
+            .filter(|row| row.controller == *controller)
+            .map(|row| {
+                format!("{}, {}", or_dash(row.beside_newreno, share), or_dash(row.beside_cubic, share))
+            })
+            .collect();
+        if !own.is_empty() {
+            line(text, controller, own);
+        }
+    }
+}
+
+/// Cells that stand out, one line per controller and link.
+fn outliers(text: &mut String, rows: &Rows) {
+    text.push_str(
+        "\n### What stands out\n\nCells whose utilisation is more than 25 % away from the mean of the cells with the next buffers and \
+         losses, which is in brackets.\n\n| | | |\n|---|---|---|\n",
+    );
+    let found = rows.outliers();
+    for controller in &rows.controllers {
+        for link in &rows.links {
+            let own = found.iter().filter(|row| row.controller == *controller && row.link == *link);
+            let own: Vec<String> = own
+                .map(|row| {
+                    let place = buffer_and_loss(row.buffer, row.loss);
+                    format!("{place}: {} ({})", share(row.value), share(row.neighbours))
+                })
+                .collect();
+            if !own.is_empty() {
+                let _ = writeln!(text, "| `{controller}` | {link} | {} |", own.join("; "));
+            }
+        }
+    }
+    text.push('\n');
+}
