@@ -51,9 +51,13 @@ impl Connection {
     /// Keeps the keys within their limits (RFC 9001 section 6.6).
     pub(super) fn check_key_limits(&mut self, now: Time) {
         let Some(keys) = &self.handshake.one_rtt else { return };
-        if !keys.wants_update() {
-            return;
+        if keys.wants_update() {
+            self.update_or_fail(now);
         }
+    }
+
+    #[cold]
+    fn update_or_fail(&mut self, now: Time) {
         if !self.initiate_key_update(now)
             && self.handshake.one_rtt.as_ref().is_some_and(|keys| keys.is_exhausted())
         {

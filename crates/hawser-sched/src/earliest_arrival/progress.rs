@@ -174,6 +174,7 @@ impl Progress {
     }
 
     /// Keeps the longest pause; older ones count for less.
+    #[inline(never)]
     fn remember(&mut self, pause: Duration, rtt: Duration) {
         self.elapsed = self.elapsed.saturating_add(pause);
         if pause <= self.pause && self.elapsed < FORGETTING_STEP {

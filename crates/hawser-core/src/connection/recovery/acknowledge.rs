@@ -144,6 +144,7 @@ impl PathRecovery {
     }
 
     /// Packets that were declared lost are in `range`: they were only late.
+    #[inline(never)]
     fn on_late_ack(
         &mut self,
         space: &mut PacketNumberSpace,

@@ -329,6 +329,7 @@ impl SentPackets {
         }
     }
 
+    #[inline(never)]
     fn take_ack_only(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) {
         let from = self.ack_only.partition_point(|packet| packet.packet_number < *range.start());
         let to = self.ack_only.partition_point(|packet| packet.packet_number <= *range.end());

@@ -130,6 +130,7 @@ impl SendStream {
         }
     }
 
+    #[inline(never)]
     fn next_unassigned(
         &self,
         assignments: &Assignments,
