@@ -146,7 +146,9 @@ impl Progress {
             (self.usual, self.usual_at) = (path.smoothed_rtt.saturating_add(tolerance), Some(now));
         }
         if answers {
-            let pause = now.since(self.at);
+            // Whoever sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
+            let due = self.oldest.map_or(self.at, |sent| self.at.max(sent + path.smoothed_rtt));
+            let pause = now.since(due);
             // Shorter ones decide nothing: any silence is more than twice as long.
             if pause.max(self.pause) > shortest_silence / 2 {
                 self.remember(pause, path.smoothed_rtt);
