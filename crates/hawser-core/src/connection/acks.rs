@@ -209,7 +209,8 @@ impl Connection {
             }
         }
         if self.policies.wants(Interests::ACKED) {
-            self.policies.on_packet_acked(now, id, packet, &self.receive_times);
+            let delay = self.receive_times.arrivals().one_way_delay(packet.packet_number, packet.sent_at);
+            self.policies.on_packet_acked(now, id, packet, delay);
         }
     }
 

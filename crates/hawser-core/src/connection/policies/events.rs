@@ -9,7 +9,6 @@ use hawser_policy::{
 
 use super::Policies;
 use crate::connection::frames::{SentFrame, SentFrames, SentStream};
-use crate::connection::receive_times::ReceiveTimes;
 use crate::connection::recovery::{PathRecovery, SentPacket};
 
 impl Policies {
@@ -77,9 +76,8 @@ impl Policies {
         now: Time,
         path: PathId,
         packet: &SentPacket,
-        times: &ReceiveTimes,
+        one_way_delay: Option<Duration>,
     ) {
-        let one_way_delay = times.arrivals().one_way_delay(packet.packet_number, packet.sent_at);
         self.with_ranges(&packet.frames, |policies, ranges| {
             policies.on_event(&Event::Acked(&report(now, path, packet, ranges, one_way_delay)));
         });
