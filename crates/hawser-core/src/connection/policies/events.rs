@@ -55,22 +55,18 @@ impl Policies {
         bytes_in_flight: u64,
         limited_by: LimitedBy,
     ) {
-        let sent = |ranges| PacketSent {
-            now: packet.sent_at,
-            path,
-            packet_number: packet.packet_number,
-            bytes: u64::from(packet.bytes),
-            bytes_in_flight,
-            tag: packet.tag,
-            ranges,
-            limited_by,
-        };
-        if let [SentFrame::Stream(range)] = packet.frames.as_slice() {
-            return self.on_event(&Event::Sent(&sent(&[stream_range(range)])));
-        }
-        let ranges = self.take_ranges(&packet.frames);
-        self.on_event(&Event::Sent(&sent(&ranges)));
-        self.ranges = ranges;
+        self.with_ranges(&packet.frames, |policies, ranges| {
+            policies.on_event(&Event::Sent(&PacketSent {
+                now: packet.sent_at,
+                path,
+                packet_number: packet.packet_number,
+                bytes: u64::from(packet.bytes),
+                bytes_in_flight,
+                tag: packet.tag,
+                ranges,
+                limited_by,
+            }));
+        });
     }
 
     /// A packet of a path was acknowledged.
@@ -82,21 +78,17 @@ impl Policies {
         packet: &SentPacket,
         one_way_delay: Option<Duration>,
     ) {
-        if let [SentFrame::Stream(range)] = packet.frames.as_slice() {
-            let ranges = &[stream_range(range)];
-            return self.on_event(&Event::Acked(&report(now, path, packet, ranges, one_way_delay)));
-        }
-        let ranges = self.take_ranges(&packet.frames);
-        self.on_event(&Event::Acked(&report(now, path, packet, &ranges, one_way_delay)));
-        self.ranges = ranges;
+        self.with_ranges(&packet.frames, |policies, ranges| {
+            policies.on_event(&Event::Acked(&report(now, path, packet, ranges, one_way_delay)));
+        });
     }
 
     /// A packet of a path was declared lost.
     #[inline(never)]
     pub(crate) fn on_packet_lost(&mut self, now: Time, path: PathId, packet: &SentPacket) {
-        let ranges = self.take_ranges(&packet.frames);
-        self.on_event(&Event::Lost(&report(now, path, packet, &ranges, None)));
-        self.ranges = ranges;
+        self.with_ranges(&packet.frames, |policies, ranges| {
+            policies.on_event(&Event::Lost(&report(now, path, packet, ranges, None)));
+        });
     }
 
     /// The commands of a path's controller, to be applied with the others.
@@ -140,17 +132,26 @@ impl Policies {
         self.wake();
     }
 
-    /// The stream ranges of a packet in a list that is kept, so that nothing is allocated. Packets with a single one, nearly all,
-    /// do without.
+    /// Tells something with the stream ranges of a packet: mostly there is one, else they go through a list that is kept, so
+    /// that nothing is allocated.
+    #[inline]
+    fn with_ranges(&mut self, frames: &SentFrames, tell: impl Fn(&mut Self, &[StreamRange])) {
+        if let [SentFrame::Stream(sent)] = frames.as_slice() {
+            return tell(self, &[stream_range(sent)]);
+        }
+        self.with_list(frames, &tell);
+    }
+
     #[inline(never)]
-    fn take_ranges(&mut self, frames: &SentFrames) -> Vec<StreamRange> {
+    fn with_list(&mut self, frames: &SentFrames, tell: &dyn Fn(&mut Self, &[StreamRange])) {
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.clear();
         ranges.extend(frames.iter().filter_map(|frame| match frame {
             SentFrame::Stream(sent) => Some(stream_range(sent)),
             _ => None,
         }));
-        ranges
+        tell(self, &ranges);
+        self.ranges = ranges;
     }
 }
 
