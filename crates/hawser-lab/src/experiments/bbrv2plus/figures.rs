@@ -11,7 +11,7 @@ use super::{
 use crate::data::page::chart::{Chart, Line, Scale};
 use crate::data::page::html::colour;
 use crate::data::page::svg::escape;
-use crate::experiments::verify::{Drawing, Drawn, Figure, Kept, Metric, Policy, Value};
+use crate::experiments::verify::{Drawing, Drawn, Figure, Kept, Metric, Policy, Value, bars};
 
 /// Room for the title above.
 const TITLE: f64 = 40.0;
@@ -85,16 +85,6 @@ const ALPHAS: [f64; 6] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 
 const fn figure(name: &'static str, title: &'static str, draw: fn(&Kept) -> Result<Drawn, String>) -> Figure {
     Figure { name, title, drawing: Drawing::Custom(draw) }
-}
-
-const fn bars(
-    name: &'static str,
-    title: &'static str,
-    metric: &'static str,
-    runs: &'static [&'static str],
-    policies: &'static [Policy],
-) -> Figure {
-    Figure { name, title, drawing: Drawing::Bars { metric, runs, policies } }
 }
 
 fn by_buffer(kept: &Kept, points: &Points, policies: &[Policy], name: &'static str) -> Result<Drawn, String> {

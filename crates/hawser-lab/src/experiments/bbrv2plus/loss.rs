@@ -1,9 +1,9 @@
 //! What is asked of throughput and retransmissions: shallow and deep buffers, random loss, the loss threshold.
 
-use super::{BBR, BBR2, ITEM, RATE, RETRANSMITTED, TOLERANT, UNCUT, between, claim, deviates, metric};
+use super::{BBR, BBR2, RATE, RETRANSMITTED, TOLERANT, UNCUT, between, deviates, metric};
 use crate::experiments::verify::Bound::{AtLeast, AtMost, Within};
 use crate::experiments::verify::Value::{Computed, Largest, Mean, Ratio};
-use crate::experiments::verify::{Estimate, Item, Kept, Value};
+use crate::experiments::verify::{Estimate, ITEM, Item, Kept, Value, claim};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

@@ -13,10 +13,7 @@ mod tracking;
 mod watch;
 
 use super::verify::Value::{Difference, Ratio};
-use super::verify::{
-    Bound, Claim, Data, Deviation, Item, List, Metric, Policy, Program, Runs, Seeds, Source, System, Value,
-    of, ours,
-};
+use super::verify::{Deviation, List, Metric, Policy, Seeds, System, Value, of, ours, program, scenario};
 
 const BBR: &str = "bbr";
 const BBR2: &str = "bbr2";
@@ -196,18 +193,6 @@ const JITTER_120: &str =
 /// The page that explains what does not hold.
 const PAGE: &str = "docs/bbrv2plus.md";
 
-/// What the items have in common.
-const ITEM: Item = Item {
-    id: "",
-    statement: "",
-    threshold: "",
-    paper: "",
-    must: false,
-    data: Data::Synthetic,
-    claims: &[],
-    deviation: None,
-};
-
 /// Goodput of the flow.
 const RATE: &str = "flow.x.goodput_bps";
 /// Share of its packets that were declared lost, and so retransmitted.
@@ -217,10 +202,6 @@ const QUEUE: &str = "link.bottleneck.up.mean_queue_ms";
 
 const fn deviates(cause: &'static str) -> Option<Deviation> {
     Some(Deviation { page: PAGE, cause })
-}
-
-const fn claim(value: Value, bound: Bound) -> Claim {
-    Claim { value, bound }
 }
 
 /// A metric of the system over that of another.
@@ -245,24 +226,4 @@ const fn between(
 
 const fn metric(policy: &'static str, runs: &'static str, name: &'static str) -> Metric {
     of(policy, runs, name)
-}
-
-const fn scenario(
-    name: &'static str,
-    file: &'static str,
-    set: &'static [&'static str],
-    policies: &'static [Policy],
-    seeds: Seeds,
-) -> Runs {
-    Runs { name, source: Source::Scenario { file, set }, policies, seeds }
-}
-
-const fn program(
-    name: &'static str,
-    run: Program,
-    reads: &'static [&'static str],
-    policies: &'static [Policy],
-    seeds: Seeds,
-) -> Runs {
-    Runs { name, source: Source::Program { run, reads }, policies, seeds }
 }

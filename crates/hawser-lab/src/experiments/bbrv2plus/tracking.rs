@@ -1,11 +1,9 @@
 //! What is asked of a link that changes or does not: steps, trials, jitter, recorded links, determinism.
 
-use super::{
-    BBR, BBR2, ITEM, QUEUE, RATE, RETRANSMITTED, ROUND_MIN, TAIL_MIN, claim, deviates, less, metric, over,
-};
+use super::{BBR, BBR2, QUEUE, RATE, RETRANSMITTED, ROUND_MIN, TAIL_MIN, deviates, less, metric, over};
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
 use crate::experiments::verify::Value::{Largest, Mean, Ratio, Smallest, Sum};
-use crate::experiments::verify::{Item, ours};
+use crate::experiments::verify::{ITEM, Item, claim, ours};
 
 const RISE: &str = "rise_seconds";
 /// Mean over time of the delay that the queue means: its integral over twenty seconds.

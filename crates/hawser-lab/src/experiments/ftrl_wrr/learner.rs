@@ -4,10 +4,9 @@ use hawser_learn::{
     Accumulation, Adwin, CutTest, IntervalFtrl, Random, curvature, minimiser, radius, step_size,
 };
 
-use super::{MUST, claim};
 use crate::experiments::verify::Bound::{AtLeast, AtMost};
 use crate::experiments::verify::Value::{Largest, Smallest, Sum};
-use crate::experiments::verify::{Item, Measured, Request, ours};
+use crate::experiments::verify::{Item, MUST, Measured, Request, claim, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

@@ -7,10 +7,7 @@ mod rows;
 mod scheduler;
 mod systems;
 
-use super::verify::{
-    Bound, Claim, Data, Deviation, Drawing, Figure, Item, List, Policy, Program, Runs, Seeds, Source, System,
-    Value,
-};
+use super::verify::{Deviation, Drawing, Figure, List, Policy, Seeds, System, program, scenario};
 
 const PAGE: &str = "docs/ftrl-wrr.md";
 
@@ -71,14 +68,14 @@ pub const LIST: List = List {
     source: "D. Li, FTRL-WRR: Learning-Based Two-Path Scheduler for LEO Networks, University of Victoria 2024",
     system: System { key: "transport.scheduler", policy: "ftrl-wrr" },
     runs: &[
-        program("closed-forms", learner::closed_forms, &[], Seeds::ONCE),
-        program("surrogate", learner::surrogate, &[], Seeds::ONCE),
-        program("golden-run", learner::golden_run, &[], Seeds::ONCE),
-        program("convergence", learner::convergence, &[], Seeds { default: 30, full: 30 }),
-        program("adwin", learner::adwin, &[], Seeds { default: 5, full: 30 }),
-        program("wrr", scheduler::weights, &[], Seeds::ONCE),
-        program("loss", scheduler::losses, &[], Seeds::ONCE),
-        program("decisions", scheduler::decisions, &["ftrl-s1.toml"], FEW),
+        program("closed-forms", learner::closed_forms, &[], SYSTEM, Seeds::ONCE),
+        program("surrogate", learner::surrogate, &[], SYSTEM, Seeds::ONCE),
+        program("golden-run", learner::golden_run, &[], SYSTEM, Seeds::ONCE),
+        program("convergence", learner::convergence, &[], SYSTEM, Seeds { default: 30, full: 30 }),
+        program("adwin", learner::adwin, &[], SYSTEM, Seeds { default: 5, full: 30 }),
+        program("wrr", scheduler::weights, &[], SYSTEM, Seeds::ONCE),
+        program("loss", scheduler::losses, &[], SYSTEM, Seeds::ONCE),
+        program("decisions", scheduler::decisions, &["ftrl-s1.toml"], SYSTEM, FEW),
         scenario("s0", "ftrl-s0.toml", &["duration=10 s"], SHARES, FEW),
         scenario("s1-low", "ftrl-s1-low.toml", &[], SIX, SOME),
         scenario("s1", "ftrl-s1.toml", &[], SIX, SOME),
@@ -93,7 +90,7 @@ pub const LIST: List = List {
         scenario("s6", "ftrl-s6.toml", QUARTER, FIVE, LONG),
         scenario("s7", "ftrl-s7.toml", QUARTER, FIVE, LONG),
         scenario("s8", "ftrl-s8.toml", QUARTER, FIVE, LONG),
-        program("hand-over", handover::reset, &["ftrl-handover.toml"], SOME),
+        program("hand-over", handover::reset, &["ftrl-handover.toml"], SYSTEM, SOME),
     ],
     items: &[learner::ITEMS, scheduler::ITEMS, systems::ITEMS, rows::ITEMS],
     figures: &[
@@ -122,21 +119,6 @@ pub const LIST: List = List {
 /// Flow completion time.
 const COMPLETION: &str = "flow.main.completion_seconds";
 
-/// What the items have in common.
-const ITEM: Item = Item {
-    id: "",
-    statement: "",
-    threshold: "",
-    paper: "",
-    must: false,
-    data: Data::Synthetic,
-    claims: &[],
-    deviation: None,
-};
-
-/// What the computations have in common.
-const MUST: Item = Item { must: true, data: Data::None, ..ITEM };
-
 /// Causes of deviations.
 const FULL_WINDOWS: &str = "full paths hand their packets over, so that every scheduler keeps all windows full and \
      shares only order packets; MinRTT is paced here like all others, and has nothing to lose";
@@ -147,24 +129,6 @@ const NO_GAIN_OVER_HALF: &str = "on identical paths a half is the best share; wh
 
 const fn because(cause: &'static str) -> Option<Deviation> {
     Some(Deviation { page: PAGE, cause })
-}
-
-const fn claim(value: Value, bound: Bound) -> Claim {
-    Claim { value, bound }
-}
-
-const fn scenario(
-    name: &'static str,
-    file: &'static str,
-    set: &'static [&'static str],
-    policies: &'static [Policy],
-    seeds: Seeds,
-) -> Runs {
-    Runs { name, source: Source::Scenario { file, set }, policies, seeds }
-}
-
-const fn program(name: &'static str, run: Program, reads: &'static [&'static str], seeds: Seeds) -> Runs {
-    Runs { name, source: Source::Program { run, reads }, policies: SYSTEM, seeds }
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! What the thesis says beside its list: S2, S6, S8.
 
 use super::systems::versus;
-use super::{
-    COMPLETION, FIXED, FULL_WINDOWS, ITEM, NO_BURSTS, NO_GAIN_OVER_HALF, STRICT, STRICT_HALF, because, claim,
-};
+use super::{COMPLETION, FIXED, FULL_WINDOWS, NO_BURSTS, NO_GAIN_OVER_HALF, STRICT, STRICT_HALF, because};
 use crate::experiments::verify::Bound::{AtLeast, AtMost, Below};
 use crate::experiments::verify::Value::{Largest, Ratio};
-use crate::experiments::verify::{Item, of, ours};
+use crate::experiments::verify::{ITEM, Item, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

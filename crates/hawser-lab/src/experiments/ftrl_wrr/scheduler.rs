@@ -10,10 +10,9 @@ use hawser_policy::{
 use hawser_sched::{FixedSplit, Redirect, paced_rates, step_loss};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use super::{MUST, claim};
 use crate::experiments::verify::Bound::{AtMost, Below};
 use crate::experiments::verify::Value::{Largest, Mean, Sum};
-use crate::experiments::verify::{Data, Item, Measured, Request, ours};
+use crate::experiments::verify::{Data, Item, MUST, Measured, Request, claim, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

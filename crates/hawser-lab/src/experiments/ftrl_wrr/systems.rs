@@ -1,9 +1,9 @@
 //! The scheduler over links (items 9 to 15).
 
-use super::{COMPLETION, FIXED, FULL_WINDOWS, ITEM, because, claim};
+use super::{COMPLETION, FIXED, FULL_WINDOWS, because};
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
 use crate::experiments::verify::Value::{self, Computed, Largest, Ratio};
-use crate::experiments::verify::{Estimate, Item, Kept, of, ours};
+use crate::experiments::verify::{Estimate, ITEM, Item, Kept, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

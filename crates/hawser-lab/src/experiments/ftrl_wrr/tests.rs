@@ -1,5 +1,5 @@
 use super::*;
-use crate::experiments::verify::{Verdict, testing};
+use crate::experiments::verify::{Bound, Verdict, testing};
 
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {
     testing::verdict(&LIST, id, substitute)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
 use crate::experiments::verify::Value::{self, Computed, Largest, Mean, Ratio, Smallest};
-use crate::experiments::verify::{Bound, Claim, Data, Deviation, Estimate, Item, Kept, of, ours};
+use crate::experiments::verify::{Data, Deviation, Estimate, ITEM, Item, Kept, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {
@@ -317,25 +317,9 @@ pub(super) const ROWS: &[Item] = &[
     },
 ];
 
-/// What the items have in common.
-const ITEM: Item = Item {
-    id: "",
-    statement: "",
-    threshold: "",
-    paper: "",
-    must: false,
-    data: Data::Synthetic,
-    claims: &[],
-    deviation: None,
-};
-
 /// Documented with what was tried.
 const fn deviates(cause: &'static str) -> Option<Deviation> {
     Some(Deviation { page: "docs/maco.md", cause })
-}
-
-const fn claim(value: Value, bound: Bound) -> Claim {
-    Claim { value, bound }
 }
 
 /// A metric of MACO over that of a baseline.

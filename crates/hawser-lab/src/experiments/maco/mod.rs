@@ -9,7 +9,7 @@ mod observed;
 mod programs;
 mod vectors;
 
-use super::verify::{Drawing, Figure, List, Policy, Program, Runs, Seeds, Source, System};
+use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, bars, program};
 
 /// As published: the safety valve is ours, and the first flow of a host begins with four segments.
 const SYSTEM: &str = "maco,safety_valve=off,first_window=4";
@@ -57,22 +57,22 @@ pub const LIST: List = List {
     source: "W. Yang, dissertation, University of Victoria 2024, chapter 3",
     system: System { key: "transport.congestion", policy: SYSTEM },
     runs: &[
-        runs("vectors", vectors::golden, &[], OURS, Seeds::ONCE),
-        runs("filter", vectors::filter, &[], OURS, Seeds::ONCE),
-        runs("beginning", programs::beginning, ALONE, PAIR, FEW),
-        runs("random-loss", programs::random_loss, ALONE, PAIR, FEW),
-        runs("random-loss-bulk", programs::random_loss, ALONE, PAIR, FEW),
-        runs("overflow-50", programs::overflow, ALONE, OURS, FEW),
-        runs("overflow-100", programs::overflow, ALONE, OURS, FEW),
-        runs("overflow-10", programs::overflow, ALONE, &[Policy::Named(WITH_VALVE)], FEW),
-        runs("p40", programs::transfer, P40, ABLATIONS, SEEDS),
-        runs("p40-known", programs::transfer, P40, PAIR, FEW),
-        runs("p40-one-path", programs::transfer, P40, OURS, FEW),
-        runs("p40-two-bbr", programs::transfer, P40, &[Policy::Named(BBR)], FEW),
-        runs("p40-alone", programs::transfer, ALONE, PAIR, SEEDS),
-        runs("p200", programs::transfer, P200, ALL, FEW),
-        runs("isl", programs::transfer, &["maco-itsn-isl.toml"], ALL, FEW),
-        runs("joining", programs::transfer, ALONE, &[Policy::System, Policy::Named(WITHOUT_SHARING)], FEW),
+        program("vectors", vectors::golden, &[], OURS, Seeds::ONCE),
+        program("filter", vectors::filter, &[], OURS, Seeds::ONCE),
+        program("beginning", programs::beginning, ALONE, PAIR, FEW),
+        program("random-loss", programs::random_loss, ALONE, PAIR, FEW),
+        program("random-loss-bulk", programs::random_loss, ALONE, PAIR, FEW),
+        program("overflow-50", programs::overflow, ALONE, OURS, FEW),
+        program("overflow-100", programs::overflow, ALONE, OURS, FEW),
+        program("overflow-10", programs::overflow, ALONE, &[Policy::Named(WITH_VALVE)], FEW),
+        program("p40", programs::transfer, P40, ABLATIONS, SEEDS),
+        program("p40-known", programs::transfer, P40, PAIR, FEW),
+        program("p40-one-path", programs::transfer, P40, OURS, FEW),
+        program("p40-two-bbr", programs::transfer, P40, &[Policy::Named(BBR)], FEW),
+        program("p40-alone", programs::transfer, ALONE, PAIR, SEEDS),
+        program("p200", programs::transfer, P200, ALL, FEW),
+        program("isl", programs::transfer, &["maco-itsn-isl.toml"], ALL, FEW),
+        program("joining", programs::transfer, ALONE, &[Policy::System, Policy::Named(WITHOUT_SHARING)], FEW),
         by_bandwidth("km-80-mhz-5"),
         by_bandwidth("km-80-mhz-10"),
         by_bandwidth("km-80-mhz-15"),
@@ -108,13 +108,14 @@ pub const LIST: List = List {
     ],
     items: &[items::ITEMS, items::ROWS],
     figures: &[
-        figure("window", "Figure 3.8: mean congestion window of a subflow", "window_packets", TRANSFERS),
-        figure("throughput", "Figure 3.9: goodput", "goodput_bps", TRANSFERS),
-        figure(
+        bars("window", "Figure 3.8: mean congestion window of a subflow", "window_packets", TRANSFERS, ALL),
+        bars("throughput", "Figure 3.9: goodput", "goodput_bps", TRANSFERS, ALL),
+        bars(
             "delay",
             "Figure 3.10: 95th percentile of the one-way delay of packets",
             "p95_delay_ms",
             TRANSFERS,
+            ALL,
         ),
         Figure {
             name: "recovery-start",
@@ -134,54 +135,38 @@ pub const LIST: List = List {
                 policies: PAIR,
             },
         },
-        figure(
+        bars(
             "completion-80-km",
             "Figure 3.12: completion of 10 MB by bandwidth, satellites 80 km apart",
             "completion_seconds",
             cells::SPACING_80,
+            ALL,
         ),
-        figure(
+        bars(
             "completion-150-km",
             "Figure 3.12: completion of 10 MB by bandwidth, satellites 150 km apart",
             "completion_seconds",
             cells::SPACING_150,
+            ALL,
         ),
-        figure(
+        bars(
             "completion-delay",
             "Figure 3.13: completion of 10 MB by round-trip time",
             "completion_seconds",
             cells::DELAYS,
+            ALL,
         ),
     ],
 };
 
 const TRANSFERS: &[&str] = &["p40", "p200", "isl"];
 
-const fn runs(
-    name: &'static str,
-    run: Program,
-    reads: &'static [&'static str],
-    policies: &'static [Policy],
-    seeds: Seeds,
-) -> Runs {
-    Runs { name, source: Source::Program { run, reads }, policies, seeds }
-}
-
 const fn by_bandwidth(name: &'static str) -> Runs {
-    runs(name, programs::completion, COMPLETION, ALL, CELL)
+    program(name, programs::completion, COMPLETION, ALL, CELL)
 }
 
 const fn by_delay(name: &'static str) -> Runs {
-    runs(name, programs::completion, DELAY, ALL, CELL)
-}
-
-const fn figure(
-    name: &'static str,
-    title: &'static str,
-    metric: &'static str,
-    runs: &'static [&'static str],
-) -> Figure {
-    Figure { name, title, drawing: Drawing::Bars { metric, runs, policies: ALL } }
+    program(name, programs::completion, DELAY, ALL, CELL)
 }
 
 #[cfg(test)]

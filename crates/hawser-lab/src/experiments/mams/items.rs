@@ -3,7 +3,7 @@
 use super::{LATE, MINRTT, RR, VERSION_1, WITHOUT_CAPACITY, WITHOUT_LOSS, WITHOUT_SELECTION, compare};
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
 use crate::experiments::verify::Value::{self, Computed, Difference, Largest, Ratio, Sum};
-use crate::experiments::verify::{Bound, Claim, Data, Deviation, Estimate, Item, Kept, of, ours};
+use crate::experiments::verify::{Deviation, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
 
 const GOODPUT: &str = "goodput_bps";
 const P90: &str = "p90_delay_ms";
@@ -332,27 +332,9 @@ const SPREAD: &str =
 
 const DOWN_ACCURACY: &[&str] = &["accuracy-down", "accuracy-down-without-reports"];
 
-/// What the items have in common.
-const ITEM: Item = Item {
-    id: "",
-    statement: "",
-    threshold: "",
-    paper: "",
-    must: false,
-    data: Data::Synthetic,
-    claims: &[],
-    deviation: None,
-};
-
-const MUST: Item = Item { must: true, data: Data::None, ..ITEM };
-
 /// Documented with what was tried.
 const fn deviates(cause: &'static str) -> Option<Deviation> {
     Some(Deviation { page: "docs/mams.md", cause })
-}
-
-const fn claim(value: Value, bound: Bound) -> Claim {
-    Claim { value, bound }
 }
 
 /// A metric of MAMS over that of a baseline.

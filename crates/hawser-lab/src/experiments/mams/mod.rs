@@ -7,7 +7,7 @@ mod planner;
 mod programs;
 mod watch;
 
-use super::verify::{Drawing, Figure, List, Policy, Program, Runs, Seeds, Source, System};
+use super::verify::{List, Policy, Seeds, System, bars, program};
 
 const SYSTEM: &str = "mams";
 /// MAMS without reports of the receiver and without path selection (GLOBECOM 2022).
@@ -72,66 +72,54 @@ pub const LIST: List = List {
              W. Yang, dissertation, University of Victoria 2024, chapter 2",
     system: System { key: "transport.scheduler", policy: SYSTEM },
     runs: &[
-        runs("model", planner::model, &[], OURS, Seeds::ONCE),
-        runs("allocation", planner::allocation, &[], OURS, Seeds::ONCE),
-        runs("cost", planner::cost, &[], OURS, Seeds::ONCE),
-        runs("static", programs::transfer, &["mams-static.toml"], ALL, FEW),
-        runs("accuracy-up", programs::accuracy, UP_20, BOTH_VERSIONS, FEW),
-        runs("accuracy-down", programs::accuracy, DOWN_20, BOTH_VERSIONS, FEW),
-        runs("accuracy-down-without-reports", programs::accuracy, DOWN_20, BOTH_VERSIONS, FEW),
-        runs("up-20", programs::transfer, UP_20, ALL, SEEDS),
-        runs("up-20-0-db", programs::transfer, UP_20, ABLATIONS, SEEDS),
-        runs("up-40", programs::transfer, UP_40, ALL, SEEDS),
-        runs("down-20", programs::transfer, DOWN_20, ALL, SEEDS),
-        runs("down-20-without-reports", programs::transfer, DOWN_20, OURS, SEEDS),
-        runs("down-20-0-db", programs::transfer, DOWN_20, ABLATIONS, SEEDS),
-        runs("down-20-0-db-without-reports", programs::transfer, DOWN_20, OURS, SEEDS),
-        runs("down-20-0-db-own-path", programs::transfer, DOWN_20, OURS, SEEDS),
-        runs("down-40", programs::transfer, DOWN_40, ALL, SEEDS),
-        runs("urban-20", programs::transfer, URBAN, ALL, FEW),
-        runs("urban-30", programs::transfer, URBAN, ALL, FEW),
-        runs("urban-40", programs::transfer, URBAN, ALL, FEW),
-        runs("urban-50", programs::transfer, URBAN, ALL, FEW),
-        runs("itsn", programs::transfer, &["mams-itsn.toml"], ALL, SEEDS),
-        runs("itsn-7500", programs::transfer, &["mams-itsn-7500.toml"], ALL, SEEDS),
-        runs("dash", programs::transfer, &["mams-dash.toml"], ALL, FEW),
-        runs("paths-2", programs::transfer, &["mams-grid-2.toml"], PATHS, FEW),
-        runs("paths-4", programs::transfer, &["mams-grid-4.toml"], PATHS, FEW),
-        runs("paths-8", programs::transfer, &["mams-grid-8.toml"], PATHS, FEW),
+        program("model", planner::model, &[], OURS, Seeds::ONCE),
+        program("allocation", planner::allocation, &[], OURS, Seeds::ONCE),
+        program("cost", planner::cost, &[], OURS, Seeds::ONCE),
+        program("static", programs::transfer, &["mams-static.toml"], ALL, FEW),
+        program("accuracy-up", programs::accuracy, UP_20, BOTH_VERSIONS, FEW),
+        program("accuracy-down", programs::accuracy, DOWN_20, BOTH_VERSIONS, FEW),
+        program("accuracy-down-without-reports", programs::accuracy, DOWN_20, BOTH_VERSIONS, FEW),
+        program("up-20", programs::transfer, UP_20, ALL, SEEDS),
+        program("up-20-0-db", programs::transfer, UP_20, ABLATIONS, SEEDS),
+        program("up-40", programs::transfer, UP_40, ALL, SEEDS),
+        program("down-20", programs::transfer, DOWN_20, ALL, SEEDS),
+        program("down-20-without-reports", programs::transfer, DOWN_20, OURS, SEEDS),
+        program("down-20-0-db", programs::transfer, DOWN_20, ABLATIONS, SEEDS),
+        program("down-20-0-db-without-reports", programs::transfer, DOWN_20, OURS, SEEDS),
+        program("down-20-0-db-own-path", programs::transfer, DOWN_20, OURS, SEEDS),
+        program("down-40", programs::transfer, DOWN_40, ALL, SEEDS),
+        program("urban-20", programs::transfer, URBAN, ALL, FEW),
+        program("urban-30", programs::transfer, URBAN, ALL, FEW),
+        program("urban-40", programs::transfer, URBAN, ALL, FEW),
+        program("urban-50", programs::transfer, URBAN, ALL, FEW),
+        program("itsn", programs::transfer, &["mams-itsn.toml"], ALL, SEEDS),
+        program("itsn-7500", programs::transfer, &["mams-itsn-7500.toml"], ALL, SEEDS),
+        program("dash", programs::transfer, &["mams-dash.toml"], ALL, FEW),
+        program("paths-2", programs::transfer, &["mams-grid-2.toml"], PATHS, FEW),
+        program("paths-4", programs::transfer, &["mams-grid-4.toml"], PATHS, FEW),
+        program("paths-8", programs::transfer, &["mams-grid-8.toml"], PATHS, FEW),
     ],
     items: &[items::ITEMS, items::ROWS],
     figures: &[
-        figure("goodput", "Figures 9 and 11: mean goodput on the highway", "goodput_bps", HIGHWAY, ALL),
-        figure(
-            "p90",
-            "Figures 10 and 12: 90th percentile of the delivery delay",
-            "p90_delay_ms",
-            HIGHWAY,
-            ALL,
-        ),
-        figure("urban", "Figure 13(a): mean goodput in the city, by speed", "goodput_bps", CITY, ALL),
-        figure(
+        bars("goodput", "Figures 9 and 11: mean goodput on the highway", "goodput_bps", HIGHWAY, ALL),
+        bars("p90", "Figures 10 and 12: 90th percentile of the delivery delay", "p90_delay_ms", HIGHWAY, ALL),
+        bars("urban", "Figure 13(a): mean goodput in the city, by speed", "goodput_bps", CITY, ALL),
+        bars(
             "urban-reordering",
             "Figure 13(b): mean reordering delay in the city, by speed",
             "mean_reordering_ms",
             CITY,
             ALL,
         ),
-        figure(
-            "itsn",
-            "Figure 14: mean goodput below satellites",
-            "goodput_bps",
-            &["itsn", "itsn-7500"],
-            ALL,
-        ),
-        figure(
+        bars("itsn", "Figure 14: mean goodput below satellites", "goodput_bps", &["itsn", "itsn-7500"], ALL),
+        bars(
             "paths",
             "Figure 17(a): mean reordering delay by number of paths",
             "mean_reordering_ms",
             GRID,
             PATHS,
         ),
-        figure(
+        bars(
             "ablations",
             "90th percentile of the delivery delay without parts",
             "p90_delay_ms",
@@ -144,26 +132,6 @@ pub const LIST: List = List {
 const HIGHWAY: &[&str] = &["up-20", "up-40", "down-20", "down-40"];
 const CITY: &[&str] = &["urban-20", "urban-30", "urban-40", "urban-50"];
 const GRID: &[&str] = &["paths-2", "paths-4", "paths-8"];
-
-const fn runs(
-    name: &'static str,
-    run: Program,
-    reads: &'static [&'static str],
-    policies: &'static [Policy],
-    seeds: Seeds,
-) -> Runs {
-    Runs { name, source: Source::Program { run, reads }, policies, seeds }
-}
-
-const fn figure(
-    name: &'static str,
-    title: &'static str,
-    metric: &'static str,
-    runs: &'static [&'static str],
-    policies: &'static [Policy],
-) -> Figure {
-    Figure { name, title, drawing: Drawing::Bars { metric, runs, policies } }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! What is asked of the cases of the mobility gauntlet (`hawser_sim::gauntlet`): what happens to a transfer when addresses
 //! change and paths misbehave.
 
-use super::{ITEM, claim};
+use super::ITEM;
 use crate::experiments::verify::Bound::{AtLeast, AtMost};
 use crate::experiments::verify::Value::{Largest, Smallest, Sum};
-use crate::experiments::verify::{Item, ours};
+use crate::experiments::verify::{Item, claim, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

@@ -9,7 +9,7 @@ mod sets;
 use super::verify::Bound::{Above, AtLeast, AtMost, Below};
 use super::verify::Value::{self, Largest, Ratio, Smallest, Sum};
 use super::verify::{
-    Bound, Claim, Data, Drawing, Figure, Item, List, Policy, Program, Runs, Seeds, Source, System, of, ours,
+    self, Drawing, Figure, Item, List, Policy, Runs, Seeds, System, claim, of, ours, program, scenario,
 };
 
 /// What the default scheduler is compared with.
@@ -44,8 +44,8 @@ pub const LIST: List = List {
             SYSTEM,
             SOME,
         ),
-        program("same-seed", programs::same_seed, &["wifi-lte.toml"], FEW),
-        program("one-way-delays", delays::one_way, &[], FEW),
+        program("same-seed", programs::same_seed, &["wifi-lte.toml"], SYSTEM, FEW),
+        program("one-way-delays", delays::one_way, &[], SYSTEM, FEW),
         // What happens to a transfer when addresses change and paths misbehave (`hawser_sim::gauntlet`).
         case("download-port-rebinding"),
         case("upload-port-rebinding"),
@@ -167,44 +167,17 @@ const ITEMS: &[Item] = &[
 ];
 
 /// What the items have in common.
-const ITEM: Item = Item {
-    id: "",
-    statement: "",
-    threshold: "",
-    paper: "",
-    must: true,
-    data: Data::Synthetic,
-    claims: &[],
-    deviation: None,
-};
-
-const fn claim(value: Value, bound: Bound) -> Claim {
-    Claim { value, bound }
-}
+const ITEM: Item = Item { must: true, ..verify::ITEM };
 
 /// A metric of the system over that of the baseline.
 const fn versus(runs: &'static str, metric: &'static str) -> Value {
     Ratio(ours(runs, metric), of(BASELINE, runs, metric))
 }
 
-const fn scenario(
-    name: &'static str,
-    file: &'static str,
-    set: &'static [&'static str],
-    policies: &'static [Policy],
-    seeds: Seeds,
-) -> Runs {
-    Runs { name, source: Source::Scenario { file, set }, policies, seeds }
-}
-
-const fn program(name: &'static str, run: Program, reads: &'static [&'static str], seeds: Seeds) -> Runs {
-    Runs { name, source: Source::Program { run, reads }, policies: SYSTEM, seeds }
-}
-
 /// A case of the mobility gauntlet or of the policy sets. Its metrics are the measures of the case, and how many miss the
 /// bounds that the case sets itself.
 const fn case(name: &'static str) -> Runs {
-    program(name, programs::case, &[], FEW)
+    program(name, programs::case, &[], SYSTEM, FEW)
 }
 
 #[cfg(test)]

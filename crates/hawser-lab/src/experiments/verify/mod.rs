@@ -14,6 +14,7 @@
 //! the value of one field of all scenarios ([`System`]); another policy in its place is the negative control, under
 //! which every ordering has to fall short.
 
+mod entries;
 mod error;
 mod figure;
 mod judge;
@@ -28,6 +29,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use entries::{ITEM, MUST, bars, claim, program, scenario};
 pub use error::VerifyError;
 pub use figure::{Drawing, Drawn, Figure};
 pub use judge::{ClaimRow, MetricRow, Row, Verdict, Verdicts};
