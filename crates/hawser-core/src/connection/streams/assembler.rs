@@ -21,9 +21,12 @@ pub(super) const MIN_CHARGE: usize = 3 << 10;
 /// Beyond the limit, the slices of a stream that are charged so much are worth copying together.
 const WORTH_COPYING: usize = 16 * MIN_CHARGE;
 
-/// The largest receive buffer of a driver: what the kernel coalesces into one message. A slice that lies farther from the
-/// one before is taken to be alone in its buffer.
+/// The largest receive buffer of a driver: what the kernel coalesces into one message. A slice that lies farther from all
+/// recent ones is taken to be alone in its buffer.
 const RECEIVE_BUFFER: usize = 64 << 10;
+
+/// Receive buffers that are filled at the same time: about one for each path.
+const RECENT_BUFFERS: usize = 4;
 
 /// Shorter slices are copied as soon as they have to wait.
 const MIN_SHARED: usize = 512;
@@ -40,8 +43,11 @@ const MAX_SPARE: usize = 64;
 pub(super) struct Budget {
     pub(super) charged: usize,
     pub(super) ranges: usize,
-    /// Where the last slice lies. Addresses decide when memory is copied, nothing that the peer or a trace could see.
-    last_address: usize,
+    /// Where slices lie that came lately, one for each receive buffer: several paths fill several at a time. Addresses
+    /// decide when memory is copied, nothing that the peer or a trace could see.
+    recent: [usize; RECENT_BUFFERS],
+    /// The place in `recent` that is used next.
+    next_recent: usize,
 }
 
 #[cfg(test)]
@@ -57,9 +63,17 @@ impl Budget {
     #[inline]
     fn pinned_by(&mut self, slice: &Bytes) -> usize {
         let address = slice.as_ptr() as usize;
-        let shares = address.abs_diff(self.last_address) < RECEIVE_BUFFER;
-        self.last_address = address;
-        if shares { slice.len() } else { RECEIVE_BUFFER }
+        match self.recent.iter_mut().find(|recent| address.abs_diff(**recent) < RECEIVE_BUFFER) {
+            Some(recent) => {
+                *recent = address;
+                slice.len()
+            }
+            None => {
+                self.recent[self.next_recent] = address;
+                self.next_recent = (self.next_recent + 1) % RECENT_BUFFERS;
+                RECEIVE_BUFFER
+            }
+        }
     }
 }
 

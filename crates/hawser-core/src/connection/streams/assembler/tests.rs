@@ -188,3 +188,19 @@ fn long_slices_pin_a_bounded_amount() {
         assert!(pinned <= 2 * MAX_CHARGED, "{} MiB", pinned >> 20);
     }
 }
+
+/// Each path has a socket, whose buffer of several datagrams is filled while those of others are.
+#[test]
+fn slices_of_buffers_that_are_filled_in_turn_are_charged_one_buffer_each() {
+    let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+    let mut buffers = [BytesMut::zeroed(RECEIVE_BUFFER), BytesMut::zeroed(RECEIVE_BUFFER)];
+    let mut offset = 1;
+    for _ in 0..RECEIVE_BUFFER / MIN_CHARGE {
+        for buffer in &mut buffers {
+            assembler.insert(offset, buffer.split_to(MIN_CHARGE).freeze(), &mut budget).unwrap();
+            offset += MIN_CHARGE as u64 + 1;
+        }
+    }
+    let slices = buffers.len() * (RECEIVE_BUFFER / MIN_CHARGE);
+    assert!(budget.charged < slices * MIN_CHARGE + 3 * RECEIVE_BUFFER, "{} kB", budget.charged >> 10);
+}
