@@ -172,7 +172,11 @@ impl Connection {
             ..Contents::CONTROL
         };
         let mut total = 0;
-        for segment in buffer[..segments * size].chunks_exact_mut(size) {
+        for (index, segment) in buffer[..segments * size].chunks_exact_mut(size).enumerate() {
+            if index > 0 {
+                // Nothing turns up while a batch is built, and looking for it would cost every packet.
+                (contents.acks, contents.control) = (false, contents.control && self.has_control());
+            }
             let Some(length) = self.build_one_rtt(now, id, segment, &contents) else { break };
             total += length;
             if length < size {
@@ -181,8 +185,6 @@ impl Connection {
             if let Some(log) = &mut self.send_log {
                 log.next_segment();
             }
-            // Nothing turns up while a batch is built, and looking for it would cost every packet.
-            (contents.acks, contents.control) = (false, contents.control && self.has_control());
         }
         if total == 0 {
             self.on_unwritten(now, assignment);

@@ -42,6 +42,12 @@ impl Attachments {
         }
     }
 
+    /// Whether a link is to be moved: asked at every event.
+    #[inline]
+    pub(super) fn has_orders(&self) -> bool {
+        !self.orders.borrow().is_empty()
+    }
+
     /// The next link to be moved, and to which of its routes.
     pub(super) fn poll_order(&self) -> Option<(usize, usize)> {
         self.orders.borrow_mut().pop_front()

@@ -198,6 +198,9 @@ impl Deliveries {
             }
             self.packets.read(range.label);
             queue.pop_front();
+            if end == read {
+                return;
+            }
         }
     }
 

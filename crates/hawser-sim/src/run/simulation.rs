@@ -58,7 +58,9 @@ impl Simulation {
         }
         let names: Vec<String> = self.link_names().map(str::to_owned).collect();
         let end = loop {
-            self.apply_attachments();
+            if self.parts.attachments.has_orders() {
+                self.apply_attachments();
+            }
             let Parts { engine, participants, .. } = &mut self.parts;
             engine.transmit(participants);
             self.tell_deliveries(recorder);

@@ -80,7 +80,7 @@ impl PathRecovery {
             for packet in &acked[before..] {
                 self.on_packet_acked(packet, now, &mut walk);
             }
-            if !space.lost_records.is_empty() {
+            if space.may_have_lost(&range) {
                 self.on_late_ack(space, &range, now, &mut walk);
             }
         }

@@ -19,7 +19,7 @@ const SILENCE_HALF_TIMEOUTS: u32 = 3;
 const MAX_RETURN_PATHS: usize = 4;
 /// A return path without a sample for longer than this and for [`STALE_ROUND_TRIPS`] is no longer in use.
 const STALE_AFTER: Duration = Duration::from_millis(500);
-const STALE_ROUND_TRIPS: u32 = 4;
+const STALE_ROUND_TRIPS: u64 = 4;
 /// What a sample adds to the weight of its return path, of which each sample of any takes an eighth: RFC 9002's memory.
 const SAMPLE_WEIGHT: u16 = 32;
 /// The weight of a return path that has all samples.
@@ -53,40 +53,38 @@ pub(crate) struct RttEstimator {
     bounds: Bounds,
 }
 
-/// Round trips with one return path.
+/// Round trips with one return path. In nanoseconds: every acknowledgement computes with them, and a `Duration` has to be
+/// taken apart for that.
 #[derive(Clone, Copy, Debug)]
 struct Return {
     path: PathId,
-    smoothed: Duration,
-    variance: Duration,
+    smoothed: u64,
+    variance: u64,
     sampled_at: Time,
     /// How much of the recent samples it had.
     weight: u16,
 }
 
 impl Return {
-    const UNUSED: Return = Return {
-        path: PathId::ZERO,
-        smoothed: Duration::ZERO,
-        variance: Duration::ZERO,
-        sampled_at: Time::ZERO,
-        weight: 0,
-    };
+    const UNUSED: Return =
+        Return { path: PathId::ZERO, smoothed: 0, variance: 0, sampled_at: Time::ZERO, weight: 0 };
 
     /// RFC 9002 section 5.3.
     fn smooth(&mut self, now: Time, sample: Duration) {
+        let sample = nanos(sample);
         self.variance = (self.variance * 3 + self.smoothed.abs_diff(sample)) / 4;
         self.smoothed = (self.smoothed * 7 + sample) / 8;
         self.sampled_at = now;
     }
 
     fn is_in_use(&self, now: Time) -> bool {
-        now.since(self.sampled_at) <= STALE_AFTER.max(self.smoothed * STALE_ROUND_TRIPS)
+        let silence = now.as_nanos().saturating_sub(self.sampled_at.as_nanos());
+        silence <= (STALE_AFTER.as_nanos() as u64).max(self.smoothed * STALE_ROUND_TRIPS)
     }
 
-    /// Time within which an acknowledgement comes this way, the peer's delay aside (section 6.2.1).
-    fn bound(&self) -> Duration {
-        self.smoothed + (self.variance * 4).max(GRANULARITY)
+    /// Nanoseconds within which an acknowledgement comes this way, the peer's delay aside (section 6.2.1).
+    fn bound(&self) -> u64 {
+        self.smoothed + (self.variance * 4).max(GRANULARITY.as_nanos() as u64)
     }
 }
 
@@ -103,6 +101,11 @@ impl Bounds {
         let probe_timeout = round_trip + max_ack_delay;
         Bounds { round_trip, probe_timeout, silence: probe_timeout * SILENCE_HALF_TIMEOUTS / 2 }
     }
+}
+
+/// Of a round trip; those of centuries count as the longest that formulas can do with.
+fn nanos(duration: Duration) -> u64 {
+    duration.as_nanos().min(u128::from(u64::MAX / 16)) as u64
 }
 
 impl RttEstimator {
@@ -168,7 +171,8 @@ impl RttEstimator {
     fn begin_return(&mut self, now: Time, sample: Duration, path: PathId) {
         // The first has had all samples.
         let weight = if self.returns_used == 0 { FULL_WEIGHT } else { 0 };
-        let new = Return { path, smoothed: sample, variance: self.variance, sampled_at: now, weight };
+        let (smoothed, variance) = (nanos(sample), nanos(self.variance));
+        let new = Return { path, smoothed, variance, sampled_at: now, weight };
         let at = if usize::from(self.returns_used) < MAX_RETURN_PATHS {
             self.returns_used += 1;
             usize::from(self.returns_used) - 1
@@ -199,8 +203,10 @@ impl RttEstimator {
                 self.usual = sampled as u8;
             }
         }
-        (self.smoothed, self.variance) = (self.returns[usual].smoothed, self.returns[usual].variance);
-        self.bounds = Bounds::new(round_trip, self.max_ack_delay);
+        let usual = &self.returns[usual];
+        self.smoothed = Duration::from_nanos(usual.smoothed);
+        self.variance = Duration::from_nanos(usual.variance);
+        self.bounds = Bounds::new(Duration::from_nanos(round_trip), self.max_ack_delay);
     }
 
     /// The peer promises to hold back acknowledgements for no longer than this.

@@ -153,13 +153,17 @@ impl PacketNumberSpace {
         }
     }
 
-    /// Removes the lost packets in `range`: they were acknowledged after all.
+    /// Whether it is worth looking for lost packets in `range`: in most acknowledged ranges there can be none.
     #[inline]
+    pub(super) fn may_have_lost(&self, range: &RangeInclusive<u64>) -> bool {
+        let (Some(first), Some(last)) = (self.lost_records.front(), self.lost_records.back()) else {
+            return false;
+        };
+        *range.end() >= first.packet_number && *range.start() <= last.packet_number
+    }
+
+    /// Removes the lost packets in `range`: they were acknowledged after all.
     pub(super) fn take_lost_records(&mut self, range: &RangeInclusive<u64>, visit: impl FnMut(LostRecord)) {
-        let (Some(first), Some(last)) = (self.lost_records.front(), self.lost_records.back()) else { return };
-        if *range.end() < first.packet_number || *range.start() > last.packet_number {
-            return;
-        }
         let from = self.lost_records.partition_point(|record| record.packet_number < *range.start());
         // Nearly always none.
         if self.lost_records.get(from).is_none_or(|record| record.packet_number > *range.end()) {
