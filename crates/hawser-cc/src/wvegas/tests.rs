@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::testing::bottleneck::{BDP, Link, Network, alone, measure};
 use crate::testing::{init, sibling};
@@ -47,4 +49,13 @@ fn ten_packets_in_queues_however_many_paths() {
     let queued = (network.mean_wait(0) + network.mean_wait(1)) / 0.2;
     assert!((7.0..13.0).contains(&queued), "{queued} packets");
     assert!(network.utilisation(80.0) > 0.98);
+}
+
+/// Round-trip times that differ by a fraction of a packet are no queue that would have to be drained.
+#[test]
+fn alone_it_fills_a_link_whose_delay_varies_a_little() {
+    let mut link = Link::new(40.0, BDP);
+    link.jitter = Duration::from_micros(100);
+    let network = measure(alone("wvegas", link), 2, 18);
+    assert!(network.utilisation(40.0) > 0.98, "{}", network.utilisation(40.0));
 }
