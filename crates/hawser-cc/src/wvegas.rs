@@ -23,7 +23,7 @@ pub(crate) struct WVegasRule {
     least_alpha: f64,
     /// Datagrams that this path aims to have queued.
     alpha: f64,
-    /// Least queueing delay since the last drain, seconds.
+    /// Least queueing delay since the last drain of rounds that had as much queued as it aims for, seconds.
     least_queue: Option<f64>,
     delay: QueueDelay,
     judged: bool,
@@ -82,7 +82,11 @@ impl WVegasRule {
         } else if queued < self.alpha {
             window.step(datagram);
         }
-        // A queue that never empties hides the base: drain it now and then.
+        // A queue that never empties hides the base: drain it when it is twice what it was where this path has its aim. Below that
+        // the queue is still growing to it, from next to nothing after a drain, and jitter is twice what it was before all the time.
+        if queued < self.alpha {
+            return;
+        }
         let queue = rtt - base;
         let least = self.least_queue.map_or(queue, |least| least.min(queue));
         self.least_queue = Some(least);

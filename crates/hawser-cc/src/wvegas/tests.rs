@@ -31,10 +31,12 @@ fn the_aim_is_shared_by_rate() {
     rule.judge(&mut window, &round(0.125), &siblings);
     assert!((rule.alpha - 7.5).abs() < 1e-9, "{}", rule.alpha);
     assert_eq!(window.bytes(), 31_000);
-    // 31 datagrams at 150 ms are 10.3 queued, the aim by rates 206.7 and 80 is 7.2; and a queue twice the least one is drained:
-    // 30 datagrams times 100 / 300.
+    // 31 datagrams at 150 ms are 10.3 queued, the aim by rates 206.7 and 80 is 7.2: one less, and 50 ms is the queue at the aim.
     rule.judge(&mut window, &round(0.15), &siblings);
-    assert_eq!((window.bytes(), rule.least_queue), (10_000, None));
+    assert_eq!((window.bytes(), rule.least_queue.map(|queue| (1e3 * queue).round())), (30_000, Some(50.0)));
+    // At 200 ms it is twice that, and is drained: 29 datagrams times 100 / 400.
+    rule.judge(&mut window, &round(0.2), &siblings);
+    assert_eq!((window.bytes(), rule.least_queue), (7_250, None));
 }
 
 #[test]
