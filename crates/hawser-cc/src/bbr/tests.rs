@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hawser_policy::{ControllerInit, Time};
+use hawser_policy::{Ack, ControllerInit, DeliverySample, LimitedBy, Rate, Siblings, Time};
 
 use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, beside, measure};
-use crate::testing::build_with;
+use crate::testing::{ack, build_with, init};
 
 const FAMILY: [&str; 6] = ["bbr", "bbr2", "bbr2-alpha-beta", "bbr2plus", "bbr3", "coupled-bbr"];
 
@@ -32,6 +32,28 @@ fn alone_each_fills_the_link_and_hardly_queues() {
         assert!(utilisation > 0.96, "{spec}: {utilisation}");
         assert!(wait < 4.0, "{spec}: {wait} ms");
         assert_eq!(network.loss(0), 0.0, "{spec}");
+    }
+}
+
+/// What the handshake delivers says nothing of the path: two datagrams per round trip. The initial window still leaves within a part of
+/// one (draft-ietf-ccwg-bbr section 5.6.2, BBRInitPacingRate).
+#[test]
+fn the_handshake_does_not_slow_the_initial_window() {
+    for spec in FAMILY {
+        let mut controller = build_with(spec, &init(12_000));
+        let rtt = Duration::from_millis(50);
+        let sample = DeliverySample {
+            rate: Some(Rate::from_bytes_over(2_000, rtt)),
+            delivered: 2_000,
+            prior_delivered: 0,
+            inflight_at_send: 2_000,
+            lost: 0,
+            limited_by: LimitedBy::Application,
+        };
+        let of_handshake = Ack { delivery: Some(sample), ..ack(Time::ZERO + rtt, 2_000, rtt) };
+        controller.on_ack(&of_handshake, &Siblings::NONE);
+        let in_round = controller.pacing_rate().expect("a rate").bytes_in(rtt);
+        assert!((2 * 12_000..4 * 12_000).contains(&in_round), "{spec}: {in_round}");
     }
 }
 
