@@ -291,17 +291,16 @@ impl Common {
         self.window = self.window.max(self.saved_window);
     }
 
-    /// Paces at `gain` times `bandwidth`. Until the pipe is full the rate only rises.
+    /// Paces at `gain` times `bandwidth`. Until the pipe is full the rate only rises, from that of a window per round-trip time
+    /// (section 5.6.2): the first samples are those of the handshake, which has little to deliver.
     pub(crate) fn set_pacing(&mut self, gain: f64, bandwidth: f64, smoothed_rtt: Duration) {
-        let wanted = if bandwidth > 0.0 {
-            gain * bandwidth * PACING_MARGIN
-        } else if smoothed_rtt.is_zero() {
-            return;
-        } else {
-            gain * self.window / smoothed_rtt.as_secs_f64()
-        };
+        let mut wanted = gain * bandwidth * PACING_MARGIN;
+        let is_first = self.pacing.is_none() && !self.full_pipe.reached;
+        if (is_first || bandwidth <= 0.0) && !smoothed_rtt.is_zero() {
+            wanted = wanted.max(gain * self.window / smoothed_rtt.as_secs_f64());
+        }
         let current = self.pacing.unwrap_or(0.0);
-        if self.full_pipe.reached || wanted > current {
+        if wanted > 0.0 && (self.full_pipe.reached || wanted > current) {
             self.pacing = Some(wanted);
         }
     }
