@@ -17,11 +17,15 @@ use crate::crypto::Keys;
 /// send each three times in the time that an application should take; more are dropped and will be sent again.
 const MAX_DATAGRAMS: usize = 8;
 
-/// Bytes kept for one connection.
+/// Bytes kept for one connection beyond its first datagram.
 const MAX_BYTES: usize = 12 * 1024;
 
-/// Bytes kept for all connections together.
+/// Bytes kept for all connections together beyond their first datagrams.
 const MAX_TOTAL_BYTES: usize = 4 << 20;
+
+/// Bytes of first datagrams; connections whose first one does not fit are refused. Room for [`MAX_INCOMING`] of the usual
+/// size, while one over a network without an MTU may have 64 KiB.
+pub(super) const MAX_FIRST_BYTES: usize = 8 << 20;
 
 /// Connections that may wait for a decision; more are refused.
 pub(super) const MAX_INCOMING: usize = 4096;
@@ -96,6 +100,8 @@ pub(super) struct Pending {
     /// What came after the first datagram.
     pub(super) datagrams: Vec<Datagram>,
     bytes: usize,
+    /// Bytes of the first datagram, which the [`Incoming`] has.
+    first: usize,
 }
 
 /// All of them, by id, which is in order of arrival.
@@ -104,6 +110,7 @@ pub(super) struct PendingTable {
     entries: BTreeMap<u64, Pending>,
     next_id: u64,
     bytes: usize,
+    first_bytes: usize,
 }
 
 impl PendingTable {
@@ -111,18 +118,36 @@ impl PendingTable {
         self.entries.len()
     }
 
-    /// Adds one for packets from `remote` to `destination` and returns its id.
-    pub(super) fn insert(&mut self, now: Time, destination: ConnectionId, remote: SocketAddr) -> u64 {
+    /// Whether another one may wait, whose first datagram is of this size.
+    pub(super) fn has_room(&self, size: usize) -> bool {
+        self.entries.len() < MAX_INCOMING && self.first_bytes + size <= MAX_FIRST_BYTES
+    }
+
+    pub(super) fn contains(&self, id: u64) -> bool {
+        self.entries.contains_key(&id)
+    }
+
+    /// Adds one for packets from `remote` to `destination`, the first of `size` bytes, and returns its id.
+    pub(super) fn insert(
+        &mut self,
+        now: Time,
+        destination: ConnectionId,
+        remote: SocketAddr,
+        size: usize,
+    ) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         let expires = now + Incoming::LIFETIME;
-        self.entries.insert(id, Pending { destination, remote, expires, datagrams: Vec::new(), bytes: 0 });
+        let datagrams = Vec::new();
+        self.entries.insert(id, Pending { destination, remote, expires, datagrams, bytes: 0, first: size });
+        self.first_bytes += size;
         id
     }
 
     pub(super) fn remove(&mut self, id: u64) -> Option<Pending> {
         let pending = self.entries.remove(&id)?;
         self.bytes -= pending.bytes;
+        self.first_bytes -= pending.first;
         Some(pending)
     }
 

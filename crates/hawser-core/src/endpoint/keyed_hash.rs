@@ -6,6 +6,14 @@ use std::hash::{BuildHasher, DefaultHasher, Hasher};
 #[derive(Clone)]
 pub(super) struct KeyedState(pub(super) u128);
 
+impl KeyedState {
+    /// Another key that tells nothing about this one.
+    pub(super) fn derive(&self, label: &[u8]) -> Self {
+        let half = |half: u8| u128::from(self.hash_one((label, half)));
+        KeyedState(half(0) << 64 | half(1))
+    }
+}
+
 impl BuildHasher for KeyedState {
     type Hasher = DefaultHasher;
 

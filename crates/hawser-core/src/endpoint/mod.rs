@@ -7,9 +7,10 @@
 //!
 //! What strangers can make the endpoint keep is bounded: [`Incoming`] connections by number and by the datagrams
 //! buffered for them, connections in the handshake by Retry, connections by number. What it answers is bounded too: no
-//! answer is longer than what it answers, and the rate is limited.
+//! answer is longer than what it answers, and the rate is limited, for each source and in total.
 
 mod accept;
+mod answer_limit;
 pub(crate) mod cid;
 mod group;
 mod incoming;
@@ -27,6 +28,7 @@ use hawser_policy::{LinkId, Side, Time};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
+use self::answer_limit::{AnswerLimit, AnswerRates, Rate};
 use self::cid::{MIN_CID_LENGTH, ResetKey, random_cid};
 use self::group::Membership;
 use self::incoming::PendingTable;
@@ -34,7 +36,6 @@ use self::routes::Routes;
 use self::tokens::{TokenGate, WallClock};
 use crate::connection::init::ConnectionInit;
 use crate::connection::parameters::{self, OurHandshakeCids};
-use crate::rate_limit::RateLimit;
 use crate::{ClientConfig, Connection, EndpointConfig, FourTuple, ServerConfig};
 
 pub(crate) use self::cid::{CidIssuer, local_cid_length};
@@ -46,14 +47,18 @@ pub use self::types::{
     Routed, StatelessDatagram, Transmit,
 };
 
-/// Stateless resets sent per second in the long run, and at once. They only speed up what a timeout does as well.
-const RESETS_PER_SECOND: u32 = 500;
-const RESET_BURST: u32 = 100;
+/// Stateless resets. They only speed up what a timeout does as well.
+const RESETS: AnswerRates = AnswerRates {
+    total: Rate { per_second: 500, burst: 100 },
+    per_source: Rate { per_second: 50, burst: 10 },
+};
 
-/// Other answers to strangers, likewise: Version Negotiation, Retry and refusals. They are shorter than what they
-/// answer; the limit only keeps a flood from taking the upstream as well.
-const ANSWERS_PER_SECOND: u32 = 50_000;
-const ANSWER_BURST: u32 = 5_000;
+/// Other answers to strangers: Version Negotiation, Retry and refusals. They are shorter than what they answer; the
+/// limit only keeps a flood from taking the upstream as well.
+const ANSWERS: AnswerRates = AnswerRates {
+    total: Rate { per_second: 50_000, burst: 5_000 },
+    per_source: Rate { per_second: 5_000, burst: 500 },
+};
 
 /// Routes datagrams to connections, and makes connections.
 pub struct Endpoint {
@@ -68,8 +73,8 @@ pub struct Endpoint {
     /// Set if other endpoints serve the same address.
     membership: Option<Membership>,
     pending: PendingTable,
-    reset_limit: RateLimit,
-    answer_limit: RateLimit,
+    reset_limit: AnswerLimit,
+    answer_limit: AnswerLimit,
     /// Where a packet is decrypted whose bytes are still needed.
     scratch: Vec<u8>,
 }
@@ -88,6 +93,8 @@ impl Endpoint {
         let mut random = ChaCha20Rng::from_seed(seed);
         let mut hash_keys = [[0; 16]; 2];
         hash_keys.iter_mut().for_each(|key| random.fill_bytes(key));
+        let routes = Routes::new(hash_keys);
+        let source_key = routes.source_key();
         let mut endpoint = Endpoint {
             cid_length: local_cid_length(&config),
             reset_key: ResetKey::new(&config.reset_key),
@@ -96,11 +103,11 @@ impl Endpoint {
             server: None,
             reject_new: false,
             random,
-            routes: Routes::new(hash_keys),
+            routes,
             membership: None,
             pending: PendingTable::default(),
-            reset_limit: RateLimit::new(RESETS_PER_SECOND, RESET_BURST),
-            answer_limit: RateLimit::new(ANSWERS_PER_SECOND, ANSWER_BURST),
+            reset_limit: AnswerLimit::new(&RESETS, source_key.clone()),
+            answer_limit: AnswerLimit::new(&ANSWERS, source_key),
             scratch: Vec::new(),
         };
         endpoint.set_server_config(server);

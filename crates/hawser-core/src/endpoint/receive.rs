@@ -7,7 +7,7 @@ use hawser_wire::packet::{
 };
 use hawser_wire::{ConnectionId, StatelessResetToken};
 
-use super::incoming::{self, MAX_INCOMING};
+use super::incoming;
 use super::routes::InitialRoute;
 use super::stateless::{self, InitialCids};
 use super::tokens::Verdict;
@@ -58,7 +58,7 @@ impl Endpoint {
         datagram: &Datagram,
         id: &ConnectionId,
     ) -> Option<StatelessDatagram> {
-        if !self.reset_limit.admit(now) {
+        if !self.reset_limit.admit(now, datagram.tuple.remote.ip()) {
             return None;
         }
         let token = self.reset_key.token(id.as_bytes());
@@ -76,10 +76,11 @@ impl Endpoint {
         responses: &mut Vec<StatelessDatagram>,
     ) -> Option<Routed> {
         self.server.as_ref()?;
+        let source = datagram.tuple.remote.ip();
         match PartialHeader::decode(&datagram.payload, self.cid_length).ok()? {
             PartialHeader::UnknownVersion(header) => {
                 let response = Self::negotiate_version(&datagram, &header, &mut self.random);
-                responses.extend(response.filter(|_| self.answer_limit.admit(now)));
+                responses.extend(response.filter(|_| self.answer_limit.admit(now, source)));
                 None
             }
             PartialHeader::Protected(header) => match self.routes.by_initial(&header.destination_cid) {
@@ -93,7 +94,7 @@ impl Endpoint {
                         Ok(incoming) => Some(Routed::Incoming(incoming)),
                         Err(Rejection::Drop) => None,
                         Err(Rejection::Answer(answer)) => {
-                            responses.extend(self.answer_limit.admit(now).then_some(answer));
+                            responses.extend(self.answer_limit.admit(now, source).then_some(answer));
                             None
                         }
                     }
@@ -144,7 +145,7 @@ impl Endpoint {
         let (connections, handshakes) = self.total_load();
         let full = self.reject_new
             || connections >= server.config.max_connections
-            || self.pending.len() >= MAX_INCOMING;
+            || !self.pending.has_room(datagram.payload.len());
         // A Retry costs less than a look into the packet, which is the point of it.
         if verdict == Verdict::Unproven && !full && handshakes >= server.config.retry_above_handshakes {
             return Err(self.answer_with_retry(now, &datagram, &cids));
@@ -202,7 +203,7 @@ impl Endpoint {
         if let (Verdict::Address(token), Some(server)) = (verdict, &mut self.server) {
             server.gate.consume(token);
         }
-        let id = self.pending.insert(now, cids.destination, datagram.tuple.remote);
+        let id = self.pending.insert(now, cids.destination, datagram.tuple.remote, datagram.payload.len());
         self.routes.add_pending(cids.destination, id);
         Incoming {
             id,

@@ -56,6 +56,11 @@ impl Routes {
         }
     }
 
+    /// A key for a table of sources, which strangers must not be able to choose so that they collide.
+    pub(super) fn source_key(&self) -> KeyedState {
+        self.resets.hasher().derive(b"sources")
+    }
+
     /// Lets the other members of a group find out which resets are for connections of this endpoint.
     pub(super) fn share_resets(&mut self, membership: Membership) {
         self.shared = Some(membership);

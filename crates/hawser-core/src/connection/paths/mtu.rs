@@ -156,7 +156,8 @@ impl MtuDiscovery {
             return false;
         }
         self.counted_up_to = Some(largest_sent);
-        self.losses += 1;
+        // Without bound while the path is not validated.
+        self.losses = self.losses.saturating_add(1);
         self.losses >= BLACK_HOLE_LOSSES && self.fall_to_base(now)
     }
 

@@ -90,8 +90,10 @@ fn who_decides_too_late_accepts_nothing() {
     let mut endpoint = server();
     let late = feed(&mut endpoint, client(), &first_initial()).incoming();
     let after = NOW + Incoming::LIFETIME;
+    assert!(endpoint.is_pending(&late));
     let again = feed_at(&mut endpoint, after, client(), &initial(cid(8), cid(9), &[], 1200)).incoming();
     assert_eq!(endpoint.handshakes(), 1, "the first has expired");
+    assert!(endpoint.is_pending(&again) && !endpoint.is_pending(&late));
     let second = feed_at(&mut endpoint, after, client(), &first_initial()).incoming();
     let error = endpoint.accept(after, late, None).err().unwrap();
     assert_eq!(error.reason, AcceptErrorReason::Expired);

@@ -3,8 +3,8 @@
 use hawser_wire::codepoints::version;
 use proptest::prelude::*;
 
-use super::super::incoming::MAX_INCOMING;
-use super::super::{ANSWER_BURST, MIN_CID_LENGTH};
+use super::super::incoming::{MAX_FIRST_BYTES, MAX_INCOMING};
+use super::super::{ANSWERS, MIN_CID_LENGTH};
 use super::*;
 
 #[test]
@@ -104,13 +104,34 @@ fn what_waits_for_acceptance_is_bounded_in_all() {
 }
 
 #[test]
+fn first_datagrams_of_any_size_are_bounded_in_all() {
+    let mut endpoint = server_with(|config| config.retry_above_handshakes = usize::MAX);
+    let mut held = Vec::new();
+    let mut refused = 0;
+    for number in 0..200_u64 {
+        let id = ConnectionId::new(&(number + (1 << 40)).to_be_bytes()).unwrap();
+        let mut jumbo = initial(id, cid(2), &[], 1200);
+        jumbo.resize(64 << 10, 0);
+        match feed(&mut endpoint, client(), &jumbo) {
+            Outcome::Routed(Routed::Incoming(incoming)) => held.push(incoming),
+            Outcome::Answer(_) => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((held.len(), refused), (MAX_FIRST_BYTES / (64 << 10), 200 - MAX_FIRST_BYTES / (64 << 10)));
+    held.into_iter().for_each(|incoming| endpoint.ignore(incoming));
+    let _ = feed(&mut endpoint, client(), &first_initial()).incoming();
+}
+
+#[test]
 fn answers_to_floods_are_rate_limited() {
     let mut endpoint = server_with(|config| config.retry_above_handshakes = 0);
     let packet = first_initial();
-    let answered = (0..2 * ANSWER_BURST)
-        .filter(|_| matches!(feed(&mut endpoint, client(), &packet), Outcome::Answer(_)))
+    let source = |n: u32| tuple(&format!("10.{}.{}.1:1", n / 250, n % 250));
+    let answered = (0..2 * ANSWERS.total.burst)
+        .filter(|n| matches!(feed(&mut endpoint, source(*n), &packet), Outcome::Answer(_)))
         .count();
-    assert_eq!(answered, ANSWER_BURST as usize);
+    assert_eq!(answered, ANSWERS.total.burst as usize);
 }
 
 proptest! {

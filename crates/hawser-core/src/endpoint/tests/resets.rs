@@ -2,7 +2,7 @@
 
 use hawser_wire::StatelessResetToken;
 
-use super::super::{CidIssuer, EndpointEvent, RESET_BURST, ResetKey};
+use super::super::{ANSWERS, CidIssuer, EndpointEvent, RESETS, ResetKey};
 use super::*;
 
 fn short(destination: ConnectionId, length: usize) -> Vec<u8> {
@@ -47,13 +47,40 @@ fn two_endpoints_without_state_stop_answering_each_other() {
     panic!("still answering");
 }
 
+/// Of this many packets for unknown connections, how many are answered.
+fn answered(endpoint: &mut Endpoint, packets: u32, source: impl Fn(u32) -> FourTuple) -> u32 {
+    let is_answered = |n: &u32| matches!(feed(endpoint, source(*n), &short(cid(1), 100)), Outcome::Answer(_));
+    (0..packets).filter(is_answered).count() as u32
+}
+
 #[test]
 fn resets_are_rate_limited() {
     let mut endpoint = server();
-    let answered = (0..10 * RESET_BURST)
-        .filter(|_| matches!(feed(&mut endpoint, client(), &short(cid(1), 100)), Outcome::Answer(_)))
-        .count();
-    assert_eq!(answered, RESET_BURST as usize);
+    let many = |n: u32| tuple(&format!("10.{}.{}.1:4000", n / 250, n % 250));
+    assert_eq!(answered(&mut endpoint, 10 * RESETS.total.burst, many), RESETS.total.burst);
+}
+
+#[test]
+fn a_flood_from_one_address_leaves_resets_for_others() {
+    let mut endpoint = server();
+    let flood = answered(&mut endpoint, 10 * RESETS.total.burst, |_| client());
+    assert_eq!(flood, RESETS.per_source.burst);
+    assert_eq!(answered(&mut endpoint, 1, |_| tuple("192.0.2.77:4000")), 1, "somebody else's turn");
+}
+
+#[test]
+fn a_flood_from_one_network_leaves_answers_for_others() {
+    let mut endpoint = server_with(|config| config.retry_above_handshakes = 0);
+    let retries = |endpoint: &mut Endpoint, packets: u32, source: &dyn Fn(u32) -> FourTuple| {
+        let is_answered =
+            |n: &u32| matches!(feed(endpoint, source(*n), &first_initial()), Outcome::Answer(_));
+        (0..packets).filter(is_answered).count() as u32
+    };
+    // IPv6 gives everybody a whole network: it counts as one source.
+    let flood = retries(&mut endpoint, 2 * ANSWERS.total.burst, &|n| tuple(&format!("[2001:db8::{n:x}]:1")));
+    assert_eq!(flood, ANSWERS.per_source.burst);
+    assert_eq!(retries(&mut endpoint, 1, &|_| tuple("[2001:db8:0:1::1]:1")), 1);
+    assert_eq!(retries(&mut endpoint, 1, &|_| client()), 1);
 }
 
 #[test]

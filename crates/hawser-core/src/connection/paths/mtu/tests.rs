@@ -120,6 +120,18 @@ fn black_hole_found_although_nothing_is_acknowledged() {
 }
 
 #[test]
+fn losses_before_the_path_is_validated_are_counted_without_end() {
+    // Above 1200 bytes from the start: even then nothing may be concluded before the path is validated.
+    let mut mtu = MtuDiscovery::new(1400, 1452);
+    for lost in 0..=u64::from(u8::MAX) {
+        assert!(!mtu.on_lost(Time::ZERO, 2 * lost, 1400, 2 * lost + 1));
+    }
+    assert_eq!(mtu.current(), 1400);
+    mtu.start();
+    assert!(mtu.on_lost(Time::ZERO, 1000, 1400, 1001), "they count once it is");
+}
+
+#[test]
 fn new_addresses_begin_at_the_bottom() {
     let mut mtu = at_1452();
     mtu.reset();
