@@ -49,6 +49,8 @@ pub struct ClientConfig {
     verifier: Arc<RecordingVerifier>,
     pub(crate) handshake_timeout: Duration,
     pub(crate) attempt_delay: Duration,
+    /// How long a server has to prove an ICMP error wrong.
+    pub(crate) refusal_patience: Duration,
     pub(crate) path_manager: Arc<dyn PathManagerFactory>,
 }
 
@@ -197,10 +199,14 @@ impl ClientConfigBuilder {
             verifier,
             handshake_timeout: self.handshake_timeout,
             attempt_delay: self.attempt_delay,
+            refusal_patience: REFUSAL_PATIENCE,
             path_manager: self.path_manager,
         })
     }
 }
+
+/// The round trip of a satellite link, and some time for TLS.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a server needs to accept connections. Cheap to clone.
 #[derive(Clone, Debug)]

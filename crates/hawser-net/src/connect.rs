@@ -3,6 +3,9 @@
 //! Which link works is not known before one has worked: an interface that is up may lead nowhere. So the links start one
 //! after the other with a short delay, as RFC 8305 does with addresses, and the first handshake that completes is the
 //! connection; the others are closed. A link that fails at once hands its turn to the next at once.
+//!
+//! ICMP says that a server refuses, but anybody who guesses two ports can say so. The next link starts at once then, and
+//! the server is given some time more: what it sends is authentic, and counts for more.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -13,10 +16,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hawser_core::{ConnectError as CoreConnectError, ConnectionError, FourTuple};
+use hawser_policy::PathId;
 use rustls_pki_types::ServerName;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use crate::connection::{AttemptError, Phase};
+use crate::connection::{AttemptError, ConnectionState, Phase};
 use crate::links::Candidate;
 use crate::worker::{Worker, concrete};
 use crate::{ClientConfig, ConnectError, Connection};
@@ -32,6 +36,61 @@ struct Runner {
     connection: Connection,
     link: String,
     remote: SocketAddr,
+    /// Until when the server may prove an ICMP error wrong.
+    refused: Option<Pin<Box<Sleep>>>,
+}
+
+impl Runner {
+    /// Whether the server has answered: only who saw our packets can acknowledge them.
+    fn is_heard(state: &ConnectionState) -> bool {
+        state.core.path_stats(PathId(0)).is_some_and(|stats| stats.packets_acked > 0)
+    }
+
+    /// `Ok` when it has won.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        config: &ClientConfig,
+        name: &str,
+    ) -> Poll<Result<(), ConnectError>> {
+        let mut state = self.connection.shared().lock();
+        if state.phase >= Phase::Connected {
+            return Poll::Ready(Ok(()));
+        }
+        match state.attempt_error.take() {
+            Some(AttemptError::Refused) if !Runner::is_heard(&state) => {
+                self.refused.get_or_insert_with(|| Box::pin(sleep(config.refusal_patience)));
+            }
+            Some(AttemptError::Unreachable(source)) => {
+                let (remote, link) = (self.remote, self.link.clone());
+                return Poll::Ready(Err(ConnectError::Unreachable { remote, link, source }));
+            }
+            _ => {}
+        }
+        if let Some(outcome) = state.outcome.clone() {
+            return Poll::Ready(Err(explain(config, name, outcome)));
+        }
+        state.wait_for_handshake(cx);
+        if self.refused.as_mut().is_some_and(|until| until.as_mut().poll(cx).is_ready()) {
+            self.refused = None;
+            if !Runner::is_heard(&state) {
+                return Poll::Ready(Err(ConnectError::Refused { remote: self.remote }));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+fn explain(config: &ClientConfig, name: &str, outcome: ConnectionError) -> ConnectError {
+    if matches!(outcome, ConnectionError::Transport(_))
+        && let Some(problem) = config.certificate_problem(name)
+    {
+        return ConnectError::Certificate(problem);
+    }
+    match outcome {
+        ConnectionError::LocallyClosed => ConnectError::EndpointClosed,
+        other => ConnectError::Handshake(other),
+    }
 }
 
 /// Connects to whichever of `remotes` answers first over whichever link.
@@ -103,15 +162,15 @@ impl Race<'_> {
         loop {
             let mut index = 0;
             while index < self.running.len() {
-                match self.poll_runner(cx, index) {
+                match self.running[index].poll(cx, self.config, self.name) {
                     Poll::Pending => index += 1,
-                    Poll::Ready(None) => {
+                    Poll::Ready(Ok(())) => {
                         let winner = self.running.swap_remove(index);
                         // Dropping the others closes them.
                         self.running.clear();
                         return Poll::Ready(Ok(winner.connection));
                     }
-                    Poll::Ready(Some(error)) => {
+                    Poll::Ready(Err(error)) => {
                         self.running.swap_remove(index);
                         let is_final = matches!(error, ConnectError::Certificate(_));
                         self.note(error);
@@ -129,44 +188,11 @@ impl Race<'_> {
                     Poll::Pending
                 };
             }
-            if !self.running.is_empty() && self.next_start.as_mut().poll(cx).is_pending() {
+            let is_hopeful = self.running.iter().any(|runner| runner.refused.is_none());
+            if is_hopeful && self.next_start.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
             self.start_next();
-        }
-    }
-
-    /// `None` when it has won.
-    fn poll_runner(&self, cx: &mut Context<'_>, index: usize) -> Poll<Option<ConnectError>> {
-        let runner = &self.running[index];
-        let mut state = runner.connection.shared().lock();
-        if state.phase >= Phase::Connected {
-            return Poll::Ready(None);
-        }
-        if let Some(error) = state.attempt_error.take() {
-            return Poll::Ready(Some(match error {
-                AttemptError::Refused => ConnectError::Refused { remote: runner.remote },
-                AttemptError::Unreachable(source) => {
-                    ConnectError::Unreachable { remote: runner.remote, link: runner.link.clone(), source }
-                }
-            }));
-        }
-        if let Some(outcome) = state.outcome.clone() {
-            return Poll::Ready(Some(self.explain(outcome)));
-        }
-        state.wait_for_handshake(cx);
-        Poll::Pending
-    }
-
-    fn explain(&self, outcome: ConnectionError) -> ConnectError {
-        if matches!(outcome, ConnectionError::Transport(_))
-            && let Some(problem) = self.config.certificate_problem(self.name)
-        {
-            return ConnectError::Certificate(problem);
-        }
-        match outcome {
-            ConnectionError::LocallyClosed => ConnectError::EndpointClosed,
-            other => ConnectError::Handshake(other),
         }
     }
 
@@ -176,7 +202,7 @@ impl Race<'_> {
         self.tried.push(candidate.name.clone());
         match self.start(&candidate, remote) {
             Ok(connection) => {
-                self.running.push(Runner { connection, link: candidate.name, remote });
+                self.running.push(Runner { connection, link: candidate.name, remote, refused: None });
                 self.next_start.as_mut().reset(Instant::now() + self.delay);
             }
             Err(error) => self.note(error),
@@ -212,3 +238,6 @@ impl Race<'_> {
         self.worst.take().unwrap_or(ConnectError::EndpointClosed)
     }
 }
+
+#[cfg(test)]
+mod tests;

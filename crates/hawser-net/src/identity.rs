@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rcgen::PublicKeyData;
@@ -112,6 +112,12 @@ impl Identity {
     pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<Self, IdentityError> {
         let chain = read_certificates(certificates)?;
         let key_text = read(key)?;
+        if is_readable_by_all(key) {
+            tracing::warn!(
+                "every user of this machine can read the private key {0}; keep it to its owner: chmod o-rwx {0}",
+                key.display()
+            );
+        }
         let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(|source| IdentityError::Malformed {
             path: key.to_owned(),
             expected: "private key",
@@ -188,6 +194,11 @@ fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
     fs::read(path).map_err(|source| IdentityError::Read { path: path.to_owned(), source })
 }
 
+/// Whether anybody with an account can read a file. Groups are left alone: some systems have one for keys.
+fn is_readable_by_all(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0)
+}
+
 fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError> {
     let write = || {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
@@ -199,8 +210,6 @@ fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]

@@ -1,24 +1,84 @@
 //! Traces of connections, one file each.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hawser_core::QlogFactory;
+
+/// Traces of one end with the same id. The client chooses the id, so anybody can make a server meet one again.
+const MAX_SAME_ID: u32 = 16;
 
 /// Writes each connection's trace to `<original destination connection id>_<client|server>.sqlog` in `folder`, as
 /// draft-ietf-quic-qlog-quic-events-13 section 1.1 suggests: both ends' traces of a connection have the same id.
 pub(crate) fn in_folder(folder: PathBuf) -> QlogFactory {
     Arc::new(move |connection| {
         let end = if connection.side.is_client() { "client" } else { "server" };
-        let path = folder.join(format!("{}_{end}.sqlog", connection.original_destination));
-        match File::create(&path) {
+        let name = format!("{}_{end}", connection.original_destination);
+        match create(&folder, &name) {
             Ok(file) => Some(Box::new(BufWriter::new(file)) as Box<dyn Write + Send>),
             Err(error) => {
-                tracing::warn!("no trace of a connection: cannot create {}: {error}", path.display());
+                let folder = folder.display();
+                tracing::warn!("no trace of a connection: cannot create {name}.sqlog in {folder}: {error}");
                 None
             }
         }
     })
+}
+
+/// A file that was not there, for the user's eyes only: traces tell who talked to whom. Beside an older one of the same
+/// id it is called `NAME.2.sqlog` and so on.
+fn create(folder: &Path, name: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Neither an existing file nor a symbolic link is followed.
+    options.write(true).create_new(true).mode(0o600);
+    let mut result = options.open(folder.join(format!("{name}.sqlog")));
+    for number in 2..=MAX_SAME_ID {
+        match &result {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                result = options.open(folder.join(format!("{name}.{number}.sqlog")));
+            }
+            _ => break,
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn an_older_trace_of_the_same_id_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        create(folder.path(), "00ff_server").unwrap().write_all(b"old").unwrap();
+        create(folder.path(), "00ff_server").unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read(path("00ff_server.sqlog")).unwrap(), b"old");
+        assert_eq!(fs::read(path("00ff_server.2.sqlog")).unwrap(), b"new");
+        let mode = fs::metadata(path("00ff_server.sqlog")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_trace_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, b"precious").unwrap();
+        symlink(&elsewhere, folder.path().join("00ff_server.sqlog")).unwrap();
+        create(folder.path(), "00ff_server").unwrap().write_all(b"trace").unwrap();
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn one_id_makes_a_bounded_number_of_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = (0..100).filter(|_| create(folder.path(), "00ff_server").is_ok()).count();
+        assert_eq!(made, MAX_SAME_ID as usize);
+    }
 }

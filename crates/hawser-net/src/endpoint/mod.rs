@@ -111,6 +111,12 @@ impl Endpoint {
         connect::connect(&self.0.workers[0], config, addresses, name).await
     }
 
+    /// As if the host had answered packets from this address of ours that nobody listens there.
+    #[cfg(test)]
+    pub(crate) fn forge_refusal(&self, local: SocketAddr, host: std::net::IpAddr) {
+        self.0.workers[0].on_refusal(local, host);
+    }
+
     /// Waits for the next client; `None` once the endpoint is closed.
     ///
     /// A client that races its links may begin a connection on each; all but one are closed at once.

@@ -137,7 +137,7 @@ impl Driver {
             match state.core.handle_datagram(now, datagram, &mut self.responses) {
                 Some(Routed::Connection(handle, datagram)) => self.routed.push((handle, datagram)),
                 Some(Routed::Incoming(incoming)) => {
-                    state.incoming.push_back(incoming);
+                    state.incoming.push(&state.core, incoming);
                     state.acceptors.release(&mut self.due);
                 }
                 None => {}

@@ -14,6 +14,7 @@ mod paths;
 mod sockets;
 mod team;
 mod timers;
+mod waiting_list;
 
 use std::collections::VecDeque;
 use std::io;
@@ -33,6 +34,7 @@ pub(crate) use self::mailbox::Mailbox;
 use self::sockets::SocketSet;
 pub(crate) use self::sockets::concrete;
 pub(crate) use self::team::{Home, Team};
+use self::waiting_list::WaitingList;
 use crate::clock::Clock;
 use crate::connection::{AttemptError, ConnectionShared, ConnectionState, EndpointPolicies};
 use crate::interfaces::Interface;
@@ -86,7 +88,7 @@ pub(crate) struct WorkerState {
     attachments_unsupported: u64,
     /// The tasks that tell of changes. They serve the connections, so they live as long as the worker's task.
     followers: Vec<AbortHandle>,
-    incoming: VecDeque<Incoming>,
+    incoming: WaitingList,
     acceptors: WakerList,
     idlers: WakerList,
     /// How the application closed the endpoint.
@@ -124,7 +126,7 @@ impl Worker {
                 attach_reports: VecDeque::new(),
                 attachments_unsupported: 0,
                 followers: Vec::new(),
-                incoming: VecDeque::new(),
+                incoming: WaitingList::default(),
                 acceptors: WakerList::default(),
                 idlers: WakerList::default(),
                 closed: None,
@@ -174,9 +176,9 @@ impl Worker {
         Some(task.abort_handle())
     }
 
-    /// A host answered that nobody listens on the port we wrote to. Only handshakes believe it: ICMP is not authenticated,
-    /// and a running connection has better means to find out.
-    fn on_refusal(&self, local: SocketAddr, host: IpAddr) {
+    /// A host answered that nobody listens on the port we wrote to. Only handshakes believe it, and only while the server
+    /// is silent: ICMP is not authenticated, and a running connection has better means to find out.
+    pub(crate) fn on_refusal(&self, local: SocketAddr, host: IpAddr) {
         let mut due = Vec::new();
         for connection in self.lock().connections.iter().flatten() {
             let tuple = connection.first_tuple();
@@ -272,7 +274,7 @@ impl Worker {
         let mut state = self.lock();
         state.closed.get_or_insert_with(|| (code, reason.clone()));
         state.core.reject_new(true);
-        while let Some(incoming) = state.incoming.pop_front() {
+        while let Some(incoming) = state.incoming.pop() {
             if let Some(response) = state.core.refuse(incoming) {
                 state.respond(&response);
             }
@@ -317,7 +319,7 @@ impl WorkerState {
     }
 
     pub(crate) fn next_incoming(&mut self) -> Option<Incoming> {
-        self.incoming.pop_front()
+        self.incoming.pop()
     }
 
     pub(crate) fn wait_for_incoming(&mut self, cx: &std::task::Context<'_>) {
