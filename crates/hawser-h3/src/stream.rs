@@ -114,6 +114,15 @@ impl RecvStream {
     }
 }
 
+impl Drop for RecvStream {
+    /// However a request ends that has no header (the client ends or resets it, or nobody waits any longer), it ends here.
+    fn drop(&mut self) {
+        if self.frames.as_ref().is_some_and(Frames::is_before_request) {
+            self.transport.count_headerless();
+        }
+    }
+}
+
 impl quic::RecvStream for RecvStream {
     type Buf = Bytes;
 

@@ -1,12 +1,14 @@
 //! The connection under HTTP/3, and why this layer closed it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use h3::error::Code;
 use h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming};
 use hawser_net::{ConnectionError, ReadError, WriteError};
 
 use crate::error::Failure;
-use crate::guard::Violation;
+use crate::guard::{MAX_HEADERLESS_REQUESTS, Violation};
 
 /// A connection that is closed when its peer breaks HTTP/3. All parts of an HTTP/3 connection share it: whichever hears of
 /// the close first can say what it was for.
@@ -15,11 +17,13 @@ pub(crate) struct Transport {
     pub(crate) connection: hawser_net::Connection,
     /// What the connection was closed for.
     violation: Arc<OnceLock<Violation>>,
+    /// Requests that ended before their header.
+    headerless: Arc<AtomicUsize>,
 }
 
 impl Transport {
     pub(crate) fn new(connection: hawser_net::Connection) -> Self {
-        Transport { connection, violation: Arc::default() }
+        Transport { connection, violation: Arc::default(), headerless: Arc::default() }
     }
 
     pub(crate) fn close_for(&self, violation: Violation) -> ConnectionErrorIncoming {
@@ -27,6 +31,14 @@ impl Transport {
         let first = *self.violation.get_or_init(|| violation);
         self.connection.close(first.code.value(), first.reason.as_bytes());
         ConnectionErrorIncoming::Undefined(Arc::new(first))
+    }
+
+    /// A request ended before its header. Now and then that happens to honest clients, too.
+    pub(crate) fn count_headerless(&self) {
+        if self.headerless.fetch_add(1, Ordering::Relaxed) >= MAX_HEADERLESS_REQUESTS {
+            let reason = "too many requests that end before their header";
+            self.close_for(Violation::new(Code::H3_EXCESSIVE_LOAD, reason));
+        }
     }
 
     /// Closes the connection if it has to be.

@@ -325,3 +325,35 @@ async fn a_truncated_response_is_an_error() {
     assert!(length <= 10, "{length}");
     assert!(end.unwrap_err().to_string().contains("within a frame"), "the error says what was wrong");
 }
+
+/// The `h3` crate remembers each of them for as long as the connection lives.
+#[tokio::test]
+async fn requests_without_header_are_counted() {
+    let pair = pair().await;
+    tokio::spawn(serve(pair.server.clone()));
+    let mut control = pair.client.open_uni().await.unwrap();
+    control.write_all(SETTINGS).await.unwrap();
+    let mut ended = 0;
+    let closed = loop {
+        let (mut send, mut receive) = match pair.client.open_bi().await {
+            Ok(stream) => stream,
+            Err(error) => break error,
+        };
+        match ended % 2 {
+            0 => send.finish().unwrap(),
+            _ => send.reset(0x10c).unwrap(),
+        }
+        // Until the server has dealt with it.
+        let _ = receive.read_to_end(1 << 10).await;
+        ended += 1;
+        assert!(ended < 2_000, "no end");
+        if ended == 900 {
+            let (mut send, mut receive) = pair.client.open_bi().await.unwrap();
+            send.write_all(&get()).await.unwrap();
+            send.finish().unwrap();
+            assert!(!receive.read_to_end(1 << 10).await.unwrap().is_empty(), "the connection serves still");
+        }
+    };
+    let ConnectionError::PeerApplication { code, .. } = closed else { panic!("{closed}") };
+    assert_eq!(code, 0x107, "H3_EXCESSIVE_LOAD");
+}

@@ -110,6 +110,11 @@ impl Frames {
         }
     }
 
+    /// Whether this is a request whose header has not come.
+    pub(crate) fn is_before_request(&self) -> bool {
+        self.rules == Rules::Request && self.message == Message::Start
+    }
+
     /// Takes what came, when [`next`](Self::next) has nothing left.
     pub(crate) fn push(&mut self, input: Bytes) {
         debug_assert!(self.input.is_empty(), "read before all was looked at");
