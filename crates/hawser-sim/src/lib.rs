@@ -42,6 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod amplification;
 mod application;
 mod deadlines;
 mod engine;
