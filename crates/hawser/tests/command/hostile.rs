@@ -228,3 +228,28 @@ fn two_servers_of_one_state_folder_have_different_reset_tokens() {
     assert_ne!(token_of("127.0.0.2"), again);
     drop(second);
 }
+
+/// A stream without a request must not keep a server from ending when its work is done.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_without_header_do_not_delay_the_end() {
+    let server = Server::start(&["--grace", "3600"]);
+    let raw = Raw::connect(&server, hawser::default_transport()).await;
+    let _ = raw.ask(b"").await.read_to_end(1 << 10).await;
+    // Returns when the process has ended, not an hour later.
+    tokio::task::spawn_blocking(move || server.stop()).await.unwrap();
+}
+
+#[test]
+fn a_key_that_everybody_can_read_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, log) = (folder.path().join("state"), folder.path().join("log"));
+    Identity::load_or_create(&state, &["localhost"]).unwrap();
+    let [cert, key] = ["certificate.pem", "key.pem"].map(|name| state.join(name).display().to_string());
+    let arguments = ["--cert", &cert, "--key", &key];
+    Server::start_logging(&log, &arguments).stop();
+    assert!(!fs::read_to_string(&log).unwrap().contains("chmod"), "it is private");
+    fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    Server::start_logging(&log, &arguments).stop();
+    let words = fs::read_to_string(&log).unwrap();
+    assert!(words.contains("every user") && words.contains("key.pem"), "{words}");
+}

@@ -89,3 +89,34 @@ fn a_full_disk_of_the_server_is_said() {
     assert_eq!(output.status.code(), Some(70), "{words}");
     assert!(words.contains("disk is full"), "{words}");
 }
+
+#[test]
+fn a_file_that_is_too_long_is_refused() {
+    let server = Server::start(&["--allow-put", "--max-upload", "1M"]);
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("x");
+    fs::write(&file, noise(1 << 20)).unwrap();
+    let file = file.to_str().unwrap();
+    run_json(server.put(&[file, &server.url("/x")]));
+    fs::write(file, noise((1 << 20) + 1)).unwrap();
+    let words = run_failing(server.put(&[file, &server.url("/y")]), 22);
+    assert!(words.contains("413") && words.contains("1.0 MiB"), "{words}");
+    assert_eq!(fs::read_dir(server.folder.path()).unwrap().count(), 1);
+}
+
+/// What a killed server leaves goes when the next one starts.
+#[test]
+fn leftovers_of_a_killed_server_are_removed() {
+    let mut server = Server::start(&["--allow-put"]);
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("x");
+    fs::write(&file, noise(4 << 20)).unwrap();
+    let url = server.url("/x");
+    let mut client = server.put(&["-q", "--limit-rate", "1M", file.to_str().unwrap(), &url]).spawn().unwrap();
+    let left = |server: &Server| fs::read_dir(server.folder.path()).unwrap().count();
+    wait_until("an upload has begun", || left(&server) == 1);
+    server.crash_and_restart_with(&["--allow-put"]);
+    wait_until("nothing is left", || left(&server) == 0);
+    client.kill().unwrap();
+    client.wait().unwrap();
+}

@@ -68,10 +68,15 @@ impl Server {
 
     /// Kills it, and starts it again on the same port and with the same certificate.
     pub(crate) fn crash_and_restart(&mut self) {
+        self.crash_and_restart_with(&[]);
+    }
+
+    pub(crate) fn crash_and_restart_with(&mut self, arguments: &[&str]) {
         let _ = self.process.kill();
         let _ = self.process.wait();
         let mut command = hawser(["serve", self.folder.path().to_str().unwrap(), "--json", "-q"]);
         command.arg("--listen").arg(format!("127.0.0.1:{}", self.port)).arg("--state").arg(self.state.path());
+        command.args(arguments);
         self.process = spawn_and_read_line(command).0;
     }
 
@@ -209,9 +214,16 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
 
 /// Waits until a file has this many bytes.
 pub(crate) fn wait_for_bytes(path: &Path, length: u64) {
+    wait_until(&format!("{} is long enough", path.display()), || {
+        std::fs::metadata(path).map_or(0, |metadata| metadata.len()) >= length
+    });
+}
+
+/// Waits until something is so.
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + WATCHDOG;
-    while std::fs::metadata(path).map_or(0, |metadata| metadata.len()) < length {
-        assert!(Instant::now() < deadline, "{} stays short", path.display());
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

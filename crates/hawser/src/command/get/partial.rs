@@ -4,8 +4,8 @@
 //! beginning of. Whoever sees `NAME` sees a complete and checked file.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Partial {
         let file = if special {
             OpenOptions::new().write(true).open(path).map_err(|error| Failure::write(path, &error))?
         } else {
-            open_alone(path)?
+            open_alone(path, if in_place { 0 } else { nix::libc::O_NOFOLLOW })?
         };
         if !resume && !special {
             file.set_len(0).map_err(|error| Failure::write(path, &error))?;
@@ -111,8 +111,12 @@ impl Partial {
             return Ok(());
         }
         let note = with_suffix(&self.part, ".json");
-        fs::write(&note, crate::command::report::to_json(&version))
-            .map_err(|error| Failure::write(&note, &error))?;
+        let write = || {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).custom_flags(nix::libc::O_NOFOLLOW);
+            options.open(&note)?.write_all(crate::command::report::to_json(&version).as_bytes())
+        };
+        write().map_err(|error| not_written(&note, &error))?;
         self.version = version;
         Ok(())
     }
@@ -155,12 +159,22 @@ impl Drop for Partial {
     }
 }
 
+/// Why one of our own files could not be written. In a folder that others may write to, a link in its place would have us
+/// overwrite what they can not.
+fn not_written(path: &Path, error: &io::Error) -> Failure {
+    if error.raw_os_error() == Some(nix::libc::ELOOP) {
+        let text = format!("{} is a symbolic link, which is not followed; remove it", path.display());
+        return Failure::new(Exit::NotWritten, text);
+    }
+    Failure::write(path, error)
+}
+
 /// Opens a file that no other process of ours writes to, nor will until it is closed here.
-fn open_alone(path: &Path) -> Result<File, Failure> {
-    let failed = |error: io::Error| Failure::write(path, &error);
+fn open_alone(path: &Path, flags: i32) -> Result<File, Failure> {
     loop {
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
+        let file = options.open(path).map_err(|error| not_written(path, &error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -194,8 +208,6 @@ fn read_version(part: &Path) -> Version {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     #[test]
@@ -242,5 +254,24 @@ mod tests {
         fs::write(&target, b"beginning").unwrap();
         let partial = Partial::open(&target, true).unwrap();
         assert_eq!((partial.length(), partial.path()), (9, target.as_path()));
+    }
+
+    #[test]
+    fn links_in_the_place_of_our_own_files_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, precious) = (folder.path().join("x"), folder.path().join("precious"));
+        fs::write(&precious, b"precious").unwrap();
+        let link = folder.path().join("x.part");
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        for resume in [false, true] {
+            let refused = Partial::open(&target, resume).unwrap_err();
+            assert!(refused.message.contains("symbolic link"), "{refused}");
+        }
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&precious, folder.path().join("x.part.json")).unwrap();
+        let mut partial = Partial::open(&target, false).unwrap();
+        let version = Version { etag: Some("\"1\"".into()), last_modified: None };
+        assert!(partial.set_version(version).is_err());
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::time::Instant;
 
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
@@ -15,7 +16,7 @@ pub(super) const BLOCK: usize = 1 << 18;
 pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a response or an upload may make no progress. Dead zones on the road take tens of seconds.
 pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(120);
-/// Bytes that count as progress of a response.
+/// Bytes that count as progress of a response or an upload.
 pub(super) const PROGRESS: usize = 1 << 16;
 
 /// Replies and uploads at the same time on one connection, each with an open file or two.
@@ -24,6 +25,8 @@ const MAX_REPLIES_PER_CONNECTION: usize = 16;
 const MAX_BLOCKS_PER_CONNECTION: usize = 16;
 /// Replies and uploads at the same time in total, where the system allows that many files.
 const MAX_REPLIES: usize = 8192;
+/// Uploads at the same time in total, most of them of strangers who may send slowly.
+const MAX_UPLOADS: usize = 256;
 /// Descriptors beside those of replies: sockets, standard streams, digests, folders being listed.
 const OTHER_DESCRIPTORS: usize = 256;
 
@@ -31,6 +34,7 @@ const OTHER_DESCRIPTORS: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     replies: Arc<Semaphore>,
+    uploads: Arc<Semaphore>,
 }
 
 /// What one connection may have.
@@ -54,7 +58,12 @@ impl Limits {
         let descriptors = raise_descriptor_limit().unwrap_or(1024);
         // An upload has three: the file and its folder, twice.
         let replies = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 3).clamp(16, MAX_REPLIES);
-        Limits { replies: Arc::new(Semaphore::new(replies)) }
+        Limits { replies: Arc::new(Semaphore::new(replies)), uploads: Arc::new(Semaphore::new(MAX_UPLOADS)) }
+    }
+
+    /// The right to upload; `None` if too many do.
+    pub(super) fn upload(&self) -> Option<OwnedSemaphorePermit> {
+        self.uploads.clone().try_acquire_owned().ok()
     }
 
     /// The share of a new connection.
@@ -102,9 +111,35 @@ pub(super) async fn unless_stalled<T>(progress: impl Future<Output = T>) -> Resu
     tokio::time::timeout(STALL_TIMEOUT, progress).await.map_err(|_| Stalled)
 }
 
+/// A minimum pace: [`PROGRESS`] bytes in [`STALL_TIMEOUT`].
+#[derive(Debug)]
+pub(super) struct Pace {
+    until: Instant,
+    bytes: usize,
+}
+
+impl Pace {
+    pub(super) fn new(now: Instant) -> Self {
+        Pace { until: now + STALL_TIMEOUT, bytes: 0 }
+    }
+
+    /// Waits, but not for longer than the pace allows.
+    pub(super) async fn keep<T>(&self, progress: impl Future<Output = T>) -> Result<T, Stalled> {
+        tokio::time::timeout_at(self.until, progress).await.map_err(|_| Stalled)
+    }
+
+    /// This many bytes more have come.
+    pub(super) fn count(&mut self, now: Instant, bytes: usize) {
+        self.bytes += bytes;
+        if self.bytes >= PROGRESS {
+            *self = Pace::new(now);
+        }
+    }
+}
+
 /// Nothing moved for too long.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("no progress for {} s", STALL_TIMEOUT.as_secs())]
+#[error("hardly any progress for {} s", STALL_TIMEOUT.as_secs())]
 pub(super) struct Stalled;
 
 #[cfg(test)]
@@ -124,5 +159,25 @@ mod tests {
         modest.reply().await.unwrap();
         held.pop();
         greedy.reply().await.unwrap();
+    }
+
+    #[test]
+    fn a_byte_now_and_then_is_no_progress() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        let later = start + STALL_TIMEOUT / 2;
+        (1..PROGRESS).for_each(|_| pace.count(later, 1));
+        assert_eq!(pace.until, start + STALL_TIMEOUT);
+        pace.count(later, 1);
+        assert_eq!(pace.until, later + STALL_TIMEOUT);
+    }
+
+    #[test]
+    fn uploads_are_bounded_in_all() {
+        let limits = Limits::new();
+        let mut held: Vec<_> = (0..MAX_UPLOADS).map(|_| limits.upload().unwrap()).collect();
+        assert!(limits.upload().is_none());
+        held.pop();
+        assert!(limits.upload().is_some());
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tokio::task::JoinSet;
 
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
@@ -19,6 +20,7 @@ use crate::command::options::{Output, TransportOptions, listen_address, workers}
 use crate::command::report::Channel;
 use crate::command::server_scheduler::AllowedSchedulers;
 use crate::command::site::{Rights, Site};
+use crate::command::units::parse_bytes;
 use crate::{Connection, Endpoint, EndpointBuilder, EndpointError, Identity, ServerConfig};
 use limits::Limits;
 
@@ -33,8 +35,6 @@ Examples:
   hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
   hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 
-/// How long running requests may take to end after Ctrl-C.
-const GRACE: Duration = Duration::from_secs(5);
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: u64 = 0x100;
 
@@ -50,6 +50,9 @@ pub(crate) struct Serve {
     /// Let clients store files with PUT
     #[arg(long)]
     allow_put: bool,
+    /// Most bytes of a file that clients may store (suffixes k, M, G; 0: no limit)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16G", requires = "allow_put")]
+    max_upload: u64,
     /// Serve and list names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
@@ -65,6 +68,9 @@ pub(crate) struct Serve {
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
+    /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    grace: u64,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
     /// How the transport behaves
@@ -86,7 +92,11 @@ pub(crate) async fn run(
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let rights = Rights { put: arguments.allow_put, hidden: arguments.hidden };
+    let rights = Rights {
+        put: arguments.allow_put,
+        max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
+        hidden: arguments.hidden,
+    };
     let site =
         Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
@@ -100,6 +110,7 @@ pub(crate) async fn run(
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433)?;
     let server = Arc::new(Server { site, output, limits: Limits::new() });
+    remove_leftovers(&server);
     announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
         let incoming = tokio::select! {
@@ -117,11 +128,24 @@ pub(crate) async fn run(
         });
     }
     output.remark("stopping; Ctrl-C again to stop at once");
-    if tokio::time::timeout(GRACE, endpoint.wait_idle()).await.is_err() {
+    // Who comes now is told to go elsewhere.
+    endpoint.set_server_config(None);
+    if tokio::time::timeout(Duration::from_secs(arguments.grace), endpoint.wait_idle()).await.is_err() {
         endpoint.close(H3_NO_ERROR, b"the server stops");
         let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     }
     Ok(())
+}
+
+/// Removes what an earlier run left of uploads. Beside the service: a large tree takes its time.
+fn remove_leftovers(server: &Arc<Server>) {
+    let server = server.clone();
+    tokio::task::spawn_blocking(move || {
+        let removed = server.site.remove_leftovers();
+        if removed > 0 {
+            server.output.remark(format_args!("removed {removed} unfinished uploads of an earlier run"));
+        }
+    });
 }
 
 /// One connection, until it ends or, after Ctrl-C, its requests are done.
@@ -134,9 +158,12 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
     };
     let share = server.limits.share();
     let mut stopping = false;
-    loop {
+    // Our own count: h3 never forgets requests that ended before their header.
+    let mut requests = JoinSet::new();
+    while !stopping || !requests.is_empty() {
         let accepted = tokio::select! {
             accepted = http.accept() => accepted,
+            Some(_) = requests.join_next() => continue,
             () = interrupt.raised(), if !stopping => {
                 stopping = true;
                 // GOAWAY with the id after the last request: the running ones are finished, then accept() ends
@@ -150,7 +177,7 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
         match accepted {
             Ok(Some(resolver)) => {
                 let (server, share) = (server.clone(), share.clone());
-                tokio::spawn(async move { respond::respond(&server, &share, remote, resolver).await });
+                requests.spawn(async move { respond::respond(&server, &share, remote, resolver).await });
             }
             Ok(None) => break,
             Err(error) => {
@@ -161,6 +188,8 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
             }
         }
     }
+    // They find out themselves, and say what became of them.
+    requests.detach_all();
     connection.close(H3_NO_ERROR, b"");
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::Server;
-use super::limits::{BLOCK, HEADER_TIMEOUT, PROGRESS, Share, unless_stalled};
+use super::limits::{BLOCK, HEADER_TIMEOUT, PROGRESS, Pace, Share, unless_stalled};
 use crate::command::digest::REPR_DIGEST;
 use crate::command::http_client::describe_stream;
 use crate::command::site::{Body, PendingDigest, Refusal, Reply, Upload};
@@ -188,6 +188,10 @@ fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<io::Result<B
 
 /// Stores the body of a PUT, and counts its bytes.
 async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream, stored: &mut u64) -> Reply {
+    let Some(_permit) = server.limits.upload() else {
+        let text = "too many uploads at the same time; try again later";
+        return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
+    };
     let begin = {
         let (server, uri, headers) = (server.clone(), request.uri().clone(), request.headers().clone());
         tokio::task::spawn_blocking(move || server.site.begin_upload(&uri, &headers)).await
@@ -198,8 +202,9 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream,
         Err(error) => return internal(&error),
     };
     let mut gathered = Vec::new();
+    let mut pace = Pace::new(Instant::now().into());
     loop {
-        let data = match unless_stalled(stream.recv_data()).await {
+        let data = match pace.keep(stream.recv_data()).await {
             Ok(Ok(Some(mut data))) => data.copy_to_bytes(data.remaining()),
             Ok(Ok(None)) => break,
             Ok(Err(error)) => return internal(&error),
@@ -208,6 +213,7 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream,
             }
         };
         *stored += data.len() as u64;
+        pace.count(Instant::now().into(), data.len());
         gathered.extend_from_slice(&data);
         if gathered.len() >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {

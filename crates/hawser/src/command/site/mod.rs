@@ -1,6 +1,7 @@
 //! A folder as a web site: from a request to a reply, without the network.
 
 mod digests;
+mod leftovers;
 mod listing;
 mod range;
 mod reply;
@@ -33,6 +34,8 @@ use validators::Validators;
 pub(crate) struct Rights {
     /// PUT stores files.
     pub(crate) put: bool,
+    /// Most bytes of one; `None`: as many as the disk has room for.
+    pub(crate) max_upload: Option<u64>,
     /// Names that begin with a dot exist.
     pub(crate) hidden: bool,
 }
@@ -96,7 +99,13 @@ impl Site {
             return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
         }
         let location = self.locate(uri)?;
-        Upload::begin(&self.tree, &location, headers)
+        Upload::begin(&self.tree, &location, headers, self.rights.max_upload)
+    }
+
+    /// Removes what a server that was killed left of uploads; returns how many files that were. Blocks, and for long on
+    /// a large tree.
+    pub(crate) fn remove_leftovers(&self) -> usize {
+        if self.rights.put { leftovers::remove(self.tree.path()) } else { 0 }
     }
 
     fn locate(&self, uri: &Uri) -> Result<Location, Refusal> {

@@ -114,6 +114,10 @@ impl Tree {
         Ok(Tree { root, path })
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens what is there.
     pub(super) fn entry(&self, location: &Location) -> io::Result<Entry> {
         // O_NONBLOCK: opening a pipe that nobody writes to must not hang. It has no effect on files and folders.

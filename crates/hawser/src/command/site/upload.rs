@@ -15,11 +15,13 @@ use nix::sys::stat::{FileStat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use sha2::{Digest as _, Sha256};
 
+use super::leftovers;
 use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
 use super::validators::Validators;
 use crate::command::digest::{Digest, REPR_DIGEST};
 use crate::command::exit::is_full;
+use crate::command::units;
 
 /// An unfinished upload. Dropped, it leaves nothing behind.
 #[derive(Debug)]
@@ -32,6 +34,7 @@ pub(crate) struct Upload {
     received: u64,
     expected_length: Option<u64>,
     expected_digest: Option<Digest>,
+    max_length: Option<u64>,
 }
 
 /// Removes the temporary file unless it got its final name.
@@ -52,7 +55,12 @@ impl Drop for Temporary {
 
 impl Upload {
     /// Checks the request and creates the temporary file.
-    pub(super) fn begin(tree: &Tree, location: &Location, headers: &HeaderMap) -> Result<Self, Refusal> {
+    pub(super) fn begin(
+        tree: &Tree,
+        location: &Location,
+        headers: &HeaderMap,
+        max_length: Option<u64>,
+    ) -> Result<Self, Refusal> {
         // RFC 9110 section 14.5: a part must not be taken for the whole.
         if headers.contains_key(CONTENT_RANGE) {
             let text = "parts cannot be uploaded: send the whole file without Content-Range";
@@ -78,8 +86,13 @@ impl Upload {
             None => None,
         };
         let expected_length = field(headers, CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
-        let temporary_name = OsString::from(format!("{TEMPORARY_PREFIX}{:016x}", rand::random::<u64>()));
-        let file = create_in(&folder, &temporary_name).map_err(|error| Refusal::new(refused(&error)))?;
+        if let (Some(length), Some(most)) = (expected_length, max_length)
+            && length > most
+        {
+            return Err(too_long(most));
+        }
+        let (temporary_name, file) =
+            create_temporary(&folder).map_err(|error| Refusal::new(refused(&error)))?;
         let handle = folder.try_clone().map_err(|error| Refusal::new(refused(&error)))?;
         Ok(Upload {
             folder,
@@ -90,6 +103,7 @@ impl Upload {
             received: 0,
             expected_length,
             expected_digest,
+            max_length,
         })
     }
 
@@ -98,8 +112,13 @@ impl Upload {
     /// # Errors
     /// The reply that says why not.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
-        self.hasher.update(bytes);
         self.received += bytes.len() as u64;
+        if let Some(most) = self.max_length
+            && self.received > most
+        {
+            return Err(too_long(most));
+        }
+        self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(|error| refused(&error).into())
     }
 
@@ -140,6 +159,22 @@ impl Upload {
         // The new name must survive a power cut, too.
         self.folder.sync_all()
     }
+}
+
+/// A file for an upload, under a name of its own.
+fn create_temporary(folder: &File) -> io::Result<(OsString, File)> {
+    loop {
+        let name = OsString::from(format!("{TEMPORARY_PREFIX}{:016x}", rand::random::<u64>()));
+        let file = create_in(folder, &name)?;
+        if leftovers::claim(&file) {
+            return Ok((name, file));
+        }
+    }
+}
+
+fn too_long(most: u64) -> Refusal {
+    let text = format!("the server stores files of at most {} (--max-upload)", units::bytes(most));
+    Reply::text(StatusCode::PAYLOAD_TOO_LARGE, text).into()
 }
 
 /// What is at a name in a folder, symbolic links not followed.
