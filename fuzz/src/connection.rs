@@ -5,7 +5,7 @@
 //! own in packets under way, packets of his own in the place of one end, datagrams sent again or from elsewhere.
 //!
 //! What must hold whatever happens: no panic; at one instant both ends come to rest; memory stays bounded; addresses that
-//! prove nothing are sent no more than three times what came from them; and when all is quiet connections are, and end.
+//! prove nothing are sent no more than three times what came from them, over this connection and those that strangers begin; and when all is quiet connections are, and end.
 //! As long as nobody forges packets: what is read is what was written; nobody finds fault with the other; and once the
 //! network is well again all data arrives.
 
@@ -15,6 +15,7 @@ mod network;
 mod packets;
 mod script;
 mod setup;
+mod strangers;
 mod tap;
 mod world;
 
@@ -108,9 +109,14 @@ fn step(script: &mut Script<'_>, world: &mut World) -> Option<()> {
         }
         25 => {
             // Closing is the end of most that is of interest, so it takes two bytes to agree.
-            if script.byte()? == 0xff {
-                let side = script.side()?;
-                world.act(side, |_, connection, now| connection.close(now, 5, Bytes::from_static(b"enough")));
+            match script.byte()? {
+                0xff => {
+                    let side = script.side()?;
+                    let reason = Bytes::from_static(b"enough");
+                    world.act(side, |_, connection, now| connection.close(now, 5, reason));
+                }
+                byte @ 0x40..=0x7f => world.forge_connection(victim(usize::from(byte))),
+                _ => {}
             }
         }
         26..=28 => rewrite(script, world)?,
@@ -302,4 +308,24 @@ fn replay(script: &mut Script<'_>, world: &mut World) -> Option<()> {
         world.network.put(world.now, UnderWay { ecn: None, ..datagram });
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Strangers are answered, or the limit would not be put to the test.
+    #[test]
+    fn many_connections_share_the_limit_of_an_address() {
+        let setup = setup::read(&mut Script::new(&[0; 16])).expect("long enough");
+        let mut world = World::new(setup);
+        world.run(Duration::from_millis(200));
+        for _ in 0..5 {
+            (0..2).for_each(|_| world.forge_connection(victim(3)));
+            world.run(Duration::from_secs(2));
+        }
+        let (received, sent) = world.network.exchanged(victim(3));
+        assert!(received >= 10 * 1_200 && sent > received, "{sent} bytes for {received}");
+        finish(&mut world);
+    }
 }

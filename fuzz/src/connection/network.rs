@@ -20,6 +20,8 @@ const MAX_RECENT: usize = 16;
 #[derive(Clone)]
 pub struct UnderWay {
     pub by: Side,
+    /// Whether its sender had heard of the server at this address.
+    pub is_proof: bool,
     /// As its receiver sees it.
     pub tuple: FourTuple,
     pub ecn: Option<Ecn>,
@@ -67,8 +69,7 @@ pub struct Network {
     next: u64,
     /// The latest datagrams that were sent.
     pub recent: VecDeque<UnderWay>,
-    /// Bytes from and to addresses where nobody is.
-    spoofed: BTreeMap<SocketAddr, (usize, usize)>,
+    ledger: Ledger,
 }
 
 impl Network {
@@ -78,18 +79,16 @@ impl Network {
             under_way: BTreeMap::new(),
             next: 0,
             recent: VecDeque::new(),
-            spoofed: BTreeMap::new(),
+            ledger: Ledger::default(),
         }
     }
 
     /// Puts a datagram on its way; `tuple` as its sender sees it.
     pub fn send(&mut self, now: Time, by: Side, tuple: FourTuple, ecn: Option<Ecn>, payload: Vec<u8>) {
-        let Some(number) = self.link_of(by, &tuple) else {
-            if by.is_server() && is_victim(tuple.remote) {
-                self.spoofed.entry(tuple.remote).or_default().1 += payload.len();
-            }
-            return;
-        };
+        if by.is_server() {
+            self.ledger.sent(tuple.remote, payload.len());
+        }
+        let Some(number) = self.link_of(by, &tuple) else { return };
         let client = match by {
             Side::Client => self.outside(number),
             Side::Server => inside(number),
@@ -107,7 +106,8 @@ impl Network {
         let ecn = if link.mark & bit != 0 { ecn.map(|_| Ecn::Ce) } else { ecn };
         let delay = if link.hold & bit != 0 { 3 * link.delay } else { link.delay };
         let (lost, twice) = (link.lose & bit != 0, link.duplicate & bit != 0);
-        let datagram = UnderWay { by, tuple, ecn, payload };
+        let is_proof = by.is_client() && self.ledger.is_reached(client);
+        let datagram = UnderWay { by, is_proof, tuple, ecn, payload };
         self.recent.push_back(datagram.clone());
         if self.recent.len() > MAX_RECENT {
             self.recent.pop_front();
@@ -127,9 +127,8 @@ impl Network {
 
     /// A datagram to the server from an address that is not its sender's.
     pub fn spoof(&mut self, now: Time, remote: SocketAddr, payload: Vec<u8>) {
-        self.spoofed.entry(remote).or_default().0 += payload.len();
         let tuple = FourTuple { local: server_address(), remote };
-        self.put(now, UnderWay { by: Side::Client, tuple, ecn: None, payload });
+        self.put(now, UnderWay { by: Side::Client, is_proof: false, tuple, ecn: None, payload });
     }
 
     /// Has a datagram arrive now, at its receiver as it says.
@@ -171,7 +170,18 @@ impl Network {
     /// What has arrived by now.
     pub fn arrived(&mut self, now: Time) -> Option<UnderWay> {
         let first = self.under_way.first_entry().filter(|entry| entry.key().0 <= now)?;
-        Some(first.remove())
+        let datagram = first.remove();
+        match datagram.by {
+            Side::Client => {
+                let is_proof = datagram.is_proof && !is_victim(datagram.tuple.remote);
+                self.ledger.received(datagram.tuple.remote, datagram.payload.len(), is_proof);
+            }
+            Side::Server => {
+                let at = (0..LINKS).find(|&number| inside(number) == datagram.tuple.local);
+                at.into_iter().for_each(|number| self.ledger.reached(self.outside(number)));
+            }
+        }
+        Some(datagram)
     }
 
     /// All links as they were at first, but for their addresses.
@@ -181,12 +191,66 @@ impl Network {
         }
     }
 
-    /// RFC 9000 section 8: addresses where nobody is never prove that they want what they are sent.
-    pub fn check_amplification(&self) {
-        for (address, (received, sent)) in &self.spoofed {
-            assert!(*sent <= 3 * received, "{address}: {sent} bytes sent for {received}");
+    /// Bytes from and to an address, as far as they arrived at the server.
+    #[cfg(test)]
+    pub fn exchanged(&self, address: SocketAddr) -> (usize, usize) {
+        self.ledger.0.get(&owner(address)).map_or((0, 0), |exchange| (exchange.received, exchange.sent))
+    }
+
+    /// RFC 9000 section 8: whoever has not shown that he is at an address is sent three times what came from there, over
+    /// all connections. With the keys of both ends an attacker can show it for the client (`forged`), but for nobody else.
+    pub fn check_amplification(&self, forged: bool) {
+        for (address, exchange) in &self.ledger.0 {
+            if let Some((received, sent)) = exchange.excess.filter(|_| !forged || is_victim(*address)) {
+                panic!("{address}: {sent} bytes sent for {received}");
+            }
         }
     }
+}
+
+/// What the server has exchanged with each address.
+#[derive(Default)]
+struct Ledger(BTreeMap<SocketAddr, Exchange>);
+
+#[derive(Default)]
+struct Exchange {
+    received: usize,
+    sent: usize,
+    /// Whether something of the server has arrived there.
+    is_reached: bool,
+    /// Whether whoever is there has shown it.
+    is_validated: bool,
+    /// What was received and sent when it was too much for the first time.
+    excess: Option<(usize, usize)>,
+}
+
+impl Ledger {
+    fn received(&mut self, from: SocketAddr, bytes: usize, is_proof: bool) {
+        let exchange = self.0.entry(owner(from)).or_default();
+        exchange.received += bytes;
+        exchange.is_validated |= is_proof;
+    }
+
+    fn sent(&mut self, to: SocketAddr, bytes: usize) {
+        let exchange = self.0.entry(owner(to)).or_default();
+        exchange.sent += bytes;
+        if !exchange.is_validated && exchange.sent > 3 * exchange.received {
+            exchange.excess.get_or_insert((exchange.received, exchange.sent));
+        }
+    }
+
+    fn reached(&mut self, address: SocketAddr) {
+        self.0.entry(owner(address)).or_default().is_reached = true;
+    }
+
+    fn is_reached(&self, address: SocketAddr) -> bool {
+        self.0.get(&owner(address)).is_some_and(|exchange| exchange.is_reached)
+    }
+}
+
+/// All that one owner has, or one victim: an address is flooded, not a port.
+fn owner(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip(), 0)
 }
 
 pub fn server_address() -> SocketAddr {
@@ -203,11 +267,54 @@ pub fn from(number: usize) -> FourTuple {
     FourTuple { local: inside(number), remote: server_address() }
 }
 
-fn is_victim(address: SocketAddr) -> bool {
-    (0..VICTIMS).any(|number| victim(number) == address)
+pub fn is_victim(address: SocketAddr) -> bool {
+    (0..VICTIMS).any(|number| victim(number).ip() == address.ip())
 }
 
 /// An address where nobody is.
 pub fn victim(number: usize) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, (number % VICTIMS) as u8], 9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(answers: usize) -> Network {
+        let mut network = Network::new();
+        let now = Time::ZERO;
+        network.spoof(now, victim(1), vec![0; 100]);
+        assert!(network.arrived(now).is_some());
+        // Of several connections: only the sum matters.
+        let to = FourTuple { local: server_address(), remote: victim(1) };
+        (0..answers).for_each(|_| network.send(now, Side::Server, to, None, vec![0; 100]));
+        network
+    }
+
+    #[test]
+    fn three_times_is_allowed() {
+        exchange(3).check_amplification(true);
+    }
+
+    #[test]
+    #[should_panic(expected = "400 bytes sent for 100")]
+    fn a_server_without_a_limit_is_found_out() {
+        exchange(4).check_amplification(true);
+    }
+
+    #[test]
+    fn an_owner_who_answers_ends_the_limit() {
+        let mut network = Network::new();
+        let now = Time::ZERO;
+        let later = now + Duration::from_millis(10);
+        network.send(now, Side::Client, from(0), None, vec![0; 100]);
+        network.arrived(later).unwrap();
+        network.send(later, Side::Server, network.to(0), None, vec![0; 300]);
+        network.arrived(later + Duration::from_millis(10)).unwrap();
+        let at = later + Duration::from_millis(20);
+        network.send(at, Side::Client, from(0), None, vec![0; 100]);
+        network.arrived(at + Duration::from_millis(10)).unwrap();
+        network.send(at, Side::Server, network.to(0), None, vec![0; 9_000]);
+        network.check_amplification(false);
+    }
 }

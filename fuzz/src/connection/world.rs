@@ -1,6 +1,7 @@
 //! Two ends, the network between them, and time.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use hawser_core::{
 use hawser_policy::{Side, Time};
 
 use super::application::Application;
-use super::network::{Network, UnderWay, from};
+use super::network::{Network, UnderWay, from, is_victim, server_address};
 use super::packets::{CID_LENGTH, Observer, Space};
+use super::strangers::{Forger, Strangers};
 use super::tap::Tap;
 
 /// Turns of the loop at one instant that mean that somebody spins.
@@ -44,6 +46,8 @@ pub struct End {
     pub connection: Option<Connection>,
     pub application: Application,
     stateless: Vec<StatelessDatagram>,
+    /// Connections that nobody can answer.
+    strangers: Strangers,
     pub rewrites: VecDeque<Rewrite>,
     /// Whether what arrives from it may differ from what it meant to send.
     pub forged: bool,
@@ -59,6 +63,7 @@ impl End {
             connection: None,
             application: Application::new(side),
             stateless: Vec::new(),
+            strangers: Strangers::default(),
             rewrites: VecDeque::new(),
             forged: false,
             replaced: false,
@@ -74,7 +79,8 @@ impl End {
         }
         if connection.is_drained() {
             assert!(self.application.closed.is_some(), "a connection is over, and nobody was told");
-            assert_eq!(self.endpoint.connections(), 0, "the endpoint does not forget a connection");
+            let others = self.strangers.len();
+            assert_eq!(self.endpoint.connections(), others, "the endpoint does not forget a connection");
             self.connection = None;
         }
     }
@@ -99,6 +105,8 @@ pub struct World {
     memory_before: isize,
     turns: usize,
     pub datagrams: usize,
+    /// Where forged addresses begin connections.
+    forger: Forger,
 }
 
 impl World {
@@ -106,7 +114,9 @@ impl World {
     pub fn new(setup: Setup) -> Self {
         let memory_before = crate::memory::live();
         let [client_transport, server_transport] = setup.transports.map(Arc::new);
+        let forger = Forger::new(client_transport.clone());
         let [client_tap, server_tap] = setup.taps;
+        let strangers = Strangers::new(server_transport.clone());
         let mut server_config = ServerConfig::new(Arc::new(server_tap.clone()), server_transport, [3; 32]);
         if setup.retry {
             server_config.retry_above_handshakes = 0;
@@ -117,6 +127,7 @@ impl World {
         let mut server =
             End::new(Side::Server, Endpoint::new(config([4; 32]), Some(Arc::new(server_config)), [5; 32]));
         [client.forged, server.forged] = setup.forged;
+        server.strangers = strangers;
         let client_config =
             ClientConfig { crypto: Arc::new(client_tap.clone()), transport: client_transport, token: None };
         let (handle, connection) = client
@@ -133,6 +144,7 @@ impl World {
             memory_before,
             turns: 0,
             datagrams: 0,
+            forger,
         }
     }
 
@@ -159,17 +171,23 @@ impl World {
         }
     }
 
+    /// Begins a connection from an address where nobody is.
+    pub fn forge_connection(&mut self, from: SocketAddr) {
+        let tuple = FourTuple { local: from, remote: server_address() };
+        let initial = self.forger.initial(self.now, tuple);
+        initial.into_iter().for_each(|initial| self.network.spoof(self.now, from, initial));
+    }
+
     /// Lets time pass, with all arrivals and timers on the way.
     pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
         let mut turns = 0;
         loop {
             self.transmit();
-            let timeouts = self
-                .ends
-                .iter()
-                .filter(|end| !end.replaced)
-                .map(|end| end.connection.as_ref()?.poll_timeout());
+            let timeouts = self.ends.iter().filter(|end| !end.replaced).flat_map(|end| {
+                let own = end.connection.as_ref().and_then(|connection| connection.poll_timeout());
+                [own, end.strangers.poll_timeout()]
+            });
             let arrival = self.network.next_arrival();
             let next = timeouts.chain([arrival]).flatten().min();
             let Some(next) = next.filter(|at| *at <= end) else {
@@ -186,7 +204,7 @@ impl World {
             }
             self.handle_timeouts();
         }
-        self.network.check_amplification();
+        self.network.check_amplification(self.is_forged());
         let memory = crate::memory::live() - self.memory_before;
         assert!(memory <= MAX_MEMORY, "{memory} bytes in use");
     }
@@ -199,10 +217,12 @@ impl World {
             {
                 connection.handle_timeout(now);
             }
+            end.strangers.handle_timeouts(now);
         }
     }
 
     fn transmit(&mut self) {
+        let now = self.now;
         for side in [Side::Client, Side::Server] {
             let (end, peer) = self.both(side);
             if end.replaced {
@@ -213,6 +233,11 @@ impl World {
             let (end, peer) = self.both(side);
             end.service(peer);
             leaving.drain(..).for_each(|(tuple, ecn, payload)| self.send(side, tuple, ecn, payload));
+            let end = self.end(side);
+            let answers = end.strangers.service(now, &mut end.endpoint);
+            for (tuple, payload) in answers {
+                self.network.send(now, side, tuple, None, payload);
+            }
         }
     }
 
@@ -278,11 +303,20 @@ impl World {
         let payload = BytesMut::from(&datagram.payload[..]);
         let datagram = Datagram { tuple: datagram.tuple, ecn: datagram.ecn, received_at: now, payload };
         match end.endpoint.handle_datagram(now, datagram, &mut end.stateless) {
+            Some(Routed::Connection(handle, datagram)) if end.handle != Some(handle) => {
+                end.strangers.handle_datagram(now, handle, datagram);
+            }
             Some(Routed::Connection(_, datagram)) => {
                 let connection = end.connection.as_mut().expect("routed to a connection that exists");
                 connection.handle_datagram(now, datagram);
             }
-            Some(Routed::Incoming(incoming)) if end.handle.is_some() => end.endpoint.ignore(incoming),
+            Some(Routed::Incoming(incoming)) if end.handle.is_some() => {
+                if is_victim(incoming.remote_address()) {
+                    end.strangers.accept(now, &mut end.endpoint, incoming);
+                } else {
+                    end.endpoint.ignore(incoming);
+                }
+            }
             Some(Routed::Incoming(incoming)) => {
                 if let Ok((handle, connection)) = end.endpoint.accept(now, incoming, None) {
                     (end.handle, end.connection) = (Some(handle), Some(connection));
