@@ -134,6 +134,13 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Most bytes of one trace: it ends with the last record that fits. Default: 1 GiB.
+    #[must_use]
+    pub fn qlog_limit(mut self, bytes: u64) -> Self {
+        self.common.qlog_limit = bytes;
+        self
+    }
+
     /// Whether sessions may be resumed, which saves certificates and signatures. Default: true.
     #[must_use]
     pub fn session_resumption(mut self, enabled: bool) -> Self {
@@ -269,6 +276,13 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Most bytes of one trace: it ends with the last record that fits. Default: 1 GiB.
+    #[must_use]
+    pub fn qlog_limit(mut self, bytes: u64) -> Self {
+        self.common.qlog_limit = bytes;
+        self
+    }
+
     /// Whether sessions may be resumed, which saves certificates and signatures. Default: true.
     #[must_use]
     pub fn session_resumption(mut self, enabled: bool) -> Self {
@@ -359,6 +373,7 @@ struct Common {
     transport: Arc<TransportConfig>,
     key_log: Option<Arc<dyn KeyLog>>,
     qlog_directory: Option<PathBuf>,
+    qlog_limit: u64,
     session_resumption: bool,
     provider: Arc<CryptoProvider>,
 }
@@ -376,7 +391,7 @@ impl Common {
             if let Err(source) = std::fs::create_dir_all(&folder) {
                 return Err(ConfigError::QlogDirectory { folder, source });
             }
-            Arc::make_mut(&mut transport).qlog = Some(qlog::in_folder(folder));
+            Arc::make_mut(&mut transport).qlog = Some(qlog::in_folder(folder, self.qlog_limit));
         }
         Ok(transport)
     }
@@ -393,6 +408,7 @@ impl Default for Common {
             transport: Arc::new(default_transport()),
             key_log: None,
             qlog_directory: None,
+            qlog_limit: qlog::DEFAULT_LIMIT,
             session_resumption: true,
             provider: default_provider(),
         }

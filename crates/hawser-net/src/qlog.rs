@@ -11,14 +11,20 @@ use hawser_core::QlogFactory;
 /// Traces of one end with the same id. The client chooses the id, so anybody can make a server meet one again.
 const MAX_SAME_ID: u32 = 16;
 
-/// Writes each connection's trace to `<original destination connection id>_<client|server>.sqlog` in `folder`, as
+/// Bytes of one trace, if nothing else is said.
+pub(crate) const DEFAULT_LIMIT: u64 = 1 << 30;
+
+/// Writes each connection's trace, up to so many bytes, to `<original destination connection id>_<client|server>.sqlog` in `folder`, as
 /// draft-ietf-quic-qlog-quic-events-13 section 1.1 suggests: both ends' traces of a connection have the same id.
-pub(crate) fn in_folder(folder: PathBuf) -> QlogFactory {
+pub(crate) fn in_folder(folder: PathBuf, limit: u64) -> QlogFactory {
     Arc::new(move |connection| {
         let end = if connection.side.is_client() { "client" } else { "server" };
         let name = format!("{}_{end}", connection.original_destination);
         match create(&folder, &name) {
-            Ok(file) => Some(Box::new(BufWriter::new(file)) as Box<dyn Write + Send>),
+            Ok(file) => {
+                let writer = Limited { writer: BufWriter::new(file), left: limit, name };
+                Some(Box::new(writer) as Box<dyn Write + Send>)
+            }
             Err(error) => {
                 let folder = folder.display();
                 tracing::warn!("no trace of a connection: cannot create {name}.sqlog in {folder}: {error}");
@@ -26,6 +32,29 @@ pub(crate) fn in_folder(folder: PathBuf) -> QlogFactory {
             }
         }
     })
+}
+
+/// Takes whole records, one with each call, as long as they fit.
+struct Limited<W> {
+    writer: W,
+    left: u64,
+    name: String,
+}
+
+impl<W: Write> Write for Limited<W> {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        let Some(left) = self.left.checked_sub(record.len() as u64) else {
+            tracing::warn!("the trace {}.sqlog has reached its limit and ends here", self.name);
+            return Err(io::ErrorKind::FileTooLarge.into());
+        };
+        self.writer.write_all(record)?;
+        self.left = left;
+        Ok(record.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 /// A file that was not there, for the user's eyes only: traces tell who talked to whom. Beside an older one of the same
@@ -73,6 +102,14 @@ mod tests {
         symlink(&elsewhere, folder.path().join("00ff_server.sqlog")).unwrap();
         create(folder.path(), "00ff_server").unwrap().write_all(b"trace").unwrap();
         assert_eq!(fs::read(&elsewhere).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_trace_ends_with_the_last_record_that_fits() {
+        let mut limited = Limited { writer: Vec::new(), left: 10, name: "x".to_owned() };
+        limited.write_all(b"12345\n").unwrap();
+        assert_eq!(limited.write_all(b"6789\n").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(limited.writer, b"12345\n");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rustls::KeyLog;
 use crate::command::exit::Failure;
 use crate::command::key_log::FileKeyLog;
 use crate::command::policy_options::PolicyOptions;
+use crate::command::units::parse_bytes;
 use crate::{
     ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec, Registry,
     ServerConfigBuilder, TransportConfig, Trust,
@@ -54,6 +55,9 @@ pub(crate) struct TransportOptions {
     /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
     #[arg(long, value_name = "DIR", env = "QLOGDIR")]
     qlog: Option<PathBuf>,
+    /// Most bytes of each of these files (suffixes k, M, G)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
+    qlog_limit: u64,
     /// Append TLS secrets to this file, for packet analysers
     #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
     keylog: Option<PathBuf>,
@@ -93,7 +97,7 @@ impl TransportOptions {
     ) -> Result<ServerConfigBuilder, Failure> {
         let mut builder = builder.alpn([alpn]).transport(self.transport(registry, alpn)?);
         if let Some(folder) = &self.qlog {
-            builder = builder.qlog_directory(folder);
+            builder = builder.qlog_directory(folder).qlog_limit(self.qlog_limit);
         }
         if let Some(log) = self.key_log()? {
             builder = builder.key_log(log);
@@ -190,7 +194,7 @@ impl ClientOptions {
             .path_manager(self.transport.path_manager(registry)?)
             .handshake_timeout(self.connect_timeout);
         if let Some(folder) = &self.transport.qlog {
-            builder = builder.qlog_directory(folder);
+            builder = builder.qlog_directory(folder).qlog_limit(self.transport.qlog_limit);
         }
         if let Some(log) = self.transport.key_log()? {
             builder = builder.key_log(log);
