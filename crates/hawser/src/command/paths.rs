@@ -17,13 +17,24 @@ pub(crate) enum Flow {
     Sent,
 }
 
-/// All paths that a connection ever had.
+/// Counters of paths at some moment.
+pub(crate) type PathCounters = BTreeMap<PathId, PathStats>;
+
+/// The counters of the paths that a connection has now.
+pub(crate) fn counters(connection: &Connection) -> PathCounters {
+    let paths = connection.paths().into_iter();
+    paths.filter_map(|path| Some((path.id, connection.path_stats(path.id)?))).collect()
+}
+
+/// All paths that a connection had since this table began, and what they did.
 #[derive(Debug)]
 pub(crate) struct PathTable {
     endpoint: Endpoint,
     connection: Connection,
     names: BTreeMap<LinkId, String>,
     rows: BTreeMap<PathId, Row>,
+    /// What paths had done before: a connection may have carried other files.
+    before: PathCounters,
     sampled: Instant,
 }
 
@@ -77,12 +88,14 @@ pub(crate) struct PathReport {
 }
 
 impl PathTable {
-    pub(crate) fn new(endpoint: Endpoint, connection: Connection) -> Self {
+    /// What the paths had done `before` does not count.
+    pub(crate) fn new(endpoint: Endpoint, connection: Connection, before: PathCounters) -> Self {
         let mut table = PathTable {
             endpoint,
             connection,
             names: BTreeMap::new(),
             rows: BTreeMap::new(),
+            before,
             sampled: Instant::now(),
         };
         table.sample();
@@ -98,7 +111,7 @@ impl PathTable {
         }
         self.rows.values_mut().for_each(|row| row.open = false);
         for info in self.connection.paths() {
-            let Some(stats) = self.connection.path_stats(info.id) else { continue };
+            let Some(stats) = self.stats(info.id) else { continue };
             let row = self.rows.entry(info.id).or_insert_with(|| Row {
                 info: info.clone(),
                 stats: PathStats::default(),
@@ -108,13 +121,29 @@ impl PathTable {
             (row.info, row.open) = (info, true);
             row.update(stats, elapsed);
         }
-        for (id, row) in self.rows.iter_mut().filter(|(_, row)| !row.open) {
+        let closed: Vec<PathId> = self.rows.iter().filter(|(_, row)| !row.open).map(|(id, _)| *id).collect();
+        for id in closed {
+            let stats = self.stats(id);
+            let Some(row) = self.rows.get_mut(&id) else { continue };
             row.rates = (0.0, 0.0);
-            if let Some(stats) = self.connection.path_stats(*id) {
+            if let Some(stats) = stats {
                 row.stats = stats;
             }
         }
         self.sampled = now;
+    }
+
+    /// What a path did that counts.
+    fn stats(&self, id: PathId) -> Option<PathStats> {
+        let mut stats = self.connection.path_stats(id)?;
+        if let Some(before) = self.before.get(&id) {
+            stats.bytes_received = stats.bytes_received.saturating_sub(before.bytes_received);
+            stats.bytes_sent = stats.bytes_sent.saturating_sub(before.bytes_sent);
+            stats.packets_acked = stats.packets_acked.saturating_sub(before.packets_acked);
+            stats.packets_lost = stats.packets_lost.saturating_sub(before.packets_lost);
+            stats.times_suspect = stats.times_suspect.saturating_sub(before.times_suspect);
+        }
+        Some(stats)
     }
 
     /// The paths as of the last look, by id.
@@ -173,6 +202,32 @@ impl Row {
     }
 }
 
+/// The same for a person: one line for each interface, however often its path was closed and opened again. What is not
+/// a sum is that of the latest path.
+pub(crate) fn by_interface(paths: &[PathReport]) -> Vec<PathReport> {
+    let mut merged: Vec<PathReport> = Vec::new();
+    for path in paths {
+        let Some(place) = merged.iter_mut().find(|other| other.interface == path.interface) else {
+            merged.push(path.clone());
+            continue;
+        };
+        let sent = place.bytes_sent + path.bytes_sent;
+        let lost = place.loss * place.bytes_sent as f64 + path.loss * path.bytes_sent as f64;
+        *place = PathReport {
+            bytes_received: place.bytes_received + path.bytes_received,
+            bytes_sent: sent,
+            share: place.share + path.share,
+            rate_bps: place.rate_bps + path.rate_bps,
+            min_rtt_ms: place.min_rtt_ms.min(path.min_rtt_ms),
+            packets_lost: place.packets_lost + path.packets_lost,
+            loss: if sent == 0 { 0.0 } else { lost / sent as f64 },
+            times_suspect: place.times_suspect + path.times_suspect,
+            ..path.clone()
+        };
+    }
+    merged
+}
+
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -192,4 +247,43 @@ fn interface_of(address: std::net::IpAddr) -> Option<String> {
         .ok()?
         .find(|interface| has_it(interface) == Some(address))
         .map(|i| i.interface_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(id: u32, interface: &str, state: &'static str, bytes: u64) -> PathReport {
+        PathReport {
+            id,
+            interface: interface.to_owned(),
+            local: String::new(),
+            remote: String::new(),
+            state,
+            backup: false,
+            bytes_received: bytes,
+            bytes_sent: bytes,
+            share: bytes as f64 / 100.0,
+            rate_bps: 0.0,
+            rtt_ms: f64::from(id),
+            min_rtt_ms: f64::from(id),
+            cwnd_bytes: 0,
+            packets_lost: 1,
+            loss: 0.5,
+            mtu: 1200,
+            times_suspect: 1,
+        }
+    }
+
+    #[test]
+    fn an_interface_has_one_line_however_often_it_came_back() {
+        let paths =
+            [path(1, "wlan0", "closed", 30), path(2, "wwan0", "active", 50), path(5, "wlan0", "active", 20)];
+        let merged = by_interface(&paths);
+        assert_eq!(merged.len(), 2);
+        let wlan = &merged[0];
+        assert_eq!((wlan.interface.as_str(), wlan.state, wlan.bytes_received), ("wlan0", "active", 50));
+        assert_eq!((wlan.share, wlan.loss, wlan.rtt_ms, wlan.min_rtt_ms), (0.5, 0.5, 5.0, 1.0));
+        assert_eq!((wlan.packets_lost, wlan.times_suspect), (2, 2));
+    }
 }

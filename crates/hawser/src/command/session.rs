@@ -14,7 +14,7 @@ use crate::command::http_client::describe_connection;
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientSetup, Output};
 use crate::command::path_log;
-use crate::command::paths::PathTable;
+use crate::command::paths::{PathCounters, PathTable, counters};
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::url::Url;
 use crate::{Connection, Endpoint, LinkStateFile};
@@ -26,6 +26,8 @@ pub(crate) type Exchange = h3::client::RequestStream<crate::h3::BidiStream<Bytes
 
 /// How long the goodbye may take before the command ends anyway.
 const GOODBYE: Duration = Duration::from_millis(500);
+/// How much longer than a round trip it takes.
+const GOODBYE_MARGIN: Duration = Duration::from_millis(10);
 
 /// A connection and the endpoint it stands on.
 pub(crate) struct Session {
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) connected_after: Duration,
     /// What the server said to a wish for its scheduler, if it was asked.
     pub(crate) server_scheduler: Option<ServerScheduler>,
+    /// What its paths had done before the transfer that is under way.
+    before: PathCounters,
     /// What happens to its paths is noted by this task, if at all.
     path_log: Option<JoinHandle<()>>,
     /// HTTP, once begun. h3 closes the connection when the last of these goes.
@@ -79,6 +83,7 @@ impl Session {
             started,
             connected_after,
             server_scheduler: None,
+            before: PathCounters::new(),
             path_log,
             requests: OnceCell::new(),
         })
@@ -106,14 +111,30 @@ impl Session {
 
     /// A table of its paths.
     pub(crate) fn path_table(&self) -> PathTable {
-        PathTable::new(self.endpoint.clone(), self.connection.clone())
+        PathTable::new(self.endpoint.clone(), self.connection.clone(), self.before.clone())
+    }
+
+    /// Another transfer begins: what the paths did so far is not its doing.
+    pub(crate) fn begin_another(&mut self) {
+        self.before = counters(&self.connection);
+    }
+
+    /// Whatever the server sends before it knows that the connection is over arrives within a round trip, and is answered
+    /// with the goodbye once more. The rest of the closing period (RFC 9000 section 10.2: three probe timeouts) is for
+    /// packets that are late, which the kernel of a process that is gone drops just as well.
+    fn goodbye(&self) -> Duration {
+        let paths = self.connection.paths().into_iter();
+        let stats = paths.filter_map(|path| self.connection.path_stats(path.id));
+        let longest = stats.map(|stats| stats.smoothed_rtt + 4 * stats.rtt_variance).max().unwrap_or(GOODBYE);
+        (longest + GOODBYE_MARGIN).min(GOODBYE)
     }
 
     /// Says goodbye.
     pub(crate) async fn close(self, code: u64) {
+        let patience = self.goodbye();
         self.connection.close(code, b"");
         // Those who do not wait for the packet to leave make the server wait for its idle timeout.
-        let _ = tokio::time::timeout(GOODBYE, self.endpoint.wait_idle()).await;
+        let _ = tokio::time::timeout(patience, self.endpoint.wait_idle()).await;
         // What happened last is still to be noted.
         if let Some(path_log) = self.path_log {
             let _ = tokio::time::timeout(GOODBYE, path_log).await;

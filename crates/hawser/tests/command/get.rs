@@ -246,3 +246,41 @@ fn parts_of_a_file_are_not_for_devices() {
     let report = run_json(server.get(&["--parallel", "3", "-o", "/dev/null", &url]));
     assert_eq!((&report["bytes"], &report["verified"]), (&(9_u64 << 20).into(), &true.into()));
 }
+
+/// Paths are those of the connection, but bytes are those of the file.
+#[test]
+fn each_of_several_files_has_its_own_byte_counts() {
+    let server = Server::start(&[]);
+    server.add("large", &noise(4 << 20));
+    server.add("small", b"content");
+    let here = tempfile::tempdir().unwrap();
+    let mut command = server.get(&["-O", "--json", "--path", "127.0.0.1", "--output-dir"]);
+    command.arg(here.path()).args([server.url("/large"), server.url("/small")]);
+    let output = run(command);
+    let reports: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_slice(&output.stdout).into_iter().map(Result::unwrap).collect();
+    let bytes = |report: &serde_json::Value| report["paths"][0]["bytes_received"].as_u64().unwrap();
+    assert!(bytes(&reports[0]) > 4 << 20, "{}", reports[0]);
+    assert!(bytes(&reports[1]) < 1 << 20, "{}", reports[1]);
+}
+
+#[test]
+fn a_part_that_is_of_no_use_is_said_so() {
+    let server = Server::start(&[]);
+    let file = server.add("x", &noise(1 << 20));
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let part = here.path().join("x.part");
+    for parallel in [&[][..], &["--parallel", "3"]] {
+        std::fs::write(&part, b"of an older version").unwrap();
+        std::fs::write(here.path().join("x.part.json"), br#"{"etag":"\"old\"","last_modified":null}"#)
+            .unwrap();
+        let mut command = server.get(&["-C", "-", "-o", target.to_str().unwrap(), &server.url("/x")]);
+        command.args(parallel);
+        let output = run(command);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && words.contains("are not used"), "{words}");
+        assert!(std::fs::read(&target).unwrap() == std::fs::read(&file).unwrap());
+        std::fs::remove_file(&target).unwrap();
+    }
+}

@@ -12,10 +12,12 @@ use crate::command::digest::{Digest, hash_prefix};
 use crate::command::exit::{Exit, Failure, is_full};
 use crate::command::http_client::{self, check_status, describe, next_piece, repr_digest, text};
 use crate::command::interrupt::Interrupt;
+use crate::command::options::Output;
 use crate::command::paths::{Flow, PathReport};
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::session::{Exchange, Requests, Session};
 use crate::command::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, Sink, Writer};
+use crate::command::units;
 use crate::command::url::Url;
 
 /// RFC 9114 section 8.1.
@@ -28,8 +30,7 @@ pub(super) struct Attempt<'a> {
     /// When the clock of the result started.
     pub(super) started: Instant,
     pub(super) limit: Option<RateLimit>,
-    /// Draw no progress.
-    pub(super) hidden: bool,
+    pub(super) output: Output,
     pub(super) bins: bool,
 }
 
@@ -71,6 +72,7 @@ impl Attempt<'_> {
             () = interrupt.raised() => return Err(stopped()),
         };
         let Some(mut opened) = opened else { return self.already_complete(&mut requests, partial).await };
+        self.tell_refetch(have, opened.offset, partial);
         partial.truncate(opened.offset)?;
         partial.set_version(version_of(opened.response.headers()))?;
         let hasher = hash_start(partial, opened.offset).await?;
@@ -83,6 +85,17 @@ impl Attempt<'_> {
             Err(_) => {}
         }
         finished
+    }
+
+    /// Says that what is there of a file can not be used.
+    pub(super) fn tell_refetch(&self, have: u64, offset: u64, partial: &Partial) {
+        if offset < have {
+            let (file, have) = (partial.path().display(), units::bytes(have));
+            self.output.remark(format_args!(
+                "{file}: the {have} that are there are not used: the file on the server is another one now, or parts of \
+                 it cannot be had"
+            ));
+        }
     }
 
     /// Gets the file to standard output; after a failure, what did not get there.
@@ -162,7 +175,12 @@ impl Attempt<'_> {
     ) -> Result<(Sha256, Body), Failure> {
         let progress = Progress::default();
         progress.begin(opened.offset, opened.length);
-        let meter = Meter::start(self.session.path_table(), Flow::Received, progress.clone(), self.hidden);
+        let meter = Meter::start(
+            self.session.path_table(),
+            Flow::Received,
+            progress.clone(),
+            self.output.hides_progress(),
+        );
         let mut recorder = Recorder::new(self.started);
         let broken_off = loop {
             if interrupt.is_raised() {

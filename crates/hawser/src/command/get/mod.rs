@@ -14,6 +14,7 @@ use crate::Registry;
 use crate::command::exit::{Exit, Failure};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientOptions, ClientSetup, Output};
+use crate::command::paths::by_interface;
 use crate::command::report::{Channel, TransferReport};
 use crate::command::session::{Session, connect_to};
 use crate::command::transfer::{Goodput, RateLimit};
@@ -208,7 +209,8 @@ impl Job<'_> {
     ) -> Result<Finished, Failure> {
         let host = (self.url.host.clone(), self.url.port);
         let (session, started) = match kept.take() {
-            Some((of, session)) if of == host && session.connection.close_reason().is_none() => {
+            Some((of, mut session)) if of == host && session.connection.close_reason().is_none() => {
+                session.begin_another();
                 (session, Instant::now())
             }
             other => {
@@ -226,7 +228,7 @@ impl Job<'_> {
             url: self.url,
             started,
             limit: self.arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new),
-            hidden: self.output.hides_progress(),
+            output: self.output,
             bins: self.arguments.bins,
         };
         let result = match (partial, self.arguments.parallel) {
@@ -295,7 +297,7 @@ impl Job<'_> {
             } else {
                 self.output.remark(format_args!("{}", summary(&file, goodput)));
             }
-            for path in &finished.paths {
+            for path in by_interface(&finished.paths) {
                 self.output.remark(format_args!(
                     "  {:<12} {:>10} ({:.0} %), rtt {:.1} ms, {}",
                     path.interface,

@@ -104,6 +104,7 @@ impl Attempt<'_> {
         };
         let same = partial.version().validator().is_some() && *partial.version() == version;
         let start = if same { partial.length().min(length) } else { 0 };
+        self.tell_refetch(partial.length().min(length), start, partial);
         partial.truncate(start)?;
         partial.set_version(version.clone())?;
         let writable = |error: io::Error| Failure::write(partial.path(), &error);
@@ -122,7 +123,8 @@ impl Attempt<'_> {
             }),
             limit: self.limit.take().map(tokio::sync::Mutex::new),
         });
-        let meter = Meter::start(self.session.path_table(), Flow::Received, progress, self.hidden);
+        let meter =
+            Meter::start(self.session.path_table(), Flow::Received, progress, self.output.hides_progress());
         let result = work(&shared, &requests, streams, interrupt).await;
         let paths = meter.stop().await;
         if let Err(mut failure) = result {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::protocol::{DatagramCounts, Outcome, Request};
-use crate::command::paths::PathReport;
+use crate::command::paths::{PathReport, by_interface};
 use crate::command::report::print;
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::units;
@@ -110,7 +110,7 @@ impl End {
 }
 
 fn print_paths(paths: &[PathReport]) {
-    for path in paths {
+    for path in by_interface(paths) {
         print(format_args!(
             "{:<12} share {:>3.0} %, rtt {:.1} ms (least {:.1}), loss {:.2} %, {}",
             path.interface,

@@ -14,6 +14,8 @@ use crate::command::units;
 
 /// Between two drawings.
 const INTERVAL: Duration = Duration::from_millis(200);
+/// Without a byte for this long there is no telling when it ends.
+const SILENCE: Duration = Duration::from_secs(2);
 /// Width of the bar in characters.
 const BAR: usize = 24;
 
@@ -91,11 +93,14 @@ struct Drawing {
     lines: usize,
     rate: f64,
     last: (Instant, u64),
+    /// When the last bytes came.
+    moved: Instant,
 }
 
 impl Drawing {
     fn new(progress: Progress) -> Self {
-        Drawing { progress, lines: 0, rate: 0.0, last: (Instant::now(), 0) }
+        let now = Instant::now();
+        Drawing { progress, lines: 0, rate: 0.0, last: (now, 0), moved: now }
     }
 
     fn draw(&mut self, paths: &[PathReport], flow: Flow) {
@@ -108,6 +113,10 @@ impl Drawing {
             self.rate += 0.3 * (done.saturating_sub(before) as f64 * 8.0 / elapsed - self.rate);
         }
         self.last = (now, done);
+        if done != before {
+            self.moved = now;
+        }
+        let silent = now.duration_since(self.moved);
         // A line that is wrapped could not be erased: on narrow terminals the ends are cut off (DECAWM).
         let mut text = self.erase() + "\x1b[?7l";
         let open = paths.iter().filter(|path| path.state != "closed");
@@ -116,7 +125,7 @@ impl Drawing {
             let _ = writeln!(text, "\x1b[2K{}", path_line(path, flow));
             lines += 1;
         }
-        let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", total_line(done, length, self.rate));
+        let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", total_line(done, length, self.rate, silent));
         self.lines = lines + 1;
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
@@ -155,17 +164,20 @@ fn path_line(path: &PathReport, flow: Flow) -> String {
     line
 }
 
-fn total_line(done: u64, length: Option<u64>, rate: f64) -> String {
+fn total_line(done: u64, length: Option<u64>, rate: f64, silent: Duration) -> String {
     let rate_text = units::bit_rate(rate);
+    let silence = (silent >= SILENCE).then(|| format!("nothing for {} s", silent.as_secs()));
     let Some(length) = length else {
-        return format!("  {:<12} {rate_text:>13}  {}", "total", units::bytes(done));
+        let silence = silence.map(|text| format!("  {text}")).unwrap_or_default();
+        return format!("  {:<12} {rate_text:>13}  {}{silence}", "total", units::bytes(done));
     };
     let part = (done as f64 / length as f64).clamp(0.0, 1.0);
     let filled = (part * BAR as f64) as usize;
     let left = length.saturating_sub(done) as f64 * 8.0 / rate;
-    let eta = Duration::try_from_secs_f64(left).map_or_else(|_| "-:--".to_owned(), units::clock);
+    let eta = || Duration::try_from_secs_f64(left).map_or_else(|_| "-:--".to_owned(), units::clock);
+    let outlook = silence.unwrap_or_else(|| format!("ETA {}", eta()));
     format!(
-        "  {:<12} {rate_text:>13}  [{}{}] {:>3.0} %  {} of {}  ETA {eta}",
+        "  {:<12} {rate_text:>13}  [{}{}] {:>3.0} %  {} of {}  {outlook}",
         "total",
         "#".repeat(filled),
         "-".repeat(BAR - filled),
@@ -173,4 +185,17 @@ fn total_line(done: u64, length: Option<u64>, rate: f64) -> String {
         units::bytes(done),
         units::bytes(length),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_that_stands_still_has_no_estimate() {
+        let line = |silent| total_line(500, Some(1_000), 4_000.0, Duration::from_millis(silent));
+        assert!(line(1_999).ends_with("ETA 0:01"), "{}", line(1_999));
+        assert!(line(12_300).ends_with("nothing for 12 s"), "{}", line(12_300));
+        assert!(total_line(5, None, 0.0, SILENCE).ends_with("5 B  nothing for 2 s"));
+    }
 }
