@@ -11,6 +11,7 @@ use clap::Args;
 use h3::error::StreamError;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Method, StatusCode};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use crate::Registry;
@@ -19,6 +20,7 @@ use crate::command::exit::{Exit, Failure};
 use crate::command::http_client::{check_status, describe, is_transient, repr_digest, request};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientOptions, ClientSetup, Output};
+use crate::command::paths::by_interface;
 use crate::command::percent;
 use crate::command::report::{Channel, TransferReport};
 use crate::command::session::{Exchange, Session, connect_to};
@@ -33,13 +35,14 @@ right; until then, and after a failure, what was there before stays.
 Examples:
   hawser put video.mp4 https://host:4433/ --pin 'PIN'           as video.mp4
   hawser put video.mp4 https://host:4433/today.mp4 --pin 'PIN'  under another name
-  hawser put --limit-rate 2M --retry 5 video.mp4 URL            slowly, and stubbornly";
+  hawser put --limit-rate 2M --retry 5 video.mp4 URL            slowly, and stubbornly
+  tar c photos | hawser put - https://host:4433/photos.tar      what comes from another program";
 
 /// Arguments of `hawser put`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Put {
-    /// The file
+    /// The file; `-` is standard input
     file: PathBuf,
     /// https://HOST[:PORT]/PATH; with a slash at the end the file keeps its name
     url: String,
@@ -60,11 +63,17 @@ pub(crate) struct Put {
 /// Bytes read at a time.
 const BLOCK: usize = 1 << 18;
 
-/// The file, hashed.
+/// What is sent.
 struct Source {
     path: PathBuf,
-    length: u64,
-    digest: Digest,
+    /// Length and digest of a file; of standard input nothing is known beforehand.
+    known: Option<(u64, Digest)>,
+}
+
+impl Source {
+    fn is_standard_input(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
 }
 
 /// Sends the file, trying as often as was asked.
@@ -76,13 +85,16 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let client = arguments.client.setup(registry, crate::h3::ALPN)?;
     let mut url: Url = arguments.url.parse()?;
+    let source = open_source(&arguments.file).await?;
     if url.path.ends_with('/') {
+        if source.is_standard_input() {
+            return Err(Failure::usage("standard input has no file name; add one to the URL"));
+        }
         let name = arguments.file.file_name().ok_or_else(|| {
             Failure::usage(format!("{} has no file name; add one to the URL", arguments.file.display()))
         })?;
         url.path.push_str(&percent::encode_segment(name.as_encoded_bytes()));
     }
-    let source = open_source(&arguments.file).await?;
     let mut retries = 0;
     loop {
         let failure = match attempt(&arguments, &client, &url, &source, output, retries, &mut interrupt).await
@@ -90,7 +102,9 @@ pub(crate) async fn run(
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
-        if retries >= arguments.retry || !failure.is_transient() || interrupt.is_raised() {
+        // What was read of standard input cannot be read again.
+        let is_final = retries >= arguments.retry || source.is_standard_input();
+        if is_final || !failure.is_transient() || interrupt.is_raised() {
             return Err(failure.about(&url));
         }
         let pause = Duration::from_secs(1 << retries.min(6));
@@ -104,6 +118,9 @@ pub(crate) async fn run(
 }
 
 async fn open_source(path: &Path) -> Result<Source, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(Source { path: path.to_owned(), known: None });
+    }
     let owned = path.to_owned();
     let hashed = tokio::task::spawn_blocking(move || {
         let file = File::open(&owned)?;
@@ -114,8 +131,8 @@ async fn open_source(path: &Path) -> Result<Source, Failure> {
         Ok((metadata.len(), Digest::of(hash_prefix(&file, metadata.len())?)))
     });
     let hashed = hashed.await.map_err(std::io::Error::other).and_then(|result| result);
-    let (length, digest) = hashed.map_err(|error| Failure::read(path, &error))?;
-    Ok(Source { path: path.to_owned(), length, digest })
+    let known = hashed.map_err(|error| Failure::read(path, &error))?;
+    Ok(Source { path: path.to_owned(), known: Some(known) })
 }
 
 async fn attempt(
@@ -143,17 +160,17 @@ async fn send(
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     let mut requests = session.http().await?;
-    let kind = mime_guess::from_path(&source.path).first_or_octet_stream();
-    let fields = [
-        (CONTENT_LENGTH, source.length.to_string()),
-        (CONTENT_TYPE, kind.to_string()),
-        (HeaderName::from_static(REPR_DIGEST), source.digest.to_field()),
-    ];
+    let name = if source.is_standard_input() { Path::new(&url.path) } else { &source.path };
+    let mut fields = vec![(CONTENT_TYPE, mime_guess::from_path(name).first_or_octet_stream().to_string())];
+    if let Some((length, digest)) = &source.known {
+        fields.push((CONTENT_LENGTH, length.to_string()));
+        fields.push((HeaderName::from_static(REPR_DIGEST), digest.to_field()));
+    }
     let request = request(Method::PUT, url, &fields)?;
     let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
     let mut stream = requests.send_request(request).await.map_err(lost)?;
     let progress = Progress::default();
-    progress.begin(0, Some(source.length));
+    progress.begin(0, source.known.map(|(length, _)| length));
     let meter = Meter::start(
         session.path_table(),
         crate::command::paths::Flow::Sent,
@@ -179,16 +196,23 @@ async fn send(
         }
     };
     let paths = meter.stop().await;
-    let response = match (response, sent) {
-        (Ok(response), _) => response,
+    let (response, digest) = match (response, sent) {
+        (Ok(response), sent) => (response, sent),
         (Err(_), Err(failure)) => return Err(failure),
-        (Err(error), Ok(())) => return Err(lost(error)),
+        (Err(error), Ok(_)) => return Err(lost(error)),
     };
     if let Some(mut failure) = check_status(url, &response, &mut stream).await {
         if is_transient(response.status()) {
             failure.exit = Exit::ConnectionLost;
         }
         return Err(failure);
+    }
+    // One that was content before it had all of it has something else.
+    let digest = digest?;
+    let confirmed = repr_digest(response.headers());
+    if confirmed.is_some_and(|stored| stored != digest) {
+        let text = format!("what the server stored is not what was sent, whose SHA-256 is {digest}");
+        return Err(Failure::new(Exit::Digest, text));
     }
     // The last bytes are there when the server says so, not when they were handed to the transport.
     let mut goodput = recorder.summary(arguments.bins);
@@ -198,8 +222,8 @@ async fn send(
         url: url.to_string(),
         file: source.path.display().to_string(),
         status: response.status().as_u16(),
-        sha256: source.digest.to_string(),
-        verified: repr_digest(response.headers()) == Some(source.digest),
+        sha256: digest.to_string(),
+        verified: confirmed.is_some(),
         resumed_from: 0,
         retries,
         connect_seconds: session.connected_after.as_secs_f64(),
@@ -223,7 +247,7 @@ fn print(report: &TransferReport, output: Output) {
         report.goodput.seconds,
         units::bit_rate(report.goodput.goodput_bps)
     ));
-    for path in &report.paths {
+    for path in by_interface(&report.paths) {
         let (share, sent) = (path.share * 100.0, units::bytes(path.bytes_sent));
         output.remark(format_args!(
             "  {:<12} {sent:>10} ({share:.0} %), rtt {:.1} ms",
@@ -235,17 +259,22 @@ fn print(report: &TransferReport, output: Output) {
     output.remark(format_args!("  sha256 {} ({checked})", report.sha256));
 }
 
+/// Sends all of it; returns the digest of what was sent.
 async fn send_body(
     stream: &mut Exchange,
     source: &Source,
     progress: &Progress,
     recorder: &mut Recorder,
     limit: &mut Option<RateLimit>,
-) -> Result<(), Failure> {
-    let mut blocks = read_blocks(source.path.clone(), source.length);
+) -> Result<Digest, Failure> {
+    let mut blocks = read_blocks(source);
+    let mut hasher = source.known.is_none().then(Sha256::new);
     while let Some(block) = blocks.recv().await {
         let block = block.map_err(|error| Failure::read(&source.path, &error))?;
         let count = block.len() as u64;
+        if let Some(hasher) = &mut hasher {
+            hasher.update(&block);
+        }
         stream
             .send_data(block)
             .await
@@ -256,29 +285,52 @@ async fn send_body(
             limit.pace(count).await;
         }
     }
-    stream.finish().await.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))
+    stream.finish().await.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))?;
+    Ok(match (hasher, &source.known) {
+        (None, Some((_, digest))) => *digest,
+        (hasher, _) => Digest::of(hasher.unwrap_or_default()),
+    })
 }
 
 /// Reads ahead on a thread of its own.
-fn read_blocks(path: PathBuf, length: u64) -> mpsc::Receiver<std::io::Result<Bytes>> {
+fn read_blocks(source: &Source) -> mpsc::Receiver<std::io::Result<Bytes>> {
     let (sender, receiver) = mpsc::channel(4);
+    let (path, known) = (source.path.clone(), source.known);
     tokio::task::spawn_blocking(move || {
-        let read = || {
-            let mut file = File::open(&path)?;
-            let mut left = length;
-            while left > 0 {
-                let mut block = vec![0; usize::try_from(left).unwrap_or(BLOCK).min(BLOCK)];
-                file.read_exact(&mut block)?;
-                left -= block.len() as u64;
-                if sender.blocking_send(Ok(block.into())).is_err() {
-                    break;
-                }
-            }
-            Ok(())
+        let read = || match known {
+            Some((length, _)) => read_file(&path, length, &sender),
+            None => read_standard_input(&sender),
         };
         if let Err(error) = read() {
             let _ = sender.blocking_send(Err(error));
         }
     });
     receiver
+}
+
+type Blocks = mpsc::Sender<std::io::Result<Bytes>>;
+
+fn read_file(path: &Path, length: u64, blocks: &Blocks) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut left = length;
+    while left > 0 {
+        let mut block = vec![0; usize::try_from(left).unwrap_or(BLOCK).min(BLOCK)];
+        file.read_exact(&mut block)?;
+        left -= block.len() as u64;
+        if blocks.blocking_send(Ok(block.into())).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_standard_input(blocks: &Blocks) -> std::io::Result<()> {
+    let mut input = std::io::stdin().lock();
+    loop {
+        let mut block = Vec::with_capacity(BLOCK);
+        input.by_ref().take(BLOCK as u64).read_to_end(&mut block)?;
+        if block.is_empty() || blocks.blocking_send(Ok(block.into())).is_err() {
+            return Ok(());
+        }
+    }
 }

@@ -120,3 +120,19 @@ fn leftovers_of_a_killed_server_are_removed() {
     client.kill().unwrap();
     client.wait().unwrap();
 }
+
+#[test]
+fn what_another_program_writes_is_stored() {
+    let server = Server::start(&["--allow-put"]);
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("x");
+    let content = noise(3 << 20);
+    fs::write(&file, &content).unwrap();
+    let mut command = server.put(&["-", &server.url("/piped.bin")]);
+    command.stdin(fs::File::open(&file).unwrap());
+    let report = run_json(command);
+    assert_eq!((&report["status"], &report["verified"]), (&201.into(), &true.into()));
+    assert!(fs::read(server.folder.path().join("piped.bin")).unwrap() == content);
+    let words = run_failing(server.put(&["-", &server.url("/")]), 2);
+    assert!(words.contains("no file name"), "{words}");
+}
