@@ -1,6 +1,7 @@
 //! `hawser sim`: scenarios in virtual time.
 
 mod means;
+mod progress;
 mod qlog;
 mod report;
 mod run;

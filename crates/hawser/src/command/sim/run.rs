@@ -11,6 +11,7 @@ use hawser_lab::data::table::TableError;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 use serde::Serialize;
 
+use super::progress::Shown;
 use super::qlog::QlogFolder;
 use super::summary;
 use crate::Registry;
@@ -90,8 +91,8 @@ pub(crate) fn run(arguments: &Run, registry: &Registry, output: Output) -> Resul
     let mut simulation = Simulation::new(&scenario, registry, options).map_err(failed)?;
     let began = Instant::now();
     let outcome = match (&arguments.out, &arguments.pcap) {
-        (None, None) => simulation.run(&mut NoRecorder),
-        _ => recorded(&mut simulation, &scenario, arguments)?,
+        (None, None) => simulation.run(&mut Shown::new(&mut NoRecorder, &scenario, output)),
+        _ => recorded(&mut simulation, &scenario, arguments, output)?,
     };
     // The connections go with it, and their last words reach their traces.
     drop(simulation);
@@ -133,7 +134,12 @@ fn gave_up(outcome: &Outcome, scenario: &Scenario) -> Option<String> {
     }
 }
 
-fn recorded(simulation: &mut Simulation, scenario: &Scenario, arguments: &Run) -> Result<Outcome, Failure> {
+fn recorded(
+    simulation: &mut Simulation,
+    scenario: &Scenario,
+    arguments: &Run,
+    output: Output,
+) -> Result<Outcome, Failure> {
     let samples = arguments.out.as_ref().map(|folder| SampleOptions {
         folder: folder.clone(),
         interval: arguments.interval,
@@ -141,7 +147,7 @@ fn recorded(simulation: &mut Simulation, scenario: &Scenario, arguments: &Run) -
     });
     let options = RecordOptions { samples, packets: arguments.packets, capture: arguments.pcap.clone() };
     let mut recorder = FileRecorder::create(&options, scenario).map_err(|error| record_failure(&error))?;
-    let outcome = simulation.run(&mut recorder);
+    let outcome = simulation.run(&mut Shown::new(&mut recorder, scenario, output));
     recorder.finish().map_err(|error| record_failure(&error))?;
     Ok(outcome)
 }
