@@ -21,6 +21,9 @@ struct Arguments {
     /// Who serves
     #[arg(long, value_enum)]
     server: Server,
+    /// Congestion controller of the server: cubic, newreno, bbr3 (noq), bbr (quinn), any of ours (hawser). Default: cubic
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
     /// Random seed, instead of the scenario's
     #[arg(long)]
     seed: Option<u64>,
@@ -35,6 +38,8 @@ struct Arguments {
 #[derive(ValueEnum, Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Server {
+    /// Ours, to compare the others with
+    Hawser,
     /// Multipath QUIC (draft-ietf-quic-multipath-21)
     Noq,
     /// QUIC v1
@@ -67,13 +72,22 @@ fn run(arguments: &Arguments) -> Result<Report, String> {
     // First, so that the user's own word on it is heard and answered.
     let mut set = vec!["transport.crypto=tls".to_owned()];
     set.extend(arguments.set.iter().cloned());
+    let peer = match arguments.server {
+        Server::Hawser => None,
+        Server::Noq => Some(Peer::Noq),
+        Server::Quinn => Some(Peer::Quinn),
+    };
+    let servers = match (peer, &arguments.congestion) {
+        (None, name) => {
+            set.extend(name.iter().map(|name| format!("transport.congestion={name}")));
+            None
+        }
+        (Some(peer), None) => Some(peer.servers()),
+        (Some(peer), Some(name)) => Some(peer.servers_with(peer.congestion(name)?)),
+    };
     set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let scenario = hawser_scenario::load(&arguments.scenario, &set).map_err(|error| error.to_string())?;
-    let peer = match arguments.server {
-        Server::Noq => Peer::Noq,
-        Server::Quinn => Peer::Quinn,
-    };
-    let options = Options { server: Some(peer.servers()), ..Options::default() };
+    let options = Options { server: servers, ..Options::default() };
     let mut simulation = Simulation::new(&scenario, &policies(), options)
         .map_err(|error| format!("{}: {error}", arguments.scenario.display()))?;
     #[expect(clippy::disallowed_methods, reason = "how long it takes is measured outside of the simulation")]

@@ -36,16 +36,62 @@ pub enum Peer {
     Quinn,
 }
 
+/// Congestion controllers of foreign stacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// CUBIC, the default of both.
+    #[default]
+    Cubic,
+    /// NewReno.
+    NewReno,
+    /// BBRv1, of quinn.
+    Bbr,
+    /// BBRv3, of noq.
+    Bbr3,
+}
+
+impl Congestion {
+    /// By the name that Hawser has for it.
+    fn named(name: &str) -> Option<Congestion> {
+        match name {
+            "cubic" => Some(Congestion::Cubic),
+            "newreno" => Some(Congestion::NewReno),
+            "bbr" => Some(Congestion::Bbr),
+            "bbr3" => Some(Congestion::Bbr3),
+            _ => None,
+        }
+    }
+}
+
 impl Peer {
-    /// Makes the servers of a simulation.
+    /// The controller with the name that Hawser has for it; an error that says which there are if the stack does not have it.
+    pub fn congestion(self, name: &str) -> Result<Congestion, String> {
+        let (own, names) = match self {
+            Peer::Noq => (Congestion::Bbr3, "cubic, newreno, bbr3"),
+            Peer::Quinn => (Congestion::Bbr, "cubic, newreno, bbr"),
+        };
+        let has = |congestion: &Congestion| {
+            matches!(congestion, Congestion::Cubic | Congestion::NewReno) || *congestion == own
+        };
+        Congestion::named(name)
+            .filter(has)
+            .ok_or_else(|| format!("{self:?} has no controller `{name}`: it has {names}"))
+    }
+
+    /// Makes the servers of a simulation, with the stack's default controller.
     pub fn servers(self) -> ServerFactory {
+        self.servers_with(Congestion::default())
+    }
+
+    /// The same with another controller. One that the stack does not have is CUBIC; see [`congestion`](Peer::congestion).
+    pub fn servers_with(self, congestion: Congestion) -> ServerFactory {
         let origin = origin();
         match self {
             Peer::Noq => Box::new(move |address, seed| {
-                Box::new(Server::new(noq::Noq::new(seed), address, seed, origin))
+                Box::new(Server::new(noq::Noq::new(seed, congestion), address, seed, origin))
             }),
             Peer::Quinn => Box::new(move |address, seed| {
-                Box::new(Server::new(quinn::Quinn::new(seed), address, seed, origin))
+                Box::new(Server::new(quinn::Quinn::new(seed, congestion), address, seed, origin))
             }),
         }
     }

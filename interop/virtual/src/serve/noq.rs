@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hawser_core::PathStats;
 use hawser_policy::PathId;
 use hawser_sim::tls;
+use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use noq_proto::crypto::rustls::QuicServerConfig;
 use noq_proto::{
     Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, Endpoint,
@@ -16,7 +17,7 @@ use noq_proto::{
 };
 
 use super::seeds::{SeededIds, Seeds};
-use super::{Happened, Received, ServingStack};
+use super::{Congestion, Happened, Received, ServingStack};
 use crate::noq::{BATCH, NoqStream, outgoing, to_codepoint};
 use crate::{Arrival, ByteStream, Outgoing};
 
@@ -34,7 +35,7 @@ struct Slot {
 
 impl Noq {
     /// An endpoint without connections; everything it draws follows from the seed.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, congestion: Congestion) -> Self {
         let rustls = tls::server_config().expect("the library has TLS 1.3 and Ed25519");
         let crypto = QuicServerConfig::try_from(rustls).expect("a TLS configuration for QUIC");
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
@@ -44,6 +45,7 @@ impl Noq {
         config.validation_token_config(tokens);
         let mut transport = TransportConfig::default();
         transport.max_concurrent_multipath_paths(8);
+        transport.congestion_controller_factory(controllers(congestion));
         config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::new(endpoint_config(seed), Some(Arc::new(config)), true);
         Noq { endpoint, connections: BTreeMap::new() }
@@ -61,6 +63,14 @@ impl Noq {
             }
             Err(error) => error.response.map_or(Received::Nothing, |sent| Received::Answer(outgoing(sent))),
         }
+    }
+}
+
+fn controllers(congestion: Congestion) -> Arc<dyn ControllerFactory + Send + Sync> {
+    match congestion {
+        Congestion::Bbr3 => Arc::new(Bbr3Config::default()),
+        Congestion::NewReno => Arc::new(NewRenoConfig::default()),
+        Congestion::Cubic | Congestion::Bbr => Arc::new(CubicConfig::default()),
     }
 }
 

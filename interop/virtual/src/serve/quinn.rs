@@ -8,14 +8,16 @@ use bytes::Bytes;
 use hawser_core::PathStats;
 use hawser_policy::PathId;
 use hawser_sim::tls;
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, Endpoint,
-    EndpointConfig, Event, ServerConfig, Side, StreamEvent, StreamId, ValidationTokenConfig, VarInt,
+    EndpointConfig, Event, ServerConfig, Side, StreamEvent, StreamId, TransportConfig, ValidationTokenConfig,
+    VarInt,
 };
 
 use super::seeds::{SeededIds, Seeds};
-use super::{Happened, Received, ServingStack};
+use super::{Congestion, Happened, Received, ServingStack};
 use crate::quinn::{BATCH, QuinnStream, outgoing, to_codepoint};
 use crate::{Arrival, ByteStream, Outgoing};
 
@@ -27,7 +29,7 @@ pub(super) struct Quinn {
 
 impl Quinn {
     /// An endpoint without connections; everything it draws follows from the seed.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, congestion: Congestion) -> Self {
         let rustls = tls::server_config().expect("the library has TLS 1.3 and Ed25519");
         let crypto = QuicServerConfig::try_from(rustls).expect("a TLS configuration for QUIC");
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
@@ -35,6 +37,9 @@ impl Quinn {
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         config.validation_token_config(tokens);
+        let mut transport = TransportConfig::default();
+        transport.congestion_controller_factory(controllers(congestion));
+        config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::new(endpoint_config(seed), Some(Arc::new(config)), true, None);
         Quinn { endpoint, connections: BTreeMap::new() }
     }
@@ -51,6 +56,19 @@ impl Quinn {
             }
             Err(error) => error.response.map_or(Received::Nothing, |sent| Received::Answer(outgoing(sent))),
         }
+    }
+}
+
+fn controllers(congestion: Congestion) -> Arc<dyn ControllerFactory + Send + Sync> {
+    match congestion {
+        Congestion::Bbr => {
+            // Its default is 200 datagrams; this is that of RFC 9002 section 7.2, as all others have it.
+            let mut config = BbrConfig::default();
+            config.initial_window(12_000);
+            Arc::new(config)
+        }
+        Congestion::NewReno => Arc::new(NewRenoConfig::default()),
+        Congestion::Cubic | Congestion::Bbr3 => Arc::new(CubicConfig::default()),
     }
 }
 

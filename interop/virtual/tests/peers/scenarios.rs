@@ -104,3 +104,19 @@ fn requests_and_datagrams_on_many_connections() {
         }
     }
 }
+
+#[test]
+fn another_controller_serves() {
+    let set = ["flow.main.size=4 MB", "flow.main.links=[\"lte0\"]"];
+    let scenario = scenario("wifi-lte.toml", &set);
+    for (peer, name) in [(Peer::Noq, "bbr3"), (Peer::Quinn, "bbr")] {
+        let default = run(&scenario, peer);
+        let congestion = peer.congestion(name).expect("it has this one");
+        let options = Options { server: Some(peer.servers_with(congestion)), ..Options::default() };
+        let other = Simulation::new(&scenario, &policies(), options).expect("can run").run(&mut NoRecorder);
+        assert_eq!(main_flow(&other).bytes, 4_000_000);
+        assert_ne!(other.trace_hash, default.trace_hash, "{name} is not the default");
+    }
+    let error = Peer::Noq.congestion("bbr").expect_err("noq has no BBRv1");
+    assert_eq!(error, "Noq has no controller `bbr`: it has cubic, newreno, bbr3");
+}
