@@ -198,6 +198,9 @@ pub struct ServerConfig {
     pub address_token_lifetime: Duration,
     /// Connections in the handshake above which new clients must prove their address by Retry.
     pub retry_above_handshakes: usize,
+    /// Handshakes that one source (an IPv4 address, an IPv6 /64) may begin per second, and at once. Beyond it clients must
+    /// prove their address by Retry; those that have are refused beyond the same rate. `None`: no limit.
+    pub handshakes_per_source: Option<u32>,
     /// Connections above which new ones are refused.
     pub max_connections: usize,
     /// NEW_TOKEN frames sent per connection.
@@ -218,6 +221,7 @@ impl ServerConfig {
             retry_token_lifetime: Duration::from_secs(15),
             address_token_lifetime: Duration::from_secs(14 * 24 * 3600),
             retry_above_handshakes: 1_000,
+            handshakes_per_source: None,
             max_connections: 100_000,
             tokens_per_connection: 2,
         }

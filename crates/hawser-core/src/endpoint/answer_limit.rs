@@ -1,4 +1,4 @@
-//! How many answers strangers are given, in total and each.
+//! How many answers strangers are given, in total and each; and how many handshakes each may begin.
 //!
 //! One limit for all would let a single source use it up, and honest ones would wait for timeouts. So each source has a
 //! limit of its own below the total. Sources share a table of fixed size, and which of them share a place nobody outside
@@ -33,31 +33,66 @@ pub(super) struct AnswerRates {
 /// The limits of one kind of answer.
 pub(super) struct AnswerLimit {
     total: RateLimit,
-    /// Made when the first answer is due: most endpoints never give one.
+    sources: SourceLimit,
+}
+
+impl AnswerLimit {
+    pub(super) fn new(rates: &AnswerRates, key: KeyedState) -> Self {
+        let total = RateLimit::new(rates.total.per_second, rates.total.burst);
+        AnswerLimit { total, sources: SourceLimit::new(rates.per_source, key) }
+    }
+
+    /// Whether an answer may be sent there now; if so, it counts as sent.
+    pub(super) fn admit(&mut self, now: Time, source: IpAddr) -> bool {
+        self.sources.admit(now, source) && self.total.admit(now)
+    }
+}
+
+/// A rate for each source.
+pub(super) struct SourceLimit {
+    /// Made when it is asked for the first time: most endpoints never do.
     sources: Vec<RateLimit>,
     new_source: RateLimit,
     key: KeyedState,
 }
 
-impl AnswerLimit {
-    pub(super) fn new(rates: &AnswerRates, key: KeyedState) -> Self {
-        let limit = |rate: &Rate| RateLimit::new(rate.per_second, rate.burst);
-        AnswerLimit {
-            total: limit(&rates.total),
-            sources: Vec::new(),
-            new_source: limit(&rates.per_source),
-            key,
-        }
+impl SourceLimit {
+    pub(super) fn new(rate: Rate, key: KeyedState) -> Self {
+        SourceLimit { sources: Vec::new(), new_source: RateLimit::new(rate.per_second, rate.burst), key }
     }
 
-    /// Whether an answer may be sent there now; if so, it counts as sent.
+    /// Whether this source may now; if so, it counts.
     pub(super) fn admit(&mut self, now: Time, source: IpAddr) -> bool {
         if self.sources.is_empty() {
             self.sources.resize(SOURCES, self.new_source.clone());
         }
         let place = self.key.hash_one(network_of(source)) as usize % SOURCES;
-        let own = self.sources.get_mut(place);
-        own.is_none_or(|own| own.admit(now)) && self.total.admit(now)
+        self.sources.get_mut(place).is_none_or(|own| own.admit(now))
+    }
+}
+
+/// How many handshakes each source may begin.
+///
+/// Anybody can begin some in the name of another. So those that prove their address count by themselves: who is named in
+/// a flood of forged ones has to answer a Retry, and is served.
+pub(super) struct HandshakeLimit {
+    unproven: SourceLimit,
+    proven: SourceLimit,
+}
+
+impl HandshakeLimit {
+    /// So many a second, and at once.
+    pub(super) fn new(per_second: u32, key: &KeyedState) -> Self {
+        let rate = Rate { per_second, burst: per_second };
+        HandshakeLimit {
+            unproven: SourceLimit::new(rate, key.derive(b"unproven")),
+            proven: SourceLimit::new(rate, key.derive(b"proven")),
+        }
+    }
+
+    pub(super) fn admit(&mut self, now: Time, source: IpAddr, is_proven: bool) -> bool {
+        let limit = if is_proven { &mut self.proven } else { &mut self.unproven };
+        limit.admit(now, source)
     }
 }
 

@@ -28,7 +28,7 @@ use hawser_policy::{LinkId, Side, Time};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use self::answer_limit::{AnswerLimit, AnswerRates, Rate};
+use self::answer_limit::{AnswerLimit, AnswerRates, HandshakeLimit, Rate};
 use self::cid::{MIN_CID_LENGTH, ResetKey, random_cid};
 use self::group::Membership;
 use self::incoming::PendingTable;
@@ -82,6 +82,7 @@ pub struct Endpoint {
 struct Server {
     config: Arc<ServerConfig>,
     gate: TokenGate,
+    handshake_limit: Option<HandshakeLimit>,
 }
 
 impl Endpoint {
@@ -123,7 +124,10 @@ impl Endpoint {
                 Some(previous) => previous.gate.reconfigure(&config),
                 None => TokenGate::new(&config, self.clock),
             };
-            Server { config, gate }
+            let key = self.routes.source_key();
+            let per_second = config.handshakes_per_source;
+            let handshake_limit = per_second.map(|per_second| HandshakeLimit::new(per_second, &key));
+            Server { config, gate, handshake_limit }
         });
     }
 

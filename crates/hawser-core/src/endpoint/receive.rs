@@ -142,12 +142,15 @@ impl Endpoint {
             [] => Verdict::Unproven,
             token => server.gate.judge(now, token, datagram.tuple.remote, &header.destination_cid),
         };
+        let has_share = self.take_handshake(now, datagram.tuple.remote.ip(), verdict);
+        let server = self.server.as_ref().ok_or(Rejection::Drop)?;
         let (connections, handshakes) = self.total_load();
+        let is_busy = handshakes >= server.config.retry_above_handshakes || !has_share;
         let full = self.reject_new
             || connections >= server.config.max_connections
             || !self.pending.has_room(datagram.payload.len());
         // A Retry costs less than a look into the packet, which is the point of it.
-        if verdict == Verdict::Unproven && !full && handshakes >= server.config.retry_above_handshakes {
+        if verdict == Verdict::Unproven && !full && is_busy {
             return Err(self.answer_with_retry(now, &datagram, &cids));
         }
         let keys = server.config.crypto.initial_keys(&header.destination_cid, Side::Server);
@@ -159,6 +162,9 @@ impl Endpoint {
             _ if full => {
                 Some(TransportError::new(Code::CONNECTION_REFUSED, "server takes no new connections"))
             }
+            _ if !has_share => {
+                Some(TransportError::new(Code::CONNECTION_REFUSED, "too many connections from this address"))
+            }
             _ => None,
         };
         if let Some(error) = error {
@@ -166,6 +172,12 @@ impl Endpoint {
             return Err(Rejection::Answer(StatelessDatagram::new(datagram.tuple, bytes)));
         }
         Ok(self.new_incoming(now, &datagram, cids, keys, verdict))
+    }
+
+    /// Whether this source may begin another handshake, which it then has.
+    fn take_handshake(&mut self, now: Time, source: std::net::IpAddr, verdict: Verdict) -> bool {
+        let limit = self.server.as_mut().and_then(|server| server.handshake_limit.as_mut());
+        limit.is_none_or(|limit| limit.admit(now, source, verdict != Verdict::Unproven))
     }
 
     fn answer_with_retry(&mut self, now: Time, datagram: &Datagram, cids: &InitialCids) -> Rejection {

@@ -47,6 +47,29 @@ fn a_client_that_answers_a_retry_has_proven_its_address() {
     endpoint.accept(NOW, *error.0, None).unwrap();
 }
 
+/// Many handshakes from one address, which anybody may have put there: who is there has to prove it, and is served.
+#[test]
+fn a_source_that_begins_many_handshakes_must_prove_its_address() {
+    const LIMIT: u32 = 5;
+    let mut endpoint = server_with(|config| config.handshakes_per_source = Some(LIMIT));
+    for n in 0..LIMIT as u8 {
+        let _ = feed(&mut endpoint, client(), &initial(cid(20 + n), cid(2), &[], 1200)).incoming();
+    }
+    for n in 0..LIMIT as u8 {
+        let destination = cid(40 + n);
+        let answer = feed(&mut endpoint, client(), &initial(destination, cid(2), &[], 1200)).answer();
+        let retry = read_retry(&answer, destination, cid(2));
+        let second = initial(retry.source, cid(2), &retry.token, 1200);
+        assert!(feed(&mut endpoint, client(), &second).incoming().is_address_validated());
+    }
+    let answer = feed(&mut endpoint, client(), &initial(cid(60), cid(2), &[], 1200)).answer();
+    let retry = read_retry(&answer, cid(60), cid(2));
+    let answer = feed(&mut endpoint, client(), &initial(retry.source, cid(2), &retry.token, 1200)).answer();
+    assert_eq!(close_code(&answer, retry.source, cid(2)), Code::CONNECTION_REFUSED, "even so");
+    let other = feed(&mut endpoint, tuple("192.0.2.8:1"), &initial(cid(61), cid(2), &[], 1200));
+    assert!(!other.incoming().is_address_validated(), "others notice nothing");
+}
+
 #[test]
 fn a_retry_token_used_elsewhere_closes_with_invalid_token() {
     let mut endpoint = strict();
