@@ -231,6 +231,7 @@ impl ServerConfig {
             token_key: rand::random(),
             max_connections: None,
             retry_above_handshakes: None,
+            handshakes_per_source: None,
             workers: 1,
         }
     }
@@ -243,6 +244,7 @@ pub struct ServerConfigBuilder {
     token_key: [u8; 32],
     max_connections: Option<usize>,
     retry_above_handshakes: Option<usize>,
+    handshakes_per_source: Option<u32>,
     workers: usize,
 }
 
@@ -311,6 +313,14 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Handshakes that one source (an IPv4 address, an IPv6 /64) may begin per second, and at once. Beyond it clients must
+    /// prove their address; those that have are refused beyond the same rate. Default: no limit.
+    #[must_use]
+    pub fn handshakes_per_source(mut self, limit: u32) -> Self {
+        self.handshakes_per_source = Some(limit);
+        self
+    }
+
     /// Unfinished handshakes above which new clients must prove their address first. 0: always.
     #[must_use]
     pub fn retry_above_handshakes(mut self, limit: usize) -> Self {
@@ -363,6 +373,7 @@ impl ServerConfigBuilder {
         let mut core = hawser_core::ServerConfig::new(crypto, transport, self.token_key);
         core.max_connections = self.max_connections.unwrap_or(core.max_connections);
         core.retry_above_handshakes = self.retry_above_handshakes.unwrap_or(core.retry_above_handshakes);
+        core.handshakes_per_source = self.handshakes_per_source;
         Ok(ServerConfig { core: Arc::new(core), workers: self.workers })
     }
 }

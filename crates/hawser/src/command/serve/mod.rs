@@ -68,6 +68,10 @@ pub(crate) struct Serve {
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
+    /// Handshakes that one address (of IPv6: one /64) may begin per second; beyond it clients must prove their address, and
+    /// those that have are refused (0: no limit)
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    handshakes_per_source: u32,
     /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
@@ -101,7 +105,10 @@ pub(crate) async fn run(
         Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let own = arguments.cert.is_none();
-    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    let mut config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    if arguments.handshakes_per_source > 0 {
+        config = config.handshakes_per_source(arguments.handshakes_per_source);
+    }
     let config = arguments.transport.server(registry, config, crate::h3::ALPN)?.build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
