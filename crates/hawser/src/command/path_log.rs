@@ -1,11 +1,14 @@
 //! What happens to the paths of a connection, in the log (`-v`).
 
+mod silences;
+
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
+use self::silences::Silences;
 use crate::{AttachReport, AttachResult, Connection, Endpoint, PathEvent, PathId};
 
 /// Notes every change until the connection ends. The task is over when all was noted.
@@ -18,13 +21,23 @@ pub(crate) fn start(
         return None;
     }
     let mut events = connection.path_events();
-    let mut log = PathLog { endpoint, connection, names: BTreeMap::new() };
+    let mut log = PathLog { endpoint, connection, names: BTreeMap::new(), silences: Silences::default() };
     let (remote, multipath) = (log.connection.remote_address(), log.connection.is_multipath());
     let path = log.name(PathId::ZERO);
     tracing::info!("connected to {remote} after {connected_after:.1?} over {path}, multipath: {multipath}");
     Some(tokio::spawn(async move {
         loop {
-            match events.recv().await {
+            let event = match log.silences.next() {
+                Some(at) => tokio::select! {
+                    event = events.recv() => event,
+                    () = tokio::time::sleep_until(at.into()) => {
+                        log.tell_silences();
+                        continue;
+                    }
+                },
+                None => events.recv().await,
+            };
+            match event {
                 Ok(event) => log.note(&event),
                 Err(RecvError::Lagged(missed)) => tracing::info!("{missed} events of paths were missed"),
                 Err(RecvError::Closed) => return,
@@ -38,6 +51,7 @@ struct PathLog {
     connection: Connection,
     /// Of a closed path nothing else is known any more.
     names: BTreeMap<PathId, String>,
+    silences: Silences,
 }
 
 impl PathLog {
@@ -46,15 +60,27 @@ impl PathLog {
             // Said with the connection.
             PathEvent::Established(PathId::ZERO) => {}
             PathEvent::Established(id) => tracing::info!("{} is open", self.name(*id)),
-            PathEvent::Suspect(id) => tracing::info!("{} is silent: others carry its data", self.name(*id)),
-            PathEvent::Recovered(id) => tracing::info!("{} answers again", self.name(*id)),
-            PathEvent::Closed(id) => tracing::info!("{} is closed", self.name(*id)),
+            PathEvent::Suspect(id) => self.silences.begin(*id, Instant::now()),
+            PathEvent::Recovered(id) if self.silences.end(*id) => {
+                tracing::info!("{} answers again", self.name(*id));
+            }
+            PathEvent::Recovered(_) => {}
+            PathEvent::Closed(id) => {
+                self.silences.end(*id);
+                tracing::info!("{} is closed", self.name(*id));
+            }
             PathEvent::LinkUp(link) => tracing::info!("link {} is up", link.name),
             PathEvent::LinkDown(id) => tracing::debug!(link = id.0, "a link is down"),
             PathEvent::Attach(report) => {
                 tracing::info!(link = report.request.link.0, "{}", attachment(report))
             }
             PathEvent::MultipathReady | PathEvent::MorePathsAllowed => tracing::debug!(?event),
+        }
+    }
+
+    fn tell_silences(&mut self) {
+        for id in self.silences.due(Instant::now()) {
+            tracing::info!("{} is silent: others carry its data", self.name(id));
         }
     }
 
