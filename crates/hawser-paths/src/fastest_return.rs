@@ -120,10 +120,16 @@ impl FastestReturn {
 
     /// Whether `quickest` is not so much quicker than `current` that it takes over.
     fn stays(&self, current: &ReturnPath, quickest: &ReturnPath) -> bool {
-        // In thousandths, since this is asked for every acknowledgement.
-        let share = 1_000 - (self.parameters.advantage * 1_000.0) as u32;
-        current.smoothed_rtt.saturating_mul(share) <= quickest.smoothed_rtt.saturating_mul(1_000)
+        // In thousandths and nanoseconds, since this is asked for every acknowledgement.
+        let share = 1_000 - (self.parameters.advantage * 1_000.0) as u64;
+        current.id == quickest.id
+            || nanos(current.smoothed_rtt).saturating_mul(share)
+                <= nanos(quickest.smoothed_rtt).saturating_mul(1_000)
     }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl AckPolicy for FastestReturn {
@@ -139,7 +145,7 @@ impl AckPolicy for FastestReturn {
             has_sample && (path.id == acked || just_heard())
         };
         let trusted = || paths.iter().filter(is_trusted);
-        let quickest = trusted().min_by_key(|path| (path.smoothed_rtt, path.id != acked, path.id))?;
+        let quickest = trusted().min_by_key(|path| (nanos(path.smoothed_rtt), path.id != acked, path.id))?;
         let current = trusted().find(|path| Some(path.id) == self.current);
         let stays = current.filter(|path| self.stays(path, quickest));
         let chosen = stays.unwrap_or(quickest).id;

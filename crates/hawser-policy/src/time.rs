@@ -52,7 +52,7 @@ impl Time {
 }
 
 /// The earliest of the times named so far, each of which may be missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Earliest(Time);
 
 impl Earliest {

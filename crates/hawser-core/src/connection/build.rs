@@ -1,5 +1,7 @@
 //! From a plan to sealed datagrams, written in place.
 
+use std::ops::ControlFlow;
+
 use hawser_policy::{Assignment, LimitedBy, PathId, Selection, Tag, Time};
 use hawser_wire::packet::{
     LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber,
@@ -45,18 +47,30 @@ impl Connection {
         let limits = || (paths.largest_rtt().unwrap_or(initial_rtt), memory.largest_window());
         self.streams.update_windows(now, limits);
         for _ in 0..MAX_ATTEMPTS {
-            let Some(plan) = self.plan(now) else {
-                let (policies, targets) = self.split_policies(now);
-                policies.on_stopped(targets);
-                return None;
-            };
-            if let Some((path, transmit)) = self.execute(now, plan, buffer) {
-                self.account(path, &transmit);
-                self.trace_path(now, path);
-                return Some(transmit);
+            if let ControlFlow::Break(transmit) = self.attempt(now, buffer) {
+                return transmit;
             }
         }
         None
+    }
+
+    /// Carries out one plan; continues if that came to nothing. Apart, so that the loop around it, which is nearly never
+    /// run through twice, does not have all that a plan looks at laid out in advance.
+    #[inline(never)]
+    fn attempt(&mut self, now: Time, buffer: &mut Vec<u8>) -> ControlFlow<Option<Transmit>> {
+        let Some(plan) = self.plan(now) else {
+            let (policies, targets) = self.split_policies(now);
+            policies.on_stopped(targets);
+            return ControlFlow::Break(None);
+        };
+        match self.execute(now, plan, buffer) {
+            Some((path, transmit)) => {
+                self.account(path, &transmit);
+                self.trace_path(now, path);
+                ControlFlow::Break(Some(transmit))
+            }
+            None => ControlFlow::Continue(()),
+        }
     }
 
     // The last of the calls after each event finds nothing to send, and does without the large frame of this.

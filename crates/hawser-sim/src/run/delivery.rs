@@ -39,7 +39,16 @@ struct Sending {
 /// path has a queue, rather than one for all that nearly every sending is inserted into the middle of.
 #[derive(Debug, Default)]
 struct Unread {
-    queues: Vec<(PathId, VecDeque<Sending>)>,
+    queues: Vec<Queue>,
+}
+
+/// The sendings on a path, in the order of their offsets.
+#[derive(Debug)]
+struct Queue {
+    path: PathId,
+    /// Where the first begins; nowhere if there is none. Looked at for all queues whenever something is read.
+    first: u64,
+    sendings: VecDeque<Sending>,
 }
 
 /// The packets of all sessions whose delivery somebody wants to hear of.
@@ -106,40 +115,53 @@ impl Followed {
     }
 }
 
+impl Queue {
+    const NOWHERE: u64 = u64::MAX;
+
+    fn insert(&mut self, sending: Sending) {
+        self.first = self.first.min(sending.start);
+        match self.sendings.back() {
+            Some(last) if last.start > sending.start => {
+                let place = self.sendings.partition_point(|before| before.start < sending.start);
+                self.sendings.insert(place, sending);
+            }
+            _ => self.sendings.push_back(sending),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Sending> {
+        let popped = self.sendings.pop_front();
+        self.first = self.sendings.front().map_or(Self::NOWHERE, |sending| sending.start);
+        popped
+    }
+}
+
 impl Unread {
     fn insert(&mut self, path: PathId, sending: Sending) {
-        let queue = match self.queues.iter_mut().find(|(owner, _)| *owner == path) {
-            Some((_, queue)) => queue,
-            None => self.queue_for(path),
-        };
-        match queue.back() {
-            Some(last) if last.start > sending.start => {
-                let place = queue.partition_point(|before| before.start < sending.start);
-                queue.insert(place, sending);
-            }
-            _ => queue.push_back(sending),
+        match self.queues.iter_mut().find(|queue| queue.path == path) {
+            Some(queue) => queue.insert(sending),
+            None => self.queue_for(path).insert(sending),
         }
     }
 
     /// A queue for a path that has none: an empty one, if there is any.
-    fn queue_for(&mut self, path: PathId) -> &mut VecDeque<Sending> {
-        let index = self.queues.iter().position(|(_, queue)| queue.is_empty()).unwrap_or_else(|| {
-            self.queues.push((path, VecDeque::new()));
+    fn queue_for(&mut self, path: PathId) -> &mut Queue {
+        let index = self.queues.iter().position(|queue| queue.sendings.is_empty()).unwrap_or_else(|| {
+            self.queues.push(Queue { path, first: Queue::NOWHERE, sendings: VecDeque::new() });
             self.queues.len() - 1
         });
-        let (owner, queue) = &mut self.queues[index];
-        *owner = path;
+        let queue = &mut self.queues[index];
+        queue.path = path;
         queue
     }
 
     /// The queue whose first sending is the first of all.
-    fn first(&mut self) -> Option<&mut VecDeque<Sending>> {
-        let queues = self.queues.iter_mut().map(|(_, queue)| queue).filter(|queue| !queue.is_empty());
-        queues.min_by_key(|queue| queue[0].start)
+    fn first(&mut self) -> Option<&mut Queue> {
+        self.queues.iter_mut().min_by_key(|queue| queue.first).filter(|queue| !queue.sendings.is_empty())
     }
 
     fn iter(&self) -> impl Iterator<Item = &Sending> {
-        self.queues.iter().flat_map(|(_, queue)| queue)
+        self.queues.iter().flat_map(|queue| &queue.sendings)
     }
 }
 
@@ -182,22 +204,19 @@ impl Deliveries {
         let mut sendings = self.sendings.borrow_mut();
         let Some(unread) = sendings.get_mut(&stream) else { return };
         let read = offset + length;
-        while let Some(queue) = unread.first() {
-            let range = &mut queue[0];
-            if range.start >= read {
-                return;
-            }
+        while let Some(queue) = unread.first().filter(|queue| queue.first < read) {
+            let Some(range) = queue.sendings.front_mut() else { return };
             let end = range.end.min(read);
             let start = range.start.max(offset);
             if self.counts_delays && end > start {
                 delays.record_nanos(now.as_nanos().saturating_sub(range.at.as_nanos()), end - start);
             }
-            range.start = end;
-            if range.start < range.end {
+            if end < range.end {
+                (range.start, queue.first) = (end, end);
                 return;
             }
             self.packets.read(range.label);
-            queue.pop_front();
+            queue.pop();
             if end == read {
                 return;
             }
@@ -251,7 +270,7 @@ mod tests {
         }
         let mut sorted: Vec<_> = order.iter().map(|(_, start)| *start).collect();
         sorted.sort_unstable();
-        let read: Vec<_> = std::iter::from_fn(|| unread.first()?.pop_front()).map(|it| it.start).collect();
+        let read: Vec<_> = std::iter::from_fn(|| unread.first()?.pop()).map(|it| it.start).collect();
         assert_eq!(read, sorted);
         unread.insert(PathId(2), Sending { start: 70, end: 71, at: Time::from_millis(2), label: 70 });
         assert_eq!((unread.queues.len(), unread.iter().count()), (2, 1));

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, Time};
+use hawser_policy::{Earliest, PathId, Time};
 use hawser_wire::Writer;
 
 use super::abandon::Abandonment;
@@ -32,7 +32,7 @@ pub(crate) struct Signals {
     /// Whether a frame is to be sent.
     pub(crate) pending: bool,
     /// When the first abandonment is over.
-    pub(crate) expiry: Option<Time>,
+    pub(crate) expiry: Earliest,
 }
 
 impl Signals {
@@ -40,7 +40,7 @@ impl Signals {
     pub(crate) fn of(controls: &[Control], form: CidFrames) -> Self {
         Signals {
             pending: controls.iter().any(|control| control.pending(form)),
-            expiry: controls.iter().filter_map(Control::expiry).min(),
+            expiry: controls.iter().fold(Earliest::NONE, |first, control| first.or(control.expiry())),
         }
     }
 }

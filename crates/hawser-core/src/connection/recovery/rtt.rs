@@ -13,7 +13,7 @@ pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
 /// Silence, as a multiple of half the probe timeout, after which a path with an acknowledgement outstanding is suspect while
 /// others work. One and a half probe timeouts: late acknowledgements come within one, and re-sent data must arrive
 /// within three.
-const SILENCE_HALF_TIMEOUTS: u32 = 3;
+const SILENCE_HALF_TIMEOUTS: u64 = 3;
 
 /// Return paths that are told apart.
 const MAX_RETURN_PATHS: usize = 4;
@@ -97,9 +97,13 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(round_trip: Duration, max_ack_delay: Duration) -> Self {
-        let probe_timeout = round_trip + max_ack_delay;
-        Bounds { round_trip, probe_timeout, silence: probe_timeout * SILENCE_HALF_TIMEOUTS / 2 }
+    fn new(round_trip: u64, max_ack_delay: Duration) -> Self {
+        let probe_timeout = round_trip + nanos(max_ack_delay);
+        Bounds {
+            round_trip: Duration::from_nanos(round_trip),
+            probe_timeout: Duration::from_nanos(probe_timeout),
+            silence: Duration::from_nanos(probe_timeout * SILENCE_HALF_TIMEOUTS / 2),
+        }
     }
 }
 
@@ -123,7 +127,7 @@ impl RttEstimator {
             returns: [Return::UNUSED; MAX_RETURN_PATHS],
             returns_used: 0,
             usual: 0,
-            bounds: Bounds::new(round_trip, max_ack_delay),
+            bounds: Bounds::new(nanos(round_trip), max_ack_delay),
         }
     }
 
@@ -206,13 +210,13 @@ impl RttEstimator {
         let usual = &self.returns[usual];
         self.smoothed = Duration::from_nanos(usual.smoothed);
         self.variance = Duration::from_nanos(usual.variance);
-        self.bounds = Bounds::new(Duration::from_nanos(round_trip), self.max_ack_delay);
+        self.bounds = Bounds::new(round_trip, self.max_ack_delay);
     }
 
     /// The peer promises to hold back acknowledgements for no longer than this.
     pub(crate) fn set_max_ack_delay(&mut self, max_ack_delay: Duration) {
         self.max_ack_delay = max_ack_delay;
-        self.bounds = Bounds::new(self.bounds.round_trip, max_ack_delay);
+        self.bounds = Bounds::new(nanos(self.bounds.round_trip), max_ack_delay);
     }
 
     /// For how long the peer may hold back an acknowledgement.

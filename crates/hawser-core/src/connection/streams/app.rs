@@ -192,6 +192,7 @@ impl Streams {
             self.close_receive(key);
         } else if let Some(recv) = self.table.recv_mut(key)
             && !recv.to_be_tuned
+            && (recv.window_mut().is_tunable() || self.shared.window.is_tunable())
         {
             recv.to_be_tuned = true;
             self.to_be_tuned.push(key);

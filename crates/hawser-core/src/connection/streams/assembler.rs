@@ -90,7 +90,7 @@ struct Piece {
 
 impl Piece {
     /// Data that came just now. What is short and `waits` is copied at once.
-    #[inline]
+    #[inline(always)]
     fn new(bytes: Bytes, waits: bool, budget: &mut Budget) -> Self {
         if waits && bytes.len() < MIN_SHARED {
             return Piece { bytes: Bytes::copy_from_slice(&bytes), charge: MIN_CHARGE as u32 };

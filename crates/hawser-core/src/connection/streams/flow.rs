@@ -118,10 +118,15 @@ impl ReceiveWindow {
         debug_assert!(self.consumed <= self.received);
     }
 
-    /// Grows the window if it seems to limit the sender, to at most `most`.
+    /// Whether so much was consumed that the window may have to grow.
     #[inline]
+    pub(super) fn is_tunable(&self) -> bool {
+        self.consumed - self.epoch_consumed >= self.size / 2
+    }
+
+    /// Grows the window if it seems to limit the sender, to at most `most`.
     pub(super) fn tune(&mut self, now: Time, rtt: Duration, most: u64) {
-        if self.consumed - self.epoch_consumed < self.size / 2 {
+        if !self.is_tunable() {
             return;
         }
         if now.since(self.epoch_start) < rtt * 2 {

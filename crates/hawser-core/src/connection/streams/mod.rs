@@ -93,7 +93,7 @@ pub(crate) struct Streams {
     events: Events,
     /// Streams whose writers wait for room in the send buffer.
     blocked_writers: Vec<Key>,
-    /// Streams read since windows were tuned.
+    /// Streams whose windows, or that of the connection with them, may have to grow.
     to_be_tuned: Vec<Key>,
     send_buffer_limit: u64,
     max_send_buffer: u64,
