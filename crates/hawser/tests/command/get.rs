@@ -284,3 +284,25 @@ fn a_part_that_is_of_no_use_is_said_so() {
         std::fs::remove_file(&target).unwrap();
     }
 }
+
+/// SIGTERM: what is under way is finished, new clients are refused at once, and then the server ends.
+#[test]
+fn a_server_that_is_to_end_finishes_what_it_began() {
+    let server = Server::start(&["--grace", "3600"]);
+    let content = noise(6 << 20);
+    server.add("x", &content);
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let url = server.url("/x");
+    let mut slow =
+        server.get(&["-q", "--limit-rate", "2M", "-o", target.to_str().unwrap(), &url]).spawn().unwrap();
+    wait_for_bytes(&here.path().join("x.part"), 1 << 18);
+    server.signal(Signal::SIGTERM);
+    wait_until("new clients are refused", || {
+        let output = run(server.get(&[&url]));
+        !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("refused")
+    });
+    assert!(slow.wait().unwrap().success());
+    assert!(fs::read(&target).unwrap() == content);
+    server.wait();
+}

@@ -104,9 +104,18 @@ impl Server {
     }
 
     /// Asks it to stop, and waits until it has.
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(self) {
+        self.signal(nix::sys::signal::Signal::SIGINT);
+        self.wait();
+    }
+
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = nix::unistd::Pid::from_raw(i32::try_from(self.process.id()).unwrap());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        nix::sys::signal::kill(pid, signal).unwrap();
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn wait(mut self) {
         self.process.wait().unwrap();
     }
 

@@ -35,6 +35,8 @@ Examples:
   hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
   hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 
+/// How long a client without running requests may take to close its connection when the server stops.
+const IDLE_PATIENCE: Duration = Duration::from_secs(1);
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: u64 = 0x100;
 
@@ -135,13 +137,22 @@ pub(crate) async fn run(
         });
     }
     output.remark("stopping; Ctrl-C again to stop at once");
-    // Who comes now is told to go elsewhere.
-    endpoint.set_server_config(None);
-    if tokio::time::timeout(Duration::from_secs(arguments.grace), endpoint.wait_idle()).await.is_err() {
+    let is_idle = tokio::select! {
+        idle = tokio::time::timeout(Duration::from_secs(arguments.grace), endpoint.wait_idle()) => idle.is_ok(),
+        () = refuse_all(&endpoint) => false,
+    };
+    if !is_idle {
         endpoint.close(H3_NO_ERROR, b"the server stops");
         let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     }
     Ok(())
+}
+
+/// Tells new clients to go elsewhere, until the endpoint is closed.
+async fn refuse_all(endpoint: &Endpoint) {
+    while let Some(incoming) = endpoint.accept().await {
+        incoming.refuse();
+    }
 }
 
 /// Removes what an earlier run left of uploads. Beside the service: a large tree takes its time.
@@ -165,6 +176,7 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
     };
     let share = server.limits.share();
     let mut stopping = false;
+    let mut patience = IDLE_PATIENCE;
     // Our own count: h3 never forgets requests that ended before their header.
     let mut requests = JoinSet::new();
     while !stopping || !requests.is_empty() {
@@ -173,6 +185,10 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
             Some(_) = requests.join_next() => continue,
             () = interrupt.raised(), if !stopping => {
                 stopping = true;
+                while requests.try_join_next().is_some() {}
+                if !requests.is_empty() {
+                    patience = limits::STALL_TIMEOUT;
+                }
                 // GOAWAY with the id after the last request: the running ones are finished, then accept() ends
                 // (RFC 9114 section 5.2).
                 if http.shutdown(1).await.is_err() {
@@ -197,6 +213,10 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
     }
     // They find out themselves, and say what became of them.
     requests.detach_all();
+    if stopping {
+        // What was written last is still on its way; a client that has it all closes the connection.
+        let _ = tokio::time::timeout(patience, connection.closed()).await;
+    }
     connection.close(H3_NO_ERROR, b"");
 }
 
