@@ -4,8 +4,11 @@
 //! bench-inprocess memory         bytes of heap per idle connection and per idle extra path
 //! bench-inprocess allocations    allocations per packet of a steady transfer
 //! bench-inprocess instructions   instructions per packet of a steady transfer (needs valgrind)
+//! bench-inprocess acknowledgements  instructions of each congestion controller per acknowledgement (needs valgrind)
 //! ```
 
+mod acknowledgements;
+mod counted;
 mod heap;
 mod host;
 mod instructions;
@@ -45,6 +48,14 @@ enum Part {
     Allocations,
     /// Instructions per packet of a steady transfer.
     Instructions,
+    /// Instructions of each congestion controller per acknowledgement.
+    Acknowledgements {
+        /// Controllers, comma separated. Default: all.
+        #[arg(long, value_delimiter = ',')]
+        controllers: Vec<String>,
+    },
+    /// A simulated download alone, for a profiler to look at what its controllers take.
+    Download(acknowledgements::Download),
     /// The transfer alone, for a profiler to look at.
     Transfer {
         /// Bytes after the warm-up.
@@ -68,6 +79,10 @@ fn run(arguments: Arguments) -> Result<(), Error> {
         Part::Memory { connections } => serde_json::to_value(memory::report(connections)?)?,
         Part::Allocations => serde_json::to_value(transfer::allocations()?)?,
         Part::Instructions => serde_json::to_value(instructions::report()?)?,
+        Part::Acknowledgements { controllers } => {
+            serde_json::to_value(acknowledgements::report(&controllers)?)?
+        }
+        Part::Download(download) => serde_json::to_value(acknowledgements::run(&download)?)?,
         Part::Transfer { bytes, session, watched } => {
             serde_json::to_value(transfer::run(bytes, session, watched)?)?
         }

@@ -6,7 +6,7 @@
 //! bench handshakes    full handshakes per second
 //! bench aggregate     a download over two emulated links (needs root)
 //! bench failover      one of two links dies during a download (needs root)
-//! bench memory        memory per connection and path, allocations and instructions per packet
+//! bench memory        memory per connection and path, allocations and instructions per packet, instructions per acknowledgement
 //! bench sim           the simulator: speed, where its time goes, memory, sweeps
 //! ```
 //!

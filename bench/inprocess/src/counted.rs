@@ -1,0 +1,158 @@
+//! A congestion controller inside one that passes everything on, and lets a profiler see some of the acknowledgements.
+
+use std::sync::Arc;
+
+use bench_harness::Error;
+use hawser_policy::{
+    Ack, Commands, CongestionController, ControllerFactory, ControllerInit, GroupId, LinkUpdate, Loss,
+    PolicyInfo, Rate, Registry, Sent, Siblings, Side, Snapshot, Time,
+};
+
+/// The function that acknowledgements which count go through.
+pub(crate) const COUNTED: &str = "counted_acknowledgement";
+/// Acknowledgements of a path before any counts: the first slow start is over.
+const WARM_UP: u64 = 800;
+/// Of those after that, one in so many: some seconds, with the ends of round trips and probes among them.
+const ONE_IN: u64 = 7;
+const MOST: u64 = 5_000;
+
+/// Puts the controller of this name into the registry as `counted`.
+pub(crate) fn register(registry: &mut Registry, name: &str) -> Result<(), Error> {
+    let inner = registry.controller(name)?;
+    registry.add_controllers(PolicyInfo::new("counted", "counts"), move |_| Arc::new(Factory(inner.clone())));
+    Ok(())
+}
+
+/// Whether a controller looks at the other paths.
+pub(crate) fn is_coupled(name: &str) -> Result<bool, Error> {
+    let factory = hawser_net::policies().controller(name)?;
+    let init = ControllerInit {
+        path: hawser_policy::PathId::ZERO,
+        now: Time::ZERO,
+        max_datagram_size: 1200,
+        initial_window: 12_000,
+        link: None,
+        remote: std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, 443)),
+        seed: 0,
+        snapshot: None,
+    };
+    Ok(factory.for_connection(Side::Server, 0).unwrap_or(factory).build(&init).wants_siblings())
+}
+
+struct Factory(Arc<dyn ControllerFactory>);
+
+impl ControllerFactory for Factory {
+    fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
+        Box::new(Counted { inner: self.0.build(init), acknowledgements: 0 })
+    }
+
+    fn for_connection(&self, side: Side, seed: u64) -> Option<Arc<dyn ControllerFactory>> {
+        let inner = self.0.for_connection(side, seed)?;
+        Some(Arc::new(Factory(inner)))
+    }
+}
+
+#[derive(Debug)]
+struct Counted {
+    inner: Box<dyn CongestionController>,
+    acknowledgements: u64,
+}
+
+/// What the core asks for after an acknowledgement, too. Never inlined: a profiler knows it by its name.
+#[inline(never)]
+fn counted_acknowledgement(inner: &mut dyn CongestionController, ack: &Ack, siblings: &Siblings<'_>) {
+    inner.on_ack(ack, siblings);
+    std::hint::black_box((inner.window(), inner.pacing_rate()));
+}
+
+impl CongestionController for Counted {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.inner.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
+        self.acknowledgements += 1;
+        let counts = (WARM_UP..MOST).contains(&self.acknowledgements);
+        if counts && self.acknowledgements.is_multiple_of(ONE_IN) {
+            counted_acknowledgement(self.inner.as_mut(), ack, siblings);
+        } else {
+            self.inner.on_ack(ack, siblings);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
+        self.inner.on_loss(loss, siblings);
+    }
+
+    fn on_spurious_loss(&mut self, now: Time) {
+        self.inner.on_spurious_loss(now);
+    }
+
+    fn on_path_reset(&mut self, now: Time) {
+        self.inner.on_path_reset(now);
+    }
+
+    fn on_path_return(&mut self, before: &Snapshot) {
+        self.inner.on_path_return(before);
+    }
+
+    fn on_max_datagram_size(&mut self, bytes: u16) {
+        self.inner.on_max_datagram_size(bytes);
+    }
+
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+
+    fn slow_start_threshold(&self) -> u64 {
+        self.inner.slow_start_threshold()
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.inner.in_slow_start()
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.inner.pacing_rate()
+    }
+
+    fn on_probe_timeout(&mut self, now: Time, count: u32) {
+        self.inner.on_probe_timeout(now, count);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.inner.next_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.inner.on_timeout(now);
+    }
+
+    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
+        self.inner.on_link_update(update);
+    }
+
+    fn bottleneck_group(&self) -> GroupId {
+        self.inner.bottleneck_group()
+    }
+
+    fn wants_siblings(&self) -> bool {
+        self.inner.wants_siblings()
+    }
+
+    fn gives_commands(&self) -> bool {
+        self.inner.gives_commands()
+    }
+
+    fn commands(&mut self, commands: &mut Commands) {
+        self.inner.commands(commands);
+    }
+
+    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
+        self.inner.fill_snapshot(snapshot);
+    }
+}
