@@ -55,7 +55,7 @@ impl Policies {
         bytes_in_flight: u64,
         limited_by: LimitedBy,
     ) {
-        self.with_ranges(&packet.frames, |policies, ranges| {
+        self.with_ranges(&packet.frames, move |policies, ranges| {
             policies.on_event(&Event::Sent(&PacketSent {
                 now: packet.sent_at,
                 path,
@@ -78,7 +78,7 @@ impl Policies {
         packet: &SentPacket,
         one_way_delay: Option<Duration>,
     ) {
-        self.with_ranges(&packet.frames, |policies, ranges| {
+        self.with_ranges(&packet.frames, move |policies, ranges| {
             policies.on_event(&Event::Acked(&report(now, path, packet, ranges, one_way_delay)));
         });
     }
@@ -86,7 +86,7 @@ impl Policies {
     /// A packet of a path was declared lost.
     #[inline(never)]
     pub(crate) fn on_packet_lost(&mut self, now: Time, path: PathId, packet: &SentPacket) {
-        self.with_ranges(&packet.frames, |policies, ranges| {
+        self.with_ranges(&packet.frames, move |policies, ranges| {
             policies.on_event(&Event::Lost(&report(now, path, packet, ranges, None)));
         });
     }
@@ -133,17 +133,17 @@ impl Policies {
     }
 
     /// Tells something with the stream ranges of a packet: mostly there is one, else they go through a list that is kept, so
-    /// that nothing is allocated.
+    /// that nothing is allocated. `tell` is handed on as a value: a reference to it would have to be prepared for every packet.
     #[inline]
-    fn with_ranges(&mut self, frames: &SentFrames, tell: impl Fn(&mut Self, &[StreamRange])) {
+    fn with_ranges(&mut self, frames: &SentFrames, tell: impl FnOnce(&mut Self, &[StreamRange])) {
         if let [SentFrame::Stream(sent)] = frames.as_slice() {
             return tell(self, &[stream_range(sent)]);
         }
-        self.with_list(frames, &tell);
+        self.with_list(frames, tell);
     }
 
     #[inline(never)]
-    fn with_list(&mut self, frames: &SentFrames, tell: &dyn Fn(&mut Self, &[StreamRange])) {
+    fn with_list(&mut self, frames: &SentFrames, tell: impl FnOnce(&mut Self, &[StreamRange])) {
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.clear();
         ranges.extend(frames.iter().filter_map(|frame| match frame {

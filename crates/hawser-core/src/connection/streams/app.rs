@@ -187,18 +187,31 @@ impl Streams {
         outcome
     }
 
+    // A call of its own would look the stream up again.
+    #[inline(always)]
     pub(super) fn after_read(&mut self, key: Key, ended: bool) {
         if ended {
             self.close_receive(key);
-        } else if let Some(recv) = self.table.recv_mut(key)
+        } else if let Some(recv) = self.table.recv_mut(key) {
+            let is_tunable = recv.window().is_tunable() || self.shared.window.is_tunable();
+            if is_tunable || recv.window().wants_update() {
+                self.update_window_of(key, is_tunable);
+            }
+        }
+        self.note_connection_window();
+    }
+
+    /// A window may have to grow, or its limit to be announced: rarely, so that reading does without all this.
+    #[inline(never)]
+    fn update_window_of(&mut self, key: Key, is_tunable: bool) {
+        if let Some(recv) = self.table.recv_mut(key)
+            && is_tunable
             && !recv.to_be_tuned
-            && (recv.window_mut().is_tunable() || self.shared.window.is_tunable())
         {
             recv.to_be_tuned = true;
             self.to_be_tuned.push(key);
         }
         self.note_stream_window(key);
-        self.note_connection_window();
     }
 
     /// The application does not want the rest; the peer is asked to stop.

@@ -76,6 +76,11 @@ impl RecvStream {
         }
     }
 
+    #[inline]
+    pub(super) fn window(&self) -> &ReceiveWindow {
+        &self.window
+    }
+
     pub(super) fn window_mut(&mut self) -> &mut ReceiveWindow {
         &mut self.window
     }
