@@ -60,12 +60,16 @@ pub(super) struct ReceiveWindow {
     announced: u64,
     epoch_start: Time,
     epoch_consumed: u64,
+    /// What must be consumed for the window to be tuned. This and the next are asked for at every read.
+    tuned_from: u64,
+    /// What must be consumed for a new limit to be announced.
+    announced_from: u64,
 }
 
 impl ReceiveWindow {
     /// A window of `size` bytes, already announced by transport parameters, that grows up to `cap`.
     pub(super) fn new(size: u64, cap: u64, now: Time) -> Self {
-        ReceiveWindow {
+        let mut window = ReceiveWindow {
             size,
             cap: cap.max(size),
             received: 0,
@@ -73,7 +77,17 @@ impl ReceiveWindow {
             announced: size,
             epoch_start: now,
             epoch_consumed: 0,
-        }
+            tuned_from: 0,
+            announced_from: 0,
+        };
+        window.set_thresholds();
+        window
+    }
+
+    /// After each change of what they depend on.
+    fn set_thresholds(&mut self) {
+        self.tuned_from = self.epoch_consumed + self.size / 2;
+        self.announced_from = (self.announced + (self.size / 4).max(1)).saturating_sub(self.size);
     }
 
     /// Bytes received: the highest offset of a stream, or the sum of them.
@@ -121,7 +135,7 @@ impl ReceiveWindow {
     /// Whether so much was consumed that the window may have to grow.
     #[inline]
     pub(super) fn is_tunable(&self) -> bool {
-        self.consumed - self.epoch_consumed >= self.size / 2
+        self.consumed >= self.tuned_from
     }
 
     /// Grows the window if it seems to limit the sender, to at most `most`.
@@ -134,24 +148,26 @@ impl ReceiveWindow {
         }
         self.epoch_start = now;
         self.epoch_consumed = self.consumed;
+        self.set_thresholds();
     }
 
     /// Makes the window at least `size`, within its cap.
     pub(super) fn grow_to(&mut self, size: u64) {
         self.size = self.size.max(size.min(self.cap));
+        self.set_thresholds();
     }
 
     /// Whether it is time to announce a new limit.
     #[inline]
     pub(super) fn wants_update(&self) -> bool {
-        let limit = self.consumed + self.size;
-        limit.saturating_sub(self.announced) >= (self.size / 4).max(1)
+        self.consumed >= self.announced_from
     }
 
     /// The limit to announce now.
     pub(super) fn announce(&mut self) -> u64 {
         let limit = (self.consumed + self.size).min(hawser_wire::varint::MAX);
         self.announced = self.announced.max(limit);
+        self.set_thresholds();
         self.announced
     }
 }
