@@ -10,7 +10,7 @@ use bytes::Bytes;
 use clap::Args;
 use h3::error::StreamError;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderName, Method, StatusCode};
+use http::{HeaderName, Method, Request, StatusCode};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
@@ -150,6 +150,17 @@ async fn attempt(
     result
 }
 
+/// The request that announces what is sent: its type by the name, its length and digest where they are known.
+fn request_of(url: &Url, source: &Source) -> Result<Request<()>, Failure> {
+    let name = if source.is_standard_input() { Path::new(&url.path) } else { &source.path };
+    let mut fields = vec![(CONTENT_TYPE, mime_guess::from_path(name).first_or_octet_stream().to_string())];
+    if let Some((length, digest)) = &source.known {
+        fields.push((CONTENT_LENGTH, length.to_string()));
+        fields.push((HeaderName::from_static(REPR_DIGEST), digest.to_field()));
+    }
+    request(Method::PUT, url, &fields)
+}
+
 async fn send(
     arguments: &Put,
     url: &Url,
@@ -160,13 +171,7 @@ async fn send(
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     let mut requests = session.http().await?;
-    let name = if source.is_standard_input() { Path::new(&url.path) } else { &source.path };
-    let mut fields = vec![(CONTENT_TYPE, mime_guess::from_path(name).first_or_octet_stream().to_string())];
-    if let Some((length, digest)) = &source.known {
-        fields.push((CONTENT_LENGTH, length.to_string()));
-        fields.push((HeaderName::from_static(REPR_DIGEST), digest.to_field()));
-    }
-    let request = request(Method::PUT, url, &fields)?;
+    let request = request_of(url, source)?;
     let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
     let mut stream = requests.send_request(request).await.map_err(lost)?;
     let progress = Progress::default();
