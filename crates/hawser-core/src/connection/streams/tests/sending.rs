@@ -1,6 +1,6 @@
 //! What goes into packets, and in which order.
 
-use hawser_policy::StreamId;
+use hawser_policy::{PathId, StreamId};
 use hawser_wire::frame::Frame;
 use hawser_wire::{FrameIter, Writer};
 
@@ -144,6 +144,41 @@ fn what_is_skipped_fills_whole_packets() {
     }
     assert!(packets > 300, "{packets} packets");
     assert!(frames <= packets + 2, "{frames} frames in {packets} packets");
+}
+
+/// The same, where now and then a packet has less room for data, since it carries acknowledgements as well.
+#[test]
+fn whole_packets_are_found_again_after_a_packet_that_was_none() {
+    let mut streams = client();
+    stream_with(&mut streams, 1_000_000);
+    // Offsets take four bytes from here on.
+    while streams.queue().unsent > 980_000 {
+        build(&mut streams, 1_200, 0).expect("data");
+    }
+    let (mut frames, mut packets, mut odd) = (0, 0, 0);
+    while streams.queue().unsent > 30_000 {
+        for skip in [10_000, 0] {
+            packets += 1;
+            let acks = if packets % 37 == 0 { 50 } else { 0 };
+            odd += usize::from(acks > 0);
+            frames += stream_frames_after_acks(&mut streams, acks, skip);
+        }
+    }
+    assert!(odd > 20, "{odd} of {packets} packets");
+    assert!(frames <= packets + odd * 2, "{frames} frames in {packets} packets, {odd} of them odd");
+    check(&streams);
+}
+
+/// Builds a packet of 1,200 bytes, of which acknowledgements take `acks`, and counts its STREAM frames.
+fn stream_frames_after_acks(streams: &mut Streams, acks: usize, skip: u64) -> usize {
+    let (mut frames, mut buffer) = (SentFrames::new(), [0; 1_200]);
+    let mut w = Writer::new(&mut buffer);
+    if acks > 0 {
+        w.take(acks).expect("room");
+        frames.push(SentFrame::Ack { path: PathId::ZERO, largest: 1 });
+    }
+    streams.write_data(&mut w, &mut frames, PathId::ZERO, skip);
+    frames.iter().filter(|frame| matches!(frame, SentFrame::Stream(_))).count()
 }
 
 #[test]
