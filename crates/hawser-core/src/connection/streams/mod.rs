@@ -57,6 +57,7 @@ use flow::{ReceiveWindow, SendCredit};
 use key::Key;
 use numbers::{LocalStreams, PeerStreams};
 use order::SendOrder;
+use outgoing::WholePacket;
 use recv::{Arrived, RecvStream, Shared};
 use send::{Amounts, SendStream, WriteBlock};
 use skips::Skips;
@@ -88,6 +89,7 @@ pub(crate) struct Streams {
     order: SendOrder,
     retransmissions: SendOrder,
     totals: Amounts,
+    whole_packet: WholePacket,
     control: Control,
     skips: Skips,
     events: Events,
@@ -139,6 +141,7 @@ impl Streams {
             order: SendOrder::default(),
             retransmissions: SendOrder::default(),
             totals: Amounts::default(),
+            whole_packet: WholePacket::default(),
             control: Control::default(),
             skips: Skips::new(),
             events: Events::default(),

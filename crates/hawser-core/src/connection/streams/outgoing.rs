@@ -117,13 +117,17 @@ impl Streams {
                 skip -= available;
                 reserved += tail;
             } else {
-                skip = whole_packets(skip, available, send, key.id, w.remaining(), sent);
+                let is_cut = skip > 0 || before.gaps > 0;
+                let packet =
+                    if is_cut { self.whole_packet.size(send, key.id, skip, w.remaining(), sent) } else { 0 };
+                skip = whole_packets(skip, available, send, packet);
                 while let Some(range) =
                     send.next_unsent(path, skip, self.credit.left().saturating_sub(reserved))
                 {
                     let count = match w.remaining() {
                         // Nearly always the frame before filled the packet.
                         0 => None,
+                        _ if written.new_bytes > 0 && send.is_gap_of(&range, packet) => None,
                         _ => write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent),
                     };
                     let Some(count) = count else {
@@ -158,29 +162,32 @@ impl Streams {
     }
 }
 
-/// `skip` moved to where it cuts nobody's packets, as long as something is left of the `available` bytes: not into the
-/// last bytes of a gap, which fill no packet, and beyond what was sent only by whole packets. Each piece costs another
-/// frame at either end.
-fn whole_packets(
-    skip: u64,
-    available: u64,
-    send: &SendStream,
-    id: StreamId,
-    room: usize,
-    sent: &SentFrames,
-) -> u64 {
-    // A packet that carries something else as well says nothing about the others.
-    if skip == 0 || !sent.is_empty() {
+/// How much stream data a packet carries that carries nothing else, as far as that is known: zero before the first one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WholePacket(usize);
+
+impl WholePacket {
+    /// For a packet with this `room` left, in which `sent` is already. One that carries something else as well says
+    /// nothing about the others, and takes what was last seen of them.
+    fn size(&mut self, send: &SendStream, id: StreamId, skip: u64, room: usize, sent: &SentFrames) -> u64 {
+        if sent.is_empty() {
+            let offset = send.sent_to().saturating_add(skip);
+            let header = StreamHeader { stream_id: id.0, offset, length: None, fin: false };
+            self.0 = header.capacity(room).filter(|&capacity| capacity >= MIN_FRAGMENT).unwrap_or(0);
+        } else if self.0 < room {
+            self.0 = 0;
+        }
+        self.0 as u64
+    }
+}
+
+/// `skip` moved to where it cuts nobody's packets, as long as something is left of the `available` bytes: so that what it
+/// leaves fills whole packets. Each piece costs another frame at either end.
+fn whole_packets(skip: u64, available: u64, send: &SendStream, packet: u64) -> u64 {
+    if skip == 0 || packet == 0 {
         return skip;
     }
-    let offset = send.sent_to().saturating_add(skip);
-    let header = StreamHeader { stream_id: id.0, offset, length: None, fin: false };
-    match header.capacity(room) {
-        Some(capacity) if capacity >= MIN_FRAGMENT => Some(send.skip_in_packets(skip, capacity as u64))
-            .filter(|&moved| moved < available)
-            .unwrap_or(skip),
-        _ => skip,
-    }
+    Some(send.skip_in_packets(skip, packet)).filter(|&moved| moved < available).unwrap_or(skip)
 }
 
 /// Why a frame is written.

@@ -323,17 +323,23 @@ impl SendStream {
         (start < limit).then_some(start..limit)
     }
 
-    /// `skip` moved ahead, if it has to be, so that at least `packet` bytes follow before the end of a gap, or so that it
-    /// leaves a multiple of that above the highest byte sent.
+    /// `skip` moved ahead so that a multiple of `packet` bytes follows before the end of a gap, or so that it leaves such a
+    /// multiple above the highest byte sent.
     pub(super) fn skip_in_packets(&self, skip: u64, packet: u64) -> u64 {
         match self.gaps.after(skip) {
-            Some(rest) if rest.end - rest.start >= packet => skip,
-            Some(rest) => skip + (rest.end - rest.start),
+            Some(rest) => skip + (rest.end - rest.start) % packet,
             None => {
                 let above = (skip - self.gaps.bytes()).checked_next_multiple_of(packet);
                 above.map_or(skip, |above| self.gaps.bytes().saturating_add(above))
             }
         }
+    }
+
+    /// Whether `range` is a gap that packets with `packet` bytes fill: begun with the rest of another packet, it would be
+    /// cut into pieces, and so would all that follow it.
+    #[inline]
+    pub(super) fn is_gap_of(&self, range: &Range<u64>, packet: u64) -> bool {
+        packet > 0 && range.end <= self.sent_to && (range.end - range.start).is_multiple_of(packet)
     }
 
     /// One above the highest byte sent.
