@@ -13,6 +13,7 @@
 use std::collections::VecDeque;
 
 use crate::config::DirectionConfig;
+use crate::foresight::{Foresight, RouteForesight};
 use crate::frame::{Frame, prefetch_value};
 use crate::link::Link;
 use crate::link_log::DropCause;
@@ -46,6 +47,9 @@ impl RouteIndex {
 /// Links and the routes over them.
 #[derive(Debug)]
 pub struct Fabric<P> {
+    /// What the links are made of, for those who want to know their future.
+    configs: Vec<(DirectionConfig, u64)>,
+    foresights: Vec<Option<Foresight>>,
     /// Packets are boxed: on their way through a link they are moved half a dozen times.
     links: Vec<Link<Box<Transit<P>>>>,
     /// Boxes of packets that have arrived. The next packets take those that are still in the processor's cache.
@@ -167,6 +171,8 @@ impl<P: Frame> Fabric<P> {
     /// A network without links.
     pub fn new() -> Self {
         Fabric {
+            configs: Vec::new(),
+            foresights: Vec::new(),
             links: Vec::new(),
             spare: Vec::new(),
             routes: Vec::new(),
@@ -181,6 +187,8 @@ impl<P: Frame> Fabric<P> {
         let mut link = Link::new(config, seed);
         link.keep_dropped(self.failures.is_some());
         self.links.push(link);
+        self.configs.push((config.clone(), seed));
+        self.foresights.push(None);
         LinkIndex((self.links.len() - 1) as u32)
     }
 
@@ -209,6 +217,25 @@ impl<P: Frame> Fabric<P> {
         let route =
             self.routes.get_mut(route.as_usize()).filter(|route| alternative < route.alternatives.len());
         route.map(|route| route.chosen = Some(alternative)).is_some()
+    }
+
+    /// The future of a route, for an oracle; to be asked for before anything was sent. It follows the route's schedule, not
+    /// what is [chosen](Fabric::choose).
+    ///
+    /// # Panics
+    /// When there is no such route.
+    pub fn foresee(&mut self, route: RouteIndex) -> RouteForesight {
+        let Route { alternatives, schedule, .. } = &self.routes[route.as_usize()];
+        let (alternatives, schedule) = (alternatives.clone(), schedule.clone());
+        let mut hop = |link: &LinkIndex| {
+            let index = link.as_usize();
+            let (config, seed) = &self.configs[index];
+            let foresight = self.foresights[index].get_or_insert_with(|| Foresight::new(config, *seed));
+            self.links[index].tell(foresight.clone());
+            foresight.clone()
+        };
+        let alternatives = alternatives.iter().map(|hops| hops.iter().map(&mut hop).collect()).collect();
+        RouteForesight { alternatives, schedule }
     }
 
     /// Keeps packets that do not arrive for [`Fabric::poll_failure`].

@@ -3,6 +3,7 @@
 use crate::config::DirectionConfig;
 use crate::delay::DelayLine;
 use crate::flight::{Departure, Flight};
+use crate::foresight::{Foresight, plan_between_outages};
 use crate::frame::Frame;
 use crate::impairments::{Damage, Fate};
 use crate::link_log::{DropCause, Dropped, LinkLog};
@@ -12,10 +13,6 @@ use crate::queue::{Backlog, Queue, Waiting};
 use crate::rate::RateServer;
 use crate::stats::LinkStats;
 use crate::time::{NEVER, Nanos};
-
-/// A held packet is cut by at most this many outages in a row. One that fits between none of them passes then:
-/// the link is slow, not stuck.
-const MOST_ATTEMPTS: usize = 16;
 
 /// One direction of a link, carrying packets with a payload of type `P`.
 ///
@@ -38,6 +35,8 @@ pub struct Link<P> {
     sending: Option<Sending<P>>,
     flight: Flight<P>,
     log: LinkLog<P>,
+    /// Of whoever wants to know when packets will arrive.
+    foresight: Option<Foresight>,
 }
 
 /// The packet being sent.
@@ -75,7 +74,13 @@ impl<P: Frame> Link<P> {
             sending: None,
             flight: Flight::new(),
             log: LinkLog::new(),
+            foresight: None,
         }
+    }
+
+    /// From now on tells of every packet that it takes, so that somebody knows when the next would arrive.
+    pub(crate) fn tell(&mut self, foresight: Foresight) {
+        self.foresight = Some(foresight);
     }
 
     /// Takes a packet of `length` bytes.
@@ -93,9 +98,11 @@ impl<P: Frame> Link<P> {
             return Err(Rejected { cause, payload });
         }
         let packet = Waiting { arrived: now, length, payload };
-        if self.sending.is_none() {
+        let is_idle = self.sending.is_none();
+        if is_idle {
             self.server.idle_until(now);
             if self.queue.lets_pass(length) {
+                self.tell_of(now, length, is_idle);
                 let peak = &mut self.log.stats.queue_peak_bytes;
                 *peak = (*peak).max(u64::from(length));
                 self.begin(packet, now);
@@ -110,6 +117,7 @@ impl<P: Frame> Link<P> {
             self.log.stats.dropped(cause);
             return Err(Rejected { cause, payload });
         }
+        self.tell_of(now, length, is_idle);
         let stats = &mut self.log.stats;
         stats.queue_peak_bytes = stats.queue_peak_bytes.max(self.queue.backlog().bytes + in_service.bytes);
         if self.sending.is_none() {
@@ -196,6 +204,14 @@ impl<P: Frame> Link<P> {
         self.queue.backlog().packets + self.in_service().packets
     }
 
+    /// A packet was taken.
+    #[inline]
+    fn tell_of(&self, now: Nanos, length: u32, was_idle: bool) {
+        if let Some(foresight) = &self.foresight {
+            foresight.enter(now, length, was_idle);
+        }
+    }
+
     fn in_service(&self) -> Backlog {
         match &self.sending {
             Some(sending) => Backlog { packets: 1, bytes: u64::from(sending.packet.length) },
@@ -261,19 +277,7 @@ impl<P: Frame> Link<P> {
         if self.forced == Some(false) {
             return (start, NEVER);
         }
-        let mut began = self.outages.next_up(start);
-        let mut finish = NEVER;
-        for _ in 0..MOST_ATTEMPTS {
-            if began == NEVER {
-                return (NEVER, NEVER);
-            }
-            finish = self.server.plan(began, length);
-            match self.outages.next_down(began).filter(|&down| down < finish) {
-                Some(down) => began = self.outages.next_up(down),
-                None => break,
-            }
-        }
-        (began, finish)
+        plan_between_outages(&mut self.server, &self.outages, start, length)
     }
 
     /// Decides what becomes of a packet whose last bit left at `finish`.
