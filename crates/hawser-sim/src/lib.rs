@@ -51,6 +51,7 @@ mod host;
 mod network;
 mod node;
 mod observer;
+pub mod oracle;
 mod pattern;
 pub mod run;
 pub mod sets;

@@ -9,7 +9,7 @@ use hawser_core::{
     ClientConfig, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig, TransportConfig,
 };
 use hawser_link::{LinkIndex, RouteIndex, derive_seed};
-use hawser_policy::{Composition, LinkId, LinkInfo, PathStatus, Registry, Time};
+use hawser_policy::{Composition, LinkId, LinkInfo, PathStatus, PolicyKind, Registry, Time};
 use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Scenario};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -27,6 +27,7 @@ use super::session::{Plan, Session};
 use super::udp::{UdpSink, UdpSource};
 use crate::Host;
 use crate::engine::{Attachment, Engine};
+use crate::oracle::{self, Knowledge, OracleEdpf};
 use crate::tls::{self, Sessions};
 
 /// What may be asked of a simulation beside its scenario.
@@ -98,6 +99,7 @@ pub(super) fn build(scenario: &Scenario, registry: &Registry, options: Options) 
         return Err(RunError::TooManyConnections { found, most: MOST_SESSIONS });
     }
     let crypto = sessions(scenario, &options)?;
+    let registry = &oracle::with_oracle(registry);
     let mut builder = Builder::new(scenario, registry, options, crypto, flows);
     builder.add_hosts()?;
     builder.add_udp();
@@ -201,7 +203,7 @@ impl<'a> Builder<'a> {
         let mut plans: BTreeMap<usize, Vec<(usize, Session)>> = BTreeMap::new();
         let mut setups = Vec::new();
         for (index, flow) in self.flows.clone().iter().enumerate().filter(|(_, flow)| !is_udp(flow)) {
-            let transport = Arc::new(self.transport(flow)?);
+            let mut shared = Arc::new(self.transport(flow, self.registry)?);
             let server = flow.links.first().map_or(0, |link| scenario.links[*link].between[1]);
             for copy in 0..flow.count {
                 let number = setups.len();
@@ -210,8 +212,13 @@ impl<'a> Builder<'a> {
                     _ => None,
                 };
                 let deliveries = Deliveries::both_ways(counted, &self.followed);
-                let setup = Setup { config: self.server_config(&transport), deliveries };
-                let session = self.session(number, flow, server, &transport, &setup)?;
+                let knowledge = self.knowledge_for(flow);
+                if let Some(knowledge) = &knowledge {
+                    shared =
+                        Arc::new(self.transport(flow, &oracle::with_knowledge(self.registry, knowledge))?);
+                }
+                let setup = Setup { config: self.server_config(&shared), deliveries };
+                let session = self.session(number, flow, server, &shared, &setup, knowledge)?;
                 plans.entry(flow.client).or_default().push((number, session));
                 setups.push((server, setup));
                 self.sessions.push(SessionInfo { flow: index, copy, client: flow.client, server });
@@ -272,6 +279,7 @@ impl<'a> Builder<'a> {
         server: usize,
         transport: &Arc<TransportConfig>,
         setup: &Setup,
+        knowledge: Option<Knowledge>,
     ) -> Result<Session, RunError> {
         let mut links: Vec<LinkInfo> = flow.links.iter().map(|link| self.link_info(*link)).collect();
         // The handshake starts where data is to go.
@@ -288,6 +296,7 @@ impl<'a> Builder<'a> {
             // Only our own ends tell what they send and read.
             deliveries: self.options.server.is_none().then(|| setup.deliveries.clone()),
             attachments: self.attachments.clone(),
+            knowledge,
             forecasts: LinkForecasts::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
         };
         let pattern =
@@ -311,8 +320,23 @@ impl<'a> Builder<'a> {
         Arc::new(ServerConfig::new(self.crypto.1.clone(), transport.clone(), [9; 32]))
     }
 
-    fn transport(&self, flow: &Flow) -> Result<TransportConfig, RunError> {
-        let mut config = transport_config(self.scenario, self.registry, flow)?;
+    /// What the oracle of a connection of this flow is to know, if its scheduler is one.
+    fn knowledge_for(&mut self, flow: &Flow) -> Option<Knowledge> {
+        let policies = self.registry.resolve(&self.scenario.policies_of(flow));
+        let info = self.registry.policy(PolicyKind::Scheduler, policies.scheduler?.name())?;
+        if info.name != OracleEdpf::NAME {
+            return None;
+        }
+        let knowledge = Knowledge::default();
+        for link in &flow.links {
+            let routes = self.layout.routes()[*link].map(|route| self.engine.fabric.foresee(route));
+            knowledge.add_link(LinkId(*link as u32), routes);
+        }
+        Some(knowledge)
+    }
+
+    fn transport(&self, flow: &Flow, registry: &Registry) -> Result<TransportConfig, RunError> {
+        let mut config = transport_config(self.scenario, registry, flow)?;
         config.qlog = self.options.qlog.clone();
         Ok(config)
     }

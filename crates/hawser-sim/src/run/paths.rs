@@ -11,6 +11,7 @@ use hawser_policy::{
 };
 
 use super::attachments::Attachments;
+use crate::oracle::Knowledge;
 
 /// How long whoever steers the links takes to answer. More than nothing, so that a manager that asks again at each refusal
 /// does not stop the time.
@@ -24,6 +25,8 @@ pub(super) struct Paths {
     attach_requests: VecDeque<(Time, AttachRequest)>,
     /// Which link each path that was ever seen belongs to.
     pub(super) links: BTreeMap<PathId, LinkId>,
+    /// Of an oracle, which is told the same.
+    knowledge: Option<Knowledge>,
 }
 
 impl Paths {
@@ -35,18 +38,28 @@ impl Paths {
         link: LinkId,
         links: &[LinkInfo],
         manager: &dyn PathManagerFactory,
+        knowledge: Option<Knowledge>,
     ) -> Self {
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link: Some(link) };
         let mut paths = Paths {
             manager: manager.build(&init),
             port: tuple.local.port(),
             attach_requests: VecDeque::new(),
-            links: BTreeMap::from([(PathId::ZERO, link)]),
+            links: BTreeMap::new(),
+            knowledge,
         };
+        paths.opened(PathId::ZERO, link);
         for info in links {
             paths.on_event(now, connection, &PathEvent::LinkUp(info.clone()));
         }
         paths
+    }
+
+    fn opened(&mut self, path: PathId, link: LinkId) {
+        self.links.insert(path, link);
+        if let Some(knowledge) = &self.knowledge {
+            knowledge.add_path(path, link);
+        }
     }
 
     pub(super) fn on_event(&mut self, now: Time, connection: &mut Connection, event: &PathEvent) {
@@ -103,7 +116,7 @@ impl Paths {
             PathAction::Open { local, remote, link, status } => {
                 let tuple = FourTuple { local: SocketAddr::new(local.ip(), self.port), remote };
                 if let (Ok(path), Some(link)) = (connection.open_path(now, tuple, status, link), link) {
-                    self.links.insert(path, link);
+                    self.opened(path, link);
                 }
             }
             PathAction::Abandon(path) => {

@@ -18,6 +18,7 @@ use super::link_forecasts::LinkForecasts;
 use super::meter::Meter;
 use super::paths::Paths;
 use super::request::Request;
+use crate::oracle::Knowledge;
 use crate::{Sockets, tls};
 
 /// Between the starts of two attempts of the race, as in the driver for real sockets.
@@ -43,6 +44,8 @@ pub(super) struct Plan {
     pub(super) deliveries: Option<BothWays>,
     /// Where links may be attached.
     pub(super) attachments: Attachments,
+    /// Where paths are told whose scheduler is an oracle.
+    pub(super) knowledge: Option<Knowledge>,
     /// What is known of the future of the links, if anything is.
     pub(super) forecasts: Option<LinkForecasts>,
 }
@@ -237,8 +240,15 @@ impl Session {
         if let Some(address) = link.addresses.first() {
             let local = SocketAddr::new(*address, self.plan.port);
             let tuple = FourTuple { local, remote: self.plan.remote };
-            self.paths =
-                Some(Paths::new(now, connection, tuple, link.id, &self.plan.links, &*self.plan.path_manager));
+            self.paths = Some(Paths::new(
+                now,
+                connection,
+                tuple,
+                link.id,
+                &self.plan.links,
+                &*self.plan.path_manager,
+                self.plan.knowledge.clone(),
+            ));
         }
         if self.sends().is_some() {
             connection.log_first_sends();

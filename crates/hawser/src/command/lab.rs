@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use hawser_lab::data::trace::TraceError;
 use hawser_lab::experiments::fit::{self, FitError};
 use hawser_lab::experiments::sim_vs_emulator::{self, CompareError};
+use hawser_sim::oracle::with_oracle;
 
 use crate::Registry;
 use crate::command::emulate::{failure as emulator_failure, load};
@@ -104,7 +105,7 @@ pub(crate) fn experiment(
 ) -> Result<ExitCode, Failure> {
     match command {
         Lab::Agree(arguments) => agree_on(arguments, registry, output),
-        Lab::Guarantee(arguments) => guarantee::run(arguments, registry, output),
+        Lab::Guarantee(arguments) => guarantee::run(arguments, &with_oracle(registry), output),
         Lab::Verify(arguments) => verify::run(arguments, registry, output),
         Lab::Figure(arguments) => verify::figure(arguments, registry, output),
         Lab::Matrix(command) => matrix::run(command, registry, output),

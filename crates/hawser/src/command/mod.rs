@@ -50,6 +50,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use hawser_sim::oracle::with_oracle;
 
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
@@ -129,7 +130,7 @@ pub fn run(registry: Registry) -> ExitCode {
         }
         Command::Lab(command) => lab::experiment(&command, &registry, output),
         Command::Scenario(command) => emulate::scenario(&command, &registry, output),
-        Command::Sim(command) => sim::simulate(command, &registry, output),
+        Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(&registry)), output),
         Command::Trace(command) => trace::run(command, output),
         command => transfer_data(command, &registry, output).map(|()| ExitCode::SUCCESS),
     };

@@ -7,7 +7,8 @@
 //!   request to the end of its answer, of which the 99th percentile over all seeds counts. Unlike the delay of a bulk
 //!   transfer, which is that of the queue it fills itself, it tells what somebody who waits would notice.
 //!
-//! Either is compared with the link that is best at it over all seeds. What else the scenario has running stays as it is.
+//! Either is compared with the link that is best at it over all seeds, and with what all links give a scheduler that knows
+//! their future. What else the scenario has running stays as it is.
 
 mod runs;
 mod text;
@@ -106,6 +107,15 @@ pub struct Row {
     pub best_p99_delay_ms: Option<f64>,
     /// All over best; 1 or less keeps the promise.
     pub p99_delay_ratio: Option<f64>,
+    /// Mean goodput over all links of the scheduler that knows their future
+    /// ([`OracleEdpf`](hawser_sim::oracle::OracleEdpf)), bit/s.
+    pub oracle_goodput_bps: f64,
+    /// All over the oracle's; none: it carried nothing.
+    pub oracle_share: Option<f64>,
+    /// The oracle's 99th percentile of the time of an answer, milliseconds; none: nothing was answered.
+    pub oracle_p99_delay_ms: Option<f64>,
+    /// The oracle's over the best link's: above 1, nobody keeps the promise here.
+    pub oracle_p99_delay_ratio: Option<f64>,
     /// What follows for the promise.
     pub verdict: Verdict,
 }
@@ -160,6 +170,7 @@ fn row(results: &Results, seeds: u64) -> Row {
     let goodput_bps = mean(&results.all);
     let best_goodput_bps = fastest.map_or(0.0, |(_, variant)| mean(variant));
     let ratio = |bps: f64| (best_goodput_bps > 0.0).then(|| bps / best_goodput_bps);
+    let (oracle_goodput_bps, oracle_p99_delay_ms) = (mean(&results.oracle), p99(&results.oracle));
     let difference = fastest.and_then(|(_, best)| {
         let pairs = results.all.goodput.iter().zip(&best.goodput).map(|(all, best)| [*best, *all]);
         paired_difference(&pairs.collect::<Vec<_>>())
@@ -182,6 +193,12 @@ fn row(results: &Results, seeds: u64) -> Row {
         best_delay_link: quickest.map(|(link, _)| link.clone()),
         best_p99_delay_ms,
         p99_delay_ratio: p99_delay_ms.zip(best_p99_delay_ms).map(|(all, best)| all / best),
+        oracle_goodput_bps,
+        oracle_share: (oracle_goodput_bps > 0.0).then(|| goodput_bps / oracle_goodput_bps),
+        oracle_p99_delay_ms,
+        oracle_p99_delay_ratio: oracle_p99_delay_ms
+            .zip(best_p99_delay_ms)
+            .map(|(oracle, best)| oracle / best),
         verdict: verdict([goodput_bps, best_goodput_bps], [p99_delay_ms, best_p99_delay_ms]),
     }
 }

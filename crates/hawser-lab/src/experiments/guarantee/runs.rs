@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use hawser_policy::Registry;
+use hawser_policy::{PolicySpec, Registry};
 use hawser_scenario::{Direction, Flow, FlowKind, Scenario, SourceKind, load};
+use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
 use super::{GuaranteeError, Options};
@@ -24,6 +25,16 @@ pub(super) struct Results {
     /// Each link alone.
     pub(super) single: Vec<(String, Variant)>,
     pub(super) all: Variant,
+    /// All links with the scheduler that knows their future.
+    pub(super) oracle: Variant,
+}
+
+/// Who has which links.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Alone(usize),
+    All,
+    Oracle,
 }
 
 /// What came of one choice of links.
@@ -35,10 +46,10 @@ pub(super) struct Variant {
     pub(super) answers: Delays,
 }
 
-/// One simulation: which links (none: all), which seed, which traffic.
+/// One simulation: which links, which seed, which traffic.
 #[derive(Clone, Copy)]
 struct Job {
-    link: Option<usize>,
+    choice: Choice,
     seed: u64,
     converses: bool,
 }
@@ -56,21 +67,23 @@ pub(super) fn all(file: &Path, options: &Options, registry: &Registry) -> Result
     if links.len() < 2 {
         return Err(GuaranteeError::SingleLink(file.to_owned()));
     }
-    let choices: Vec<Option<usize>> = links.iter().copied().map(Some).chain([None]).collect();
+    let choices: Vec<Choice> =
+        links.iter().copied().map(Choice::Alone).chain([Choice::All, Choice::Oracle]).collect();
     let jobs: Vec<Job> = choices
         .iter()
-        .flat_map(|link| (1..=options.seeds).map(move |seed| (*link, seed)))
-        .flat_map(|(link, seed)| [false, true].map(|converses| Job { link, seed, converses }))
+        .flat_map(|choice| (1..=options.seeds).map(move |seed| (*choice, seed)))
+        .flat_map(|(choice, seed)| [false, true].map(|converses| Job { choice, seed, converses }))
         .collect();
     let measured = in_parallel(&jobs, options.threads, |job| measure(file, *job, options, registry))?;
     let mut variants: Vec<Variant> = choices.iter().map(|_| Variant::default()).collect();
     for (job, measured) in jobs.iter().zip(measured) {
-        let at = choices.iter().position(|link| *link == job.link).unwrap_or(0);
+        let at = choices.iter().position(|choice| *choice == job.choice).unwrap_or(0);
         match measured {
             Measured::Goodput(bps) => variants[at].goodput.push(bps),
             Measured::Answers(delays) => variants[at].answers.merge(&delays),
         }
     }
+    let oracle = variants.pop().unwrap_or_default();
     let all = variants.pop().unwrap_or_default();
     let names = links.iter().map(|link| scenario.links[*link].name.clone());
     let recorded = scenario.scenes.iter().filter(|scene| scene.kind == SourceKind::Recording);
@@ -79,6 +92,7 @@ pub(super) fn all(file: &Path, options: &Options, registry: &Registry) -> Result
         recorded: recorded.map(|scene| scene.name.clone()).collect(),
         single: names.zip(variants).collect(),
         all,
+        oracle,
     })
 }
 
@@ -105,13 +119,20 @@ fn measure(
     let name = flow.name.clone();
     *flow = Flow {
         kind: if job.converses { CONVERSATION } else { download_of(&flow.kind) },
-        links: job.link.map_or_else(|| flow.links.clone(), |link| vec![link]),
+        links: match job.choice {
+            Choice::Alone(link) => vec![link],
+            Choice::All | Choice::Oracle => flow.links.clone(),
+        },
         stop: None,
         count: 1,
         awaited: false,
         pattern: None,
         ..flow.clone()
     };
+    if job.choice == Choice::Oracle {
+        flow.policies = scenario.policies_of(flow);
+        flow.policies.scheduler = PolicySpec::new(OracleEdpf::NAME).ok();
+    }
     flows.iter_mut().for_each(|flow| flow.awaited = false);
     scenario.flows = flows;
     let failed = |source: RunError| GuaranteeError::Run { file: file.to_owned(), source };

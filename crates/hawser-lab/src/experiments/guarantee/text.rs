@@ -7,14 +7,29 @@ use super::{Row, Verdict};
 /// One line per scenario, and what falls short.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>18} {:>9} {:>9}  {:<8} {:>6}\n",
-        "scenario", "all", "best", "sum", "", "goodput ratio", "p99 all", "p99 best", "", "ratio"
+        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>18} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}\n",
+        "scenario",
+        "all",
+        "best",
+        "sum",
+        "",
+        "goodput ratio",
+        "oracle",
+        "p99 all",
+        "p99 best",
+        "",
+        "ratio",
+        "oracle"
     );
     rows.iter().for_each(|row| line(&mut text, row));
     if rows.iter().any(|row| row.goodput_ratio_interval.is_some()) {
         let _ =
             writeln!(text, "[..]: 95 % confidence interval of the ratio, from the differences seed by seed");
     }
+    let _ = writeln!(
+        text,
+        "oracle: goodput as a share of that of a scheduler that knows the links' future; its p99 over that of the best link"
+    );
     for row in rows.iter().filter(|row| !row.recorded.is_empty()) {
         let _ = writeln!(text, "{} plays recordings: {}", row.scenario, row.recorded.join(", "));
     }
@@ -46,7 +61,7 @@ fn line(text: &mut String, row: &Row) {
     let interval = row.goodput_ratio_interval;
     let _ = writeln!(
         text,
-        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>5} {:>12} {:>9} {:>9}  {:<8} {:>6}",
+        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>5} {:>12} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}",
         row.scenario,
         megabits(row.goodput_bps),
         megabits(row.best_goodput_bps),
@@ -54,9 +69,11 @@ fn line(text: &mut String, row: &Row) {
         row.best_goodput_link,
         ratio(row.goodput_ratio),
         interval.map_or(String::new(), |[low, high]| format!("[{low:>4.2}, {high:>4.2}]")),
+        ratio(row.oracle_share),
         delay(row.p99_delay_ms),
         delay(row.best_p99_delay_ms),
         row.best_delay_link.as_deref().unwrap_or("-"),
         ratio(row.p99_delay_ratio),
+        ratio(row.oracle_p99_delay_ratio),
     );
 }
