@@ -35,6 +35,7 @@ mod error;
 mod format;
 mod lines;
 mod model;
+mod window;
 
 pub use combine::{Input, ReadOptions, parse, read};
 pub use error::TraceError;

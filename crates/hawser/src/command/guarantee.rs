@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use hawser_lab::experiments::guarantee::{self, GuaranteeError, OWN, Options, Row, Verdict};
+use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, OWN, Options, Row, Verdict};
 
 use crate::Registry;
 use crate::command::emulate::load_failure;
@@ -22,6 +22,7 @@ A scenario in which nothing was transferred ends the command with 1; one that is
 
 Examples:
   hawser lab guarantee
+  hawser lab guarantee --recorded ../shared/traces --seeds 5
   hawser lab guarantee scenarios/wifi-lte.toml --seeds 5 --set transport.scheduler=minrtt --json";
 
 /// `hawser lab guarantee`.
@@ -33,6 +34,10 @@ pub(crate) struct Guarantee {
     /// Where our own scenarios are
     #[arg(long, value_name = "DIR", default_value = "scenarios", conflicts_with = "files")]
     folder: PathBuf,
+    /// Recorded drives instead: every DL_*.csv (download) and UL_*.csv (upload) of two carriers in DIR or DIR/pam2025 is a
+    /// scenario, and each seed another window of it. The number of pairs is told
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "../shared/traces", conflicts_with = "files")]
+    recorded: Option<PathBuf>,
     /// Seeds 1 to this
     #[arg(long, default_value = "20", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
@@ -49,13 +54,27 @@ pub(crate) struct Guarantee {
 
 pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let cases = match &arguments.recorded {
+        None => files(arguments)?.into_iter().map(Case::from).collect(),
+        Some(folder) => pairs(folder, arguments)?,
+    };
+    if let (Some(folder), 0) = (&arguments.recorded, cases.len()) {
+        remark(format_args!(
+            "hawser: there is no DL_*.csv or UL_*.csv in {}: nothing to compare",
+            folder.display()
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
     let options = Options {
-        files: files(arguments)?,
+        cases,
         overrides: arguments.set.clone(),
         seeds: arguments.seeds,
         duration: arguments.seconds,
         threads: arguments.threads.map_or_else(processors, usize::from),
     };
+    if arguments.recorded.is_some() {
+        output.remark(format_args!("hawser: {} pairs of recorded links", options.cases.len()));
+    }
     let mut progress = |row: &Row| output.remark(format_args!("{}: done", row.scenario));
     let rows = guarantee::run(&options, registry, &mut progress).map_err(failure)?;
     if output.json {
@@ -74,6 +93,11 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
             ExitCode::from(Exit::Failure as u8)
         }
     })
+}
+
+/// The recorded drives of a folder.
+fn pairs(folder: &Path, arguments: &Guarantee) -> Result<Vec<Case>, Failure> {
+    guarantee::recorded_pairs(folder, &arguments.folder).map_err(failure)
 }
 
 fn files(arguments: &Guarantee) -> Result<Vec<PathBuf>, Failure> {
@@ -95,6 +119,7 @@ fn files(arguments: &Guarantee) -> Result<Vec<PathBuf>, Failure> {
 fn failure(error: GuaranteeError) -> Failure {
     match error {
         GuaranteeError::Load(error) => load_failure(error),
+        error @ GuaranteeError::List { .. } => Failure::new(Exit::NotRead, error.to_string()),
         other => Failure::new(Exit::Scenario, other.to_string()),
     }
 }

@@ -35,6 +35,24 @@ fn a_trace_becomes_a_scenario_that_is_right() {
 }
 
 #[test]
+fn a_part_of_a_trace_becomes_a_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("road.rate"), "0 8\n60 2\n90 5\n100 5\n").unwrap();
+    let (code, said, remarks) = run(at, "trace import road.rate --from 30 --length 60 -o out --json");
+    assert_eq!(code, 0, "{remarks}");
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (&said["duration_seconds"], &said["notes"][0]),
+        (&60.0.into(), &"60 s from 30 s on, of 110 s".into())
+    );
+    let (code, checked, remarks) = run(at, "scenario check out/scenario.toml --json");
+    assert_eq!(code, 0, "{remarks}");
+    let checked: Value = serde_json::from_str(&checked).unwrap();
+    assert_eq!(checked["directions"][1]["mean_rate_bps"], 5_000_000);
+}
+
+#[test]
 fn an_import_replaces_only_what_imports_made() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -101,6 +119,9 @@ fn each_kind_of_mistake_has_its_exit_code() {
         ("trace info bytes", 79, "trace", "it is not text"),
         ("trace info good.up --format victoria", 79, "trace", "good.up:1: expected 7 columns"),
         ("trace info good.up good.up", 2, "usage", "gives the rate of link `good`"),
+        ("trace import good.up -o x --from 1", 2, "usage", "good has 0.002 s; nothing is left from 1 s on"),
+        ("trace info good.up --from 0 --length 9", 2, "usage", "9 s from 0 s on are not in it"),
+        ("trace info good.up --from=-1", 2, "usage", "expected seconds"),
         ("trace import good.up -o x.txt --to table", 2, "usage", "ends in .parquet, .jsonl or .csv"),
         (
             "trace import good.up -o x --rate 20",

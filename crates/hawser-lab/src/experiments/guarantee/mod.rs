@@ -8,8 +8,9 @@
 //!   transfer, which is that of the queue it fills itself, it tells what somebody who waits would notice.
 //!
 //! Either is compared with the link that is best at it over all seeds, and with what all links give a scheduler that knows
-//! their future. What else the scenario has running stays as it is.
+//! their future. Recorded drives are scenarios, too ([`recorded_pairs`]). What else the scenario has running stays as it is.
 
+mod recorded;
 mod runs;
 mod text;
 
@@ -21,6 +22,7 @@ use hawser_scenario::LoadError;
 use hawser_sim::run::RunError;
 use serde::Serialize;
 
+pub use recorded::recorded_pairs;
 pub use text::table;
 
 use crate::data::statistics::paired_difference;
@@ -47,9 +49,9 @@ pub const OWN: [&str; 14] = [
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The scenario files.
-    pub files: Vec<PathBuf>,
-    /// Fields set otherwise, as `KEY=VALUE`.
+    /// The scenarios.
+    pub cases: Vec<Case>,
+    /// Fields set otherwise in all of them, as `KEY=VALUE`.
     pub overrides: Vec<String>,
     /// Seeds 1 to this.
     pub seeds: u64,
@@ -57,6 +59,21 @@ pub struct Options {
     pub duration: Duration,
     /// Threads; what is printed does not depend on them.
     pub threads: usize,
+}
+
+/// A scenario: a file, and what is set otherwise in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// The file.
+    pub file: PathBuf,
+    /// Fields, as `KEY=VALUE`.
+    pub set: Vec<String>,
+}
+
+impl From<PathBuf> for Case {
+    fn from(file: PathBuf) -> Self {
+        Case { file, set: Vec::new() }
+    }
 }
 
 /// Why it failed.
@@ -72,6 +89,14 @@ pub enum GuaranteeError {
         file: PathBuf,
         /// Why.
         source: RunError,
+    },
+    /// A folder of recordings cannot be listed.
+    #[error("cannot list {}: {source}", folder.display())]
+    List {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: std::io::Error,
     },
     /// A scenario has nothing to compare.
     #[error("{}: its first connection has a single link; the guarantee is about several", .0.display())]
@@ -142,8 +167,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, GuaranteeError> {
     let mut rows = Vec::new();
-    for file in &options.files {
-        let results = runs::all(file, options, registry)?;
+    for case in &options.cases {
+        let results = runs::all(case, options, registry)?;
         let row = row(&results, options.seeds);
         progress(&row);
         rows.push(row);

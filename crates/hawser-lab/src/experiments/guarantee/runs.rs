@@ -1,6 +1,5 @@
 //! The simulations behind a row.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,7 +10,7 @@ use hawser_scenario::{Direction, Flow, FlowKind, Scenario, SourceKind, load};
 use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
-use super::{GuaranteeError, Options};
+use super::{Case, GuaranteeError, Options};
 
 /// Bytes of a request and of its answer, and the pause after it.
 const CONVERSATION: FlowKind =
@@ -60,12 +59,12 @@ enum Measured {
 }
 
 /// Runs a scenario with every link alone and with all.
-pub(super) fn all(file: &Path, options: &Options, registry: &Registry) -> Result<Results, GuaranteeError> {
-    let scenario = load(file, &options.overrides)?;
+pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result<Results, GuaranteeError> {
+    let scenario = load(&case.file, &overrides(case, options))?;
     let main = main_flow(&scenario);
     let links = scenario.traffic()[main].links.clone();
     if links.len() < 2 {
-        return Err(GuaranteeError::SingleLink(file.to_owned()));
+        return Err(GuaranteeError::SingleLink(case.file.clone()));
     }
     let choices: Vec<Choice> =
         links.iter().copied().map(Choice::Alone).chain([Choice::All, Choice::Oracle]).collect();
@@ -74,7 +73,7 @@ pub(super) fn all(file: &Path, options: &Options, registry: &Registry) -> Result
         .flat_map(|choice| (1..=options.seeds).map(move |seed| (*choice, seed)))
         .flat_map(|(choice, seed)| [false, true].map(|converses| Job { choice, seed, converses }))
         .collect();
-    let measured = in_parallel(&jobs, options.threads, |job| measure(file, *job, options, registry))?;
+    let measured = in_parallel(&jobs, options.threads, |job| measure(case, *job, options, registry))?;
     let mut variants: Vec<Variant> = choices.iter().map(|_| Variant::default()).collect();
     for (job, measured) in jobs.iter().zip(measured) {
         let at = choices.iter().position(|choice| *choice == job.choice).unwrap_or(0);
@@ -102,15 +101,20 @@ fn main_flow(scenario: &Scenario) -> usize {
     scenario.traffic().iter().position(has_connection).unwrap_or(0)
 }
 
+/// What is set otherwise: for the scenario, then for all.
+fn overrides(case: &Case, options: &Options) -> Vec<String> {
+    case.set.iter().chain(&options.overrides).cloned().collect()
+}
+
 fn measure(
-    file: &Path,
+    case: &Case,
     job: Job,
     options: &Options,
     registry: &Registry,
 ) -> Result<Measured, GuaranteeError> {
-    let mut overrides = options.overrides.clone();
+    let mut overrides = overrides(case, options);
     overrides.push(format!("seed={}", job.seed));
-    let mut scenario = load(file, &overrides)?;
+    let mut scenario = load(&case.file, &overrides)?;
     let duration = scenario.duration.map_or(options.duration, |own| own.min(options.duration));
     scenario.duration = Some(duration);
     let main = main_flow(&scenario);
@@ -135,7 +139,7 @@ fn measure(
     }
     flows.iter_mut().for_each(|flow| flow.awaited = false);
     scenario.flows = flows;
-    let failed = |source: RunError| GuaranteeError::Run { file: file.to_owned(), source };
+    let failed = |source: RunError| GuaranteeError::Run { file: case.file.clone(), source };
     let mut simulation = Simulation::new(&scenario, registry, Default::default()).map_err(failed)?;
     let outcome = simulation.run(&mut NoRecorder);
     let goodput = outcome.flows.iter().find(|flow| flow.flow == name).map_or(0.0, |flow| flow.goodput_bps);

@@ -4,10 +4,14 @@ use std::fmt::Write as _;
 
 use super::{Row, Verdict};
 
+/// Scenarios that are named one by one for what they have in common.
+const MOST_NAMED: usize = 5;
+
 /// One line per scenario, and what falls short.
 pub fn table(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.scenario.len()).max().unwrap_or(0).max(18);
     let mut text = format!(
-        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>18} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}\n",
+        "{:<width$} {:>12} {:>12} {:>12}  {:<8} {:>18} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}\n",
         "scenario",
         "all",
         "best",
@@ -21,7 +25,7 @@ pub fn table(rows: &[Row]) -> String {
         "ratio",
         "oracle"
     );
-    rows.iter().for_each(|row| line(&mut text, row));
+    rows.iter().for_each(|row| line(&mut text, row, width));
     if rows.iter().any(|row| row.goodput_ratio_interval.is_some()) {
         let _ =
             writeln!(text, "[..]: 95 % confidence interval of the ratio, from the differences seed by seed");
@@ -30,8 +34,9 @@ pub fn table(rows: &[Row]) -> String {
         text,
         "oracle: goodput as a share of that of a scheduler that knows the links' future; its p99 over that of the best link"
     );
-    for row in rows.iter().filter(|row| !row.recorded.is_empty()) {
-        let _ = writeln!(text, "{} plays recordings: {}", row.scenario, row.recorded.join(", "));
+    recordings(&mut text, rows);
+    if rows.len() > 1 {
+        marks(&mut text, rows);
     }
     let named = |verdict| -> Vec<&str> {
         rows.iter().filter(|row| row.verdict == verdict).map(|row| row.scenario.as_str()).collect()
@@ -54,14 +59,42 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-fn line(text: &mut String, row: &Row) {
+/// Which scenarios play recordings; of many only how many.
+fn recordings(text: &mut String, rows: &[Row]) {
+    let playing = || rows.iter().filter(|row| !row.recorded.is_empty());
+    if playing().count() > MOST_NAMED {
+        let _ = writeln!(text, "{} scenarios play recordings", playing().count());
+        return;
+    }
+    for row in playing() {
+        let _ = writeln!(text, "{} plays recordings: {}", row.scenario, row.recorded.join(", "));
+    }
+}
+
+/// How many scenarios reach the marks.
+fn marks(text: &mut String, rows: &[Row]) {
+    let all = rows.len();
+    let count = |reaches: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| reaches(row)).count();
+    let of_sum = |row: &Row| row.goodput_bps >= 0.90 * row.sum_bps;
+    let _ = writeln!(
+        text,
+        "goodput: {} of {all} at least .98 of the best link, {} at least .90 of the sum; p99: {} at most 1.10 of the best \
+         link's, {} of the oracle's",
+        count(&|row| row.goodput_ratio.is_none_or(|ratio| ratio >= 0.98)),
+        count(&of_sum),
+        count(&|row| row.p99_delay_ratio.is_some_and(|ratio| ratio <= 1.10)),
+        count(&|row| row.oracle_p99_delay_ratio.is_some_and(|ratio| ratio <= 1.10)),
+    );
+}
+
+fn line(text: &mut String, row: &Row, width: usize) {
     let megabits = |bps: f64| format!("{:.1} Mbit/s", bps / 1e6);
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
     let delay = |delay: Option<f64>| delay.map_or("-".to_owned(), |delay| format!("{delay:.0} ms"));
     let interval = row.goodput_ratio_interval;
     let _ = writeln!(
         text,
-        "{:<18} {:>12} {:>12} {:>12}  {:<8} {:>5} {:>12} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}",
+        "{:<width$} {:>12} {:>12} {:>12}  {:<8} {:>5} {:>12} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}",
         row.scenario,
         megabits(row.goodput_bps),
         megabits(row.best_goodput_bps),

@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   hawser trace import drive.csv -o drive && hawser scenario check drive/scenario.toml
   hawser trace import drive.csv --to mahimahi -o traces
+  hawser trace import drive.csv --from 300 --length 60 -o minute
   hawser trace import drive.csv -o drive.parquet";
 
 /// `hawser trace import`.

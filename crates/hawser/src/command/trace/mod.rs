@@ -56,6 +56,12 @@ pub(crate) struct Source {
     /// Seconds between the lines of a file without time stamps
     #[arg(long, value_name = "SECONDS", default_value = "0.01", value_parser = seconds)]
     interval: std::time::Duration,
+    /// Seconds of the trace to leave out at its beginning
+    #[arg(long, value_name = "SECONDS", value_parser = moment)]
+    from: Option<std::time::Duration>,
+    /// Seconds to take of it; without, all that is left
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    length: Option<std::time::Duration>,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -130,9 +136,13 @@ impl Source {
                 Direction::Up => hawser_emu::Direction::Up,
                 Direction::Down => hawser_emu::Direction::Down,
             }),
-            interval: u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX),
+            interval: nanos(self.interval),
         };
-        read(&inputs, &options).map_err(failure)
+        let trace = read(&inputs, &options).map_err(failure)?;
+        match (self.from, self.length) {
+            (None, None) => Ok(trace),
+            (from, length) => trace.part(from.map_or(0, nanos), length.map(nanos)).map_err(failure),
+        }
     }
 
     /// Refuses a file to be written that is one of those that are read.
@@ -149,6 +159,15 @@ impl Source {
         }
         Ok(())
     }
+}
+
+fn nanos(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Seconds, of which there may be none.
+fn moment(text: &str) -> Result<std::time::Duration, String> {
+    if text.trim_end_matches('s').parse() == Ok(0.0) { Ok(std::time::Duration::ZERO) } else { seconds(text) }
 }
 
 fn format_of(name: &str) -> Result<Format, String> {

@@ -1,0 +1,113 @@
+//! Recorded drives as scenarios: every pair of carriers that one drive measured at the same time.
+
+use std::path::{Path, PathBuf};
+
+use super::{Case, GuaranteeError};
+
+/// The scenario whose links play the recordings: what was not measured (delay, the other direction, loss) is generated.
+const SCENARIO: &str = "drive-pam.toml";
+
+/// The drives in a folder, or in `pam2025` within it, by name, as scenarios; `scenarios` is where our own are. `DL_*.csv` were
+/// measured from the network, and are downloads; `UL_*.csv` to it, and are uploads. The seed chooses the window of a
+/// drive. None are there: an empty list.
+///
+/// # Errors
+/// [`GuaranteeError::List`]: a folder that is there cannot be listed.
+pub fn recorded_pairs(folder: &Path, scenarios: &Path) -> Result<Vec<Case>, GuaranteeError> {
+    let mut files = drives(folder)?;
+    if files.is_empty() {
+        files = drives(&folder.join("pam2025"))?;
+    }
+    // Names in a scenario are relative to its file.
+    let whole = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    Ok(files.into_iter().map(|(name, file)| case(&name, &whole(file), scenarios)).collect())
+}
+
+/// Names and files, sorted.
+fn drives(folder: &Path) -> Result<Vec<(String, PathBuf)>, GuaranteeError> {
+    let failed = |source| GuaranteeError::List { folder: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut drives = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let is_drive = path.extension().is_some_and(|ending| ending == "csv") && path.is_file();
+        if is_drive && (name.starts_with("DL_") || name.starts_with("UL_")) {
+            drives.push((name, path));
+        }
+    }
+    drives.sort_unstable();
+    Ok(drives)
+}
+
+fn case(name: &str, file: &Path, scenarios: &Path) -> Case {
+    let quoted = toml_string(&file.display().to_string());
+    let direction = if name.starts_with("UL_") { "up" } else { "down" };
+    Case {
+        file: scenarios.join(SCENARIO),
+        set: vec![
+            format!("name={}", toml_string(name)),
+            format!("scene.drive.recordings={{ files = {quoted}, window = \"random\" }}"),
+            format!("flow.main.direction={direction}"),
+        ],
+    }
+}
+
+/// A text as a basic string of TOML.
+fn toml_string(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_scenario::{FlowKind, load};
+
+    use super::*;
+
+    const HEADER: &str = "TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,handover_status_y";
+
+    /// A drive of two minutes in the form of the PAM data: the rate of a carrier tells the second.
+    fn drive(direction: &str) -> String {
+        let row = |half: u32| {
+            let (time, rate) = (1_700_000_000.0 + f64::from(half) / 2.0, 1 + half / 2);
+            format!("{time},{rate},LTE,,{time},{},LTE,", 200 - rate)
+        };
+        let rows: Vec<String> = (0..240).map(row).collect();
+        format!("{}\n{}\n", HEADER.replace("DL", direction), rows.join("\n"))
+    }
+
+    fn scenarios() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+    }
+
+    #[test]
+    fn every_pair_of_a_drive_is_a_scenario_whose_seed_chooses_the_window() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(recorded_pairs(folder.path(), &scenarios()).unwrap(), []);
+        let inner = folder.path().join("pam2025");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(inner.join("LICENSE"), "").unwrap();
+        std::fs::write(inner.join("DL_a.csv"), drive("DL")).unwrap();
+        std::fs::write(inner.join("UL_b.csv"), drive("UL")).unwrap();
+        let cases = recorded_pairs(folder.path(), &scenarios()).unwrap();
+        assert_eq!(cases, recorded_pairs(&inner, &scenarios()).unwrap());
+        let read = |case: &Case, seed: u64| {
+            let set: Vec<String> = case.set.iter().cloned().chain([format!("seed={seed}")]).collect();
+            load(&case.file, &set).unwrap()
+        };
+        let [down, up] = &cases[..] else { panic!("{cases:?}") };
+        assert_eq!((read(down, 1).name, read(up, 1).name), ("DL_a".into(), "UL_b".into()));
+        let direction = |case: &Case| match read(case, 1).traffic()[0].kind {
+            FlowKind::Bulk { direction, .. } => direction.name(),
+            _ => "none",
+        };
+        assert_eq!([direction(down), direction(up)], ["down", "up"]);
+        let first = |seed| read(down, seed).links[0].down.rate.clone();
+        assert_eq!(first(1), first(1));
+        assert_ne!(first(1), first(2), "another seed, another window");
+    }
+}
