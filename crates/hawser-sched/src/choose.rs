@@ -56,8 +56,12 @@ fn can_send(path: &&PathView) -> bool {
 
 /// The preferred paths that `select` picks, as positions in the view.
 pub(crate) fn mask(view: &SendView<'_>, select: impl Fn(&PathView) -> bool) -> PathMask {
-    view.preferred()
-        .filter(|path| select(path))
+    positions(view, view.preferred().filter(|path| select(path)))
+}
+
+/// Paths of the view as positions in it.
+pub(crate) fn positions<'a>(view: &SendView<'a>, paths: impl Iterator<Item = &'a PathView>) -> PathMask {
+    paths
         .filter_map(|path| view.paths.iter().position(|other| other.id == path.id))
         .fold(PathMask::NONE, PathMask::with)
 }

@@ -1,23 +1,22 @@
-use std::time::Duration;
-
 use hawser_policy::{
-    Assignment, Commands, Decision, Event, Interests, PathChange, PathMask, PathView, PolicyInfo, Scheduler,
-    Selection, SendView, Time,
+    Commands, Decision, Event, Interests, PathChange, PolicyInfo, Scheduler, SendView, Time,
 };
-use smallvec::SmallVec;
 
+mod order;
 mod parameters;
+mod placement;
 mod progress;
 mod rescue;
 mod standing;
 
+use order::Order;
 pub use parameters::EarliestArrivalParameters;
+use placement::Placement;
 use progress::Watch;
 use rescue::Budget;
 use standing::{StandingQueue, is_lasting};
 
-use crate::arrival::window_rate;
-use crate::choose::{explore, explored, mask};
+use crate::choose::explore;
 
 /// EarliestArrival, the default: each byte goes where it arrives first, and no path idles while there is lasting work.
 ///
@@ -62,150 +61,11 @@ impl EarliestArrival {
         parameters::info()
     }
 
-    fn place(
-        &mut self,
-        view: &SendView<'_>,
-        order: &Order<'_>,
-        first: Candidate<'_>,
-        lasting: bool,
-    ) -> Decision {
-        let fast = first.path;
-        if fast.sendable() > 0 {
-            let copies = self.second_for_small(view, order, fast);
-            return Decision::Send(Assignment { copies, ..Assignment::next(fast.id) });
-        }
-        let wait = Decision::Wait(fast.next_release);
-        let Some(second) = order.soonest(|path| path.sendable() > 0) else { return wait };
-        let (path, lag) = (second.path, second.delay.saturating_sub(first.delay));
-        if view.queue.retransmit > 0 {
-            // The fast path opens within half a round trip even when it has just reduced its window.
-            if lag > fast.smoothed_rtt / 2 {
-                return wait;
-            }
-            return Decision::Send(Assignment {
-                max_bytes: view.queue.retransmit,
-                ..Assignment::next(path.id)
-            });
-        }
-        if view.queue.datagrams > 0 {
-            // What is queued before the last one keeps the fast path busy for so long.
-            let queued = window_rate(fast).time_for(view.queue.datagrams);
-            if lag > queued.max(fast.smoothed_rtt / 2) {
-                return wait;
-            }
-            let one = u64::from(path.max_datagram_size);
-            return Decision::Send(Assignment { max_bytes: one, ..Assignment::next(path.id) });
-        }
-        let unsent = view.queue.unsent;
-        let gap = order.gap(second);
-        let last_datagram = unsent.saturating_sub(u64::from(path.max_datagram_size));
-        let skipped = match gap < unsent {
-            true => gap,
-            false if lasting && last_datagram > 0 => last_datagram,
-            false => return wait,
-        };
-        Decision::Send(Assignment {
-            selection: Selection::Skip(skipped),
-            max_bytes: unsent - skipped,
-            ..Assignment::next(path.id)
-        })
-    }
-
     /// When an empty queue will be found to be the end, rather than a buffer that is about to be refilled.
     fn end(&self, view: &SendView<'_>) -> Option<Time> {
         let fast = view.preferred().min_by_key(|path| path.smoothed_rtt)?;
         let end = self.empty_since? + rescue::refill_time(fast);
         (end > view.now && view.paths.len() > 1).then_some(end)
-    }
-
-    /// The path that takes a copy of all that is queued, if that fits one packet and the fast path may have died since it
-    /// was last heard from: a request of 200 bytes costs nothing, and its answer may hang on it.
-    #[inline]
-    fn second_for_small(&mut self, view: &SendView<'_>, order: &Order<'_>, fast: &PathView) -> PathMask {
-        let bytes = view.queue.total();
-        let is_small = view.queue.datagrams == 0 && bytes <= u64::from(fast.max_datagram_size);
-        let is_heard = fast.heard_at.is_some_and(|at| view.now.since(at) <= fast.smoothed_rtt);
-        if !is_small || !self.parameters.rescue || fast.bytes_in_flight > 0 || is_heard {
-            return PathMask::NONE;
-        }
-        self.copy_small(view, order, fast, bytes)
-    }
-
-    #[cold]
-    fn copy_small(
-        &mut self,
-        view: &SendView<'_>,
-        order: &Order<'_>,
-        fast: &PathView,
-        bytes: u64,
-    ) -> PathMask {
-        let room = |path: &PathView| path.id != fast.id && path.sendable() > 0;
-        let Some(second) = order.soonest(room) else { return PathMask::NONE };
-        if self.budget.left(view, self.parameters.needless) < bytes {
-            return PathMask::NONE;
-        }
-        self.budget.spend(bytes);
-        mask(view, |path| path.id == second.path.id)
-    }
-}
-
-/// The paths that are compared by when they deliver, each with its delay. Made once for a decision, which asks several
-/// times.
-struct Order<'a>(SmallVec<[Candidate<'a>; 4]>);
-
-/// A path that is relied upon.
-#[derive(Clone, Copy)]
-struct Candidate<'a> {
-    path: &'a PathView,
-    /// For comparison with other paths only.
-    ///
-    /// One-way delays share the unknown clock offset, so their difference is exact. Without them the round-trip times
-    /// must do, and their whole difference is taken, not half: acknowledgements usually return on the fastest path, so
-    /// that each round trip contains its path's forward delay and the same way back. A path whose oldest packet is
-    /// late has a longer delay than its round trips told.
-    delay: Duration,
-}
-
-impl<'a> Order<'a> {
-    fn new(view: &SendView<'a>, watch: &Watch, amiss: bool) -> Self {
-        // When every path is silent, none is worse than the others.
-        let avoids = amiss && !view.preferred().all(|path| watch.is_avoided(path));
-        let explored = explored(view);
-        // Whether every path reports a one-way delay; a mixture could not be compared.
-        let one_way = explored.clone().all(|path| path.one_way_delay.is_some());
-        let mut order = Order(SmallVec::new());
-        for path in explored {
-            if avoids && watch.is_avoided(path) {
-                continue;
-            }
-            let delay = path.one_way_delay.filter(|_| one_way).unwrap_or(path.smoothed_rtt);
-            let lateness = if amiss { watch.lateness(path) } else { Duration::ZERO };
-            order.0.push(Candidate { path, delay: delay.saturating_add(lateness) });
-        }
-        order
-    }
-
-    /// The one that delivers soonest of those that `select` picks.
-    fn soonest(&self, select: impl Fn(&PathView) -> bool) -> Option<Candidate<'a>> {
-        let candidates = self.0.iter().filter(|candidate| select(candidate.path));
-        candidates.min_by_key(|candidate| (candidate.delay, candidate.path.id)).copied()
-    }
-
-    /// The gap of STMS, for any number of paths: bytes that the faster paths deliver before a byte sent on `slow` now
-    /// arrives. What lies within the gap arrives sooner if it is left to them.
-    ///
-    /// A lag within the noise of the measurement is none: paths of equal delay share the head of the queue, which cuts
-    /// it into fewer pieces.
-    fn gap(&self, slow: Candidate<'_>) -> u64 {
-        let noise = |path: &PathView| path.rtt_variance.max(path.smoothed_rtt / 8);
-        let mut gap = 0_u64;
-        for fast in self.0.iter().filter(|fast| fast.delay < slow.delay) {
-            let lag = slow.delay - fast.delay;
-            if lag > noise(fast.path) && lag > noise(slow.path) {
-                gap = gap.saturating_add(window_rate(fast.path).bytes_in(lag));
-            }
-        }
-        gap
     }
 }
 
@@ -226,7 +86,8 @@ impl Scheduler for EarliestArrival {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
-        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue, .. } = self.parameters;
+        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue, needless } =
+            self.parameters;
         let amiss = self.watch.note(view, shortest_silence);
         if let Some(decision) = explore(view) {
             return decision;
@@ -240,13 +101,14 @@ impl Scheduler for EarliestArrival {
             Decision::Wait(None)
         } else {
             let order = Order::new(view, &self.watch, amiss);
-            match order.soonest(|_| true) {
-                None => Decision::Wait(None),
-                Some(fast) => {
+            match order.soonest() {
+                (None, _) => Decision::Wait(None),
+                (Some(fast), second) => {
                     let unsent = view.queue.unsent;
                     let lasting =
                         is_lasting(&mut self.standing, standing_rounds, fast.path, unsent, view.now);
-                    self.place(view, &order, fast, lasting)
+                    let budget = rescue.then_some((&mut self.budget, needless));
+                    Placement { view, order, lasting, budget }.decide(fast, second)
                 }
             }
         };

@@ -63,8 +63,10 @@ fn follow(text: &str) -> (Outcome, Follower) {
     (outcome, follower)
 }
 
+/// Of packets that have come to an end: when they were sent is told then.
 fn delays(follower: &Follower) -> impl Iterator<Item = Duration> {
-    follower.packets.values().filter_map(|packet| Some(packet.delivered?.since(packet.sent)))
+    let ended = follower.packets.values().filter(|packet| packet.ended.is_some());
+    ended.filter_map(|packet| Some(packet.delivered?.since(packet.sent)))
 }
 
 #[test]
@@ -91,15 +93,20 @@ fn what_was_lost_or_came_late_holds_up_what_follows() {
     let flow = &outcome.flows[0];
     assert!(flow.bytes == 4_000_000 && flow.intact);
 
-    let (mut lost, mut waited) = (0, 0);
+    let (mut lost, mut waited, mut overtaken) = (0, 0, 0);
     for packet in follower.packets.values() {
-        let (ended, arrived) = packet.ended.expect("all packets have come to an end");
         assert!(packet.delivered.is_some(), "the transfer is complete: {packet:?}");
+        // The last ones may still be on their way when a copy on the other link has brought what they carry.
+        let Some((ended, arrived)) = packet.ended else {
+            overtaken += 1;
+            continue;
+        };
         // A lost packet's data comes on another.
         lost += u64::from(!arrived);
         waited += u64::from(packet.delivered > Some(ended));
     }
     assert!(lost > 10 && waited > 100, "{lost} lost, {waited} waited");
+    assert!(overtaken * 1_200 <= flow.copies.copied_bytes, "{overtaken} on their way, {:?}", flow.copies);
     // The longest wait of a packet is that of a byte.
     let longest = delays(&follower).max().unwrap().as_secs_f64() * 1e3;
     assert!((longest - flow.delay.max_ms).abs() < 1e-6, "{longest} and {}", flow.delay.max_ms);

@@ -34,6 +34,9 @@ const SHORTEST_SPAN: Duration = Duration::from_millis(10);
 /// A path that needs longer than this for what it holds, beside its own round trip, gets no more.
 const LONGEST_BACKLOG: Duration = Duration::from_millis(2_500);
 
+/// That a path holds too much is found within this time when nothing is acknowledged meanwhile.
+const BACKLOG_STEP: Duration = Duration::from_millis(10);
+
 /// The progress of all paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch(Vec<Progress>);
@@ -65,8 +68,10 @@ pub(super) struct Progress {
     lateness: Duration,
     /// Whether it holds more than it delivers within [`LONGEST_BACKLOG`].
     clogged: bool,
+    /// All is well until then, unless an acknowledgement or a loss comes: most decisions ask in between.
+    well_until: Time,
     /// What is in flight is being copied to another path.
-    pub(super) alarm: Option<Alarm>,
+    alarm: Option<Alarm>,
 }
 
 /// Copies of what is in flight on a path.
@@ -101,6 +106,11 @@ impl Meter {
         u128::from(path.bytes_in_flight) * span > u128::from(acked) * longest.as_nanos()
     }
 
+    /// When the next period begins, once the first one has.
+    fn next(&self) -> Option<Time> {
+        self.0.map(|[_, (last, _)]| last + RATE_SPAN)
+    }
+
     fn rate(&self, now: Time, acked: u64, least: Duration) -> Option<Rate> {
         let [(since, before), _] = self.0?;
         let span = now.since(since);
@@ -125,15 +135,32 @@ impl Progress {
             silent: false,
             lateness: Duration::ZERO,
             clogged: false,
+            well_until: Time::ZERO,
             alarm: None,
         }
     }
 
-    fn update(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
+    /// Notes what was acknowledged; whether anything is amiss.
+    #[inline]
+    fn update(&mut self, path: &PathView, now: Time, shortest_silence: Duration) -> bool {
         let Some(sent) = path.oldest_in_flight.filter(|_| path.bytes_in_flight > 0) else {
             self.settle(path, now);
-            return;
+            return false;
         };
+        let answers = self.acked != path.bytes_acked;
+        if now >= self.well_until || (!answers && self.oldest != Some(sent)) {
+            self.look(path, sent, now, shortest_silence);
+            return self.is_amiss();
+        }
+        // Most decisions follow an acknowledgement that came when it was to be expected.
+        if answers {
+            self.on_answer(path, sent, now);
+        }
+        false
+    }
+
+    /// The oldest packet in flight was sent at `sent`.
+    fn look(&mut self, path: &PathView, sent: Time, now: Time, shortest_silence: Duration) {
         if self.usual_at.is_none() {
             // Control frames leave without the scheduler being asked, and so unseen.
             self.at = self.at.max(sent);
@@ -146,33 +173,61 @@ impl Progress {
             (self.usual, self.usual_at) = (path.smoothed_rtt.saturating_add(tolerance), Some(now));
         }
         if answers {
-            // Whoever sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
-            let due = self.oldest.map_or(self.at, |sent| self.at.max(sent + path.smoothed_rtt));
-            let pause = now.since(due);
-            // Shorter ones decide nothing: any silence is more than twice as long.
-            if pause.max(self.pause) > shortest_silence / 2 {
-                self.remember(pause, path.smoothed_rtt);
-            } else {
-                self.elapsed = Duration::ZERO;
-            }
-            (self.acked, self.at, self.answered, self.silent) = (path.bytes_acked, now, Some(now), false);
-            self.in_order = self.oldest != Some(sent);
+            self.note_pause(path, now, shortest_silence);
+            self.on_answer(path, sent, now);
         } else {
+            self.oldest = Some(sent);
             self.silent =
                 now > self.at + shortest_silence && now > self.silent_at(path, sent, shortest_silence);
         }
-        self.oldest = Some(sent);
         let is_late = now > self.overdue_at(path, sent);
         self.lateness =
             if is_late { now.since(sent).saturating_sub(path.smoothed_rtt) } else { Duration::ZERO };
         // Little's law: where nothing changes, what is in flight takes a round-trip time.
         let longest = path.min_rtt.saturating_add(LONGEST_BACKLOG);
         self.clogged = self.meter.takes_longer(now, path, longest);
+        self.well_until = if self.is_amiss() { now } else { self.well_until(sent, now, shortest_silence) };
+    }
+
+    /// Something of the flight was acknowledged since it was asked last.
+    #[inline]
+    fn on_answer(&mut self, path: &PathView, sent: Time, now: Time) {
+        (self.acked, self.at, self.answered, self.silent) = (path.bytes_acked, now, Some(now), false);
+        self.in_order = self.oldest != Some(sent);
+        self.oldest = Some(sent);
+    }
+
+    /// For how long nothing of the flight was acknowledged until now.
+    fn note_pause(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
+        // Whoever sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
+        let due = self.oldest.map_or(self.at, |sent| self.at.max(sent + path.smoothed_rtt));
+        let pause = now.since(due);
+        // Shorter ones decide nothing: any silence is more than twice as long.
+        if pause.max(self.pause) > shortest_silence / 2 {
+            self.remember(pause, path.smoothed_rtt);
+        } else {
+            self.elapsed = Duration::ZERO;
+        }
+    }
+
+    /// The earliest moment at which it may be silent, late or clogged, or at which a pause counts, a rate or the usual round
+    /// trip is taken anew.
+    fn well_until(&self, sent: Time, now: Time, shortest_silence: Duration) -> Time {
+        let least_pause = shortest_silence / 2;
+        let (Some(usual_at), Some(rate)) = (self.usual_at, self.meter.next()) else { return now };
+        if self.pause > least_pause {
+            return now;
+        }
+        let news = rate.min(usual_at + USUAL_PERIOD).min(now + BACKLOG_STEP);
+        news.min(self.at + least_pause).min(sent + self.usual)
     }
 
     /// Nothing is in flight.
     fn settle(&mut self, path: &PathView, now: Time) {
-        *self = Progress { pause: self.pause, ..Progress::new(path, now) };
+        if self.oldest.is_some() {
+            *self = Progress { pause: self.pause, ..Progress::new(path, now) };
+        }
+        (self.acked, self.at) = (path.bytes_acked, now);
     }
 
     /// Keeps the longest pause; older ones count for less.
@@ -197,6 +252,17 @@ impl Progress {
         missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
     }
 
+    /// When it will be found silent or late at the earliest.
+    fn next_look(&self, path: &PathView, sent: Time, now: Time, shortest_silence: Duration) -> Option<Time> {
+        let overdue = Some(self.overdue_at(path, sent)).filter(|at| *at > now);
+        // No silence is shorter: usually that settles it.
+        if let Some(overdue) = overdue.filter(|at| *at <= self.at + shortest_silence) {
+            return Some(overdue);
+        }
+        let silent = Some(self.silent_at(path, sent, shortest_silence)).filter(|at| *at > now);
+        overdue.into_iter().chain(silent).min()
+    }
+
     /// When the oldest packet in flight is later than usual.
     fn overdue_at(&self, path: &PathView, sent: Time) -> Time {
         sent + self.usual.saturating_add(held_back(path))
@@ -213,16 +279,26 @@ impl Watch {
     /// Notes what was acknowledged; whether anything is amiss with any path.
     pub(super) fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
         let mut amiss = false;
-        for path in view.paths {
-            match self.0.iter_mut().find(|progress| progress.path == path.id) {
-                Some(progress) => {
-                    progress.update(path, view.now, shortest_silence);
-                    amiss |= progress.is_amiss();
-                }
-                None => self.0.push(Progress::new(path, view.now)),
+        for (at, path) in view.paths.iter().enumerate() {
+            // Both are in order of id, and nearly always the same paths.
+            let at = match self.0.get(at) {
+                Some(progress) if progress.path == path.id => at,
+                _ => self.place_of(path, view.now),
+            };
+            if let Some(progress) = self.0.get_mut(at) {
+                amiss |= progress.update(path, view.now, shortest_silence);
             }
         }
         amiss
+    }
+
+    /// Where it is; a path that is new is added.
+    #[inline(never)]
+    fn place_of(&mut self, path: &PathView, now: Time) -> usize {
+        self.0.iter().position(|progress| progress.path == path.id).unwrap_or_else(|| {
+            self.0.push(Progress::new(path, now));
+            self.0.len() - 1
+        })
     }
 
     pub(super) fn forget(&mut self, path: PathId) {
@@ -255,9 +331,7 @@ impl Watch {
         let looks = view.preferred().filter_map(|path| {
             let progress = self.of(path.id)?;
             let sent = path.oldest_in_flight.filter(|_| path.bytes_in_flight > 0)?;
-            let silent = progress.silent_at(path, sent, shortest_silence);
-            let overdue = progress.overdue_at(path, sent);
-            [silent, overdue].into_iter().filter(|at| *at > view.now).min()
+            progress.next_look(path, sent, view.now, shortest_silence)
         });
         // Strictly after the moment at which it is still in time.
         looks.min().map(|at| at + Duration::from_nanos(1))
@@ -270,7 +344,16 @@ impl Progress {
     }
 
     fn is_amiss(&self) -> bool {
-        self.silent || self.clogged || self.alarm.is_some() || self.lateness > Duration::ZERO
+        self.silent || self.clogged || self.alarm.is_some() || self.lateness != Duration::ZERO
+    }
+
+    pub(super) fn alarm(&self) -> Option<Alarm> {
+        self.alarm
+    }
+
+    /// Copies of what is in flight are ordered from now on, or no longer.
+    pub(super) fn set_alarm(&mut self, alarm: Option<Alarm>) {
+        (self.alarm, self.well_until) = (alarm, Time::ZERO);
     }
 
     pub(super) fn is_silent(&self) -> bool {

@@ -80,7 +80,7 @@ impl EarliestArrival {
             last = Some(from.id);
             let Some(to) = self.rescuer(view, from) else { continue };
             let Some(progress) = self.watch.of_mut(from.id) else { continue };
-            let alarm = progress.alarm.unwrap_or(Alarm { since: view.now, ordered: 0 });
+            let alarm = progress.alarm().unwrap_or(Alarm { since: view.now, ordered: 0 });
             let elapsed = view.now.since(alarm.since);
             let wanted = match self.empty_since {
                 Some(since) => {
@@ -90,10 +90,12 @@ impl EarliestArrival {
                 }
                 None => wanted_amid_work(progress, to, elapsed),
             };
-            progress.alarm = wanted.map(|_| alarm);
-            if let Some(wanted) = wanted {
-                self.order(view, from, to, wanted, commands);
-            }
+            let Some(wanted) = wanted else {
+                progress.set_alarm(None);
+                continue;
+            };
+            progress.set_alarm(Some(alarm));
+            self.order(view, from, to, wanted, commands);
         }
     }
 
@@ -114,16 +116,15 @@ impl EarliestArrival {
         commands: &mut Commands,
     ) {
         let left = self.budget.left(view, self.parameters.needless);
-        let Some(alarm) = self.watch.of_mut(from.id).and_then(|progress| progress.alarm.as_mut()) else {
-            return;
-        };
+        let Some(progress) = self.watch.of_mut(from.id) else { return };
+        let Some(alarm) = progress.alarm() else { return };
         // What is in flight may be copied once.
         let bytes = wanted.bytes.min(from.bytes_in_flight).saturating_sub(alarm.ordered);
         let bytes = bytes.min(left).min(to.sendable());
         if bytes < u64::from(to.max_datagram_size).min(from.bytes_in_flight).max(1) {
             return;
         }
-        alarm.ordered = alarm.ordered.saturating_add(bytes);
+        progress.set_alarm(Some(Alarm { ordered: alarm.ordered.saturating_add(bytes), ..alarm }));
         self.budget.spend(bytes);
         commands.push(match wanted.newest {
             true => Command::ReinjectNewest { from: from.id, to: to.id, max_bytes: bytes },

@@ -1,7 +1,9 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use hawser_policy::{Command, PathId, PathView, QueueView, QueuedDatagram, Segment, SendQueue};
+use hawser_policy::{
+    Assignment, Command, PathId, PathMask, PathView, QueueView, QueuedDatagram, Segment, Selection, SendQueue,
+};
 
 use super::*;
 use crate::testing::{path, view_at};

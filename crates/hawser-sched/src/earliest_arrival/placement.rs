@@ -1,0 +1,94 @@
+//! Where the head of the queue goes.
+
+use hawser_policy::{Assignment, Decision, PathMask, PathView, Selection, SendView};
+
+use super::order::{Candidate, Order};
+use super::rescue::Budget;
+use crate::arrival::window_rate;
+use crate::choose::mask;
+
+/// One decision about what is queued.
+pub(super) struct Placement<'v, 'a> {
+    pub(super) view: &'v SendView<'a>,
+    pub(super) order: Order<'v, 'a>,
+    /// Whether the queue is more than the end of the data.
+    pub(super) lasting: bool,
+    /// What copies may cost; `None` if nothing is copied.
+    pub(super) budget: Option<(&'v mut Budget, f64)>,
+}
+
+impl Placement<'_, '_> {
+    /// The path of `first` delivers soonest, whether it can send now or not; that of `second` among those that can.
+    pub(super) fn decide(self, first: Candidate<'_>, second: Option<Candidate<'_>>) -> Decision {
+        let fast = first.path;
+        if fast.sendable() > 0 {
+            let copies = self.second_for_small(fast);
+            return Decision::Send(Assignment { copies, ..Assignment::next(fast.id) });
+        }
+        let wait = Decision::Wait(fast.next_release);
+        let Some(second) = second else { return wait };
+        let (view, path) = (self.view, second.path);
+        let lag = second.delay.saturating_sub(first.delay);
+        if view.queue.retransmit > 0 {
+            // The fast path opens within half a round trip even when it has just reduced its window.
+            if lag > fast.smoothed_rtt / 2 {
+                return wait;
+            }
+            return Decision::Send(Assignment {
+                max_bytes: view.queue.retransmit,
+                ..Assignment::next(path.id)
+            });
+        }
+        if view.queue.datagrams > 0 {
+            // What is queued before the last one keeps the fast path busy for so long.
+            let queued = window_rate(fast).time_for(view.queue.datagrams);
+            if lag > queued.max(fast.smoothed_rtt / 2) {
+                return wait;
+            }
+            let one = u64::from(path.max_datagram_size);
+            return Decision::Send(Assignment { max_bytes: one, ..Assignment::next(path.id) });
+        }
+        self.ahead(second).unwrap_or(wait)
+    }
+
+    /// Bytes so far ahead that they arrive in order, if there are any.
+    fn ahead(&self, second: Candidate<'_>) -> Option<Decision> {
+        let unsent = self.view.queue.unsent;
+        let gap = self.order.gap(second);
+        let last_datagram = unsent.saturating_sub(u64::from(second.path.max_datagram_size));
+        let skipped = match gap < unsent {
+            true => gap,
+            false if self.lasting && last_datagram > 0 => last_datagram,
+            false => return None,
+        };
+        Some(Decision::Send(Assignment {
+            selection: Selection::Skip(skipped),
+            max_bytes: unsent - skipped,
+            ..Assignment::next(second.path.id)
+        }))
+    }
+
+    /// The path that takes a copy of all that is queued, if that fits one packet and the fast path may have died since it
+    /// was last heard from: a request of 200 bytes costs nothing, and its answer may hang on it.
+    #[inline]
+    fn second_for_small(self, fast: &PathView) -> PathMask {
+        let bytes = self.view.queue.total();
+        let is_small = self.view.queue.datagrams == 0 && bytes <= u64::from(fast.max_datagram_size);
+        let is_heard = fast.heard_at.is_some_and(|at| self.view.now.since(at) <= fast.smoothed_rtt);
+        if !is_small || fast.bytes_in_flight > 0 || is_heard {
+            return PathMask::NONE;
+        }
+        self.copy_small(fast, bytes)
+    }
+
+    #[cold]
+    fn copy_small(self, fast: &PathView, bytes: u64) -> PathMask {
+        let Some((budget, needless)) = self.budget else { return PathMask::NONE };
+        let Some(second) = self.order.soonest_sendable_beside(fast.id) else { return PathMask::NONE };
+        if budget.left(self.view, needless) < bytes {
+            return PathMask::NONE;
+        }
+        budget.spend(bytes);
+        mask(self.view, |path| path.id == second.path.id)
+    }
+}
