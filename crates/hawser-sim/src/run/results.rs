@@ -9,11 +9,11 @@ use hawser_scenario::{Direction, Flow, FlowKind};
 
 use super::build::SessionInfo;
 use super::meter::{Delays, Meter};
-use super::outcome::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, Totals};
 use super::participant::Participant;
 use super::server::ServerSession;
 use super::session::Session;
 use super::simulation::Simulation;
+use super::summary::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, Totals};
 
 impl Simulation {
     pub(super) fn flow_name(&self, info: SessionInfo) -> String {

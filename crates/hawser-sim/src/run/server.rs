@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 use super::client::role::{read_pattern, receive_datagrams};
 use super::delivery::{BothWays, Deliveries};
 use super::meter::Meter;
-use super::outcome::Totals;
 use super::participant::session_of;
 use super::request::{REQUEST_LENGTH, Request};
 use super::sending::{DatagramPacer, Sending};
+use super::summary::Totals;
 use crate::deadlines::Deadlines;
 use crate::{Application, Sockets};
 

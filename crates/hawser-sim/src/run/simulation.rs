@@ -10,9 +10,9 @@ use super::build::{Options, Parts, RouteInfo, build};
 use super::delivery::Settled;
 use super::error::RunError;
 use super::meter::{Delays, Meter};
-use super::outcome::{End, Outcome};
 use super::participant::Participant;
 use super::recorder::{FlowSample, LinkSample, PathSample, Recorder};
+use super::summary::{End, Outcome};
 use super::tap::PacketTap;
 
 /// The longest a scenario without a duration may take: what has not ended by then never will.

@@ -6,8 +6,8 @@ use hawser_core::{Connection, ConnectionHandle, Event};
 use hawser_policy::Time;
 use rustc_hash::FxHashMap;
 
-use super::outcome::Totals;
 use super::session::Session;
+use super::summary::Totals;
 use crate::deadlines::Deadlines;
 use crate::{Application, Sockets};
 

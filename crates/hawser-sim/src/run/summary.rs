@@ -1,4 +1,4 @@
-//! What came of a simulation.
+//! The summary of a simulation that was run: flows, paths, links, totals.
 
 use hawser_core::{Connection, ConnectionStats, PathStats};
 use hawser_link::LinkStats;
