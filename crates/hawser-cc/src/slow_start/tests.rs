@@ -125,6 +125,37 @@ fn the_first_queue_does_not_overflow() {
     }
 }
 
+/// Until the pipe is full, a paced window leaves in a part of the round trip, and nothing is acknowledged in the rest. That pause grows
+/// shorter with each round, also when acknowledgements come no quicker than before: then the queue grows.
+#[test]
+fn a_shorter_pause_between_two_windows_is_no_higher_rate() {
+    let (mut detector, mut window, mut next) = start();
+    let mut from = Time::from_secs(1);
+    for (rtt, pause) in [(50, 40), (50, 20), (50, 10), (60, 4), (70, 1), (72, 0), (74, 0)] {
+        from += Duration::from_millis(pause);
+        paced_round(&mut detector, &mut window, &mut next, rtt, (from, 250));
+        from += Duration::from_micros(2_500);
+    }
+    assert!(!window.in_slow_start() && window.bytes() < 80_000, "{}", window.bytes());
+}
+
+/// Where the queue holds what slow start sends, it would stay there until one overflows: three products and more.
+#[test]
+fn slow_start_leaves_no_more_than_two_products_in_flight() {
+    for megabits in [21.0, 22.0, 33.0, 36.0] {
+        let (rtt, life) = (Duration::from_millis(30), (Time::ZERO, Time::FAR_FUTURE));
+        let product = megabits * 1e6 / 8.0 * rtt.as_secs_f64();
+        let mut network = Network::new(vec![Link::new(megabits, (2.5 * product) as u64)]);
+        network.add(|init| build_with("cubic", init), (0, 0), rtt, life);
+        network.run(Time::from_secs(1));
+        assert_eq!(network.loss(0), 0.0, "{megabits} Mbit/s");
+        let window = network.flows[0].controller.window() as f64 / product;
+        assert!(window < 2.2, "{megabits} Mbit/s: {window} products");
+        let network = measure(network, 1, 2);
+        assert!(network.utilisation(megabits) > 0.98, "{megabits}: {}", network.utilisation(megabits));
+    }
+}
+
 /// Who comes to a deep buffer in which another one already has a queue gains rate with each packet that it adds, at the other's
 /// expense: that is no capacity which is still to be filled. Two seconds of buffer, as in `bufferbloat-link`.
 #[test]
