@@ -76,7 +76,10 @@ fn jitter_is_forgiven() {
         round(&mut detector, &mut window, &mut next, 50);
     }
     round(&mut detector, &mut window, &mut next, 70);
-    assert_eq!(detector.phase, Phase::Conservative { baseline: Duration::from_millis(70), rounds: 1 });
+    assert_eq!(
+        detector.phase,
+        Phase::Conservative { baseline: Duration::from_millis(70), rounds: 1, full: 0 }
+    );
     // Back to 50 ms: the eighth sample proves it.
     assert_eq!(round(&mut detector, &mut window, &mut next, 50), 7 * 250 + 250 + 2_000);
     assert_eq!(round(&mut detector, &mut window, &mut next, 50), 10_000);
@@ -99,14 +102,12 @@ fn late_acknowledgements_of_a_path_that_carries_ever_more_are_no_queue() {
     assert_eq!((growth, goes_on), (vec![10_000; 5], true));
 }
 
-/// The round-trip time rises and no more is delivered than before: from the ninth sample of the round the window hardly grows, for
-/// five rounds in all.
+/// The round-trip time rises and no more is delivered than before: from the ninth sample of the round the window hardly grows, and
+/// after two rounds slow start is over.
 #[test]
 fn while_the_delivery_rate_does_not_grow_the_window_hardly_does() {
     let (growth, goes_on) = paced_rounds(&[(50, 1_000), (50, 500), (50, 250), (60, 250), (70, 250)]);
-    assert_eq!((growth, goes_on), (vec![10_000, 10_000, 10_000, 8_062, 313], true));
-    let rounds = [(50, 1_000), (50, 500), (50, 250), (60, 250), (70, 250), (71, 250), (72, 250), (73, 250)];
-    assert!(!paced_rounds(&rounds).1);
+    assert_eq!((growth, goes_on), (vec![10_000, 10_000, 10_000, 8_062, 531], false));
     // In the second of them it grows after all.
     let (growth, goes_on) =
         paced_rounds(&[(50, 1_000), (50, 500), (50, 250), (60, 250), (70, 150), (70, 100)]);
