@@ -51,7 +51,7 @@ pub enum FlowKind {
         /// Bytes; `None`: without end.
         size: Option<u64>,
     },
-    /// Requests one after the other, each with a response on a stream of its own.
+    /// Requests, each with a response on a stream of its own: one after the other, several at a time, or at an even pace.
     Requests {
         /// Bytes of a request.
         request: u64,
@@ -61,6 +61,10 @@ pub enum FlowKind {
         think: Duration,
         /// How many; `None`: without end.
         number: Option<u64>,
+        /// At most so many at the same time, 1 or more; new ones begin together.
+        parallel: u32,
+        /// Time from the beginning of one to that of the next, whatever has become of it; `None`: the next begins after an end.
+        every: Option<Duration>,
     },
     /// Unreliable datagrams at an even rate.
     Datagrams {

@@ -175,3 +175,26 @@ fn silence_until_the_end_counts() {
     assert!((4_900.0..5_010.0).contains(&gone), "the link is gone after 3 s: {gone}");
     assert_eq!(gap("loss = 1"), 8_000.0, "nothing ever arrived");
 }
+
+/// A round trip of 20 ms and 20 Mbit/s: 30 objects of 10 kB one after the other take 30 round trips, all at once one and what 300 kB
+/// take. Frames of 10 kB every 10 ms are 8 Mbit/s, whatever becomes of each.
+#[test]
+fn requests_come_several_at_a_time_or_at_a_pace() {
+    let flow = |more: &str| {
+        let text = format!(
+            "version = 1\nduration = \"4 s\"\n[[link]]\nname = \"a\"\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\n\
+             [[flow]]\nname = \"main\"\nkind = \"requests\"\nresponse = \"10 kB\"\n{more}\n"
+        );
+        run(&scenario(&text)).flows.swap_remove(0)
+    };
+    let completion = |more: &str| flow(more).completion_seconds.expect("it ends");
+    let (one, all) = (completion("number = 30"), completion("number = 30\nparallel = 30"));
+    assert!((0.6..0.9).contains(&one) && (0.12..0.25).contains(&all), "{one} {all}");
+    let half = completion("number = 30\nparallel = 2");
+    assert!((0.3..0.5).contains(&half), "{half}");
+    let live = flow("every = \"10 ms\"");
+    assert!((390..=400).contains(&live.completed) && live.delay.p99_ms < 40.0, "{live:?}");
+    // Slower than it is to be: what is late does not hold up what comes next, until the peer allows no more streams.
+    let late = flow("every = \"2 ms\"\nnumber = 500");
+    assert!(late.completed == 500 && late.delay.max_ms > 300.0, "{late:?}");
+}

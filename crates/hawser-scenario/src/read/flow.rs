@@ -23,6 +23,8 @@ const SMALLEST_UDP: u64 = 48;
 const UDP_HEADERS: u32 = 28;
 /// Largest UDP payload that path MTU discovery tries by default, and the one that the transport takes for granted.
 const PAYLOADS: [u32; 2] = [1452, 1200];
+/// Requests at the same time.
+const MOST_PARALLEL: u64 = 1_000;
 /// Bytes around the data of a datagram: short header with a connection ID of 8 bytes and the longest packet number,
 /// tag, type and length of the frame.
 const AROUND_DATAGRAM: u32 = 1 + 8 + 4 + 16 + 1 + 2;
@@ -106,6 +108,23 @@ fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context
     Ok(flow)
 }
 
+fn requests(fields: &Fields<'_>) -> Result<FlowKind> {
+    let every = fields.read("every", |value| match fields.optional("think") {
+        Some(_) => Err(value.error("a pace (`every`) leaves no time to `think`; leave one of them out")),
+        None => Ok(Duration::from_nanos(value.positive_duration()?)),
+    })?;
+    // At an even pace nothing waits for what is late.
+    let parallel = if every.is_some() { MOST_PARALLEL } else { 1 };
+    Ok(FlowKind::Requests {
+        request: fields.read_or("request", REQUEST_BYTES, bytes)?,
+        response: bytes(&fields.required("response", "\"100 kB\"")?)?,
+        think: Duration::from_nanos(fields.read_or("think", 0, |value| value.duration())?),
+        number: fields.read("number", |value| value.integer(1..=u64::from(u32::MAX)))?,
+        parallel: fields.read_or("parallel", parallel, |value| value.integer(1..=MOST_PARALLEL))? as u32,
+        every,
+    })
+}
+
 fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
     let kind = fields.required("kind", "\"bulk\"")?.choice(&[
         ("bulk", Kind::Bulk),
@@ -128,12 +147,7 @@ fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
                 None => None,
             },
         },
-        Kind::Requests => FlowKind::Requests {
-            request: fields.read_or("request", REQUEST_BYTES, bytes)?,
-            response: bytes(&fields.required("response", "\"100 kB\"")?)?,
-            think: Duration::from_nanos(fields.read_or("think", 0, |value| value.duration())?),
-            number: fields.read("number", |value| value.integer(1..=u64::from(u32::MAX)))?,
-        },
+        Kind::Requests => requests(fields)?,
         Kind::Datagrams => FlowKind::Datagrams {
             direction: direction(fields)?,
             size: fields.read_or("size", DATAGRAM_BYTES, |value| value.size_within(1..=65_000))? as u32,

@@ -86,6 +86,11 @@ fn every_kind_of_flow() {
         count = 3
         awaited = false
         [[flow]]
+        name = "live"
+        kind = "requests"
+        response = "12 kB"
+        every = "40 ms"
+        [[flow]]
         name = "call"
         kind = "datagrams"
         rate = "2 Mbit/s"
@@ -116,15 +121,29 @@ fn every_kind_of_flow() {
         "#
     );
     let scenario = parse(&text).unwrap();
-    let [main, up, web, call, noise, steady] = &scenario.flows[..] else { panic!("six flows") };
+    let [main, up, web, live, call, noise, steady] = &scenario.flows[..] else { panic!("seven flows") };
     assert_eq!((main.client, &main.links[..], main.awaited), (0, &[0, 1][..], true));
     assert_eq!(main.policies.to_string(), "scheduler = minrtt");
     assert_eq!(main.kind, FlowKind::Bulk { direction: Direction::Down, size: Some(10_000_000) });
     assert_eq!((&up.links[..], up.start, up.stop), (&[1][..], 2 * SECOND, Some(9 * SECOND)));
     assert!(up.awaited);
     assert_eq!((web.client, &web.links[..], web.count, web.awaited), (2, &[2][..], 3, false));
+    let every = Some(Duration::from_millis(40));
+    assert!(
+        matches!(live.kind, FlowKind::Requests { parallel: 1_000, every: pace, think: Duration::ZERO, .. } if pace == every)
+    );
     let think = Duration::from_millis(200);
-    assert_eq!(web.kind, FlowKind::Requests { request: 500, response: 100_000, think, number: Some(12) });
+    assert_eq!(
+        web.kind,
+        FlowKind::Requests {
+            request: 500,
+            response: 100_000,
+            think,
+            number: Some(12),
+            parallel: 1,
+            every: None
+        }
+    );
     let down = Direction::Down;
     assert_eq!(call.kind, FlowKind::Datagrams { direction: down, size: 1100, rate: 2_000_000 });
     let (rate, poisson, over) = (5_000_000, true, vec![1]);

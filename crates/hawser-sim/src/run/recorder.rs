@@ -59,6 +59,8 @@ pub struct FlowSample<'a> {
     pub bytes: u64,
     /// Requests answered or datagrams received since the start.
     pub completed: u64,
+    /// Bytes of its streams that have arrived and not been read, as a rule because earlier ones are missing.
+    pub waiting: u64,
 }
 
 /// A path at one moment.

@@ -87,6 +87,15 @@ impl Simulation {
         totals.paths.into_iter().map(|(path, stats)| (path, link_of(path), stats)).collect()
     }
 
+    /// Stream bytes that arrived at the receiving end, in whatever order.
+    pub(super) fn arrived(&mut self, number: usize, info: SessionInfo) -> u64 {
+        let totals = match direction_of(&self.parts.flows[info.flow].kind) {
+            Direction::Up => self.server_totals(number, info),
+            Direction::Down => self.client_totals(number, info),
+        };
+        totals.connection.stream_bytes_received
+    }
+
     fn client_totals(&mut self, number: usize, info: SessionInfo) -> Totals {
         let handle = self.client_session(number, info).and_then(Session::connection);
         let Participant::Clients(host) = &mut self.parts.participants.0[info.client] else {

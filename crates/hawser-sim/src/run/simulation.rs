@@ -161,7 +161,9 @@ impl Simulation {
             let info = self.parts.sessions[number];
             let flow = self.flow_name(info);
             let (meter, _) = self.received(number, info);
-            recorder.flow(&FlowSample { at, flow: &flow, bytes: meter.bytes, completed: meter.completed });
+            let waiting = self.arrived(number, info).saturating_sub(meter.bytes);
+            let completed = meter.completed;
+            recorder.flow(&FlowSample { at, flow: &flow, bytes: meter.bytes, completed, waiting });
             for (path, link, stats) in self.sender_paths(number, info) {
                 let link = link.map_or("", |link| self.scenario.links[link].name.as_str());
                 recorder.path(&PathSample { at, flow: &flow, path, link, stats: &stats });

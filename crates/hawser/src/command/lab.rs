@@ -146,7 +146,10 @@ fn agree_on(arguments: &Agree, registry: &Registry, output: Output) -> Result<Ex
 fn failure(error: CompareError) -> Failure {
     let exit = match error {
         CompareError::Emulator(error) => return emulator_failure(error),
-        CompareError::Simulator(_) | CompareError::NoConnection | CompareError::OnOff(_) => Exit::Scenario,
+        CompareError::Simulator(_)
+        | CompareError::NoConnection
+        | CompareError::OnOff(_)
+        | CompareError::Parallel(_) => Exit::Scenario,
         CompareError::Connect { .. } => Exit::NotConnected,
         _ => Exit::Failure,
     };

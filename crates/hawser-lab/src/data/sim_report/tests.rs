@@ -169,7 +169,7 @@ fn recorded(folder: &Path, json_lines: bool) {
     let stats = hawser_core::PathStats::default();
     for step in 0..=100_u64 {
         let at = Time::from_nanos(step * 100_000_000);
-        recorder.flow(&FlowSample { at, flow: "main", bytes: step * 100_000, completed: 0 });
+        recorder.flow(&FlowSample { at, flow: "main", bytes: step * 100_000, completed: 0, waiting: 0 });
         recorder.path(&PathSample { at, flow: "main", path: PathId(0), link: "x0", stats: &stats });
         recorder.link(&LinkSample {
             at,

@@ -13,8 +13,14 @@ use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 use super::{Case, GuaranteeError, Options};
 
 /// Bytes of a request and of its answer, and the pause after it.
-const CONVERSATION: FlowKind =
-    FlowKind::Requests { request: 200, response: 64_000, think: Duration::from_millis(100), number: None };
+const CONVERSATION: FlowKind = FlowKind::Requests {
+    request: 200,
+    response: 64_000,
+    think: Duration::from_millis(100),
+    number: None,
+    parallel: 1,
+    every: None,
+};
 
 /// What came of a scenario.
 pub(super) struct Results {

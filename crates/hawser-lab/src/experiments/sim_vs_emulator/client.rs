@@ -70,7 +70,7 @@ async fn act(flow: &Flow, connection: &Connection, meter: &Arc<Meter>) -> Option
             let (mut send, _receive) = ask(connection, Request::Receive).await?;
             send_pattern(&mut send, size.unwrap_or(u64::MAX)).await.ok()?;
         }
-        FlowKind::Requests { request, response, think, number } => {
+        FlowKind::Requests { request, response, think, number, .. } => {
             for _ in 0..number.unwrap_or(u64::MAX) {
                 let (mut send, mut receive) = ask(connection, Request::Serve { length: response }).await?;
                 let sending = send_pattern(&mut send, request);

@@ -21,6 +21,11 @@ pub enum CompareError {
     /// A flow that only the simulator has.
     #[error("flow {0:?} is active at random times, which only the simulator does: leave out its `on_off`")]
     OnOff(String),
+    /// The same.
+    #[error(
+        "flow {0:?} has several requests at a time, which only the simulator does: leave out its `parallel` and `every`"
+    )]
+    Parallel(String),
     /// An endpoint cannot be made.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

@@ -84,8 +84,12 @@ fn check(scenario: &Scenario) -> Result<(), CompareError> {
     }
     let has_pattern =
         |flow: &&hawser_scenario::Flow| flow.pattern.is_some() && !matches!(flow.kind, FlowKind::Udp { .. });
-    match traffic.iter().find(has_pattern) {
-        Some(flow) => Err(CompareError::OnOff(flow.name.clone())),
+    if let Some(flow) = traffic.iter().find(has_pattern) {
+        return Err(CompareError::OnOff(flow.name.clone()));
+    }
+    let is_parallel = |flow: &&hawser_scenario::Flow| matches!(flow.kind, FlowKind::Requests { parallel, every, .. } if parallel > 1 || every.is_some());
+    match traffic.iter().find(is_parallel) {
+        Some(flow) => Err(CompareError::Parallel(flow.name.clone())),
         None => Ok(()),
     }
 }

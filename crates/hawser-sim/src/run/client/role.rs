@@ -37,10 +37,16 @@ struct Requests {
     request: u64,
     response: u64,
     think: Duration,
+    parallel: usize,
+    every: Option<Duration>,
+    /// Those that were not begun, and those that were not answered.
+    to_begin: Option<u64>,
     left: Option<u64>,
-    current: Option<Current>,
+    current: Vec<Current>,
     /// When the next one begins.
     next_at: Option<Time>,
+    /// Whether one waits until the peer allows another stream.
+    is_blocked: bool,
 }
 
 struct Current {
@@ -79,9 +85,19 @@ impl Role {
                 Task::Download { size, stream: None, offset: 0 }
             }
             FlowKind::Bulk { direction: Direction::Up, size } => Task::Upload { size, sending: None },
-            FlowKind::Requests { request, response, think, number } => {
-                let left = number;
-                Task::Requests(Requests { request, response, think, left, current: None, next_at: None })
+            FlowKind::Requests { request, response, think, number, parallel, every } => {
+                Task::Requests(Requests {
+                    request,
+                    response,
+                    think,
+                    parallel: parallel.max(1) as usize,
+                    every,
+                    to_begin: number,
+                    left: number,
+                    current: Vec::new(),
+                    next_at: None,
+                    is_blocked: false,
+                })
             }
             FlowKind::Datagrams { direction: Direction::Down, size, rate } => {
                 Task::Listen { request: Request::Datagrams { size, rate } }
@@ -153,7 +169,7 @@ impl Role {
                     let _ = connection.reset(id, 0);
                 }
             }
-            Task::Requests(requests) => requests.next_at = None,
+            Task::Requests(requests) => (requests.next_at, requests.is_blocked) = (None, false),
             Task::Listen { .. } | Task::Talk { .. } => {}
         }
     }
@@ -189,12 +205,14 @@ impl Role {
             Task::Upload { sending: Some((_, sending)), .. } => {
                 sending.push(connection);
             }
-            Task::Requests(Requests { current: Some(current), .. }) => {
-                current.sending.push(connection);
-            }
-            // It had no stream, and now there is one.
-            Task::Requests(requests) if requests.next_at.is_some_and(|at| at <= now) => {
-                requests.begin(now, connection);
+            Task::Requests(requests) => {
+                requests.current.iter_mut().for_each(|current| {
+                    current.sending.push(connection);
+                });
+                // It had no stream, and now there may be one.
+                if requests.is_blocked {
+                    requests.begin(now, connection);
+                }
             }
             _ => {}
         }
@@ -221,18 +239,19 @@ impl Role {
                 self.done |= has_ended && self.activity.is_none();
             }
             Task::Requests(requests) => {
-                let Some(current) = requests.current.as_mut().filter(|current| current.stream == id) else {
+                let Some(at) = requests.current.iter().position(|current| current.stream == id) else {
                     return;
                 };
+                let current = &mut requests.current[at];
                 if read_pattern(now, id, &mut current.offset, connection, meter) {
                     meter.completed += 1;
                     meter.delays.record(now.since(current.began), 1);
-                    requests.current = None;
+                    requests.current.swap_remove(at);
                     if let Some(left) = &mut requests.left {
                         *left -= 1;
                     }
                     self.done = requests.left == Some(0);
-                    requests.next_at = (!self.done).then(|| now + requests.think);
+                    requests.answered(now);
                 }
             }
             _ => {}
@@ -245,17 +264,34 @@ impl Role {
 }
 
 impl Requests {
+    /// Begins as many as there is room for, or, at an even pace, the one whose turn it is.
     fn begin(&mut self, now: Time, connection: &mut Connection) {
-        if self.current.is_some() {
-            return;
-        }
-        // Without a stream it tries again when there is one.
-        self.next_at = Some(now);
-        let Some(stream) = ask(connection, Request::Serve { length: self.response }) else { return };
         self.next_at = None;
-        let mut sending = Sending::new(stream, self.request);
-        sending.push(connection);
-        self.current = Some(Current { stream, began: now, sending, offset: 0 });
+        while self.current.len() < self.parallel && self.to_begin != Some(0) {
+            let stream = ask(connection, Request::Serve { length: self.response });
+            self.is_blocked = stream.is_none();
+            let Some(stream) = stream else { return };
+            let mut sending = Sending::new(stream, self.request);
+            sending.push(connection);
+            self.current.push(Current { stream, began: now, sending, offset: 0 });
+            if let Some(left) = &mut self.to_begin {
+                *left -= 1;
+            }
+            if self.every.is_some() {
+                break;
+            }
+        }
+        if self.to_begin != Some(0) {
+            self.next_at = self.every.map(|every| now + every);
+        }
+    }
+
+    /// One was answered: another may begin when its time to think is over.
+    fn answered(&mut self, now: Time) {
+        if self.every.is_none() && self.to_begin != Some(0) {
+            let next = now + self.think;
+            self.next_at = Some(self.next_at.map_or(next, |at| at.min(next)));
+        }
     }
 }
 
