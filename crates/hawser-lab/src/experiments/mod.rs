@@ -5,6 +5,7 @@
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
 //! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`maco`], [`mams`], [`seam`].
 //! * [`matrix`] runs every congestion controller over every link.
+//! * [`scheduler_matrix`] runs every scheduler over links with several paths.
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
@@ -16,6 +17,7 @@ pub mod guarantee;
 pub mod maco;
 pub mod mams;
 pub mod matrix;
+pub mod scheduler_matrix;
 pub mod seam;
 pub mod sim_vs_emulator;
 pub mod verify;

@@ -1,5 +1,7 @@
 //! `hawser lab matrix`.
 
+mod schedulers;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,6 +24,8 @@ use crate::command::sim::sweep;
 pub(crate) enum Matrix {
     /// All congestion controllers over five links, with three buffers and three rates of random loss
     Controllers(Controllers),
+    /// All schedulers over eleven sets of links, with files, a web page, requests, live frames and datagrams
+    Schedulers(schedulers::Schedulers),
 }
 
 const EXAMPLES: &str = "\
@@ -72,7 +76,17 @@ pub(crate) struct Controllers {
 }
 
 pub(crate) fn run(command: &Matrix, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
-    let Matrix::Controllers(arguments) = command;
+    match command {
+        Matrix::Controllers(arguments) => controllers(arguments, registry, output),
+        Matrix::Schedulers(arguments) => schedulers::run(arguments, registry, output),
+    }
+}
+
+fn controllers(
+    arguments: &Controllers,
+    registry: &Arc<Registry>,
+    output: Output,
+) -> Result<ExitCode, Failure> {
     let matrix = matrix::Matrix::new(arguments.settings(registry), registry.clone()).map_err(failure)?;
     let matrix = Arc::new(matrix);
     if arguments.fresh {
@@ -121,15 +135,16 @@ impl Controllers {
 
 /// The page, and the tables of a document.
 fn write(arguments: &Controllers, rows: &Rows, output: Output) -> Result<(), Failure> {
-    let save = |path: &Path, text: &str| {
-        write_file(path, text.as_bytes()).map_err(|error| Failure::of_table(&error))?;
-        output.remark(format_args!("hawser: {}", path.display()));
-        Ok::<(), Failure>(())
-    };
-    save(&arguments.out.join("index.html"), &matrix::page(rows))?;
+    save(&arguments.out.join("index.html"), &matrix::page(rows), output)?;
     let Some(path) = &arguments.markdown else { return Ok(()) };
     let document = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
-    save(path, &matrix::into_document(&document, rows).map_err(failure)?)
+    save(path, &matrix::into_document(&document, rows).map_err(failure)?, output)
+}
+
+fn save(path: &Path, text: &str, output: Output) -> Result<(), Failure> {
+    write_file(path, text.as_bytes()).map_err(|error| Failure::of_table(&error))?;
+    output.remark(format_args!("hawser: {}", path.display()));
+    Ok(())
 }
 
 fn failure(error: MatrixError) -> Failure {
@@ -139,7 +154,9 @@ fn failure(error: MatrixError) -> Failure {
             return Failure::new(exit, format!("{message}; or discard what is there with --fresh"));
         }
         MatrixError::Table(error) => return Failure::of_table(&error),
-        MatrixError::Controller { .. } | MatrixError::UnknownLink { .. } => Exit::Usage,
+        MatrixError::Controller { .. }
+        | MatrixError::UnknownLink { .. }
+        | MatrixError::UnknownWorkload { .. } => Exit::Usage,
         MatrixError::Scenario { .. } => Exit::Scenario,
         MatrixError::NoMarks { .. } => Exit::NotRead,
     };

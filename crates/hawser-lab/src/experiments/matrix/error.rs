@@ -6,7 +6,7 @@ use crate::data::table::TableError;
 /// Why a matrix cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixError {
-    /// A controller is not known, or a parameter of it is wrong.
+    /// A policy is not known, or a parameter of it is wrong.
     #[error("{reason}")]
     Controller {
         /// Says so, with what there is.
@@ -15,6 +15,14 @@ pub enum MatrixError {
     /// No link of the matrix has this name.
     #[error("there is no link `{name}`; there are: {known}")]
     UnknownLink {
+        /// What was asked for.
+        name: String,
+        /// The names of all.
+        known: String,
+    },
+    /// No workload of the matrix has this name.
+    #[error("there is no workload `{name}`; there are: {known}")]
+    UnknownWorkload {
         /// What was asked for.
         name: String,
         /// The names of all.

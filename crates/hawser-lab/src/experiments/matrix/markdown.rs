@@ -28,7 +28,7 @@ pub(super) fn buffer_and_loss(buffer: f64, loss: f64) -> String {
 }
 
 /// A number with two or three figures.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 10.0 => format!("{value:.0}"),
         size if size >= 0.995 => format!("{value:.1}"),
@@ -38,7 +38,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// A share of one.
-pub(super) fn share(value: f64) -> String {
+pub(crate) fn share(value: f64) -> String {
     if value < 0.995 { fraction(value) } else { format!("{value:.2}") }
 }
 

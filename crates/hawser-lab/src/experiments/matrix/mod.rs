@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use error::MatrixError;
+pub(crate) use markdown::{number, share};
+
 pub use grid::{Against, BUFFERS, COUPLED, Cell, LINKS, LOSSES, Link};
 pub use measure::Numbers;
 pub use rows::{Outlier, Row, Rows, Shared};

@@ -1,0 +1,145 @@
+//! The tables of the documentation and of the terminal.
+
+use std::fmt::Write as _;
+
+use super::MatrixError;
+use super::grid::Workload;
+use super::rows::{Contest, Row, Rows};
+use crate::experiments::matrix::{number, share};
+
+/// Between these lines a document has the tables.
+const BEGIN: &str = "<!-- begin: hawser lab matrix schedulers -->";
+const END: &str = "<!-- end -->";
+
+/// The scheduler that the project stands for, and the one that it is never to be worse than.
+pub(super) const DEFAULT: &str = "default";
+pub(super) const PLAIN: &str = "minrtt";
+
+/// The columns of the summary.
+pub(super) const SUMMARY: [&str; 7] = [
+    "first",
+    "within 3 %",
+    "share of the first",
+    "worst share",
+    "share of the oracle",
+    "reorder peak, kB",
+    "copies, %",
+];
+
+/// What the summary says of a scheduler.
+pub(super) fn summary_cells(rows: &Rows, scheduler: &str) -> [String; 7] {
+    let dash = || "-".to_owned();
+    let own = |of: fn(&Row) -> Option<f64>| {
+        let rows = rows.rows.iter().filter(|row| row.scheduler == scheduler);
+        mean(rows.filter_map(of))
+    };
+    let shares: Vec<f64> = rows.contests.iter().filter_map(|contest| contest.share(scheduler)).collect();
+    let firsts = rows.contests.iter().filter(|contest| contest.first == scheduler).count();
+    let (near, all) = rows.near_first(scheduler);
+    let worst = shares.iter().copied().reduce(f64::min);
+    let of_all = |count: usize| if all > 0 { format!("{count} of {all}") } else { dash() };
+    [
+        of_all(firsts),
+        of_all(near),
+        mean(shares.iter().copied()).map_or_else(dash, share),
+        worst.map_or_else(dash, share),
+        own(|row| row.oracle_share).map_or_else(dash, share),
+        own(|row| row.reordered_bytes).map_or_else(dash, |bytes| number(bytes / 1e3)),
+        own(|row| row.redundancy).map_or_else(dash, |share| number(100.0 * share)),
+    ]
+}
+
+/// Mean share of the first of a scheduler with a workload.
+pub(super) fn of_workload(rows: &Rows, scheduler: &str, workload: Workload) -> Option<f64> {
+    let contests = rows.contests.iter().filter(|contest| contest.workload == workload.name());
+    mean(contests.filter_map(|contest| contest.share(scheduler)))
+}
+
+/// A cell in words.
+pub(super) fn place(contest: &Contest) -> String {
+    format!("{}, {}, `{}`", contest.links, contest.workload, contest.controller)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// One line per scheduler for a terminal.
+pub(super) fn summary(rows: &Rows) -> String {
+    let mut text = format!("{:<16}", "scheduler");
+    SUMMARY.iter().for_each(|column| {
+        let _ = write!(text, " {column:>19}");
+    });
+    text.push('\n');
+    for scheduler in &rows.schedulers {
+        let _ = write!(text, "{scheduler:<16}");
+        for cell in summary_cells(rows, scheduler) {
+            let _ = write!(text, " {cell:>19}");
+        }
+        text.push('\n');
+    }
+    for failed in &rows.failed {
+        let _ = writeln!(text, "failed: {failed}");
+    }
+    text
+}
+
+/// The tables in the place that a document has for them.
+pub(super) fn into_document(document: &str, rows: &Rows) -> Result<String, MatrixError> {
+    let marks = || MatrixError::NoMarks { begin: BEGIN, end: END };
+    let (before, rest) = document.split_once(BEGIN).ok_or_else(marks)?;
+    let (_, after) = rest.split_once(END).ok_or_else(marks)?;
+    Ok(format!("{before}{BEGIN}\n\n{}{END}{after}", tables(rows)))
+}
+
+fn tables(rows: &Rows) -> String {
+    let seeds = if rows.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", rows.seeds) };
+    let mut text = format!("### All cells\n\n{} cells, {seeds}.\n\n", rows.contests.len());
+    head(&mut text, SUMMARY);
+    for scheduler in &rows.schedulers {
+        line(&mut text, scheduler, summary_cells(rows, scheduler));
+    }
+    text.push_str("\n### By workload\n\nMean share of the first.\n\n");
+    head(&mut text, Workload::ALL.map(Workload::name));
+    for scheduler in &rows.schedulers {
+        let own = Workload::ALL.map(|workload| of_workload(rows, scheduler, workload));
+        line(&mut text, scheduler, own.map(|value| value.map_or("-".to_owned(), share)));
+    }
+    lost(&mut text, rows);
+    let _ = write!(
+        text,
+        "\n### Where it is worse than `{PLAIN}` by more than 3 %\n\n| cell | share of it |\n|---|---|\n"
+    );
+    for (contest, own) in rows.worse(DEFAULT, PLAIN) {
+        let _ = writeln!(text, "| {} | {} |", place(contest), share(own));
+    }
+    text.push('\n');
+    text
+}
+
+/// Where the default is behind the first, and who that is.
+fn lost(text: &mut String, rows: &Rows) {
+    let _ = write!(
+        text,
+        "\n### Where the default is behind the first by more than 3 %\n\n| cell | first | the default's share of it | of the oracle \
+         |\n|---|---|---|---|\n"
+    );
+    let mut cells: Vec<(&Contest, f64)> =
+        rows.contests.iter().filter_map(|contest| Some((contest, contest.share(DEFAULT)?))).collect();
+    cells.retain(|(_, share)| *share < 0.97);
+    cells.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for (contest, own) in cells {
+        let of_oracle = rows.row(contest, DEFAULT).and_then(|row| row.oracle_share);
+        let of_oracle = of_oracle.map_or("-".to_owned(), share);
+        let _ = writeln!(text, "| {} | `{}` | {} | {of_oracle} |", place(contest), contest.first, share(own));
+    }
+}
+
+fn head<const N: usize>(text: &mut String, columns: [&str; N]) {
+    let _ = writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(N));
+}
+
+fn line<const N: usize>(text: &mut String, name: &str, cells: [String; N]) {
+    let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
+}

@@ -1,0 +1,110 @@
+//! One run, and what is measured of it.
+
+use std::time::Duration;
+
+use hawser_policy::{PolicySpec, Registry};
+use hawser_scenario::{Flow, FlowKind, Scenario};
+use hawser_sim::run::{FlowSample, Options, Outcome, Recorder, Simulation};
+
+use super::grid::Cell;
+use crate::data::sweep::CellOutput;
+
+/// How often what waits to be read is looked at.
+const SAMPLES: Duration = Duration::from_millis(10);
+
+/// What came of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Numbers {
+    /// Stands for everything that happened.
+    pub trace_hash: String,
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Instants at which something happened.
+    pub events: u64,
+    /// Bit/s.
+    pub goodput_bps: f64,
+    /// From the beginning of the flow to its end; none: it did not end in time.
+    pub completion_seconds: Option<f64>,
+    /// Median of the delay, milliseconds; none: nothing arrived.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile, likewise.
+    pub p99_ms: Option<f64>,
+    /// Most bytes that waited at the receiver for earlier ones.
+    pub reordered_bytes: u64,
+    /// Bytes sent as copies, over those that arrived in order.
+    pub redundancy: f64,
+}
+
+impl CellOutput for Numbers {
+    fn trace_hash(&self) -> &str {
+        &self.trace_hash
+    }
+
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn rows(&self) -> usize {
+        1
+    }
+}
+
+/// The most that waited, of one flow.
+struct Waiting<'a> {
+    flow: &'a str,
+    most: u64,
+}
+
+impl Recorder for Waiting<'_> {
+    fn sample_interval(&self) -> Option<Duration> {
+        Some(SAMPLES)
+    }
+
+    fn flow(&mut self, sample: &FlowSample<'_>) {
+        if sample.flow == self.flow {
+            self.most = self.most.max(sample.waiting);
+        }
+    }
+}
+
+/// Runs a cell over the links of a scenario, with whatever else these carry.
+pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> Result<Numbers, String> {
+    let spec = |text: &str| text.parse::<PolicySpec>().map_err(|error| error.to_string());
+    let mut flows = scenario.traffic().into_owned();
+    let has_connection = |flow: &Flow| !matches!(flow.kind, FlowKind::Udp { .. });
+    let main = flows.iter().position(has_connection).ok_or("the scenario has no connection")?;
+    flows.iter_mut().for_each(|flow| flow.awaited = false);
+    let mut flow = cell.workload.flow(&flows[main]);
+    flow.policies = scenario.policies_of(&flow);
+    flow.policies.scheduler = Some(spec(&cell.scheduler)?);
+    flow.policies.congestion = Some(spec(&cell.controller)?);
+    let name = flow.name.clone();
+    flows[main] = flow;
+    scenario.flows = flows;
+    scenario.duration = Some(cell.workload.longest());
+    let simulation = Simulation::new(&scenario, registry, Options::default());
+    let mut waiting = Waiting { flow: &name, most: 0 };
+    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut waiting);
+    let most = waiting.most;
+    Ok(Numbers { reordered_bytes: most, ..numbers(&outcome, &name) })
+}
+
+fn numbers(outcome: &Outcome, name: &str) -> Numbers {
+    let Some(flow) = outcome.flows.iter().find(|flow| flow.flow == name) else { return Numbers::default() };
+    let delay = Some(flow.delay).filter(|delay| delay.count > 0);
+    Numbers {
+        trace_hash: outcome.trace_hash.clone(),
+        packets: outcome.packets,
+        events: outcome.events,
+        goodput_bps: flow.goodput_bps,
+        completion_seconds: flow.completion_seconds,
+        p50_ms: delay.map(|delay| delay.p50_ms),
+        p99_ms: delay.map(|delay| delay.p99_ms),
+        reordered_bytes: 0,
+        redundancy: flow.copies.copied_bytes as f64 / flow.bytes.max(1) as f64,
+    }
+}

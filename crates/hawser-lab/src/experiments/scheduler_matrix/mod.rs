@@ -1,0 +1,92 @@
+//! Every scheduler over links with several paths: `hawser lab matrix schedulers`.
+//!
+//! ```text
+//!   Settings --Matrix--> cells --data::sweep--> DIR/shard-1-of-1/part-000001/{cells,timing}.parquet
+//!                                   | merge
+//!                                   v
+//!                   DIR/merged/cells.parquet --Rows--> page, tables of docs/scheduler-matrix.md, JSON
+//! ```
+//!
+//! A [`Cell`] is one simulation: a scheduler with a controller over the links of a scenario, with a workload in the place of the
+//! scenario's first connection; what else the scenario has running stays as it is. Links and workloads are those of `grid`; what is
+//! measured of a run is in `measure`. Among the schedulers is the one that knows the links' future
+//! ([`OracleEdpf`](hawser_sim::oracle::OracleEdpf)): everybody is given as a share of it, and nobody loses against it.
+
+mod grid;
+mod markdown;
+mod measure;
+mod page;
+mod rows;
+mod work;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use super::matrix::MatrixError;
+pub use grid::{Cell, Judged, LINKS, Links, Workload};
+pub use measure::Numbers;
+pub use rows::{Contest, Row, Rows};
+pub use work::Matrix;
+
+use crate::data::sweep::{self, CELLS, Folder, Progress, RunSettings, RunSummary, merged_file};
+use crate::data::table::read_table;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The folder of scenarios.
+    pub scenarios: PathBuf,
+    /// Schedulers with their parameters, such as `ecf,beta=0.5`.
+    pub schedulers: Vec<String>,
+    /// Controllers with their parameters.
+    pub controllers: Vec<String>,
+    /// Which of [`LINKS`]; none: all.
+    pub links: Vec<String>,
+    /// Which of [`Workload::ALL`]; none: all.
+    pub workloads: Vec<String>,
+    /// Seeds 1 to this.
+    pub seeds: u64,
+}
+
+/// Makes the runs that a folder does not have yet, as [`sweep::run_work`] does.
+///
+/// # Errors
+/// [`MatrixError`]. What was finished before is kept.
+pub fn run(
+    matrix: &Arc<Matrix>,
+    settings: &RunSettings,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunSummary, MatrixError> {
+    Ok(sweep::run_work(matrix, settings, watch)?)
+}
+
+/// The means over the seeds of the runs in a folder.
+///
+/// # Errors
+/// [`MatrixError`]: there are no runs, or a file cannot be read.
+pub fn collect(matrix: &Matrix, folder: &Path) -> Result<Rows, MatrixError> {
+    sweep::merge(&Folder::open(folder)?)?;
+    Ok(Rows::read(&read_table(&merged_file(folder, CELLS))?, matrix.settings())?)
+}
+
+/// The rows as a page.
+pub fn page(rows: &Rows) -> String {
+    page::page(rows)
+}
+
+/// A document with the tables of these rows between the two marks, which it has to have.
+///
+/// # Errors
+/// [`MatrixError::NoMarks`].
+pub fn into_document(document: &str, rows: &Rows) -> Result<String, MatrixError> {
+    markdown::into_document(document, rows)
+}
+
+/// One line per scheduler for people.
+pub fn table(rows: &Rows) -> String {
+    markdown::summary(rows)
+}
+
+#[cfg(test)]
+mod tests;

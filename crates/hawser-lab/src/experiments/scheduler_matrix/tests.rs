@@ -1,0 +1,91 @@
+use std::collections::BTreeSet;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::data::sweep::{Shard, Work};
+
+fn settings(schedulers: &[&str], links: &[&str], workloads: &[&str]) -> Settings {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Settings {
+        scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
+        schedulers: owned(schedulers),
+        controllers: owned(&["cubic"]),
+        links: owned(links),
+        workloads: owned(workloads),
+        seeds: 1,
+    }
+}
+
+fn matrix(settings: Settings) -> Result<Matrix, MatrixError> {
+    Matrix::new(settings, &hawser_net::policies())
+}
+
+#[test]
+fn every_combination_is_there_once() {
+    let matrix = matrix(settings(&["default", "ecf"], &[], &[])).unwrap();
+    assert_eq!(matrix.cells().len(), 2 * LINKS.len() * Workload::ALL.len());
+    let texts: BTreeSet<String> = matrix.cells().iter().map(|cell| format!("{cell:?}")).collect();
+    assert_eq!(texts.len(), matrix.cells().len());
+    assert_eq!(matrix.manifest().cells, matrix.cells().len());
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let said = |schedulers: &[&str], links: &[&str], workloads: &[&str]| {
+        let matrix = matrix(settings(schedulers, links, workloads));
+        matrix.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert!(said(&["nobody"], &[], &[]).contains("oracle-edpf"), "{}", said(&["nobody"], &[], &[]));
+    assert!(said(&["ecf,beta=x"], &[], &[]).contains("beta"));
+    assert!(said(&["ecf"], &["moon"], &[]).contains("150/50"));
+    assert!(said(&["ecf"], &[], &["mail"]).contains("datagrams"));
+}
+
+/// Two links of 50 Mbit/s with 20 ms: two are better than one for a file, whatever is copied costs goodput, datagrams arrive after
+/// half a round trip, and a page of 900 kB takes a handful of round trips.
+#[test]
+fn a_small_matrix_says_what_is_known_of_its_schedulers() {
+    let names = ["default", "minrtt", "redundant", "oracle-edpf"];
+    let matrix =
+        Arc::new(matrix(settings(&names, &["two-equal"], &["5 MB", "page", "frames", "datagrams"])).unwrap());
+    let folder = TempDir::new().unwrap();
+    let settings = RunSettings { folder: folder.path().to_owned(), threads: 2, shard: Shard::ALL };
+    let summary = run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((summary.progress.ran, summary.failed, summary.missing), (16, 0, 0));
+    let rows = collect(&matrix, folder.path()).unwrap();
+    let contest = |workload: &str| rows.contests.iter().find(|contest| contest.workload == workload).unwrap();
+    let row = |workload: &str, scheduler: &str| rows.row(contest(workload), scheduler).unwrap();
+
+    let [own, copied] = ["default", "redundant"].map(|name| row("5 MB", name));
+    assert!(own.goodput_bps.unwrap() > 1.4 * copied.goodput_bps.unwrap(), "{own:?} {copied:?}");
+    assert!(copied.redundancy.unwrap() > 0.8 && own.redundancy.unwrap() < 0.1, "{own:?} {copied:?}");
+    assert!(own.reordered_bytes.unwrap() > 10_000.0, "two paths do not deliver in order: {own:?}");
+    assert!(contest("5 MB").share("redundant").unwrap() < 0.7);
+    assert!(own.oracle_share.unwrap() > 0.9 && row("5 MB", "oracle-edpf").oracle_share == Some(1.0));
+    assert!(contest("5 MB").share("oracle-edpf").is_none(), "the oracle competes with nobody");
+    let page_time = row("page", "default").completion_seconds.unwrap();
+    assert!((0.1..0.5).contains(&page_time), "{page_time} s");
+    // 20 s of 30 frames per second.
+    let frames = row("frames", "default");
+    assert!((frames.goodput_bps.unwrap() - 3e6).abs() < 1e5 && frames.completed == 0.0, "{frames:?}");
+    let delay = row("datagrams", "minrtt").p99_ms.unwrap();
+    assert!((10.0..12.0).contains(&delay), "{delay} ms");
+
+    // What is there does not run again.
+    let again = run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((again.progress.ran, again.progress.found), (0, 16));
+
+    let page = page(&rows);
+    assert!(
+        page.contains("<h2>two-equal</h2>")
+            && page.contains("Share of the oracle")
+            && !page.contains("Failed")
+    );
+    let document = "# Title\n<!-- begin: hawser lab matrix schedulers -->\nold\n<!-- end -->\nAfter.\n";
+    let written = into_document(document, &rows).unwrap();
+    assert!(written.starts_with("# Title\n") && written.ends_with("<!-- end -->\nAfter.\n"));
+    assert!(written.contains("| `redundant` |") && !written.contains("old"));
+    assert_eq!(into_document(&written, &rows).unwrap(), written);
+    assert!(matches!(into_document("# Title\n", &rows), Err(MatrixError::NoMarks { .. })));
+}

@@ -1,0 +1,178 @@
+//! The cells of a matrix as work that can be interrupted.
+
+use std::sync::Arc;
+
+use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
+use hawser_scenario::Scenario;
+use hawser_sim::oracle::with_oracle;
+
+use super::grid::{self, Cell, LINKS, Workload};
+use super::measure::{self, Numbers};
+use super::{MatrixError, Settings};
+use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
+use crate::data::table::{Cell as TableCell, Kind, Schema, TableError, TableWriter, column};
+
+/// The numbers of a run, as columns.
+const METRICS: [&str; 6] =
+    ["goodput_bps", "completion_seconds", "p50_ms", "p99_ms", "reordered_bytes", "redundancy"];
+
+/// All cells of some settings.
+pub struct Matrix {
+    settings: Settings,
+    registry: Arc<Registry>,
+    cells: Vec<Cell>,
+    inputs: Inputs,
+    program_sha256: String,
+}
+
+impl Matrix {
+    /// Checks the names, and reads the scenarios, so that all files that any cell depends on are known.
+    ///
+    /// # Errors
+    /// [`MatrixError`].
+    pub fn new(settings: Settings, registry: &Registry) -> Result<Self, MatrixError> {
+        let registry = with_oracle(registry);
+        let scenarios = settings.scenarios.canonicalize().unwrap_or(settings.scenarios);
+        let settings = Settings { scenarios, ..settings };
+        check(&settings, &registry)?;
+        let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
+        let matrix = Matrix {
+            cells: grid::cells(&settings),
+            settings,
+            registry: Arc::new(registry),
+            inputs: Inputs::default(),
+            program_sha256: digest(&program),
+        };
+        // Recordings that any seed could choose are read with the first one.
+        for links in LINKS {
+            if let Some(cell) = matrix.cells.iter().find(|cell| cell.links.name == links.name) {
+                matrix.load(cell).map_err(|reason| MatrixError::Scenario { reason })?;
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// What is run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Every cell.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    fn load(&self, cell: &Cell) -> Result<Scenario, String> {
+        let folder = &self.settings.scenarios;
+        let mut set: Vec<String> = cell.links.set.iter().map(|field| (*field).to_owned()).collect();
+        set.push(format!("seed={}", cell.seed));
+        let scenario = self.inputs.load(&folder.join("matrix"), &folder.join(cell.links.file), &set);
+        scenario.map_err(|error| error.to_string())
+    }
+}
+
+fn check(settings: &Settings, registry: &Registry) -> Result<(), MatrixError> {
+    let policies = settings.schedulers.iter().map(|name| (PolicyKind::Scheduler, name));
+    for (kind, name) in policies.chain(settings.controllers.iter().map(|name| (PolicyKind::Congestion, name)))
+    {
+        let wrong = |reason: String| MatrixError::Controller { reason };
+        let spec: PolicySpec = name.parse().map_err(|error: SpecError| wrong(error.to_string()))?;
+        registry.check(kind, &spec).map_err(|error| wrong(error.to_string()))?;
+    }
+    if let Some(name) = settings.links.iter().find(|name| LINKS.iter().all(|links| links.name != **name)) {
+        let known = LINKS.map(|links| links.name).join(", ");
+        return Err(MatrixError::UnknownLink { name: name.clone(), known });
+    }
+    if let Some(name) = settings.workloads.iter().find(|name| Workload::named(name).is_none()) {
+        let known = Workload::ALL.map(Workload::name).join(", ");
+        return Err(MatrixError::UnknownWorkload { name: name.clone(), known });
+    }
+    Ok(())
+}
+
+impl Work for Matrix {
+    type Output = Numbers;
+
+    fn manifest(&self) -> Manifest {
+        let identity: Vec<String> = self.cells.iter().map(|cell| format!("{cell:?}")).collect();
+        Manifest {
+            format: MANIFEST_FORMAT,
+            hawser: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: "matrix schedulers".to_owned(),
+            plan_sha256: digest(identity.join("\n").as_bytes()),
+            inputs: self.inputs.digests(&self.settings.scenarios.join("matrix")),
+            scenarios: LINKS.map(|links| links.name.to_owned()).into(),
+            factors: vec![
+                ("scheduler".to_owned(), self.settings.schedulers.clone()),
+                ("controller".to_owned(), self.settings.controllers.clone()),
+            ],
+            cells: self.cells.len(),
+            tables: [CELLS, TIMING].map(str::to_owned).into(),
+            program_sha256: Some(self.program_sha256.clone()),
+        }
+    }
+
+    fn run(&self, cell: usize) -> Result<Numbers, String> {
+        let cell = self.cells.get(cell).ok_or("there is no such cell")?;
+        measure::run(cell, self.load(cell)?, &self.registry)
+    }
+
+    fn schema(&self, table: &str) -> Result<Schema, TableError> {
+        let cell = column("cell", Kind::U64);
+        if table == TIMING {
+            return Schema::new([cell, column("wall_seconds", Kind::F64)]);
+        }
+        let texts = ["links", "workload", "controller", "scheduler"].map(|name| column(name, Kind::Text));
+        let outcome = [
+            column("seed", Kind::U64),
+            column("message", Kind::Text).optional(),
+            column("trace_hash", Kind::Text).optional(),
+            column("packets", Kind::U64).optional(),
+            column("events", Kind::U64).optional(),
+        ];
+        let metrics = METRICS.map(|name| column(name, Kind::F64).optional());
+        Schema::new([cell].into_iter().chain(texts).chain(outcome).chain(metrics))
+    }
+
+    fn write(
+        &self,
+        table: &str,
+        writer: &mut dyn TableWriter,
+        result: &CellResult<Numbers>,
+    ) -> Result<(), TableError> {
+        let number = TableCell::U64(result.cell as u64);
+        if table == TIMING {
+            return writer.row(&[number, result.wall_seconds.into()]);
+        }
+        let Some(cell) = self.cells.get(result.cell) else { return Ok(()) };
+        let mut row = vec![
+            number,
+            cell.links.name.into(),
+            cell.workload.name().into(),
+            cell.controller.as_str().into(),
+            cell.scheduler.as_str().into(),
+            cell.seed.into(),
+        ];
+        match &result.outcome {
+            Err(message) => {
+                row.push(message.as_str().into());
+                row.extend([TableCell::Null; 3]);
+                row.extend([TableCell::Null; METRICS.len()]);
+            }
+            Ok(it) => {
+                row.extend([TableCell::Null, it.trace_hash.as_str().into()]);
+                row.extend([it.packets, it.events].map(TableCell::U64));
+                let metrics = [
+                    Some(it.goodput_bps),
+                    it.completion_seconds,
+                    it.p50_ms,
+                    it.p99_ms,
+                    Some(it.reordered_bytes as f64),
+                    Some(it.redundancy),
+                ];
+                row.extend(metrics.map(TableCell::from));
+            }
+        }
+        writer.row(&row)
+    }
+}
