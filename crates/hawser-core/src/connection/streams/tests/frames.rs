@@ -409,8 +409,8 @@ fn what_a_path_was_given_waits_for_it() {
     assert_eq!(ranges(&packet), [(id, 0, 1_000), (id, 2_000, 500), (id, 2_500, 500)]);
     // Neither is it sent elsewhere after a loss, until it is taken back.
     lost(&mut client, &packet);
-    let (again, written) = build_on(&mut client, other, 4_000, 0).expect("nobody's, and its own");
-    assert_eq!(ranges(&again), [(id, 2_000, 500), (id, 1_000, 1_000)]);
+    let (again, written) = build_on(&mut client, other, 4_000, 0).expect("its own, and nobody's");
+    assert_eq!(ranges(&again), [(id, 1_000, 1_000), (id, 2_000, 500)]);
     assert_eq!(written.retransmitted_bytes, 500);
     assert!(build_on(&mut client, other, 4_000, 0).is_none());
     assert!(client.unassign(id, 2_600..2_700));

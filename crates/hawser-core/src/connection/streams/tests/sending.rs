@@ -1,10 +1,12 @@
 //! What goes into packets, and in which order.
 
-use hawser_policy::{PathId, StreamId};
+use std::ops::ControlFlow;
+
+use hawser_policy::{PathId, SendQueue, StreamId};
 use hawser_wire::frame::Frame;
 use hawser_wire::{FrameIter, Writer};
 
-use super::super::Streams;
+use super::super::{Segments, Streams};
 use super::pair::{
     Packet, acked, build, build_copy, build_counted, check, flush, lost, pair, receive, small_config,
 };
@@ -197,6 +199,38 @@ fn skipping_keeps_the_connections_credit_for_the_head() {
     flush(&mut client, &mut server);
     assert_eq!(client.queue().unsent, 0);
     assert!(client.queue().connection_window_left == 0);
+}
+
+/// A reader waits for the lowest byte first: what was skipped and lies before lost data leaves before it, but not on a path
+/// that skips the head.
+#[test]
+fn a_gap_before_lost_data_goes_before_it() {
+    let mut streams = client();
+    let id = stream_with(&mut streams, 10_000);
+    build(&mut streams, 1_004, 0).expect("the head");
+    let ahead: Vec<_> = (0..2).map(|_| build(&mut streams, 1_004, 2_000).expect("what is ahead")).collect();
+    lost(&mut streams, &ahead[0]);
+    let starts: Vec<_> = ahead.iter().map(|packet| ranges(packet)[0].1).collect();
+    let mut seen = Vec::new();
+    Segments(&streams).segments(&mut |segment| {
+        seen.push((segment.range.start, segment.retransmission));
+        ControlFlow::Continue(())
+    });
+    let gap = 1_002;
+    assert_eq!(seen[..2], [(gap, false), (starts[0], true)], "as schedulers see it");
+    assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0), "{seen:?}");
+    // The path that was ahead takes what it lost, the other one the gap, then the rest of what was lost.
+    assert_eq!(ranges(&build(&mut streams, 504, 2_000).expect("data")), [(id, starts[0], 500)]);
+    let mut at = gap;
+    while at < starts[0] {
+        let packet = build(&mut streams, 504, 0).expect("data");
+        assert_eq!(ranges(&packet)[0].1, at, "in order");
+        at = ranges(&packet).iter().map(|range| range.1 + u64::from(range.2)).max().unwrap();
+        check(&streams);
+    }
+    let rest = ranges(&build(&mut streams, 1_204, 0).expect("data"));
+    assert!(rest[0].1 <= starts[0] + 1_000, "{rest:?}");
+    assert_eq!(streams.queue().retransmit, 0);
 }
 
 #[test]
