@@ -28,7 +28,8 @@ const MIN_FRAGMENT: usize = 24;
 impl Streams {
     /// Fills the rest of a packet: lost data first, then unsent data in the order of streams. `skip` leaves so many
     /// unsent bytes at the head of that order for other paths and takes what follows; the order counts each stream
-    /// whole, and what flow control allows is given out in that order too.
+    /// whole, and what flow control allows is given out in that order too. Nothing skipped, unsent data that lies before
+    /// lost data of its stream goes before that: the reader waits for it first.
     ///
     /// What was given to another path than `path` is left out.
     ///
@@ -43,7 +44,7 @@ impl Streams {
     ) -> WrittenData {
         let mut written = WrittenData::default();
         if self.totals.lost > 0 {
-            self.write_lost(w, sent, path, &mut written);
+            self.write_lost(w, sent, path, skip == 0, &mut written);
         }
         if self.totals.gaps > 0 || (self.totals.tail > 0 && self.credit.left() > 0) {
             self.write_unsent(w, sent, path, skip, &mut written);
@@ -60,6 +61,7 @@ impl Streams {
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
         path: PathId,
+        takes_gaps: bool,
         written: &mut WrittenData,
     ) {
         let mut cursor = Cursor::default();
@@ -67,14 +69,23 @@ impl Streams {
             if let Some(send) = self.table.send_mut(key).filter(|send| send.requeued) {
                 let before = send.amounts();
                 let mut full = false;
-                while let Some(range) = send.next_lost(path) {
+                while let Some(lost) = send.next_lost(path) {
+                    let gap = if takes_gaps { send.gap_before(lost.start, path) } else { None };
+                    let is_gap = gap.is_some();
+                    let range = gap.unwrap_or(lost);
                     let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
                     else {
                         full = true;
                         break;
                     };
-                    send.mark_resent(range.start..range.start + count);
-                    written.retransmitted_bytes += count;
+                    let range = range.start..range.start + count;
+                    if is_gap {
+                        send.mark_sent(range);
+                        written.new_bytes += count;
+                    } else {
+                        send.mark_resent(range);
+                        written.retransmitted_bytes += count;
+                    }
                 }
                 self.totals.replace(&before, &send.amounts());
                 if full {

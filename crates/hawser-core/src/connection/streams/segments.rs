@@ -6,7 +6,8 @@ use hawser_policy::{Segment, SendQueue};
 
 use super::Streams;
 
-/// Shows the queued ranges of all streams: lost ones, then unsent ones allowed by the streams' flow control.
+/// Shows the queued ranges of all streams in the order in which they leave: lost ones, each after the unsent ones that lie
+/// before it, then all other unsent ones that the streams' flow control allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segments<'a>(pub(crate) &'a Streams);
 
@@ -14,7 +15,13 @@ impl SendQueue for Segments<'_> {
     fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
         let lost = self.0.retransmissions.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));
         for (key, send) in lost.filter(|(_, send)| send.requeued) {
+            let mut gaps = send.gaps().iter().peekable();
             for range in send.lost().iter() {
+                while let Some(gap) = gaps.next_if(|gap| gap.start < range.start) {
+                    if send.visit_segments(key.id, gap, false, visit).is_break() {
+                        return;
+                    }
+                }
                 if send.visit_segments(key.id, range, true, visit).is_break() {
                     return;
                 }
@@ -22,7 +29,8 @@ impl SendQueue for Segments<'_> {
         }
         let unsent = self.0.order.iter().filter_map(|key| Some((key, self.0.send_half(key)?)));
         for (key, send) in unsent.filter(|(_, send)| send.queued) {
-            for range in send.unsent() {
+            let last_lost = send.lost().last().filter(|_| send.requeued).map_or(0, |range| range.start);
+            for range in send.unsent().filter(|range| range.start >= last_lost) {
                 if send.visit_segments(key.id, range, false, visit).is_break() {
                     return;
                 }

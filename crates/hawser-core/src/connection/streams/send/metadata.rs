@@ -130,6 +130,12 @@ impl SendStream {
         }
     }
 
+    /// The first contiguous bytes of the gaps before `offset` that may be sent on this path.
+    pub(in super::super) fn gap_before(&self, offset: u64, path: PathId) -> Option<Range<u64>> {
+        // Without credit of the connection nothing but gaps is left, which have theirs already.
+        self.next_unsent(path, 0, 0).filter(|gap| gap.start < offset)
+    }
+
     #[inline(never)]
     fn next_unassigned(
         &self,
