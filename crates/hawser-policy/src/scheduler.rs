@@ -12,7 +12,8 @@ use crate::{
 /// datagrams, then streams by priority, each stream in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// From the head of the queue.
+    /// From the head of the queue: lost bytes first, each after the unsent ones that lie before it in its stream, then all
+    /// other unsent ones.
     Next,
     /// Leave this many bytes of unsent stream data at the head for other paths and take what follows
     /// (STMS, DAPS, LATE, MAMS: later bytes go to the slower path). Retransmissions are never skipped. Within a stream the
