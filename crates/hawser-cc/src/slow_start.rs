@@ -3,15 +3,11 @@
 //! The delivery rate says more than the round-trip time alone. While it still grows from round to round, the path is not full,
 //! however late acknowledgements come: they wait in an uplink, or it was jitter. Where it no longer grows although the window
 //! does, what was added sits in a queue: then the window hardly grows in the conservative rounds of RFC 9406, in which it would
-//! treble and fill that queue; two of them are proof enough, and what fills the queue beyond a product is taken back.
+//! treble and fill that queue.
 
 use std::time::Duration;
 
-use hawser_policy::{Ack, ParameterInfo};
-
-mod round_rate;
-
-use round_rate::RoundRate;
+use hawser_policy::{Ack, ParameterInfo, Time};
 
 use crate::return_path::RttSample;
 use crate::window::Window;
@@ -24,9 +20,6 @@ const MIN_RTT_DIVISOR: u32 = 8;
 const RTT_SAMPLES: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
-/// RFC 9406 waits for five rounds since a risen round-trip time may be jitter. A delivery rate that stands still as well is no
-/// jitter: two such rounds end slow start, before the queue overflows that the first of them has doubled.
-const FULL_ROUNDS: u32 = 2;
 /// A mean delivery rate that is this much over that of the round before still grows; without a queue it doubles. In a queue with
 /// other flows it grows as well, at their expense, by less the greater the share is: 1.33 from half of theirs on.
 const RATE_GROWTH: f64 = 1.3;
@@ -34,12 +27,6 @@ const RATE_GROWTH: f64 = 1.3;
 const CONSERVATIVE_RATE_GROWTH: f64 = 1.15;
 /// Growth while the path seems full. By then the window is up to four times what it holds; five rounds add a sixth to it.
 const FULL_GROWTH_DIVISOR: f64 = 32.0;
-/// By then the window may be more than two bandwidth-delay products, the path holds one. What is left is this many: the rest would
-/// stand in the queue until it overflows. Of one and a quarter, schedulers that hold data back for a near link send next to nothing over
-/// a far one beside it (STMS .80 of 100 and 20 Mbit/s, instead of .92); two and a half have a fifth more delay.
-const LEFT_PRODUCTS: f64 = 1.9;
-/// No more than this share of the window goes at once, whatever the rate says.
-const LEAST_LEFT: f64 = 0.5;
 /// A full path delivers as much as before. One that delivers less than this share of it has changed, or its acknowledgements were
 /// held up: that says nothing of its capacity.
 const STEADY_RATE: f64 = 0.85;
@@ -58,8 +45,6 @@ enum Phase {
     Conservative {
         baseline: Duration,
         rounds: u32,
-        /// Of these, rounds in which the delivery rate stood still.
-        full: u32,
     },
 }
 
@@ -73,9 +58,12 @@ pub(crate) struct SlowStart {
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
     samples: u32,
-    /// Of all rounds, over the same return path.
-    least_rtt: Option<Duration>,
-    rate: RoundRate,
+    /// When this round began, and bytes delivered since; `None` once the sender held back.
+    round_began: Option<Time>,
+    delivered: Option<f64>,
+    /// Mean delivery rate of the last round and of this one so far, bytes per second.
+    last_round_rate: Option<f64>,
+    round_rate: Option<f64>,
 }
 
 /// What the delivery rate says of the path.
@@ -96,8 +84,10 @@ impl SlowStart {
             last_round_min: None,
             round_min: None,
             samples: 0,
-            least_rtt: None,
-            rate: RoundRate::default(),
+            round_began: None,
+            delivered: None,
+            last_round_rate: None,
+            round_rate: None,
         }
     }
 
@@ -121,7 +111,7 @@ impl SlowStart {
             window.grow(bytes);
             return 0.0;
         }
-        self.rate.on_ack(ack);
+        self.watch_rate(ack);
         window.grow(match (self.phase, self.pipe()) {
             (Phase::Standard, _) => bytes,
             // A rate that grows decides at the end of the round: first the window must not double what is in the queue of others.
@@ -130,20 +120,32 @@ impl SlowStart {
         });
         self.watch_rtt(rtt);
         if self.finish_round(ack) {
-            self.end(window);
+            window.set_threshold_here();
         }
         0.0
     }
 
+    fn watch_rate(&mut self, ack: &Ack) {
+        self.delivered = if ack.limited_by.leaves_window_unused() {
+            None
+        } else {
+            self.delivered.map(|bytes| bytes + ack.bytes as f64)
+        };
+        self.round_rate = self.delivered.zip(self.round_began).and_then(|(bytes, began)| {
+            let elapsed = ack.now.since(began).as_secs_f64();
+            (elapsed > 0.0).then(|| bytes / elapsed)
+        });
+    }
+
     fn pipe(&self) -> Pipe {
-        let Some(grown) = self.rate.growth() else { return Pipe::Unknown };
+        let Some((last, now)) = self.last_round_rate.zip(self.round_rate) else { return Pipe::Unknown };
         let growth = match self.phase {
             Phase::Conservative { rounds: 1.., .. } => CONSERVATIVE_RATE_GROWTH,
             _ => RATE_GROWTH,
         };
-        if grown >= growth {
+        if now >= growth * last {
             Pipe::Filling
-        } else if grown >= STEADY_RATE {
+        } else if now >= STEADY_RATE * last {
             Pipe::Full
         } else {
             Pipe::Unknown
@@ -153,10 +155,9 @@ impl SlowStart {
     fn watch_rtt(&mut self, rtt: Option<RttSample>) {
         let Some(sample) = rtt else { return };
         if sample.changed {
-            (self.last_round_min, self.round_min, self.least_rtt, self.samples) = (None, None, None, 0);
+            (self.last_round_min, self.round_min, self.samples) = (None, None, 0);
         }
         let rtt = sample.adjusted;
-        self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
         let round_min = self.round_min.map_or(rtt, |min| min.min(rtt));
         self.round_min = Some(round_min);
         self.samples = self.samples.saturating_add(1);
@@ -165,7 +166,7 @@ impl SlowStart {
             Phase::Standard => {
                 let threshold = (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD);
                 if round_min >= last.saturating_add(threshold) && self.pipe() != Pipe::Filling {
-                    self.phase = Phase::Conservative { baseline: round_min, rounds: 0, full: 0 };
+                    self.phase = Phase::Conservative { baseline: round_min, rounds: 0 };
                 }
             }
             // The rise was jitter: carry on.
@@ -174,43 +175,29 @@ impl SlowStart {
         }
     }
 
-    /// What the path was seen to hold without a queue.
-    fn product(&self) -> Option<f64> {
-        let (rate, rtt) = self.rate.last().zip(self.least_rtt)?;
-        Some(rate * rtt.as_secs_f64())
-    }
-
     /// Ends the round if it is over; true when the last conservative round ended, and slow start with it.
     fn finish_round(&mut self, ack: &Ack) -> bool {
         let over = self.rounds.on_ack(ack.largest_acked);
-        if !over && self.rate.has_begun() {
+        if !over && self.round_began.is_some() {
             return false;
         }
         let pipe = self.pipe();
-        self.rate.begin_round(ack.now, over);
+        (self.round_began, self.delivered) = (Some(ack.now), Some(0.0));
         if !over {
             return false;
         }
         self.last_round_min = self.round_min.take().or(self.last_round_min);
+        self.last_round_rate = self.round_rate.take();
         self.samples = 0;
-        let Phase::Conservative { rounds, full, .. } = &mut self.phase else { return false };
+        let Phase::Conservative { rounds, .. } = &mut self.phase else { return false };
         // The part of the round in which the phase began counts as its first.
         *rounds += 1;
-        *full += u32::from(pipe == Pipe::Full);
-        let (rounds, full) = (*rounds, *full);
+        let rounds = *rounds;
         if pipe == Pipe::Filling && rounds > 1 {
             self.phase = Phase::Standard;
             return false;
         }
-        rounds >= CSS_ROUNDS || full >= FULL_ROUNDS
-    }
-
-    /// Slow start ends, with as much in flight as the path was seen to carry and a queue of the like.
-    fn end(&self, window: &mut Window) {
-        if let Some(product) = self.product() {
-            window.set((LEFT_PRODUCTS * product).clamp(LEAST_LEFT * window.exact(), window.exact()));
-        }
-        window.set_threshold_here();
+        rounds >= CSS_ROUNDS
     }
 }
 

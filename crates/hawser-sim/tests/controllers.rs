@@ -73,26 +73,6 @@ fn a_far_path_beside_a_near_one_ends_slow_start_before_its_queue_overflows() {
     }
 }
 
-/// Queues of one and a half to two bandwidth-delay products behind near links: while the mean rate of a round contained the pause
-/// between two windows, it grew in the round in which the queue filled, and up to a tenth of the first second was lost.
-#[test]
-fn a_queue_of_two_products_hardly_overflows_in_the_first_second() {
-    for name in ["drive", "dead-first-link"] {
-        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
-        let (mut sent, mut lost) = (0, 0);
-        for seed in 1..=6 {
-            let scenario = load(&file, &[format!("seed={seed}"), "duration=1 s".to_owned()]);
-            let scenario = scenario.expect("a scenario of ours");
-            let simulation = Simulation::new(&scenario, &registry(), Options::default());
-            let outcome = simulation.expect("runs").run(&mut NoRecorder);
-            sent += outcome.paths.iter().map(|path| path.packets_sent).sum::<u64>();
-            lost += outcome.paths.iter().map(|path| path.packets_lost).sum::<u64>();
-        }
-        println!("{name}: {lost} of {sent} lost");
-        assert!(lost * 50 <= sent, "{name}: {lost} of {sent} lost");
-    }
-}
-
 /// 50 Mbit/s carry 20 MB in 3.3 seconds, framing included; handshake, Startup and the pacing margin of one percent come on top.
 #[test]
 fn the_bbr_family_fills_a_link_on_the_whole_stack() {

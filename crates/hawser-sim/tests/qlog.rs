@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_core::{Code, FourTuple, QlogFactory};
-use hawser_link::{DirectionConfig, QueueConfig};
 use hawser_policy::{PathId, PathStatus, Side, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server, transport};
 use hawser_sim::{Download, Host, Network, Serve};
@@ -56,7 +55,7 @@ fn traced(traces: &[(Side, Memory); 2]) -> QlogFactory {
     })
 }
 
-/// Two links, of which the second has a shallow queue and loses packets; ends while the download still runs.
+/// Two links, of which the second loses packets; ends while the download still runs.
 fn download(qlog: Option<QlogFactory>) -> Scenario {
     let mut transport = transport(&common::registry(), "minrtt", "cubic");
     transport.qlog = qlog;
@@ -66,9 +65,7 @@ fn download(qlog: Option<QlogFactory>) -> Scenario {
         .unwrap();
     let mut network = Network::new(host, server(transport, Serve::new(LENGTH), 5), 5);
     network.add_link(client_address(0).ip(), &link(20, 10), &link(20, 10));
-    // Two fifths of a bandwidth-delay product.
-    let shallow = DirectionConfig { queue: QueueConfig::bytes(20_000), ..link(10, 20) };
-    network.add_link(client_address(1).ip(), &link(10, 20), &shallow);
+    network.add_link(client_address(1).ip(), &link(10, 20), &link(10, 20));
     let tuple = FourTuple { local: client_address(1), remote: SERVER };
     let opened = network.run_until(Time::from_secs(2), |n| {
         let now = n.now();
