@@ -14,7 +14,7 @@ const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 const ORDERINGS: [&str; 2] = ["unequal-delay", "link-dies-gap"];
 
 fn verify(folder: &Path, more: &[&str]) -> Command {
-    verify_items(("seam", "2"), &ORDERINGS, folder, more)
+    verify_items(("seam", "4"), &ORDERINGS, folder, more)
 }
 
 /// Some items of a list, with so many seeds.
