@@ -82,6 +82,19 @@ fn jitter_is_forgiven() {
     assert_eq!(round(&mut detector, &mut window, &mut next, 50), 10_000);
 }
 
+/// A sender that held back has shortened the queue a little: that is not the end of it.
+#[test]
+fn a_round_trip_shorter_than_the_last_but_not_short_is_no_jitter() {
+    let (mut detector, mut window, mut next) = start();
+    for rtt in [50, 50, 70] {
+        round(&mut detector, &mut window, &mut next, rtt);
+    }
+    assert_eq!(round(&mut detector, &mut window, &mut next, 66), 2_500);
+    // 50 ms + 50/8 ms is a queue, a millisecond less is none.
+    assert_eq!(round(&mut detector, &mut window, &mut next, 57), 2_500);
+    assert_eq!(round(&mut detector, &mut window, &mut next, 56), 7 * 250 + 250 + 2_000);
+}
+
 #[test]
 fn a_known_threshold_needs_no_detector() {
     let (mut detector, mut window, _) = start();
