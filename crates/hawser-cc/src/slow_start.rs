@@ -58,6 +58,8 @@ pub(crate) struct SlowStart {
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
     samples: u32,
+    /// The least of all rounds so far.
+    least: Option<Duration>,
     /// When this round began, and bytes delivered since; `None` once the sender held back.
     round_began: Option<Time>,
     delivered: Option<f64>,
@@ -84,6 +86,7 @@ impl SlowStart {
             last_round_min: None,
             round_min: None,
             samples: 0,
+            least: None,
             round_began: None,
             delivered: None,
             last_round_rate: None,
@@ -155,23 +158,24 @@ impl SlowStart {
     fn watch_rtt(&mut self, rtt: Option<RttSample>) {
         let Some(sample) = rtt else { return };
         if sample.changed {
-            (self.last_round_min, self.round_min, self.samples) = (None, None, 0);
+            (self.last_round_min, self.round_min, self.samples, self.least) = (None, None, 0, None);
         }
         let rtt = sample.adjusted;
         let round_min = self.round_min.map_or(rtt, |min| min.min(rtt));
         self.round_min = Some(round_min);
         self.samples = self.samples.saturating_add(1);
         let Some(last) = self.last_round_min.filter(|_| self.samples >= RTT_SAMPLES) else { return };
+        let least = self.least.map_or(last, |least| least.min(last));
         match self.phase {
-            Phase::Standard => {
-                let threshold = (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD);
-                if round_min >= last.saturating_add(threshold) && self.pipe() != Pipe::Filling {
-                    self.phase = Phase::Conservative { baseline: round_min, rounds: 0 };
-                }
+            Phase::Standard if is_risen(round_min, last) && self.pipe() != Pipe::Filling => {
+                self.phase = Phase::Conservative { baseline: round_min, rounds: 0 };
             }
-            // The rise was jitter: carry on.
-            Phase::Conservative { baseline, .. } if round_min < baseline => self.phase = Phase::Standard,
-            Phase::Conservative { .. } => {}
+            // The rise was jitter: carry on. A round trip that is shorter than the last, but not short, was in the queue as well: a
+            // sender that held back a little has shortened it.
+            Phase::Conservative { baseline, .. } if round_min < baseline && !is_risen(round_min, least) => {
+                self.phase = Phase::Standard;
+            }
+            _ => {}
         }
     }
 
@@ -187,6 +191,7 @@ impl SlowStart {
             return false;
         }
         self.last_round_min = self.round_min.take().or(self.last_round_min);
+        self.least = self.least.into_iter().chain(self.last_round_min).min();
         self.last_round_rate = self.round_rate.take();
         self.samples = 0;
         let Phase::Conservative { rounds, .. } = &mut self.phase else { return false };
@@ -199,6 +204,12 @@ impl SlowStart {
         }
         rounds >= CSS_ROUNDS
     }
+}
+
+/// Whether a round trip is longer than another one by more than chance.
+fn is_risen(rtt: Duration, before: Duration) -> bool {
+    let threshold = (before / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD);
+    rtt >= before.saturating_add(threshold)
 }
 
 #[cfg(test)]
