@@ -73,6 +73,18 @@ fn retransmissions_wait_for_a_path_that_is_much_faster() {
     assert_eq!(ask(&mut scheduler, 1, &similar, queue), Decision::Send(expected));
 }
 
+/// 5 MB/s deliver 200 kB within a lag of 40 ms; what is lost beyond that would wait for the fast path alone.
+#[test]
+fn more_retransmissions_than_the_faster_path_delivers_meanwhile_are_shared() {
+    for (retransmit, shared) in [(200_000, None), (201_000, Some(1_000)), (700_000, Some(500_000))] {
+        let queue = QueueView { unsent: 1_000_000, retransmit, ..QueueView::default() };
+        let expected = shared.map_or(Decision::Wait(None), |max_bytes| {
+            Decision::Send(Assignment { max_bytes, ..Assignment::next(PathId(2)) })
+        });
+        assert_eq!(ask(&mut EarliestArrival::default(), 0, &fast_full(), queue), expected);
+    }
+}
+
 #[test]
 fn when_all_are_silent_the_fastest_is_still_the_best_guess() {
     let mut scheduler = EarliestArrival::default();
@@ -104,7 +116,7 @@ fn an_unknown_path_is_tried_with_copies_on_a_known_one() {
 /// Two paths over time. The first one answers all the time; the other, of 30 ms, as long as the test says.
 struct Bench {
     scheduler: EarliestArrival,
-    paths: [PathView; 2],
+    paths: Vec<PathView>,
     queue: QueueView,
 }
 
@@ -112,7 +124,7 @@ impl Bench {
     fn new(queue: u64) -> Self {
         let mut paths = [path(1, 20, 50_000), path(2, 30, 50_000)];
         paths[0].heard_at = Some(Time::ZERO);
-        Bench { scheduler: EarliestArrival::default(), paths, queue: unsent(queue) }
+        Bench { scheduler: EarliestArrival::default(), paths: paths.into(), queue: unsent(queue) }
     }
 
     /// What is decided and ordered at this time; the last acknowledgement on the second path came at `last_ack`, for what had
@@ -172,6 +184,26 @@ fn amid_work_what_a_silent_path_holds_is_copied_little_by_little() {
     assert_eq!(bench.copied(86, 50), 17_000);
     assert_eq!(bench.copied(96, 50), 0);
     assert_eq!(bench.copied(200, 200), 0);
+}
+
+/// What is missing holds up everything: it does not go behind the queue of a far path because the near one is full just now.
+#[test]
+fn copies_wait_for_the_path_that_delivers_them_first() {
+    let mut bench = Bench::new(10_000_000);
+    bench.paths.push(PathView { oldest_in_flight: Some(Time::from_millis(1_000)), ..path(3, 150, 50_000) });
+    for ms in (0..=50).step_by(5) {
+        assert_eq!(bench.copied(ms, ms), 0);
+    }
+    bench.paths[0].bytes_in_flight = 100_000;
+    assert_eq!(bench.at(66, 50).1, []);
+    bench.paths[0].bytes_in_flight = 50_000;
+    assert_eq!(bench.copied(67, 50), 8_000);
+    bench.paths[0].bytes_in_flight = 100_000;
+    assert_eq!(bench.at(77, 50).1, []);
+    // More than 5 MB/s deliver in the 130 ms that the far path needs longer.
+    bench.paths[1].bytes_in_flight = 651_000;
+    let far = Command::Reinject { from: PathId(2), to: PathId(3), max_bytes: 3_666 };
+    assert_eq!(bench.at(78, 50).1, [far]);
 }
 
 #[test]
