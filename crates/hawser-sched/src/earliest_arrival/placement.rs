@@ -1,11 +1,20 @@
 //! Where the head of the queue goes.
 
+use std::time::Duration;
+
 use hawser_policy::{Assignment, Decision, PathMask, PathView, Selection, SendView};
 
 use super::order::{Candidate, Order};
 use super::rescue::Budget;
 use crate::arrival::window_rate;
 use crate::choose::mask;
+
+/// What is lost and left to a fast path that is full, rather than sent on one that delivers later by `lag`: what it delivers
+/// meanwhile. Of more than that the slow path takes its share, since everything waits for the last of it. A fast path opens within
+/// half a round trip even when it has just reduced its window; for less than that nothing waits.
+pub(super) fn delivered_before(fast: &PathView, lag: Duration) -> u64 {
+    if lag <= fast.smoothed_rtt / 2 { 0 } else { window_rate(fast).bytes_in(lag) }
+}
 
 /// One decision about what is queued.
 pub(super) struct Placement<'v, 'a> {
@@ -30,14 +39,11 @@ impl Placement<'_, '_> {
         let (view, path) = (self.view, second.path);
         let lag = second.delay.saturating_sub(first.delay);
         if view.queue.retransmit > 0 {
-            // The fast path opens within half a round trip even when it has just reduced its window.
-            if lag > fast.smoothed_rtt / 2 {
+            let max_bytes = view.queue.retransmit.saturating_sub(delivered_before(fast, lag));
+            if max_bytes == 0 {
                 return wait;
             }
-            return Decision::Send(Assignment {
-                max_bytes: view.queue.retransmit,
-                ..Assignment::next(path.id)
-            });
+            return Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) });
         }
         if view.queue.datagrams > 0 {
             // What is queued before the last one keeps the fast path busy for so long.

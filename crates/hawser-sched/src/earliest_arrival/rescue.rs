@@ -5,6 +5,7 @@ use std::time::Duration;
 use hawser_policy::{Command, Commands, PathId, PathView, Rate, SendView, Time};
 
 use super::EarliestArrival;
+use super::placement::delivered_before;
 use super::progress::{Alarm, Pace, Progress};
 use crate::arrival::window_rate;
 
@@ -99,12 +100,19 @@ impl EarliestArrival {
         }
     }
 
-    /// The best path to take over from another: one that answers and has room.
+    /// The path to take over from another: the one that delivers soonest of those that answer. While that has no room another one
+    /// takes what the first would not deliver before it.
     fn rescuer<'a>(&self, view: &SendView<'a>, from: &PathView) -> Option<&'a PathView> {
-        view.preferred()
-            .filter(|path| path.id != from.id && path.has_rtt_sample && !self.watch.is_avoided(path))
+        let delay = |path: &PathView| path.smoothed_rtt.saturating_add(self.watch.lateness(path));
+        let answering = view
+            .preferred()
+            .filter(|path| path.id != from.id && path.has_rtt_sample && !self.watch.is_avoided(path));
+        let best = answering.clone().min_by_key(|path| (delay(path), path.id))?;
+        let meanwhile = |path: &PathView| delivered_before(best, delay(path).saturating_sub(delay(best)));
+        answering
             .filter(|path| path.copies_queued == 0 && path.sendable() > 0)
-            .min_by_key(|path| (path.smoothed_rtt.saturating_add(self.watch.lateness(path)), path.id))
+            .filter(|path| path.id == best.id || from.bytes_in_flight > meanwhile(path))
+            .min_by_key(|path| (delay(path), path.id))
     }
 
     fn order(
