@@ -170,9 +170,11 @@ impl SlowStart {
             Phase::Standard if is_risen(round_min, last) && self.pipe() != Pipe::Filling => {
                 self.phase = Phase::Conservative { baseline: round_min, rounds: 0 };
             }
-            // The rise was jitter: carry on. A round trip that is shorter than the last, but not short, was in the queue as well: a
-            // sender that held back a little has shortened it.
-            Phase::Conservative { baseline, .. } if round_min < baseline && !is_risen(round_min, least) => {
+            // The rise was jitter: carry on. In a full pipe a round trip that is shorter than the last, but not short, was in the
+            // queue as well, and that is shorter because the sender had less to send.
+            Phase::Conservative { baseline, .. }
+                if round_min < baseline && (self.pipe() != Pipe::Full || !is_risen(round_min, least)) =>
+            {
                 self.phase = Phase::Standard;
             }
             _ => {}

@@ -82,19 +82,6 @@ fn jitter_is_forgiven() {
     assert_eq!(round(&mut detector, &mut window, &mut next, 50), 10_000);
 }
 
-/// A sender that held back has shortened the queue a little: that is not the end of it.
-#[test]
-fn a_round_trip_shorter_than_the_last_but_not_short_is_no_jitter() {
-    let (mut detector, mut window, mut next) = start();
-    for rtt in [50, 50, 70] {
-        round(&mut detector, &mut window, &mut next, rtt);
-    }
-    assert_eq!(round(&mut detector, &mut window, &mut next, 66), 2_500);
-    // 50 ms + 50/8 ms is a queue, a millisecond less is none.
-    assert_eq!(round(&mut detector, &mut window, &mut next, 57), 2_500);
-    assert_eq!(round(&mut detector, &mut window, &mut next, 56), 7 * 250 + 250 + 2_000);
-}
-
 #[test]
 fn a_known_threshold_needs_no_detector() {
     let (mut detector, mut window, _) = start();
@@ -125,6 +112,16 @@ fn while_the_delivery_rate_does_not_grow_the_window_hardly_does() {
         paced_rounds(&[(50, 1_000), (50, 500), (50, 250), (60, 250), (70, 150), (70, 100)]);
     assert_eq!(growth[..4], [10_000, 10_000, 10_000, 8_062]);
     assert!(goes_on && growth[5] == 10_000, "{growth:?}");
+}
+
+/// A sender that had less to send has shortened its own queue a little: that is not the end of it while no more is delivered than before.
+#[test]
+fn in_a_full_pipe_a_round_trip_shorter_than_the_last_but_not_short_is_no_jitter() {
+    let filled = [(50, 1_000), (50, 500), (50, 250), (70, 250), (66, 250)];
+    let last = |rtt_ms| paced_rounds(&[&filled[..], &[(rtt_ms, 250)]].concat()).0[5];
+    // From 50 ms + 50/8 ms on it is a queue. Otherwise the eighth sample proves it: two more grow the window by as much.
+    assert_eq!(last(57), 10_000 / 32);
+    assert_eq!(last(56), 8_000 / 32 + 2_000);
 }
 
 /// A queue of 100 ms, five bandwidth-delay products: the first second fills the link and overflows nothing.
