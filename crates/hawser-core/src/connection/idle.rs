@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::Time;
+use hawser_policy::{Earliest, Time};
 
 /// Silence after which memory of busier times is given back.
 const SHRINK_AFTER: Duration = Duration::from_secs(1);
@@ -69,6 +69,16 @@ impl IdleTimer {
             None => silence,
             Some(end) => Some(silence.map_or(end, |silence| silence.min(end))),
         }
+    }
+
+    /// The earlier of [`deadline`](Self::deadline) and [`shrink_deadline`](Self::shrink_deadline): asked for after each packet.
+    #[inline]
+    pub(crate) fn next(&self, three_pto: Duration) -> Option<Time> {
+        if self.handshake_deadline.is_some() || self.shrunk {
+            return Earliest::NONE.or(self.deadline(three_pto)).or(self.shrink_deadline(three_pto)).time();
+        }
+        let silence = self.timeout.map_or(SHRINK_AFTER, |timeout| timeout.min(SHRINK_AFTER));
+        Some(self.since + silence.max(three_pto))
     }
 
     /// When a PING is due that keeps the connection alive.
@@ -141,6 +151,24 @@ mod tests {
         idle.on_received(ms(6_000));
         assert_eq!(idle.shrink_deadline(three_pto), Some(ms(7_000)));
         assert!(idle.takes_memory_back(ms(7_000), three_pto));
+    }
+
+    #[test]
+    fn what_is_next_is_the_end_of_the_connection_or_that_memory_is_given_back() {
+        for timeout in [None, Some(300), Some(30_000)] {
+            for three_pto in [Duration::from_millis(600), Duration::from_secs(40)] {
+                let mut idle = IdleTimer::new(ms(0), timeout.map(Duration::from_millis));
+                let mut check = |change: fn(&mut IdleTimer)| {
+                    change(&mut idle);
+                    let both = [idle.deadline(three_pto), idle.shrink_deadline(three_pto)];
+                    assert_eq!(idle.next(three_pto), both.into_iter().flatten().min());
+                };
+                check(|idle| idle.on_received(ms(200)));
+                check(IdleTimer::on_handshake_complete);
+                check(|idle| idle.shrunk = true);
+                check(|idle| idle.on_received(ms(900)));
+            }
+        }
     }
 
     #[test]

@@ -29,9 +29,8 @@ impl Connection {
         let three_pto = self.three_pto();
         let queued = has_queued(&self.paths, &self.streams, &self.datagrams) || self.repair.has_queued();
         let own = Earliest::NONE
-            .or(self.idle.deadline(three_pto))
+            .or(self.idle.next(three_pto))
             .or(self.keep_alive_deadline())
-            .or(self.idle.shrink_deadline(three_pto))
             .or(self.policies.deadline())
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.paths.next_expiry())

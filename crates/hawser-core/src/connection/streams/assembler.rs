@@ -162,6 +162,15 @@ impl Assembler {
         let added = if is_next {
             self.push_ready(data, budget);
             end - offset
+        } else if let Some(last) = self.ahead.last_entry().filter(|last| last.get().end == offset) {
+            // The path that is farthest ahead goes on.
+            let piece = Piece::new(data, true, budget);
+            self.charged += piece.charge as usize;
+            budget.charged += piece.charge as usize;
+            let segment = last.into_mut();
+            segment.pieces.push_back(piece);
+            segment.end = end;
+            end - offset
         } else {
             self.insert_ahead(offset, end, data, budget)?
         };
