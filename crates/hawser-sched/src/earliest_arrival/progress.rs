@@ -7,10 +7,9 @@ use hawser_policy::{PathId, PathView, Rate, SendView, Time};
 /// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// More datagrams in flight than this, and acknowledgements follow without that delay: every second packet draws one. As some may
-/// be lost, or return on another path, one is not missed before as many packets were sent as draw two.
+/// More datagrams in flight than this, and acknowledgements follow without that delay: so many packets draw one.
 const STREAMING: u64 = 8;
-const TWO_ACKS: u64 = 4;
+const PACKETS_PER_ACK: u64 = 2;
 
 /// A pause is forgotten within this many round trips, but not sooner than within [`SHORTEST_MEMORY`]: radio links pause
 /// by the second hand of their network, not by the round trip of a connection.
@@ -277,7 +276,7 @@ fn held_back(path: &PathView) -> Duration {
         return MAX_ACK_DELAY;
     }
     Rate::from_bytes_over(path.bytes_in_flight, path.smoothed_rtt)
-        .time_for(TWO_ACKS * datagram)
+        .time_for(PACKETS_PER_ACK * datagram)
         .min(MAX_ACK_DELAY)
 }
 

@@ -226,9 +226,9 @@ fn at_the_end_all_that_a_quiet_path_holds_is_copied_as_soon_as_it_is_late() {
     }
     bench.queue = unsent(0);
     let (decision, commands) = bench.at(54, 50);
-    // In flight for 30 ms when the last acknowledgement came: late after 5 ms more, and the time of four packets.
-    assert_eq!((decision, commands), (Decision::Wait(Some(Time::from_nanos(1_057_400_001))), Vec::new()));
-    assert_eq!(bench.copied(58, 50), 50_000);
+    // In flight for 30 ms when the last acknowledgement came: late after 5 ms more, and the time of two packets.
+    assert_eq!((decision, commands), (Decision::Wait(Some(Time::from_nanos(1_056_200_001))), Vec::new()));
+    assert_eq!(bench.copied(57, 50), 50_000);
 }
 
 #[test]
@@ -270,9 +270,9 @@ fn a_sparse_stream_is_not_silent_between_two_acknowledgements() {
         assert_eq!(path_at(ms, ms), PathId(1));
     }
     assert_eq!(path_at(100, 80), PathId(1));
-    // 33 ms were over, 50 are a round trip, and four packets leave in 15.
-    assert_eq!(path_at(112, 80), PathId(1));
-    assert_eq!(path_at(113, 80), PathId(2));
+    // 33 ms were over, 50 are a round trip, and two packets leave in 8.
+    assert_eq!(path_at(104, 80), PathId(1));
+    assert_eq!(path_at(105, 80), PathId(2));
 }
 
 /// The first order for copies of 50 kB on a path that delivers so many bytes per millisecond, and when it comes.

@@ -33,7 +33,7 @@ pub const LIST: List = List {
         scenario("shallow-queues", "shallow-queues.toml", &[], SYSTEM, SOME),
         scenario("highway-up", "mams-highway-uplink-20.toml", &[], SYSTEM, MANY),
         scenario("highway-down", "mams-highway-downlink-20.toml", &[], SYSTEM, MANY),
-        scenario("three-links", "three-links.toml", HALF_A_MINUTE, BOTH, SOME),
+        scenario("three-links", "three-links.toml", HALF_A_MINUTE, BOTH, MANY),
         scenario("unequal", "unequal.toml", &["duration=10 s"], BOTH, SOME),
         scenario("link-dies", "link-dies.toml", HALF_A_MINUTE, BOTH, SOME),
         scenario("wifi-lte", "wifi-lte.toml", HALF_A_MINUTE, SYSTEM, SOME),
