@@ -7,9 +7,9 @@ use hawser_policy::{PathId, PathView, Rate, SendView, Time};
 /// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// More datagrams in flight than this, and acknowledgements follow without that delay: so many packets draw one.
+/// More datagrams in flight than this, and acknowledgements follow without that delay: every second packet draws one,
+/// and some may be lost.
 const STREAMING: u64 = 8;
-const PACKETS_PER_ACK: u64 = 2;
 
 /// A pause is forgotten within this many round trips, but not sooner than within [`SHORTEST_MEMORY`]: radio links pause
 /// by the second hand of their network, not by the round trip of a connection.
@@ -269,15 +269,10 @@ impl Progress {
     }
 }
 
-/// For how long the acknowledgement of a packet may be held back: until the next ones are there, and that of a last packet.
+/// For how long the acknowledgement of a last packet may be held back.
 fn held_back(path: &PathView) -> Duration {
-    let datagram = u64::from(path.max_datagram_size);
-    if path.bytes_in_flight <= STREAMING * datagram {
-        return MAX_ACK_DELAY;
-    }
-    Rate::from_bytes_over(path.bytes_in_flight, path.smoothed_rtt)
-        .time_for(PACKETS_PER_ACK * datagram)
-        .min(MAX_ACK_DELAY)
+    let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
+    if streams { Duration::ZERO } else { MAX_ACK_DELAY }
 }
 
 impl Watch {

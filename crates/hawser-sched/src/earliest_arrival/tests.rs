@@ -226,9 +226,9 @@ fn at_the_end_all_that_a_quiet_path_holds_is_copied_as_soon_as_it_is_late() {
     }
     bench.queue = unsent(0);
     let (decision, commands) = bench.at(54, 50);
-    // In flight for 30 ms when the last acknowledgement came: late after 5 ms more, and the time of two packets.
-    assert_eq!((decision, commands), (Decision::Wait(Some(Time::from_nanos(1_056_200_001))), Vec::new()));
-    assert_eq!(bench.copied(57, 50), 50_000);
+    // In flight for 30 ms when the last acknowledgement came: late after 5 ms more.
+    assert_eq!((decision, commands), (Decision::Wait(Some(Time::from_nanos(1_055_000_001))), Vec::new()));
+    assert_eq!(bench.copied(56, 50), 50_000);
 }
 
 #[test]
@@ -249,30 +249,6 @@ fn at_the_end_what_is_probably_lost_is_copied_first() {
     };
     assert_eq!(ask(54), []);
     assert_eq!(ask(61), [Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: 8_000 }]);
-}
-
-/// Every second packet draws an acknowledgement, which returns now on this path, now on that: with a packet every 4 ms none is missed for
-/// 20 ms.
-#[test]
-fn a_sparse_stream_is_not_silent_between_two_acknowledgements() {
-    let mut scheduler = EarliestArrival::default();
-    let mut paths = [path(1, 50, 87_000), path(2, 107, 100_000)];
-    let queue = QueueView { datagrams: 1_000, ..QueueView::default() };
-    let mut path_at = |ms: u64, last_ack: u64| {
-        paths[0].bytes_acked = last_ack * 250;
-        paths[0].oldest_in_flight = Some(Time::from_millis(1_000 + last_ack - 33));
-        match ask(&mut scheduler, 1_000 + ms, &paths, queue) {
-            Decision::Send(assignment) => assignment.path,
-            wait => panic!("{wait:?}"),
-        }
-    };
-    for ms in (0..=80).step_by(8) {
-        assert_eq!(path_at(ms, ms), PathId(1));
-    }
-    assert_eq!(path_at(100, 80), PathId(1));
-    // 33 ms were over, 50 are a round trip, and two packets leave in 8.
-    assert_eq!(path_at(104, 80), PathId(1));
-    assert_eq!(path_at(105, 80), PathId(2));
 }
 
 /// The first order for copies of 50 kB on a path that delivers so many bytes per millisecond, and when it comes.
