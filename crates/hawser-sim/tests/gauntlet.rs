@@ -23,7 +23,7 @@ fn check(name: &str, seeds: std::ops::Range<u64>) {
 
 macro_rules! cases {
     ($($(#[$attribute:meta])* $function:ident = $name:literal;)*) => {
-        $($(#[$attribute])* #[test] fn $function() { check($name, 1..4); })*
+        $($(#[$attribute])* #[test] fn $function() { check($name, 1..17); })*
 
         #[test]
         fn every_case_is_checked() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_core::Code;
+use hawser_core::{Code, Connection};
 use hawser_policy::{
     Assignment, Commands, Decision, PathId, PathState, Scheduler, SchedulerInit, SendView, Side, Time,
 };
@@ -72,6 +72,11 @@ impl Scheduler for FirstOnly {
     }
 }
 
+/// Both ends in turn.
+fn end_that_updates(bed: &mut Bed, n: u64) -> &mut Connection {
+    if n.is_multiple_of(2) { bed.client() } else { bed.server() }
+}
+
 /// RFC 9001 section 6.5: previous keys are discarded after a while. A path that is idle meanwhile is used after three
 /// updates.
 pub(super) fn key_updates_beside_an_idle_path(setting: &Setting<'_>) -> Vec<Measure> {
@@ -79,11 +84,14 @@ pub(super) fn key_updates_beside_an_idle_path(setting: &Setting<'_>) -> Vec<Meas
     let alone = Bed::with_scheduler(setting, first_only(), Side::Server, LENGTH, &[street()]).finish();
     let mut bed = Bed::with_scheduler(setting, first_only(), Side::Server, LENGTH, &[street(), street()]);
     bed.open(1);
+    // Three probe timeouts have to pass between two updates (RFC 9001 section 6.5), and those grow with the queue.
     for n in 1..=3 {
-        bed.run_to(Time::from_millis(900 * n));
-        let now = bed.network.now();
-        let end = if n % 2 == 0 { bed.client() } else { bed.server() };
-        end.initiate_key_update(now);
+        let mut now = Time::from_millis(900 * n);
+        bed.run_to(now);
+        while !end_that_updates(&mut bed, n).initiate_key_update(now) && now < Time::from_secs(3) {
+            now += STEP;
+            bed.run_to(now);
+        }
     }
     bed.run_to(Time::from_secs(3));
     bed.count_from_here();

@@ -177,7 +177,7 @@ const fn versus(runs: &'static str, metric: &'static str) -> Value {
 /// A case of the mobility gauntlet or of the policy sets. Its metrics are the measures of the case, and how many miss the
 /// bounds that the case sets itself.
 const fn case(name: &'static str) -> Runs {
-    program(name, programs::case, &[], SYSTEM, FEW)
+    program(name, programs::case, &[], SYSTEM, MANY)
 }
 
 #[cfg(test)]

@@ -98,6 +98,35 @@ fn another_return_path_takes_over_within_eight_samples() {
     assert!((2..=8).contains(&taken), "{taken}");
 }
 
+/// Acknowledgements of a sparse stream return on two paths in turn, and now and then three times in a row on one of them: neither
+/// way is more usual, and what counts is that the smoothed time stays.
+#[test]
+fn where_acknowledgements_take_turns_the_smoothed_time_is_that_of_their_own_path() {
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
+    rtt.on_sample(ms(0), millis(20), Duration::ZERO, OWN);
+    let turns = [OWN, OTHER, OWN, OTHER, OTHER, OTHER, OWN, OTHER, OWN, OWN, OWN, OTHER];
+    for (n, path) in (1..).zip(turns.into_iter().cycle().take(600)) {
+        rtt.on_sample(ms(n * 10), millis(if path == OWN { 20 } else { 40 }), Duration::ZERO, path);
+        assert_eq!(rtt.smoothed(), millis(20), "sample {n}");
+    }
+}
+
+/// After a while in which nearly all came the other way.
+#[test]
+fn their_own_path_takes_over_again_when_it_has_half_of_the_samples() {
+    let mut rtt = RttEstimator::new(millis(333), millis(25));
+    rtt.on_sample(ms(0), millis(20), Duration::ZERO, OWN);
+    for n in 1..40 {
+        rtt.on_sample(ms(n * 10), millis(40), Duration::ZERO, OTHER);
+    }
+    assert_eq!(rtt.smoothed(), millis(40));
+    for n in 20..40 {
+        rtt.on_sample(ms(n * 20), millis(20), Duration::ZERO, OWN);
+        rtt.on_sample(ms(n * 20 + 10), millis(40), Duration::ZERO, OTHER);
+    }
+    assert_eq!(rtt.smoothed(), millis(20));
+}
+
 #[test]
 fn the_number_of_return_paths_is_bounded() {
     let mut rtt = RttEstimator::new(millis(333), millis(25));
