@@ -31,11 +31,15 @@ const FULL_WEIGHT: u16 = 8 * SAMPLE_WEIGHT;
 /// the acknowledgement took. Under load nearly all take the quickest; but where traffic is sparse, some of them ride on
 /// another path, and one estimator for all would wander between both sums and have their difference as its variance. So
 /// each return path has an estimate of its own, by the formulas of RFC 9002. The *smoothed* time of the path is that of its
-/// usual return path: the one of most samples lately, which another replaces when it has half as many again. Neither the
-/// quickest nor a mean would do: a rare acknowledgement that comes another way would move them. The probe timeout waits
+/// usual return path: the one of most samples lately. Another replaces it when it has half as many samples again; for
+/// that of the path itself it needs twice as many, and gives way when it has fewer: where acknowledgements take turns, the
+/// smoothed time is always that of their own path. Neither the quickest nor a mean would do: a rare acknowledgement that
+/// comes another way would move them. The probe timeout waits
 /// for the slowest return path in use, since an acknowledgement on that one is no sign of loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
+    /// The path whose round trips these are.
+    own: PathId,
     latest: Duration,
     /// Of the usual return path.
     smoothed: Duration,
@@ -114,9 +118,10 @@ fn nanos(duration: Duration) -> u64 {
 
 impl RttEstimator {
     /// No sample yet: `initial` is assumed (RFC 9002 section 6.2.2).
-    pub(crate) fn new(initial: Duration, max_ack_delay: Duration) -> Self {
+    pub(crate) fn new(own: PathId, initial: Duration, max_ack_delay: Duration) -> Self {
         let round_trip = initial + (initial * 2).max(GRANULARITY);
         RttEstimator {
+            own,
             latest: initial,
             smoothed: initial,
             variance: initial / 2,
@@ -129,6 +134,11 @@ impl RttEstimator {
             usual: 0,
             bounds: Bounds::new(nanos(round_trip), max_ack_delay),
         }
+    }
+
+    /// The path whose round trips these are.
+    pub(crate) fn own(&self) -> PathId {
+        self.own
     }
 
     /// A sample, how long the peer says it held the acknowledgement, and the path on which that came. Returns the sample
@@ -202,7 +212,7 @@ impl RttEstimator {
                 }
             }
             self.returns[sampled].weight += SAMPLE_WEIGHT;
-            if self.returns[sampled].weight * 2 > self.returns[usual].weight * 3 {
+            if self.takes_over(&self.returns[sampled], &self.returns[usual]) {
                 usual = sampled;
                 self.usual = sampled as u8;
             }
@@ -211,6 +221,18 @@ impl RttEstimator {
         self.smoothed = Duration::from_nanos(usual.smoothed);
         self.variance = Duration::from_nanos(usual.variance);
         self.bounds = Bounds::new(round_trip, self.max_ack_delay);
+    }
+
+    /// Whether `next` is the usual return path from now on, in the place of `usual`.
+    fn takes_over(&self, next: &Return, usual: &Return) -> bool {
+        let (next_weight, usual_weight) = (u32::from(next.weight), u32::from(usual.weight));
+        if next.path == self.own {
+            next_weight > usual_weight
+        } else if usual.path == self.own {
+            next_weight > usual_weight * 2
+        } else {
+            next_weight * 2 > usual_weight * 3
+        }
     }
 
     /// The peer promises to hold back acknowledgements for no longer than this.
