@@ -82,7 +82,8 @@ fn later_bytes_on_the_slow_path_arrive_in_order() {
     };
     let (default, min_rtt) = (delay("default"), delay("minrtt"));
     println!("95th percentile of the time to delivery in order: {default:.1} ms, MinRTT {min_rtt:.1} ms");
-    assert!(default < 0.8 * min_rtt, "{default} {min_rtt}");
+    // MinRTT was at 167 ms, and the bound at .8 of that, before round trips of the slow path were those of one return path.
+    assert!(default < 115.0 && default < 0.85 * min_rtt, "{default} {min_rtt}");
 }
 
 /// A request that fits into a few windows is not later than over the best link alone, however bad the other one is. One that
