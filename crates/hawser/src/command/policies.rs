@@ -15,6 +15,8 @@ use crate::{PolicyKind, Registry};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
+/// Columns that the meaning of a parameter needs beside the rest; with fewer it goes below.
+const MEANING_WIDTH: usize = 30;
 
 const EXAMPLES: &str = "\
 A policy is chosen by its name, with parameters behind commas: the same text for all commands, in scenarios ([transport], [[flow]]) \
@@ -174,7 +176,12 @@ fn describe(text: &mut String, info: &PolicyInfo, is_default: bool) {
         if !parameter.source.is_empty() {
             let _ = write!(meaning, " [{}]", parameter.source);
         }
-        paragraph(text, &first, &meaning);
+        if first.chars().count() + MEANING_WIDTH > WIDTH {
+            let _ = writeln!(text, "{}", first.trim_end());
+            paragraph(text, &" ".repeat(10), &meaning);
+        } else {
+            paragraph(text, &first, &meaning);
+        }
     }
     text.push('\n');
 }
