@@ -30,6 +30,8 @@ const CLIPS: [(&str, f64, f64, u64); 6] = [
 ];
 /// The choice of `video` that goes by `rate` and `maximum`.
 const CUSTOM: &str = "custom";
+/// Of `padding`: only what the sender gave up is passed over.
+const ANNOUNCED: &str = "announced";
 /// A frame is late for its viewer after so long (4D-MAP, section on rewards).
 const DEADLINE: Duration = Duration::from_millis(200);
 
@@ -53,6 +55,8 @@ pub(crate) fn parameters() -> Vec<ParameterInfo> {
             .meaning("from key frame to key frame"),
         ParameterInfo::duration("deadline", Duration::from_millis(1)..=hour, DEADLINE)
             .meaning("later than this after it was written a frame is reported as late"),
+        ParameterInfo::choice("padding", [ANNOUNCED, "any"])
+            .meaning("announced: bytes of a body that the sender gave up; any: also those that are late"),
     ]
 }
 
@@ -81,7 +85,11 @@ pub(crate) fn publisher(parameters: &Parameters, seed: u64) -> Box<dyn Applicati
 
 /// The end that plays.
 pub(crate) fn viewer(parameters: &Parameters) -> Box<dyn Application> {
-    Box::new(Viewer::new(parameters.integer("fps") as u32, parameters.duration("deadline")))
+    let viewer = Viewer::new(parameters.integer("fps") as u32, parameters.duration("deadline"));
+    Box::new(match parameters.choice("padding") {
+        ANNOUNCED => viewer,
+        _ => viewer.passing_what_is_late(),
+    })
 }
 
 #[cfg(test)]

@@ -12,20 +12,23 @@ use crate::{Application, Measure, Piece, Player, Transport};
 
 /// The shortest patience with what is missing from a body: half of the longest round-trip time, but not less.
 const LEAST_PATIENCE: Duration = Duration::from_millis(20);
+/// How often it is looked for: nothing tells that bytes came behind a hole.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Reads a stream of frames, plays it, and reports every frame to the policies of this end. Where a body lacks bytes that may
-/// still come it waits for half of the longest round-trip time, then goes on without them (4D-MAP, gap padding); preface and
-/// headers, and bodies of key frames, are waited for.
+/// Reads a stream of frames, plays it, and reports every frame to the policies of this end. It goes on without the bytes of a
+/// body that the sender gave up; nobody may give up preface and headers.
 #[derive(Debug)]
 pub struct Viewer {
     deadline: Duration,
+    passes_late: bool,
     stream: Option<StreamId>,
     reading: Reading,
     /// Of what is read at present: bytes that came, and that did not.
     received: u64,
     lacking: u64,
-    /// When we wait no longer for what is missing.
+    /// When we wait no longer for what is missing, and when we look whether something is.
     patience_ends: Option<Time>,
+    look_at: Option<Time>,
     player: Player,
     period: Duration,
     quality: QualityModel,
@@ -73,16 +76,26 @@ impl Viewer {
         let period = Duration::from_secs(1) / frame_rate.max(1);
         Viewer {
             deadline,
+            passes_late: false,
             stream: None,
             reading: Reading::Preface { bytes: [0; PREFACE_LENGTH], filled: 0 },
             received: 0,
             lacking: 0,
             patience_ends: None,
+            look_at: None,
             player: Player::new(period),
             period,
             quality: QualityModel::default(),
             log: Log::default(),
         }
+    }
+
+    /// Where a body of a frame that is no key frame lacks bytes that may still come, it waits for half of the longest
+    /// round-trip time, then goes on without them (4D-MAP, gap padding without announcements).
+    #[must_use]
+    pub fn passing_what_is_late(mut self) -> Self {
+        self.passes_late = true;
+        self
     }
 
     /// Takes bytes in order.
@@ -175,9 +188,13 @@ impl Viewer {
 
     /// Starts to wait for what is missing from a body, or ends the wait.
     fn judge_missing(&mut self, now: Time, stream: StreamId, transport: &mut dyn Transport) {
-        let is_passable = matches!(self.reading, Reading::Body(header) if header.kind == FrameKind::Delta);
-        if !is_passable || transport.missing(stream).is_empty() {
+        let is_passable = self.passes_late
+            && matches!(self.reading, Reading::Body(header) if header.kind == FrameKind::Delta);
+        self.look_at = None;
+        if !is_passable {
             self.patience_ends = None;
+        } else if transport.missing(stream).is_empty() {
+            (self.patience_ends, self.look_at) = (None, Some(now + LOOK_INTERVAL));
         } else if self.patience_ends.is_none() {
             let patience = (transport.longest_round_trip() / 2).max(LEAST_PATIENCE);
             self.patience_ends = Some(now + patience);
@@ -238,15 +255,19 @@ impl Application for Viewer {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.patience_ends
+        self.patience_ends.or(self.look_at)
     }
 
     fn on_timeout(&mut self, now: Time, transport: &mut dyn Transport) {
-        let (Some(stream), Some(end)) = (self.stream, self.patience_ends) else { return };
-        if end <= now {
-            self.patience_ends = None;
-            transport.pass_missing(stream);
-            self.on_readable(now, stream, transport);
+        let Some(stream) = self.stream else { return };
+        match self.patience_ends {
+            Some(end) if end <= now => {
+                self.patience_ends = None;
+                transport.pass_missing(stream);
+                self.on_readable(now, stream, transport);
+            }
+            Some(_) => {}
+            None => self.judge_missing(now, stream, transport),
         }
     }
 

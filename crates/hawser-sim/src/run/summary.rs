@@ -2,6 +2,7 @@
 
 use hawser_core::{Connection, ConnectionStats, PathStats};
 use hawser_link::LinkStats;
+use hawser_media::Measure;
 use hawser_policy::PathId;
 use hawser_scenario::{Direction, SceneSource};
 use serde::Serialize;
@@ -56,7 +57,7 @@ pub enum End {
 pub struct FlowOutcome {
     /// Its name.
     pub flow: String,
-    /// `bulk`, `requests`, `datagrams` or `udp`.
+    /// `bulk`, `requests`, `datagrams`, `application` or `udp`.
     pub kind: &'static str,
     /// The way of its data.
     pub direction: Direction,
@@ -89,6 +90,8 @@ pub struct FlowOutcome {
     pub copies: CopyOutcome,
     /// How its connection broke, if it did.
     pub error: Option<String>,
+    /// What its application measured, at both ends; none of other flows.
+    pub measures: Vec<Measure>,
 }
 
 /// Stream data that a connection sent more than once; zero for UDP and foreign peers.
