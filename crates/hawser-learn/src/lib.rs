@@ -33,7 +33,7 @@ pub use ewma::Ewma;
 pub use ftrl::{Accumulation, IntervalFtrl, Play, curvature, minimiser, radius, step_size};
 pub use gradient_descent::GradientDescent;
 pub use kalman::{DifferenceKalman, InnovationKalman, Kalman, Noise};
-pub use lin_ucb::LinUcb;
+pub use lin_ucb::{LinUcb, LinUcbArm};
 pub use mahalanobis::{Mahalanobis, nearest_pairs};
 pub use random::Random;
 pub use simplex_ftrl::{MAX_SHARES, SimplexFtrl, SimplexPlay};
