@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{Feedback, FrameInfo, StreamId, Time};
-use serde::Serialize;
 
 /// What could be read of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +74,7 @@ pub trait Application: Send {
 }
 
 /// A figure that an application measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     /// What it is, in words of the field with underscores: `rebuffering`.
     pub name: &'static str,
@@ -86,6 +85,14 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// Name with the unit of a time at its end: `rebuffering_s`.
+    pub fn key(&self) -> String {
+        match self.unit {
+            unit @ ("s" | "ms") => format!("{}_{unit}", self.name),
+            _ => self.name.to_owned(),
+        }
+    }
+
     /// A figure.
     pub fn new(name: &'static str, value: f64, unit: &'static str) -> Self {
         Measure { name, value, unit }
