@@ -37,6 +37,9 @@ pub trait Transport {
     /// What is missing before something that has arrived and may still come, in order.
     fn missing(&self, stream: StreamId) -> Vec<Range<u64>>;
 
+    /// Bytes that came and cannot be read yet, roughly.
+    fn waiting(&self) -> u64;
+
     /// Waits no longer for the first of what is [missing](Self::missing): it will be read as a gap.
     fn pass_missing(&mut self, stream: StreamId);
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Feedback, StreamId, Time};
+use hawser_policy::{Earliest, Feedback, StreamId, Time};
 
 use super::publisher::body;
 use crate::framing::{HEADER_LENGTH, Header, PREFACE_LENGTH, read_preface};
@@ -12,6 +12,8 @@ use crate::{Application, Measure, Piece, Player, Transport};
 
 /// The shortest patience with what is missing from a body: half of the longest round-trip time, but not less.
 const LEAST_PATIENCE: Duration = Duration::from_millis(20);
+/// How often what waits out of order is measured (4D-MAP, figure 2c).
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// How often it is looked for: nothing tells that bytes came behind a hole.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -29,6 +31,8 @@ pub struct Viewer {
     /// When we wait no longer for what is missing, and when we look whether something is.
     patience_ends: Option<Time>,
     look_at: Option<Time>,
+    /// When what waits out of order is measured next.
+    sample_at: Option<Time>,
     player: Player,
     period: Duration,
     quality: QualityModel,
@@ -59,6 +63,9 @@ struct Log {
     frames: u64,
     complete: u64,
     damaged: u64,
+    keys_damaged: u64,
+    /// Bytes that waited out of order, every [`SAMPLE_INTERVAL`].
+    waiting: Vec<u64>,
     late: u64,
     lacking_bytes: u64,
     delays: Duration,
@@ -83,6 +90,7 @@ impl Viewer {
             lacking: 0,
             patience_ends: None,
             look_at: None,
+            sample_at: None,
             player: Player::new(period),
             period,
             quality: QualityModel::default(),
@@ -174,6 +182,7 @@ impl Viewer {
         self.log.late += u64::from(!in_time);
         let is_complete = self.lacking == 0;
         *if is_complete { &mut self.log.complete } else { &mut self.log.damaged } += 1;
+        self.log.keys_damaged += u64::from(!is_complete && header.kind == FrameKind::Key);
         let is_first = header.kind == FrameKind::Key && is_complete;
         if is_first && self.log.startup.is_none() {
             self.log.startup = Some(self.log.connecting + delay);
@@ -210,6 +219,14 @@ fn fill(bytes: &mut [u8], filled: &mut usize, data: &mut &[u8]) {
     *data = rest;
 }
 
+/// The value that this share of the samples does not exceed; 0 without samples.
+fn percentile(samples: &[u64], share: f64) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    let at = (share * sorted.len() as f64) as usize;
+    sorted.get(at.min(sorted.len().saturating_sub(1))).map_or(0.0, |bytes| *bytes as f64)
+}
+
 fn next_header() -> Reading {
     Reading::Header { bytes: [0; HEADER_LENGTH], filled: 0 }
 }
@@ -233,6 +250,7 @@ impl Application for Viewer {
         if *self.stream.get_or_insert(stream) != stream {
             return;
         }
+        self.sample_at.get_or_insert(now + SAMPLE_INTERVAL);
         loop {
             match transport.read(stream) {
                 Piece::Data(bytes) => {
@@ -255,11 +273,16 @@ impl Application for Viewer {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.patience_ends.or(self.look_at)
+        let own = self.patience_ends.or(self.look_at);
+        Earliest::NONE.or(own).or(self.sample_at.filter(|_| !self.is_done())).time()
     }
 
     fn on_timeout(&mut self, now: Time, transport: &mut dyn Transport) {
         let Some(stream) = self.stream else { return };
+        while let Some(at) = self.sample_at.filter(|at| *at <= now) {
+            self.log.waiting.push(transport.waiting());
+            self.sample_at = Some(at + SAMPLE_INTERVAL);
+        }
         match self.patience_ends {
             Some(end) if end <= now => {
                 self.patience_ends = None;
@@ -291,6 +314,8 @@ impl Application for Viewer {
             Measure::new("frames_damaged", log.damaged as f64, "frames"),
             Measure::new("frames_late", log.late as f64, "frames"),
             Measure::new("frames_shown", playback.shown as f64, "frames"),
+            Measure::new("key_frames_damaged", log.keys_damaged as f64, "frames"),
+            Measure::new("reordering_p60", percentile(&log.waiting, 0.6), "bytes"),
             Measure::new("bytes_lacking", log.lacking_bytes as f64, "bytes"),
             Measure::new("corrupt", log.corrupt as f64, ""),
         ];

@@ -119,6 +119,10 @@ impl Transport for Call<'_, '_> {
         self.wire.connection.missing(stream)
     }
 
+    fn waiting(&self) -> u64 {
+        self.wire.connection.buffered()
+    }
+
     fn pass_missing(&mut self, stream: StreamId) {
         let _ = self.wire.connection.pass_missing(stream);
     }
