@@ -41,6 +41,7 @@ mod queue_delay;
 mod random;
 mod return_path;
 mod slow_start;
+pub mod sscc;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

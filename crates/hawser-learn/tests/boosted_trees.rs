@@ -11,12 +11,12 @@ struct Case {
 
 fn golden(name: &str) -> (BoostedTrees, Vec<Case>) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/boosted_trees");
-    let read = |ending: &str| std::fs::read_to_string(format!("{folder}/{name}.{ending}")).unwrap();
-    let model = BoostedTrees::read(&read("trees"), &FEATURES).unwrap();
+    let read = |ending: &str| std::fs::read_to_string(format!("{folder}/{name}.{ending}")).expect("golden file");
+    let model = BoostedTrees::read(&read("trees"), &FEATURES).expect("a model");
     let csv = read("csv");
     let cases = csv.lines().skip(1).map(|line| {
-        let mut features: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
-        let predicted = features.pop().unwrap();
+        let mut features: Vec<f64> = line.split(',').map(|field| field.parse().expect("a number")).collect();
+        let predicted = features.pop().expect("a prediction");
         Case { features: features.iter().map(|value| *value as f32).collect(), predicted }
     });
     (model, cases.collect())
