@@ -139,6 +139,11 @@ impl IntervalStatistics {
         crossings / self.closed.len().max(1) as f64
     }
 
+    /// Bytes that it takes in memory beside itself, about.
+    pub fn memory(&self) -> usize {
+        self.closed.capacity() * size_of::<Interval>()
+    }
+
     fn compared(&self) -> f64 {
         self.total(|interval| interval.compared).max(1.0)
     }

@@ -11,7 +11,8 @@ struct Case {
 
 fn golden(name: &str) -> (BoostedTrees, Vec<Case>) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/boosted_trees");
-    let read = |ending: &str| std::fs::read_to_string(format!("{folder}/{name}.{ending}")).expect("golden file");
+    let read =
+        |ending: &str| std::fs::read_to_string(format!("{folder}/{name}.{ending}")).expect("golden file");
     let model = BoostedTrees::read(&read("trees"), &FEATURES).expect("a model");
     let csv = read("csv");
     let cases = csv.lines().skip(1).map(|line| {

@@ -190,6 +190,13 @@ impl Detector {
         self.paths.iter().any(|watched| watched.path == path && watched.congested)
     }
 
+    /// Bytes that it takes, about.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        let histories = self.paths.iter().map(|watched| watched.delays.memory()).sum::<usize>();
+        size_of::<Detector>() + self.paths.capacity() * size_of::<Watched>() + histories + Ballot::MEMORY
+    }
+
     fn watched(&mut self, path: PathId) -> Option<&mut Watched> {
         let at = self.paths.partition_point(|watched| watched.path < path);
         if self.paths.get(at).is_none_or(|watched| watched.path != path) {

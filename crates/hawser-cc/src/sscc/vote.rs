@@ -34,6 +34,11 @@ pub(super) struct Ballot {
 }
 
 impl Ballot {
+    /// Bytes of a full one, about.
+    #[cfg(test)]
+    pub(super) const MEMORY: usize =
+        DEPTH * size_of::<Partition>() + MAX_PATHS * size_of::<(PathId, GroupId)>();
+
     pub(super) fn new(vote: Vote) -> Ballot {
         let (partitions, groups) = (VecDeque::with_capacity(DEPTH), Vec::with_capacity(MAX_PATHS));
         Ballot { vote, partitions, groups }

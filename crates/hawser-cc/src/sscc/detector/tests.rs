@@ -168,7 +168,7 @@ fn a_pause_is_no_vote_and_a_closed_path_is_forgotten() {
         for n in from * 500..until * 500 {
             let now = Time::from_millis(2 * n);
             let queued = queue.step(now.as_secs_f64()) as i128;
-            [0, 1].map(|path| detector.on_delay(now, PathId(path), queued));
+            [0, 1].into_iter().for_each(|path| detector.on_delay(now, PathId(path), queued));
         }
     };
     feed(&mut detector, &mut queue, 0, 30);
