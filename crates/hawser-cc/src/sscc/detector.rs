@@ -44,6 +44,9 @@ pub struct DetectorSettings {
     pub least_deviation: Duration,
     /// How votes are counted.
     pub vote: Vote,
+    /// How long a pair stays grouped that the votes no longer find together. Ours: a coupled path fills the queue less, and what
+    /// it shares may go out of sight. Zero in both presets.
+    pub keep: Duration,
 }
 
 impl DetectorSettings {
@@ -61,6 +64,7 @@ impl DetectorSettings {
         loss: 0.1,
         least_deviation: Duration::from_micros(200),
         vote: Vote::Sliding,
+        keep: Duration::ZERO,
     };
 
     /// The values of RFC 8382 section 2.2 where they are others. Its shorter windows M and F are not used: all estimates run
@@ -114,7 +118,8 @@ pub struct Detector {
 impl Detector {
     /// Nothing seen yet.
     pub fn new(settings: DetectorSettings) -> Self {
-        let ballot = Ballot::new(settings.vote);
+        let intervals = settings.keep.as_nanos().div_ceil(settings.interval.as_nanos().max(1));
+        let ballot = Ballot::new(settings.vote, u32::try_from(intervals).unwrap_or(u32::MAX));
         Detector {
             settings,
             paths: Vec::with_capacity(MAX_PATHS),

@@ -70,6 +70,7 @@ impl Settings {
         };
         detector.interval = parameters.duration("interval");
         detector.least_deviation = parameters.duration("least_deviation");
+        detector.keep = parameters.duration("keep_coupled");
         detector.vote = match parameters.choice("vote") {
             "tumbling" => Vote::Tumbling,
             _ => Vote::Sliding,
@@ -119,6 +120,9 @@ fn detection() -> Vec<ParameterInfo> {
             .source("sheet, section 3.2; MPTCP-SBD"),
         ParameterInfo::duration("least_deviation", millis(0)..=millis(100), Duration::from_micros(200))
             .meaning("mean deviation of delays below which a path is not congested; 0s: no such guard")
+            .source(OURS),
+        ParameterInfo::duration("keep_coupled", millis(0)..=millis(300_000), millis(10_000))
+            .meaning("how long paths stay coupled that are no longer found to share a bottleneck; 0s as in the thesis")
             .source(OURS),
         ParameterInfo::flag("coupling", true)
             .meaning("whether paths that share a bottleneck are coupled")

@@ -157,7 +157,8 @@ fn paths_that_share_a_bottleneck_are_coupled_and_let_go_again() {
     assert_eq!(connection.names(), ["olia", "olia"]);
     let group = connection.controllers[0].bottleneck_group();
     assert!(group != GroupId(0) && connection.controllers[1].bottleneck_group() == group);
-    connection.run(Duration::from_secs(25), idle, 5_000);
+    // 17.5 s of history, the vote, and ten seconds in which they are kept.
+    connection.run(Duration::from_secs(33), idle, 5_000);
     assert_eq!(connection.history, vec![vec!["cubic", "olia", "cubic"]; 2]);
     assert_eq!(connection.controllers[0].bottleneck_group(), GroupId(0));
 }

@@ -12,6 +12,7 @@ const DEPTH: usize = 10;
 /// Of these, how many must agree.
 const SLIDING_MAJORITY: usize = 6;
 const TUMBLING_MAJORITY: usize = 5;
+const MAX_PAIRS: usize = MAX_PATHS * (MAX_PATHS - 1) / 2;
 
 /// How the votes of several intervals are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +29,10 @@ pub enum Vote {
 #[derive(Debug)]
 pub(super) struct Ballot {
     vote: Vote,
+    /// Decisions for which a pair stays together that is no longer found to be.
+    keep: u32,
+    /// Pairs that are together, the lower path first, and for how many decisions more if they are not found again.
+    kept: Vec<(PathId, PathId, u32)>,
     partitions: VecDeque<Partition>,
     /// In order of path id.
     groups: Vec<(PathId, GroupId)>,
@@ -39,9 +44,9 @@ impl Ballot {
     pub(super) const MEMORY: usize =
         DEPTH * size_of::<Partition>() + MAX_PATHS * size_of::<(PathId, GroupId)>();
 
-    pub(super) fn new(vote: Vote) -> Ballot {
+    pub(super) fn new(vote: Vote, keep: u32) -> Ballot {
         let (partitions, groups) = (VecDeque::with_capacity(DEPTH), Vec::with_capacity(MAX_PATHS));
-        Ballot { vote, partitions, groups }
+        Ballot { vote, keep, kept: Vec::with_capacity(MAX_PAIRS), partitions, groups }
     }
 
     /// The group that a path is in.
@@ -73,6 +78,7 @@ impl Ballot {
     }
 
     pub(super) fn remove(&mut self, path: PathId) {
+        self.kept.retain(|(one, other, _)| *one != path && *other != path);
         let group = self.group(path);
         self.groups.retain(|(of, _)| *of != path);
         // One that is left alone shares with nobody.
@@ -89,7 +95,7 @@ impl Ballot {
         for at in 0..paths.len() {
             first[at] = at;
             for other in 0..at {
-                if self.are_together(paths[at], paths[other]) {
+                if self.stay_together(paths[other], paths[at]) {
                     let (low, high) = (first[at].min(first[other]), first[at].max(first[other]));
                     first[..=at].iter_mut().filter(|of| **of == high).for_each(|of| *of = low);
                 }
@@ -101,6 +107,23 @@ impl Ballot {
             let alone = first.iter().filter(|other| *other == of).count() < 2;
             (*path, if alone { GroupId(0) } else { GroupId(paths[*of].0.saturating_add(1)) })
         }));
+    }
+
+    /// Whether a pair is found together, or was a while ago.
+    fn stay_together(&mut self, lower: PathId, upper: PathId) -> bool {
+        let found = self.are_together(lower, upper);
+        let at = self.kept.iter().position(|(one, other, _)| (*one, *other) == (lower, upper));
+        match at {
+            Some(at) if found => self.kept[at].2 = self.keep,
+            Some(at) if self.kept[at].2 > 0 => self.kept[at].2 -= 1,
+            Some(at) => {
+                self.kept.swap_remove(at);
+                return false;
+            }
+            None if found && self.kept.len() < MAX_PAIRS => self.kept.push((lower, upper, self.keep)),
+            None => return found,
+        }
+        true
     }
 
     fn are_together(&self, one: PathId, other: PathId) -> bool {
@@ -148,7 +171,7 @@ mod tests {
 
     #[test]
     fn six_of_ten_join_and_five_part() {
-        let mut ballot = Ballot::new(Vote::Sliding);
+        let mut ballot = Ballot::new(Vote::Sliding, 0);
         cast(&mut ballot, &[(9, &[0, 1])]);
         assert_eq!(groups(&ballot), [0; 4], "nine partitions decide nothing");
         cast(&mut ballot, &[(1, &[])]);
@@ -166,7 +189,7 @@ mod tests {
 
     #[test]
     fn groups_are_connected_components() {
-        let mut ballot = Ballot::new(Vote::Sliding);
+        let mut ballot = Ballot::new(Vote::Sliding, 0);
         // Paths 0 and 2 are together in two votes only, but each is with path 1 in six.
         cast(&mut ballot, &[(4, &[0, 1]), (2, &[0, 1, 2]), (4, &[1, 2])]);
         assert_eq!(groups(&ballot), [1, 1, 1, 0]);
@@ -174,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_tumbling_vote_decides_every_ten_with_five() {
-        let mut ballot = Ballot::new(Vote::Tumbling);
+        let mut ballot = Ballot::new(Vote::Tumbling, 0);
         cast(&mut ballot, &[(6, &[1, 2]), (4, &[])]);
         assert_eq!(groups(&ballot), [0, 2, 2, 0]);
         cast(&mut ballot, &[(9, &[])]);
@@ -187,8 +210,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_is_kept_for_a_while() {
+        let mut ballot = Ballot::new(Vote::Sliding, 3);
+        cast(&mut ballot, &[(10, &[0, 1]), (4, &[])]);
+        // The fifth is one too few, and three more are kept.
+        cast(&mut ballot, &[(3, &[])]);
+        assert_eq!(groups(&ballot), [1, 1, 0, 0]);
+        cast(&mut ballot, &[(1, &[])]);
+        assert_eq!(groups(&ballot), [0; 4]);
+    }
+
+    #[test]
     fn a_path_that_is_left_behind_is_alone() {
-        let mut ballot = Ballot::new(Vote::Sliding);
+        let mut ballot = Ballot::new(Vote::Sliding, 0);
         cast(&mut ballot, &[(10, &[0, 1])]);
         ballot.remove(PathId(0));
         assert_eq!(ballot.group(PathId(1)), GroupId(0));
