@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use hawser_cc::sscc::{self, Choice, Observer, SsccParts};
+use hawser_cc::sscc::{self, Observer, SsccParts};
 use hawser_policy::{GroupId, PathId, Registry, Side, Time};
 use hawser_scenario::load;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
@@ -18,12 +18,6 @@ impl Observer for Watch {
     fn on_group(&self, side: Side, now: Time, path: PathId, group: GroupId) {
         if side == Side::Server {
             self.0.lock().expect("nobody panicked").push((now, path, group));
-        }
-    }
-
-    fn on_controller(&self, side: Side, now: Time, path: PathId, from: Option<Choice>, to: Choice) {
-        if side == Side::Server && std::env::var_os("SSCC_SHOW").is_some() {
-            eprintln!("{now} {path:?} {from:?} -> {to:?}");
         }
     }
 }
@@ -79,25 +73,62 @@ impl Run {
     }
 }
 
+const PLAIN: &str = "transport.policy=sscc,keep_coupled=0s";
+
 #[test]
-fn show() {
-    for file in std::env::var("SSCC_FILES").unwrap_or_default().split_whitespace() {
-        let extra = std::env::var("SSCC_SET").unwrap_or_default();
-        let extra: Vec<&str> = extra.split_whitespace().collect();
-        let run = Run::new(file, &extra);
-        for (at, path, group) in run.groups.iter().take(60) {
-            eprintln!("{at} {path:?} {group:?}");
-        }
-        for flow in &run.outcome.flows {
-            eprintln!("{} {:.2} Mbit/s", flow.flow, flow.goodput_bps / 1e6);
-        }
-        let paths = run.outcome.paths.iter().filter(|path| path.flow == "main").count() as u32;
-        for path in 0..paths {
-            eprintln!(
-                "path {path}: coupled {:.3}, from 60 s on {:.3}",
-                run.coupled_share(path, 0.0, run.seconds),
-                run.coupled_share(path, 60.0, 180.0)
-            );
+fn a_shared_bottleneck_is_found_and_let_go_within_ten_seconds() {
+    for seed in 1..=3 {
+        let run = Run::new("sscc-parting.toml", &[PLAIN, "duration=70 s", &format!("seed={seed}")]);
+        for path in [0, 1] {
+            let found = run.groups.iter().find(|(_, of, _)| *of == PathId(path)).expect("it is found").0;
+            assert!(found < Time::from_secs(10), "seed {seed}: path {path} was coupled at {found}");
+            // At 40 s it is shared no longer.
+            let after = run.coupled_share(path, 50.0, 70.0);
+            assert!(after == 0.0, "seed {seed}: path {path} stayed coupled, {after} of the time");
         }
     }
+}
+
+#[test]
+fn independent_paths_are_never_coupled() {
+    for seed in 1..=6 {
+        let run = Run::new("sscc-emulated-stationary.toml", &["duration=30 s", &format!("seed={seed}")]);
+        assert!(run.groups.is_empty(), "seed {seed}: {:?}", run.groups);
+        assert!(run.goodput("main") > 5.0, "seed {seed}");
+    }
+}
+
+/// Three paths and one flow through one bottleneck: what the flow gets. One of four without coupling, by count; half of it would
+/// be its share.
+#[test]
+fn coupled_paths_leave_a_single_flow_its_share() {
+    let flow = |policy: &str| {
+        let set = format!("transport.policy={policy}");
+        let runs = [1, 2]
+            .map(|seed| Run::new("sscc-static-3.toml", &[&set, "duration=100 s", &format!("seed={seed}")]));
+        runs.iter().map(|run| run.goodput("newreno")).sum::<f64>() / 2.0
+    };
+    let (coupled, uncoupled) = (flow("sscc"), flow("sscc,coupling=off"));
+    assert!(coupled > 10.0 && coupled < 24.0, "{coupled} Mbit/s of 40");
+    assert!(coupled > 1.8 * uncoupled, "{coupled} and {uncoupled} Mbit/s");
+}
+
+#[test]
+fn changing_between_bbr_and_cubic_costs_little() {
+    let rate = |parameters: &str| {
+        let policy = format!("transport.policy=sscc,coupling=off,{parameters}");
+        Run::new("sscc-steady.toml", &[&policy]).goodput("main")
+    };
+    let (cubic, bbr) = (rate("initial=cubic"), rate("initial=bbr"));
+    let alternating = rate("selection=alternate");
+    assert!(alternating >= 0.92 * cubic.max(bbr), "{alternating}, CUBIC {cubic}, BBR {bbr} Mbit/s");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_decisions() {
+    let run = || Run::new("sscc-static-2.toml", &["duration=30 s"]);
+    let (first, second) = (run(), run());
+    assert!(!first.groups.is_empty());
+    assert_eq!(first.groups, second.groups);
+    assert_eq!(first.outcome.trace_hash, second.outcome.trace_hash);
 }
