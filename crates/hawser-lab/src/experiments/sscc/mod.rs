@@ -1,6 +1,7 @@
 //! The list of SSCC (F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5): shared bottlenecks found and coupled, controllers
 //! chosen by data.
 
+pub mod collect;
 mod detection;
 mod formulas;
 mod items;
