@@ -1,7 +1,7 @@
 //! Estimators and bandits: learners over numbers.
 //!
 //! Nothing here knows what a packet or a path is: a controller or a scheduler turns what it sees into numbers, and asks. Time
-//! and randomness are arguments, all arithmetic is in `f64` and in a fixed order, and nothing allocates once it is made: the
+//! and randomness are arguments, all arithmetic is in `f64` (networks: `f32`) and in a fixed order, and nothing allocates once it is made: the
 //! same inputs give the same outputs on every machine. ([`nearest_pairs`] makes lists; it is for once in a while.)
 //!
 //! | what | for |
@@ -13,6 +13,7 @@
 //! | [`Kalman`] | following a value that drifts |
 //! | [`LinUcb`] | choosing an arm in a context |
 //! | [`Mahalanobis`], [`nearest_pairs`] | comparing what was observed in like circumstances |
+//! | [`Mlp`] | inference of a small neural network that was trained elsewhere |
 //! | [`Random`] | exploring, from a seed |
 //! | [`Ucb1`] | choosing an arm without context |
 
@@ -24,6 +25,7 @@ mod kalman;
 mod lin_ucb;
 mod linear;
 mod mahalanobis;
+mod mlp;
 mod random;
 mod simplex_ftrl;
 mod ucb1;
@@ -35,6 +37,7 @@ pub use gradient_descent::GradientDescent;
 pub use kalman::{DifferenceKalman, InnovationKalman, Kalman, Noise};
 pub use lin_ucb::LinUcb;
 pub use mahalanobis::{Mahalanobis, nearest_pairs};
+pub use mlp::{Mlp, MlpError};
 pub use random::Random;
 pub use simplex_ftrl::{MAX_SHARES, SimplexFtrl, SimplexPlay};
 pub use ucb1::Ucb1;
