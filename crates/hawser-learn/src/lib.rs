@@ -1,9 +1,9 @@
 //! Estimators and bandits: learners over numbers.
 //!
 //! Nothing here knows what a packet or a path is: a controller or a scheduler turns what it sees into numbers, and asks. Time
-//! and randomness are arguments, all arithmetic is in `f64` and in a fixed order, and nothing allocates once it is made: the
-//! same inputs give the same outputs on every machine. ([`nearest_pairs`] makes lists and [`BoostedTrees::read`] a model; they are
-//! for once in a while.)
+//! and randomness are arguments, all arithmetic is in `f64` (networks: `f32`) and in a fixed order, and nothing allocates once
+//! it is made: the same inputs give the same outputs on every machine. ([`nearest_pairs`] makes lists and [`BoostedTrees::read`]
+//! a model; they are for once in a while.)
 //!
 //! | what | for |
 //! |---|---|
@@ -16,6 +16,7 @@
 //! | [`Kalman`] | following a value that drifts |
 //! | [`LinUcb`] | choosing an arm in a context |
 //! | [`Mahalanobis`], [`nearest_pairs`] | comparing what was observed in like circumstances |
+//! | [`Mlp`] | inference of a small neural network that was trained elsewhere |
 //! | [`Random`] | exploring, from a seed |
 //! | [`Ucb1`] | choosing an arm without context |
 
@@ -29,6 +30,7 @@ mod kalman;
 mod lin_ucb;
 mod linear;
 mod mahalanobis;
+mod mlp;
 mod random;
 mod simplex_ftrl;
 mod ucb1;
@@ -42,6 +44,7 @@ pub use interval_statistics::IntervalStatistics;
 pub use kalman::{DifferenceKalman, InnovationKalman, Kalman, Noise};
 pub use lin_ucb::{LinUcb, LinUcbArm};
 pub use mahalanobis::{Mahalanobis, nearest_pairs};
+pub use mlp::{Mlp, MlpError};
 pub use random::Random;
 pub use simplex_ftrl::{MAX_SHARES, SimplexFtrl, SimplexPlay};
 pub use ucb1::Ucb1;

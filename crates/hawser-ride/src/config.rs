@@ -1,0 +1,143 @@
+//! What an environment is like.
+
+use crate::observation::Hidden;
+use crate::{DeadlineRule, Purpose, RewardRule};
+
+/// The dissertation does not say whether queues last from frame to frame; its results imply that they do not (sheet 5.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// E1: every frame starts with empty queues; round-trip times are those of the trace. Reproduces the dissertation.
+    #[default]
+    Episodic,
+    /// E2: queues last and are part of the round-trip time. What a real stack meets.
+    Continuous,
+}
+
+/// Who looks where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Viewing {
+    /// A synthetic head turns (sheet 5.1).
+    #[default]
+    Head,
+    /// The head turns, and looks elsewhere at once every second.
+    Switching,
+    /// The same 40 tiles all the time, as in the fluid check of sheet 5.4.
+    Fixed,
+}
+
+/// How large tile-frames are.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Sizes {
+    /// Mean of a viewed tile-frame, bytes.
+    pub mean: f64,
+    /// Deviation of the logarithm.
+    pub sigma: f64,
+    /// Relative sizes of I, P and B frames.
+    pub ratio: [f64; 3],
+    /// Whether tiles that draw the eye are larger (three drifting Gaussians) instead of all alike.
+    pub saliency: bool,
+}
+
+/// What an environment is like.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Config {
+    /// Whether queues last.
+    pub kind: Kind,
+    /// Which deadlines tile-frames have.
+    pub deadline_rule: DeadlineRule,
+    /// What is rewarded.
+    pub reward: RewardRule,
+    /// From release to playback, seconds (D).
+    pub playout_delay: f64,
+    /// Largest loss rate of a path; each second has one between 0 and this.
+    pub max_loss: f64,
+    /// Who looks where.
+    pub viewing: Viewing,
+    /// How large tile-frames are.
+    pub sizes: Sizes,
+    /// Frames of a session; a multiple of 50.
+    pub frames: usize,
+    /// Whether the observation has the time until playback and the kind of the frame, too.
+    pub extended: bool,
+    /// What the observation lacks, for ablations.
+    pub hidden: Hidden,
+    /// What sessions are for.
+    pub purpose: Purpose,
+}
+
+/// Why there is no such environment.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// A session of no whole number of GoPs.
+    #[error("a session has a multiple of 50 frames, at least 50, not {0}")]
+    Frames(usize),
+    /// A number outside its range.
+    #[error("{name} must lie between {low} and {high}, not at {value}")]
+    Range {
+        /// Which one.
+        name: &'static str,
+        /// Least value.
+        low: f64,
+        /// Largest value.
+        high: f64,
+        /// What was given.
+        value: f64,
+    },
+}
+
+impl Config {
+    /// E1 with tiles of 18 kB, equally large for all kinds of frames.
+    pub fn episodic(purpose: Purpose) -> Self {
+        Config {
+            kind: Kind::Episodic,
+            deadline_rule: DeadlineRule::Paper,
+            reward: RewardRule::default(),
+            playout_delay: 0.2,
+            max_loss: 0.02,
+            viewing: Viewing::Head,
+            sizes: Sizes { mean: 18_000.0, sigma: 0.6, ratio: [1.0; 3], saliency: false },
+            frames: 1_800,
+            extended: false,
+            hidden: Hidden::Nothing,
+            purpose,
+        }
+    }
+
+    /// E2 with I, P and B frames as 8 : 3 : 1 and a viewed load of about 36 Mbit/s (40 tiles, 30 frames per second).
+    pub fn continuous(purpose: Purpose) -> Self {
+        let mean = 36e6 / 8.0 / crate::FRAMES_PER_SECOND / 40.0;
+        let sizes = Sizes { mean, sigma: 0.6, ratio: [8.0, 3.0, 1.0], saliency: false };
+        Config { kind: Kind::Continuous, sizes, ..Self::episodic(purpose) }
+    }
+
+    /// The fluid check of sheet 5.4: 40 fixed tiles, no loss.
+    pub fn fluid_check() -> Self {
+        Config { viewing: Viewing::Fixed, max_loss: 0.0, ..Self::episodic(Purpose::Judging) }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if self.frames == 0 || !self.frames.is_multiple_of(50) {
+            return Err(ConfigError::Frames(self.frames));
+        }
+        let numbers = [
+            ("the weight of early arrival", self.reward.early, 0.0, 1.0),
+            ("the playout delay", self.playout_delay, 0.0, 10.0),
+            ("the largest loss rate", self.max_loss, 0.0, 0.5),
+            ("the mean size", self.sizes.mean, 64.0, 1e7),
+            ("the deviation of sizes", self.sizes.sigma, 0.0, 3.0),
+        ];
+        for (name, value, low, high) in numbers {
+            if !(low..=high).contains(&value) {
+                return Err(ConfigError::Range { name, low, high, value });
+            }
+        }
+        match self.sizes.ratio.iter().find(|value| !(0.01..=100.0).contains(*value)) {
+            Some(value) => {
+                Err(ConfigError::Range { name: "a relative size", low: 0.01, high: 100.0, value: *value })
+            }
+            None => Ok(()),
+        }
+    }
+}
