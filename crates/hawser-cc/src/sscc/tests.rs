@@ -72,12 +72,12 @@ impl Connection {
     }
 
     fn siblings(&self) -> Vec<Sibling> {
-        let sibling = |(path, controller): (u32, &Box<dyn CongestionController>)| Sibling {
+        let siblings = (0..).zip(&self.controllers).map(|(path, controller)| Sibling {
             group: controller.bottleneck_group(),
             congestion_window: controller.window(),
             ..testing::sibling(path, 10, 50)
-        };
-        (0..).zip(&self.controllers).map(sibling).collect()
+        });
+        siblings.collect()
     }
 
     /// Acknowledges for a while. `delay` is the queueing delay of each path at a moment; `rate` of a path's bytes per

@@ -77,21 +77,20 @@ impl PrefixMemory {
     /// Reads a memory that was written `ago`, which is `now`.
     pub fn read(input: &mut dyn BufRead, now: Time, ago: Duration) -> Result<PrefixMemory, PrefixFileError> {
         let mut memory = PrefixMemory::default();
-        let mut count = 0;
         let mut lines = input.take(MAX_BYTES).lines().enumerate();
         let first = lines.next().map(|(_, line)| line).transpose().map_err(PrefixFileError::Io)?;
         if first.is_none_or(|line| line != header()) {
             return Err(PrefixFileError::Header);
         }
+        // The header is line 0, so that the number of a line is how many prefixes came before it, and one.
         for (index, line) in lines {
             let line = line.map_err(PrefixFileError::Io)?;
             if let Some(expected) = line.strip_prefix("end ") {
-                let is_whole = expected.parse() == Ok(count) && count <= CAPACITY;
+                let is_whole = expected.parse() == Ok(index - 1) && index <= CAPACITY + 1;
                 return if is_whole { Ok(memory) } else { Err(PrefixFileError::Truncated) };
             }
             let (key, mut entry) = entry(&line).ok_or(PrefixFileError::Line(index + 1))?;
             entry.used_at = now.as_secs_f64() - ago.as_secs_f64() - entry.used_at;
-            count += 1;
             if !entry.is_expired(now) {
                 memory.insert(key, entry);
             }
