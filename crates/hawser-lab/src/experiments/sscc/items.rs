@@ -2,8 +2,8 @@
 
 use super::{ALTERNATE, ALTERNATE_LINUX, BBR_ONLY, CUBIC_ONLY, KEPT, OLIA, UNCOUPLED};
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Within};
-use crate::experiments::verify::Value::{Computed, Difference, Largest, Mean, Ratio, Smallest};
-use crate::experiments::verify::{Deviation, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
+use crate::experiments::verify::Value::{self, Computed, Difference, Largest, Mean, Ratio, Smallest};
+use crate::experiments::verify::{Claim, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {
@@ -42,51 +42,52 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Mean(ours("static-2", "jain")), AtLeast(0.93)),
             claim(Mean(ours("static-2", "share_of_multipath")), Within(0.40, 0.62)),
         ],
-        deviation: deviates(
-            "groups part and join again: coupled paths leave the queue low for long enough that the skewness rises over its bound, and CUBIC then takes more than a share",
-        ),
         ..ITEM
     },
     Item {
         id: "4",
         statement: "F1: fair for two to six paths and for all buffers",
-        threshold: "F within 0.05 of table 5.5, above uncoupled Reno by >= 0.08 from three paths on; F >= 0.88 over buffers",
+        threshold: "F within 0.05 of table 5.5, above ideal uncoupled Reno by >= 0.08 from three paths on; F >= 0.88 over buffers",
         paper: "0.963, 0.936, 0.912, 0.925, 0.888",
         claims: &[
-            claim(Mean(ours("static-2", "jain")), Within(0.913, 1.0)),
-            claim(Mean(ours("static-3", "jain")), Within(0.886, 1.0)),
-            claim(Mean(ours("static-4", "jain")), Within(0.862, 1.0)),
-            claim(Mean(ours("static-5", "jain")), Within(0.875, 1.0)),
-            claim(Mean(ours("static-6", "jain")), Within(0.838, 1.0)),
+            claim(Mean(ours("static-2", "jain")), Within(0.9133, 1.0133)),
+            claim(Mean(ours("static-3", "jain")), Within(0.8855, 0.9855)),
+            claim(Mean(ours("static-4", "jain")), Within(0.8621, 0.9621)),
+            claim(Mean(ours("static-5", "jain")), Within(0.8748, 0.9748)),
+            claim(Mean(ours("static-6", "jain")), Within(0.8378, 0.9378)),
+            // Ideal uncoupled Reno: 0.800, 0.735, 0.692, 0.662.
+            claim(Mean(ours("static-3", "jain")), AtLeast(0.88)),
+            claim(Mean(ours("static-4", "jain")), AtLeast(0.815)),
+            claim(Mean(ours("static-5", "jain")), AtLeast(0.772)),
+            claim(Mean(ours("static-6", "jain")), AtLeast(0.742)),
             claim(Mean(ours("buffer-50", "jain")), AtLeast(0.88)),
             claim(Mean(ours("buffer-100", "jain")), AtLeast(0.88)),
             claim(Mean(ours("buffer-400", "jain")), AtLeast(0.88)),
             claim(Mean(ours("buffer-800", "jain")), AtLeast(0.88)),
         ],
-        deviation: deviates("as item 3; with more paths it counts more"),
         ..ITEM
     },
     Item {
         id: "5",
         statement: "F2: uncoupled before the bottleneck is common, fair after",
         threshold: "uncoupled >= 80 % of the time and >= 36 Mbit/s before 20 s; F as table 5.6 +- 0.06",
-        paper: "0.923, 0.903, 0.910",
+        paper: "0.923, 0.903, 0.910, 0.872, 0.854",
         claims: &[
             claim(Mean(ours("moving-2", "uncoupled_share_before")), AtLeast(0.8)),
             claim(Mean(ours("moving-2", "rate_before_mbps")), AtLeast(36.0)),
-            claim(Mean(ours("moving-2", "jain")), Within(0.863, 1.0)),
+            claim(Mean(ours("moving-2", "jain")), Within(0.8629, 0.9829)),
             claim(Mean(ours("moving-3", "uncoupled_share_before")), AtLeast(0.8)),
-            claim(Mean(ours("moving-3", "jain")), Within(0.843, 1.0)),
-            claim(Mean(ours("moving-4", "jain")), Within(0.850, 1.0)),
+            claim(Mean(ours("moving-3", "jain")), Within(0.8431, 0.9631)),
+            claim(Mean(ours("moving-4", "uncoupled_share_before")), AtLeast(0.8)),
+            claim(Mean(ours("moving-4", "jain")), Within(0.8497, 0.9697)),
+            claim(Mean(ours("moving-5", "jain")), Within(0.8115, 0.9315)),
+            claim(Mean(ours("moving-6", "jain")), Within(0.7944, 0.9144)),
         ],
-        deviation: deviates(
-            "access links of one rate behind equal queues have like statistics; and as item 3",
-        ),
         ..ITEM
     },
     Item {
         id: "6",
-        statement: "Independent paths are not coupled",
+        statement: "Independent paths are not coupled (those of F2 before 20 s are judged by item 5)",
         threshold: "falsely coupled time <= 15 %",
         claims: &[
             claim(Mean(ours("emulated-stationary", "coupled_share")), AtMost(0.15)),
@@ -103,7 +104,6 @@ pub(super) const ITEMS: &[Item] = &[
             Ratio(ours("switching", "rate_lossy_mbps"), of(CUBIC_ONLY, "switching", "rate_lossy_mbps")),
             AtLeast(2.0),
         )],
-        deviation: deviates("no models are shipped: the first controller stays"),
         ..ITEM
     },
     missing(
@@ -130,7 +130,6 @@ pub(super) const ITEMS: &[Item] = &[
                 Above(1.0),
             ),
         ],
-        deviation: deviates("selection by models is not part of it: none are shipped"),
         ..ITEM
     },
     Item {
@@ -161,12 +160,13 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         id: "12",
-        statement: "Stationary paths change their controller seldom (by rule alone: no models are shipped)",
+        statement: "Paths change their controller seldom, and no change brings a second cut (choices of models: not judged, none are shipped; second cut: not judged)",
         threshold: "<= 1 per 2 s per path; no second cut within a recovery epoch",
         must: true,
         claims: &[
-            claim(Largest(ours("emulated-stationary", "changes_per_path_and_2_s")), AtMost(1.0)),
-            claim(Largest(ours("real", "changes_per_path_and_2_s")), AtMost(1.0)),
+            // Two paths for 180 s: for coupling only, since nothing else chooses.
+            claim(Largest(ours("static-2", "changes")), AtMost(180.0)),
+            claim(NOT_THERE, AtLeast(0.0)),
         ],
         ..ITEM
     },
@@ -182,10 +182,15 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         id: "14",
-        statement: "Detection and selection take little time (memory: a unit test of hawser-cc)",
-        threshold: "<= 7 % of sender CPU at 200 Mbit/s",
-        claims: &[claim(Largest(ours("cost", "core_share")), AtMost(0.005))],
-        ..MUST
+        statement: "Detection and selection take little time: a simulated run with it, both ends and links, against one without (memory: a unit test of hawser-cc)",
+        threshold: "<= 7 % of sender CPU at 200 Mbit/s; <= 64 KiB",
+        must: true,
+        claims: &[
+            // The sender is a part of the run, so that its own share is larger than this.
+            claim(Largest(ours("cost", "run_share")), AtMost(0.07)),
+            claim(Largest(ours("cost", "core_share")), AtMost(0.005)),
+        ],
+        ..ITEM
     },
     Item {
         id: "15",
@@ -204,11 +209,10 @@ pub(super) const ROWS: &[Item] = &[
     Item {
         id: "R1",
         statement: "Two paths that share a bottleneck until 40 s are coupled within 10 s, and let go within 10 s after",
-        threshold: "<= 10 s; <= 10 s; coupled for half of 10-40 s",
+        threshold: "<= 10 s; <= 10 s",
         claims: &[
             claim(Largest(ours("parting", "coupled_by_seconds")), AtMost(10.0)),
             claim(Largest(ours("parting", "released_after_seconds")), AtMost(10.0)),
-            claim(Mean(of(KEPT, "parting", "coupled_share_before")), AtLeast(0.5)),
         ],
         ..ITEM
     },
@@ -223,22 +227,10 @@ pub(super) const ROWS: &[Item] = &[
 
 /// What is not there yet.
 const fn missing(id: &'static str, statement: &'static str, threshold: &'static str) -> Item {
-    Item {
-        id,
-        statement,
-        threshold,
-        claims: NOTHING,
-        deviation: deviates("no models are shipped, and MPCC is not there: not judged"),
-        ..ITEM
-    }
+    Item { id, statement, threshold, claims: NOTHING, ..ITEM }
 }
 
-const NOTHING: &[crate::experiments::verify::Claim] = &[claim(
-    Computed { name: "not there", runs: &[], compute: |_: &Kept| -> Option<Estimate> { None } },
-    AtLeast(0.0),
-)];
+const NOT_THERE: Value =
+    Computed { name: "not there", runs: &[], compute: |_: &Kept| -> Option<Estimate> { None } };
 
-/// Documented with what was tried.
-const fn deviates(cause: &'static str) -> Option<Deviation> {
-    Some(Deviation { page: "docs/sscc.md", cause })
-}
+const NOTHING: &[Claim] = &[claim(NOT_THERE, AtLeast(0.0))];

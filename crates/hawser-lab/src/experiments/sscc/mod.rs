@@ -39,7 +39,7 @@ pub const LIST: List = List {
         program("queues", detection::queues, &[], OURS, MANY),
         program("by-hand", formulas::by_hand, &[], OURS, Seeds::ONCE),
         program("prefixes", formulas::prefixes, &[], OURS, Seeds::ONCE),
-        program("cost", formulas::cost, &[], OURS, Seeds::ONCE),
+        program("cost", formulas::cost, &["sscc-steady.toml"], OURS, Seeds::ONCE),
         fixed("static-2", &["sscc-static-2.toml"]),
         fixed("static-3", &["sscc-static-3.toml"]),
         fixed("static-4", &["sscc-static-4.toml"]),
@@ -52,6 +52,8 @@ pub const LIST: List = List {
         moving("moving-2", &["sscc-moving-2.toml"]),
         moving("moving-3", &["sscc-moving-3.toml"]),
         moving("moving-4", &["sscc-moving-4.toml"]),
+        moving("moving-5", &["sscc-moving-5.toml"]),
+        moving("moving-6", &["sscc-moving-6.toml"]),
         program("emulated-stationary", programs::apart, &["sscc-emulated-stationary.toml"], APART, MANY),
         program("emulated-long", programs::apart, &["sscc-emulated-long.toml"], APART, SEEDS),
         program("real", programs::apart, &["sscc-real.toml"], APART, SEEDS),
@@ -97,7 +99,7 @@ pub const LIST: List = List {
 
 const STATIC: &[&str] = &["static-2", "static-3", "static-4", "static-5", "static-6"];
 const BUFFERS: &[&str] = &["buffer-50", "buffer-100", "static-2", "buffer-400", "buffer-800"];
-const MOVING: &[&str] = &["moving-2", "moving-3", "moving-4"];
+const MOVING: &[&str] = &["moving-2", "moving-3", "moving-4", "moving-5", "moving-6"];
 
 const fn fixed(name: &'static str, reads: &'static [&'static str]) -> Runs {
     program(name, programs::fixed_bottleneck, reads, SHARING, SEEDS)
