@@ -17,7 +17,7 @@ fn lossy(policy: &'static str, (controller, kilobits): (&'static str, u64), seed
     run(&Broadcast { policy, controller, links, kilobits, frames: 500, fills_gaps, seed })
 }
 
-/// The effect is smaller than what one run differs from another by: the mean of 20 counts. Most of it is the relay's, which
+/// The effect is smaller than what one run differs from another by: the mean of 20 counts. With BBR most of it is the relay's, which
 /// need not wait for the announcement of a gap.
 #[test]
 fn frames_that_are_not_retransmitted_hold_up_nobody() {
