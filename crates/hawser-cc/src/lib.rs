@@ -19,6 +19,8 @@
 //! All but the coupled ones run on each path by itself; that is what aggregates links. Coupled ones look at the sibling
 //! paths and are fair where paths meet. `docs/congestion-control.md` has a row for each, with parameters and sources.
 //!
+//! [`sscc`] is a policy set that chooses among them for each path, and couples paths that share a bottleneck.
+//!
 //! What controllers with a window and a threshold share (slow start, recovery, undoing, moves) is in [`WindowBased`]; what those
 //! with a model share, in `bbr`.
 //!
@@ -41,6 +43,7 @@ mod queue_delay;
 mod random;
 mod return_path;
 mod slow_start;
+pub mod sscc;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -90,4 +93,11 @@ pub fn register(registry: &mut Registry) {
         registry.add_controller_with(info(), build);
     }
     registry.add_controllers(maco::info(), maco::factory);
+}
+
+/// Adds the policy sets of this crate. They take scheduler and acknowledgements from the registry, so those come first; a set that
+/// does not find its parts is left out.
+pub fn register_sets(registry: &mut Registry) {
+    // The only error is a part that is missing.
+    let _ = sscc::register(registry, sscc::SsccParts::default());
 }

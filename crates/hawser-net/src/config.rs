@@ -28,6 +28,7 @@ pub fn policies() -> Registry {
     hawser_sched::register(&mut registry);
     hawser_paths::register(&mut registry);
     hawser_sched::register_sets(&mut registry);
+    hawser_cc::register_sets(&mut registry);
     registry
 }
 

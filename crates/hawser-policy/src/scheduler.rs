@@ -227,7 +227,8 @@ pub enum PathChange {
 /// Word from the peer's application about what it received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Feedback {
-    /// An application frame arrived complete (4D-MAP's FRAME_FEEDBACK).
+    /// An application frame is finished: it arrived complete, or its gaps were given up (4D-MAP's
+    /// FRAME_FEEDBACK).
     Frame {
         /// The application's number for it.
         id: u64,
@@ -235,6 +236,8 @@ pub enum Feedback {
         delay: Duration,
         /// Whether it was there before its deadline.
         in_time: bool,
+        /// Bytes of it that arrived, gaps not counted.
+        bytes: u64,
     },
     /// Quality of experience as one number; larger is better (XLINK's QOE_FEEDBACK: buffer level in seconds).
     Quality {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hawser_link::Nanos;
+use hawser_media::Choice;
 use hawser_policy::Composition;
 
 use crate::Direction;
@@ -41,6 +42,19 @@ pub struct Pattern {
     pub off: Duration,
 }
 
+impl FlowKind {
+    /// The way of its data; for requests that of the responses.
+    pub fn direction(&self) -> Direction {
+        match self {
+            FlowKind::Bulk { direction, .. }
+            | FlowKind::Datagrams { direction, .. }
+            | FlowKind::Application { direction, .. }
+            | FlowKind::Udp { direction, .. } => *direction,
+            FlowKind::Requests { .. } => Direction::Down,
+        }
+    }
+}
+
 /// What a flow does. Sizes are bytes of application data, for UDP of the IP packet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FlowKind {
@@ -74,6 +88,13 @@ pub enum FlowKind {
         size: u32,
         /// Bit/s of payload.
         rate: u64,
+    },
+    /// An application, whose sending end is at the beginning of the direction.
+    Application {
+        /// Which way.
+        direction: Direction,
+        /// What it is.
+        application: Choice,
     },
     /// UDP packets without a transport, from one end of the links' route to the other, or over segments only.
     Udp {

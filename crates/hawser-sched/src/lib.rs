@@ -27,7 +27,8 @@
 //! | `wrr` | [`Wrr`] | in turns whose length is set by pacing |
 //! | `xlink` | [`Xlink`] | re-injects what blocks the player, when its buffer runs low |
 //!
-//! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry.
+//! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry. [`FourDMap`] is one for live
+//! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -46,6 +47,7 @@ mod earliest_arrival;
 mod ecf;
 mod edpf;
 mod fixed_split;
+mod four_d_map;
 mod ftrl_wrr;
 mod guard;
 mod late;
@@ -79,6 +81,11 @@ pub use earliest_arrival::{EarliestArrival, EarliestArrivalParameters};
 pub use ecf::Ecf;
 pub use edpf::Edpf;
 pub use fixed_split::FixedSplit;
+pub use four_d_map::{
+    FourDMap, FourDMapChoice, FourDMapFeatures, FourDMapFrameState, FourDMapLog, FourDMapMechanism,
+    FourDMapModel, FourDMapOutcome, FourDMapParameters, FourDMapPath, FourDMapPathState, FourDMapRecord,
+    FourDMapScheduler, FrameFeedback, FrameFeedbacks, four_d_map_shares,
+};
 pub use ftrl_wrr::{
     FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord,
     paced_rates, step_loss,
@@ -127,6 +134,7 @@ pub fn register(registry: &mut Registry) {
 /// Adds the policy sets of this crate. They take controllers and acknowledgements from the registry, so those come first; a set
 /// that does not find its parts is left out.
 pub fn register_sets(registry: &mut Registry) {
+    FourDMap::register(registry);
     Mmquic::register(registry);
 }
 

@@ -1,5 +1,9 @@
 //! No scheduler allocates once it runs: neither for a decision nor for a packet that leaves or is acknowledged.
 
+#[allow(dead_code)] // Its `main` prints what frames cost.
+#[path = "../examples/four_d_map_cost.rs"]
+mod frames;
+
 use std::time::Duration;
 
 use hawser_policy::{
@@ -7,6 +11,7 @@ use hawser_policy::{
     PolicyKind, QueueView, Rate, Registry, Scheduler, SchedulerInit, SendView, Side, StreamId, StreamRange,
     Tag, Time,
 };
+use hawser_sched::{FourDMapParameters, FourDMapScheduler};
 
 const DATAGRAM: u64 = 1_200;
 const CALLS: u64 = 4_000;
@@ -93,4 +98,22 @@ fn nothing_is_allocated_per_decision() {
         let most = if name == "peekaboo" { CALLS / 400 } else { 0 };
         assert!(counted.count_total <= most, "{name}: {} in {CALLS} decisions", counted.count_total);
     }
+}
+
+/// The scheduler of a set, over a stream of video frames: it remembers a few seconds of them, and then allocates no more.
+#[test]
+fn nothing_is_allocated_per_frame() {
+    let mut scheduler = FourDMapScheduler::new(FourDMapParameters::default(), None, 1);
+    let (mut offset, mut commands) = (0, Commands::with_capacity(16));
+    let mut allocated = 0;
+    for number in 0..2_000 {
+        let mut frame = frames::Waiting::new(number, offset);
+        offset = frame.end();
+        let now = Time::from_millis(40 * number);
+        let counted = allocation_counter::measure(|| {
+            frames::send_frame(&mut scheduler, now, &mut frame, &mut commands);
+        });
+        allocated += if number < 500 { 0 } else { counted.count_total };
+    }
+    assert_eq!(allocated, 0);
 }

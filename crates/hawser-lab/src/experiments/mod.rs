@@ -3,8 +3,8 @@
 //! * [`sim_vs_emulator`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
-//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`ftrl_wrr`], [`maco`], [`mams`], [`ride`],
-//!   [`seam`].
+//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`four_d_map`], [`ftrl_wrr`], [`maco`], [`mams`],
+//!   [`ride`], [`seam`], [`sscc`].
 //! * [`matrix`] runs every congestion controller over every link.
 //! * [`scheduler_matrix`] runs every scheduler over links with several paths.
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
@@ -13,6 +13,7 @@
 pub mod bbrv2plus;
 pub mod demo;
 pub mod fit;
+pub mod four_d_map;
 pub mod ftrl_wrr;
 pub mod guarantee;
 pub mod maco;
@@ -22,8 +23,17 @@ pub mod ride;
 pub mod scheduler_matrix;
 pub mod seam;
 pub mod sim_vs_emulator;
+pub mod sscc;
 pub mod verify;
 
 /// All acceptance lists.
-pub const LISTS: [&verify::List; 6] =
-    [&bbrv2plus::LIST, &ftrl_wrr::LIST, &maco::LIST, &mams::LIST, &ride::LIST, &seam::LIST];
+pub const LISTS: [&verify::List; 8] = [
+    &bbrv2plus::LIST,
+    &four_d_map::LIST,
+    &ftrl_wrr::LIST,
+    &maco::LIST,
+    &mams::LIST,
+    &ride::LIST,
+    &seam::LIST,
+    &sscc::LIST,
+];

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use hawser_media::{Choice, choose};
+
 use super::fields::{Fields, Value};
 use super::link::plain_name;
-use super::policies::policies;
+use super::policies::{policies, spec};
 use super::{Context, Result, route};
 use crate::{Direction, Flow, FlowKind, Pattern, ScenarioLink, Segment, Transport};
 
@@ -43,6 +45,7 @@ enum Kind {
     Bulk,
     Requests,
     Datagrams,
+    Application,
     Udp { poisson: bool },
 }
 
@@ -84,8 +87,11 @@ fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context
     let own_end = match kind {
         FlowKind::Bulk { size, .. } => size.is_some(),
         FlowKind::Requests { number, .. } => number.is_some(),
+        // It says itself when it is over.
+        FlowKind::Application { .. } => true,
         FlowKind::Datagrams { .. } | FlowKind::Udp { .. } => false,
     };
+    let is_application = matches!(kind, FlowKind::Application { .. });
     let awaited = fields.read_or("awaited", own_end, |value| match value.boolean()? {
         true if !own_end && stop.is_none() => {
             Err(value.error("the flow has no end to wait for; give it a `size`, a `number` or a `stop`"))
@@ -102,7 +108,10 @@ fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context
         policies: policies(&fields, &network.transport.policies, context.registry)?,
         kind,
         awaited,
-        pattern: fields.read("on_off", pattern)?,
+        pattern: fields.read("on_off", |value| match is_application {
+            true => Err(value.error("an application has its own times; leave `on_off` out")),
+            false => pattern(value),
+        })?,
     };
     fields.finish()?;
     Ok(flow)
@@ -130,6 +139,7 @@ fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
         ("bulk", Kind::Bulk),
         ("requests", Kind::Requests),
         ("datagrams", Kind::Datagrams),
+        ("application", Kind::Application),
         ("cbr", Kind::Udp { poisson: false }),
         ("poisson", Kind::Udp { poisson: true }),
     ])?;
@@ -153,6 +163,9 @@ fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
             size: fields.read_or("size", DATAGRAM_BYTES, |value| value.size_within(1..=65_000))? as u32,
             rate: rate()?,
         },
+        Kind::Application => {
+            FlowKind::Application { direction: direction(fields)?, application: application(fields)? }
+        }
         Kind::Udp { poisson } => FlowKind::Udp {
             direction: direction(fields)?,
             size: fields.read_or("size", UDP_BYTES, |value| value.size_within(SMALLEST_UDP..=9000))? as u32,
@@ -176,7 +189,7 @@ impl Network<'_> {
                 let payload = payload.min(self.widest(links).saturating_sub(UDP_HEADERS).max(PAYLOADS[1]));
                 (*size, payload - AROUND_DATAGRAM, format!("what fits into {payload} bytes of UDP payload"))
             }
-            FlowKind::Bulk { .. } | FlowKind::Requests { .. } => return Ok(()),
+            FlowKind::Bulk { .. } | FlowKind::Requests { .. } | FlowKind::Application { .. } => return Ok(()),
         };
         if size <= most {
             return Ok(());
@@ -203,6 +216,12 @@ impl Network<'_> {
         let segments = route.iter().filter_map(|&segment| self.segments.get(segment));
         segments.map(|segment| segment.up.mtu).min().unwrap_or(u32::MAX)
     }
+}
+
+/// Chosen by a text or a table, as policies are.
+fn application(fields: &Fields<'_>) -> Result<Choice> {
+    let value = fields.required("application", "\"live,video=sintel\"")?;
+    choose(&spec(&value, None)?).map_err(|error| value.error(error.to_string()))
 }
 
 fn bytes(value: &Value<'_>) -> Result<u64> {

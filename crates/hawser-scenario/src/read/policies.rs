@@ -28,7 +28,7 @@ pub(super) fn policies(
 }
 
 /// `"cubic,beta=0.8"`, or `{ name = "cubic", beta = 0.8 }`, in which the name may be missing.
-fn spec(value: &Value<'_>, general: Option<&PolicySpec>) -> Result<PolicySpec> {
+pub(super) fn spec(value: &Value<'_>, general: Option<&PolicySpec>) -> Result<PolicySpec> {
     let refused = |value: &Value<'_>, error: SpecError| value.error(error.to_string());
     if !value.is_table() {
         return value.string()?.parse().map_err(|error| refused(value, error));

@@ -217,7 +217,16 @@ impl<'a> Builder<'a> {
                     shared =
                         Arc::new(self.transport(flow, &oracle::with_knowledge(self.registry, knowledge))?);
                 }
-                let setup = Setup { config: self.server_config(&shared), deliveries };
+                let application = match &flow.kind {
+                    FlowKind::Application { direction, application } => {
+                        Some((*direction, application.clone(), self.application_seed(number)))
+                    }
+                    _ => None,
+                };
+                if application.is_some() && self.options.server.is_some() {
+                    return Err(RunError::ForeignApplication { flow: flow.name.clone() });
+                }
+                let setup = Setup { config: self.server_config(&shared), deliveries, application };
                 let session = self.session(number, flow, server, &shared, &setup, knowledge)?;
                 plans.entry(flow.client).or_default().push((number, session));
                 setups.push((server, setup));
@@ -301,7 +310,11 @@ impl<'a> Builder<'a> {
         };
         let pattern =
             flow.pattern.map(|pattern| (pattern, self.random(&format!("session/{number}/activity"))));
-        Ok(Session::new(plan, Role::new(&flow.kind, pattern)))
+        Ok(Session::new(plan, Role::new(&flow.kind, self.application_seed(number), pattern)))
+    }
+
+    fn application_seed(&self, number: usize) -> u64 {
+        derive_seed(self.scenario.seed, &format!("session/{number}/application"))
     }
 
     fn link_info(&self, index: usize) -> LinkInfo {

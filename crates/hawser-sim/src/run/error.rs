@@ -22,6 +22,12 @@ pub enum RunError {
     /// TLS was asked for and cannot be set up.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
+    /// A server of another stack does not run our applications.
+    #[error("flow \"{flow}\" runs an application, which a foreign server does not have")]
+    ForeignApplication {
+        /// The flow.
+        flow: String,
+    },
     /// A server that knows real TLS only.
     #[error("a foreign server speaks TLS, expected `crypto = \"tls\"` in [transport] of the scenario")]
     ForeignNull,

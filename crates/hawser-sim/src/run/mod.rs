@@ -17,6 +17,7 @@ mod build;
 mod client;
 mod delivery;
 mod error;
+mod hosted;
 mod link_forecasts;
 mod meter;
 mod participant;

@@ -20,6 +20,8 @@ pub enum Request {
         /// Bit/s.
         rate: u64,
     },
+    /// Run the other end of the application that both know of on this connection.
+    Application,
 }
 
 impl Request {
@@ -29,6 +31,7 @@ impl Request {
             Request::Serve { length } => (0, length, 0, 0),
             Request::Receive => (1, 0, 0, 0),
             Request::Datagrams { size, rate } => (2, 0, u64::from(size), rate),
+            Request::Application => (3, 0, 0, 0),
         };
         let mut bytes = [0; REQUEST_LENGTH];
         bytes[0] = kind;
@@ -46,6 +49,7 @@ impl Request {
             0 => Some(Request::Serve { length }),
             1 => Some(Request::Receive),
             2 => Some(Request::Datagrams { size: u32::try_from(size).ok()?, rate }),
+            3 => Some(Request::Application),
             _ => None,
         }
     }
@@ -61,6 +65,7 @@ mod tests {
             Request::Serve { length: u64::MAX },
             Request::Receive,
             Request::Datagrams { size: 1200, rate: 7 },
+            Request::Application,
         ];
         for request in requests {
             assert_eq!(Request::decode(&request.encode()), Some(request));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_core::{ConnectionHandle, PathStats};
 use hawser_link::LinkIndex;
+use hawser_media::Measure;
 use hawser_policy::{PathId, PolicyKind, Time};
 use hawser_scenario::{Direction, Flow, FlowKind};
 
@@ -35,7 +36,7 @@ impl Simulation {
     /// What the receiving end saw, and how many datagrams the other sent.
     pub(super) fn received(&self, number: usize, info: SessionInfo) -> (Meter, u64) {
         let client = self.client_session(number, info);
-        match direction_of(&self.parts.flows[info.flow].kind) {
+        match self.parts.flows[info.flow].kind.direction() {
             Direction::Down => {
                 let meter = client.map(|session| session.meter.clone()).unwrap_or_default();
                 (meter, self.datagrams_of_server(number, info))
@@ -79,7 +80,7 @@ impl Simulation {
             .and_then(|session| session.paths.as_ref())
             .map(|paths| paths.links.clone())
             .unwrap_or_default();
-        let totals = match direction_of(&self.parts.flows[info.flow].kind) {
+        let totals = match self.parts.flows[info.flow].kind.direction() {
             Direction::Up => self.client_totals(number, info),
             Direction::Down => self.server_totals(number, info),
         };
@@ -89,7 +90,7 @@ impl Simulation {
 
     /// Stream bytes that arrived at the receiving end, in whatever order.
     pub(super) fn arrived(&mut self, number: usize, info: SessionInfo) -> u64 {
-        let totals = match direction_of(&self.parts.flows[info.flow].kind) {
+        let totals = match self.parts.flows[info.flow].kind.direction() {
             Direction::Up => self.server_totals(number, info),
             Direction::Down => self.client_totals(number, info),
         };
@@ -147,6 +148,7 @@ impl Simulation {
         let copies = self.copies(number, info);
         let flow = &self.parts.flows[info.flow];
         let (meter, sent) = self.received(number, info);
+        let measures = self.measures(number, info, now);
         let session = self.client_session(number, info);
         let start = Time::from_nanos(flow.start);
         let since_start = |at: Time| at.since(start).as_secs_f64();
@@ -164,15 +166,28 @@ impl Simulation {
             completion_seconds: finished.map(since_start),
             sent,
             copies,
+            measures,
             error: session.and_then(|session| session.failure.as_ref()).map(ToString::to_string),
             ..measured(flow, &meter, finished.unwrap_or(now), finished.is_some())
         }
     }
 
+    /// Of both ends of an application.
+    fn measures(&self, number: usize, info: SessionInfo, now: Time) -> Vec<Measure> {
+        let client = self.client_session(number, info).map(|session| session.role.measures(now));
+        let server = match &self.parts.participants.0[info.server] {
+            Participant::Servers(host) => {
+                host.application.sessions.get(&number).map(|session| session.measures(now))
+            }
+            _ => None,
+        };
+        client.into_iter().chain(server).flatten().collect()
+    }
+
     fn copies(&mut self, number: usize, info: SessionInfo) -> CopyOutcome {
         let ends = [self.client_totals(number, info), self.server_totals(number, info)];
         let [client, server] = ends.map(|totals| totals.connection);
-        match direction_of(&self.parts.flows[info.flow].kind) {
+        match self.parts.flows[info.flow].kind.direction() {
             Direction::Up => CopyOutcome::of(&client, &server),
             Direction::Down => CopyOutcome::of(&server, &client),
         }
@@ -262,7 +277,7 @@ fn measured(flow: &Flow, meter: &Meter, until: Time, is_over: bool) -> FlowOutco
     FlowOutcome {
         flow: flow.name.clone(),
         kind: kind_of(&flow.kind),
-        direction: direction_of(&flow.kind),
+        direction: flow.kind.direction(),
         scheduler: String::new(),
         controller: String::new(),
         start_seconds: start.as_secs_f64(),
@@ -277,6 +292,7 @@ fn measured(flow: &Flow, meter: &Meter, until: Time, is_over: bool) -> FlowOutco
         intact: meter.corrupt_at.is_none(),
         copies: CopyOutcome::default(),
         error: None,
+        measures: Vec::new(),
     }
 }
 
@@ -284,21 +300,12 @@ fn live<T>(handle: Option<ConnectionHandle>, read: impl FnOnce(ConnectionHandle)
     handle.and_then(read)
 }
 
-/// The way of a flow's data; for requests that of the answers.
-fn direction_of(kind: &FlowKind) -> Direction {
-    match kind {
-        FlowKind::Bulk { direction, .. }
-        | FlowKind::Datagrams { direction, .. }
-        | FlowKind::Udp { direction, .. } => *direction,
-        FlowKind::Requests { .. } => Direction::Down,
-    }
-}
-
 fn kind_of(kind: &FlowKind) -> &'static str {
     match kind {
         FlowKind::Bulk { .. } => "bulk",
         FlowKind::Requests { .. } => "requests",
         FlowKind::Datagrams { .. } => "datagrams",
+        FlowKind::Application { .. } => "application",
         FlowKind::Udp { .. } => "udp",
     }
 }

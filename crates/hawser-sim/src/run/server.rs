@@ -5,12 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hawser_core::{Connection, ConnectionHandle, Event, ReadError, ReadOutcome, ServerConfig, StreamEvent};
-use hawser_policy::{StreamId, Time};
-use hawser_scenario::Direction::{Down, Up};
+use hawser_media::{Choice, Measure};
+use hawser_policy::{Earliest, StreamId, Time};
+use hawser_scenario::Direction::{self, Down, Up};
 use rustc_hash::FxHashMap;
 
 use super::client::role::{read_pattern, receive_datagrams};
 use super::delivery::{BothWays, Deliveries};
+use super::hosted::{Hosted, Wire};
 use super::meter::Meter;
 use super::participant::session_of;
 use super::request::{REQUEST_LENGTH, Request};
@@ -36,6 +38,8 @@ pub(super) struct Setup {
     pub(super) config: Arc<ServerConfig>,
     /// What is sent and read either way.
     pub(super) deliveries: BothWays,
+    /// The application of the flow, its direction and its seed.
+    pub(super) application: Option<(Direction, Choice, u64)>,
 }
 
 /// The server's end of a session.
@@ -49,6 +53,7 @@ pub(super) struct ServerSession {
     sends: Deliveries,
     streams: BTreeMap<StreamId, Stream>,
     pacer: Option<DatagramPacer>,
+    hosted: Option<Hosted>,
 }
 
 enum Stream {
@@ -69,6 +74,34 @@ impl ServerSession {
             sends: setup.deliveries[Down as usize].clone(),
             streams: BTreeMap::new(),
             pacer: None,
+            hosted: setup.application.as_ref().map(|(direction, application, seed)| {
+                Hosted::new(match direction {
+                    Up => application.receiver(),
+                    Down => application.sender(*seed),
+                })
+            }),
+        }
+    }
+
+    /// What an application measured.
+    pub(super) fn measures(&self, now: Time) -> Vec<Measure> {
+        self.hosted.as_ref().map_or_else(Vec::new, |hosted| hosted.measures(now))
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.connection?;
+        let hosted = self.hosted.as_ref().and_then(Hosted::next_timeout);
+        Earliest::NONE.or(hosted).or(self.pacer.as_ref().map(DatagramPacer::next_at)).time()
+    }
+
+    fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.push_on(now, connection);
+        }
+        if let Some(hosted) = &mut self.hosted
+            && hosted.next_timeout().is_some_and(|at| at <= now)
+        {
+            hosted.on_timeout(&mut Wire { now, connection, meter: &mut self.meter });
         }
     }
 
@@ -78,6 +111,11 @@ impl ServerSession {
     }
 
     fn on_event(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection, event: &Event) {
+        // Streams to one side are the application's.
+        let is_own = matches!(event, Event::Stream(StreamEvent::Opened { bidirectional: true }));
+        if let (Some(hosted), Event::Stream(event), false) = (&mut self.hosted, event, is_own) {
+            hosted.on_event(event, &mut Wire { now, connection, meter: &mut self.meter });
+        }
         match event {
             Event::Stream(StreamEvent::Opened { bidirectional: true }) => {
                 self.connection = Some(handle);
@@ -118,6 +156,13 @@ impl ServerSession {
                         .get_or_insert_with(|| DatagramPacer::new(now, size, rate))
                         .push_on(now, connection);
                     self.streams.remove(&id);
+                    return;
+                }
+                Some(Some(Request::Application)) => {
+                    self.streams.remove(&id);
+                    if let Some(hosted) = &mut self.hosted {
+                        hosted.start(now, &mut Wire { now, connection, meter: &mut self.meter });
+                    }
                     return;
                 }
                 Some(None) => {
@@ -175,8 +220,7 @@ impl Servers {
     }
 
     fn arm(&mut self, number: usize) {
-        let pacer = self.sessions.get(&number).and_then(|session| session.pacer.as_ref());
-        self.timers.set(number, pacer.map(DatagramPacer::next_at));
+        self.timers.set(number, self.sessions.get(&number).and_then(ServerSession::next_timeout));
     }
 }
 
@@ -231,9 +275,8 @@ impl Application for Servers {
         while let Some(number) = self.timers.pop_due(now) {
             if let Some(session) = self.sessions.get_mut(&number)
                 && let Some(connection) = session.connection.and_then(|handle| sockets.connection(handle))
-                && let Some(pacer) = &mut session.pacer
             {
-                pacer.push_on(now, connection);
+                session.on_timeout(now, connection);
             }
             self.arm(number);
         }

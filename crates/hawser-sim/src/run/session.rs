@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_core::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple, StreamEvent,
-};
+use hawser_core::{ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple};
 use hawser_policy::{Earliest, LinkInfo, PathManagerFactory, Time};
 use hawser_scenario::Direction::{Down, Up};
 
@@ -153,7 +151,8 @@ impl Session {
                             }
                         });
                     }
-                    self.role.on_timeout(now, connection);
+                    self.role.on_timeout(now, connection, &mut self.meter);
+                    self.note_end(now);
                 }
                 None
             }
@@ -215,16 +214,14 @@ impl Session {
                 self.failure = Some(error.clone());
                 self.state = State::Over;
             }
-            Event::Stream(StreamEvent::Readable(id)) => {
-                self.role.on_readable(now, *id, connection, &mut self.meter);
-            }
-            Event::Stream(StreamEvent::Writable(_) | StreamEvent::Available { .. }) => {
-                self.role.on_writable(now, connection);
-            }
-            Event::Stream(StreamEvent::Finished(id)) => self.role.on_delivered(*id),
+            Event::Stream(event) => self.role.on_stream(now, event, connection, &mut self.meter),
             Event::DatagramReceived => self.role.on_datagrams(now, connection, &mut self.meter),
             _ => {}
         }
+        self.note_end(now);
+    }
+
+    fn note_end(&mut self, now: Time) {
         if self.role.is_done() && self.finished_at.is_none() {
             self.finished_at = Some(now);
         }
@@ -253,7 +250,7 @@ impl Session {
         if self.sends().is_some() {
             connection.log_first_sends();
         }
-        self.role.start(now, connection);
+        self.role.start(now, self.plan.start, connection, &mut self.meter);
     }
 
     /// What this end sends, if somebody wants to hear of it.

@@ -2,9 +2,10 @@
 
 use hawser_core::{Connection, ConnectionStats, PathStats};
 use hawser_link::LinkStats;
+use hawser_media::Measure;
 use hawser_policy::PathId;
 use hawser_scenario::{Direction, SceneSource};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::meter::DelaySummary;
 
@@ -56,7 +57,7 @@ pub enum End {
 pub struct FlowOutcome {
     /// Its name.
     pub flow: String,
-    /// `bulk`, `requests`, `datagrams` or `udp`.
+    /// `bulk`, `requests`, `datagrams`, `application` or `udp`.
     pub kind: &'static str,
     /// The way of its data.
     pub direction: Direction,
@@ -89,6 +90,13 @@ pub struct FlowOutcome {
     pub copies: CopyOutcome,
     /// How its connection broke, if it did.
     pub error: Option<String>,
+    /// What its application measured, at both ends, by [`Measure::key`]; none of other flows.
+    #[serde(serialize_with = "by_key", skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<Measure>,
+}
+
+fn by_key<S: Serializer>(measures: &[Measure], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(measures.iter().map(|measure| (measure.key(), measure.value)))
 }
 
 /// Stream data that a connection sent more than once; zero for UDP and foreign peers.

@@ -17,6 +17,7 @@ pub(crate) fn registry() -> Registry {
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
     hawser_paths::register(&mut registry);
+    hawser_cc::register_sets(&mut registry);
     registry
 }
 

@@ -12,6 +12,7 @@ use hawser_lab::experiments::sim_vs_emulator::{self, CompareError};
 use hawser_sim::oracle::with_oracle;
 
 use crate::Registry;
+use crate::command::data_units;
 use crate::command::emulate::{failure as emulator_failure, load};
 use crate::command::exit::{Exit, Failure};
 use crate::command::guarantee;
@@ -36,6 +37,8 @@ pub(crate) enum Lab {
     Matrix(matrix::Matrix),
     /// Compare the generators of links with the measured facts that they are fitted to
     Fit(Fit),
+    /// Collect Data Units from random environments, to train the models of SSCC with
+    Units(data_units::Units),
 }
 
 const AGREE_EXAMPLES: &str = "\
@@ -110,6 +113,7 @@ pub(crate) fn experiment(
         Lab::Figure(arguments) => verify::figure(arguments, registry, output),
         Lab::Matrix(command) => matrix::run(command, registry, output),
         Lab::Fit(arguments) => compare_fit(arguments, output),
+        Lab::Units(arguments) => data_units::run(arguments, registry, output),
     }
 }
 

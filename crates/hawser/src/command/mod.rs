@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+mod data_units;
 mod digest;
 mod emulate;
 mod exit;

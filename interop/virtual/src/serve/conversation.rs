@@ -122,7 +122,8 @@ impl Conversation {
                     self.streams.remove(&id);
                     return;
                 }
-                None => {
+                // Applications are refused before anything runs.
+                Some(Request::Application) | None => {
                     self.streams.remove(&id);
                     return;
                 }

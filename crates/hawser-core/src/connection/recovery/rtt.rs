@@ -32,9 +32,9 @@ const FULL_WEIGHT: u16 = 8 * SAMPLE_WEIGHT;
 /// another path, and one estimator for all would wander between both sums and have their difference as its variance. So
 /// each return path has an estimate of its own, by the formulas of RFC 9002. The *smoothed* time of the path is that of its
 /// usual return path: the one of most samples lately. Another replaces it when it has half as many samples again; for
-/// that of the path itself it needs nearly twice as many (15 to 8, so that three in a row do not do and eight do), and gives
-/// way when it has fewer: where acknowledgements take turns, the smoothed time is always that of their own path. Neither the
-/// quickest nor a mean would do: a rare acknowledgement that comes another way would move them. The probe timeout waits
+/// that of the path itself it needs twice as many, and gives way when it has fewer: where acknowledgements take turns, the
+/// smoothed time is always that of their own path. Neither the quickest nor a mean would do: a rare acknowledgement that
+/// comes another way would move them. The probe timeout waits
 /// for the slowest return path in use, since an acknowledgement on that one is no sign of loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
@@ -229,7 +229,7 @@ impl RttEstimator {
         if next.path == self.own {
             next_weight > usual_weight
         } else if usual.path == self.own {
-            next_weight * 8 > usual_weight * 15
+            next_weight > usual_weight * 2
         } else {
             next_weight * 2 > usual_weight * 3
         }

@@ -79,6 +79,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
         delay: DelaySummary::default(),
         intact: true,
         copies: CopyOutcome::default(),
+        measures: Vec::new(),
         error: None,
     };
     Outcome {

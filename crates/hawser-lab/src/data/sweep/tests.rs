@@ -141,6 +141,7 @@ fn outcome(scenario: &Scenario, program: &str) -> Outcome {
             delay: DelaySummary::default(),
             intact: true,
             copies: CopyOutcome::default(),
+            measures: Vec::new(),
             error: None,
         }],
         paths: Vec::new(),

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_policy::{PolicySpec, Registry};
-use hawser_scenario::{Direction, Flow, FlowKind, Scenario, SourceKind, load};
+use hawser_scenario::{Flow, FlowKind, Scenario, SourceKind, load};
 use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
@@ -157,11 +157,7 @@ fn measure(
 
 /// A bulk transfer without end in the flow's direction.
 fn download_of(kind: &FlowKind) -> FlowKind {
-    let direction = match kind {
-        FlowKind::Bulk { direction, .. } | FlowKind::Datagrams { direction, .. } => *direction,
-        FlowKind::Requests { .. } | FlowKind::Udp { .. } => Direction::Down,
-    };
-    FlowKind::Bulk { direction, size: None }
+    FlowKind::Bulk { direction: kind.direction(), size: None }
 }
 
 /// Does all jobs on some threads; the results are in the order of the jobs.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_scenario::{Direction, Flow, FlowKind};
+use hawser_scenario::{Flow, FlowKind};
 
 use super::Settings;
 
@@ -123,10 +123,7 @@ impl Workload {
 
     /// The flow that takes the place of another, in its direction where it has one.
     pub(super) fn flow(self, other: &Flow) -> Flow {
-        let direction = match other.kind {
-            FlowKind::Bulk { direction, .. } | FlowKind::Datagrams { direction, .. } => direction,
-            FlowKind::Requests { .. } | FlowKind::Udp { .. } => Direction::Down,
-        };
+        let direction = other.kind.direction();
         let requests = FlowKind::Requests {
             request: 200,
             response: 10_000,

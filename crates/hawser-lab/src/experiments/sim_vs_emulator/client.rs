@@ -86,7 +86,8 @@ async fn act(flow: &Flow, connection: &Connection, meter: &Arc<Meter>) -> Option
         FlowKind::Datagrams { direction: Direction::Up, size, rate } => {
             send_datagrams(connection, size, rate).await;
         }
-        FlowKind::Udp { .. } => {}
+        // Refused before anything runs, see `CompareError`.
+        FlowKind::Application { .. } | FlowKind::Udp { .. } => {}
     }
     Some(())
 }

@@ -26,6 +26,11 @@ pub enum CompareError {
         "flow {0:?} has several requests at a time, which only the simulator does: leave out its `parallel` and `every`"
     )]
     Parallel(String),
+    /// The same.
+    #[error(
+        "flow {0:?} runs an application, which only the simulator does: make it \"bulk\", \"requests\" or \"datagrams\""
+    )]
+    Application(String),
     /// An endpoint cannot be made.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

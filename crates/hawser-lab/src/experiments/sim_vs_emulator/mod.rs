@@ -88,6 +88,10 @@ fn check(scenario: &Scenario) -> Result<(), CompareError> {
         return Err(CompareError::OnOff(flow.name.clone()));
     }
     let is_parallel = |flow: &&hawser_scenario::Flow| matches!(flow.kind, FlowKind::Requests { parallel, every, .. } if parallel > 1 || every.is_some());
+    let is_application = |flow: &&hawser_scenario::Flow| matches!(flow.kind, FlowKind::Application { .. });
+    if let Some(flow) = traffic.iter().find(is_application) {
+        return Err(CompareError::Application(flow.name.clone()));
+    }
     match traffic.iter().find(is_parallel) {
         Some(flow) => Err(CompareError::Parallel(flow.name.clone())),
         None => Ok(()),

@@ -127,12 +127,9 @@ impl Agreement {
 
 /// The direction of most data: that of the first connection.
 fn data_direction(scenario: &Scenario) -> Direction {
-    let of = |kind: &FlowKind| match kind {
-        FlowKind::Bulk { direction, .. } | FlowKind::Datagrams { direction, .. } => Some(*direction),
-        FlowKind::Requests { .. } => Some(Direction::Down),
-        FlowKind::Udp { .. } => None,
-    };
-    scenario.traffic().iter().find_map(|flow| of(&flow.kind)).unwrap_or(Direction::Down)
+    let traffic = scenario.traffic();
+    let first = traffic.iter().find(|flow| !matches!(flow.kind, FlowKind::Udp { .. }));
+    first.map_or(Direction::Down, |flow| flow.kind.direction())
 }
 
 fn link_rows(scenario: &Scenario, pairs: &[(Observation, Observation)]) -> Vec<DirectionAgreement> {

@@ -49,7 +49,8 @@ async fn answer(
             let _ = send_pattern(&mut send, 0).await;
         }
         Some(Request::Datagrams { size, rate }) => send_datagrams(&connection, size, rate).await,
-        None => {}
+        // Applications are refused before anything runs.
+        Some(Request::Application) | None => {}
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use hawser_core::{Connection, ReadError};
+use hawser_core::{Connection, ReadError, StreamEvent};
+use hawser_media::Measure;
 use hawser_policy::{Earliest, StreamId, Time};
 use hawser_scenario::{Direction, FlowKind, Pattern};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::run::hosted::{Hosted, Wire};
 use crate::run::meter::Meter;
 use crate::run::request::Request;
 use crate::run::sending::{DatagramPacer, Sending, sent_at};
@@ -31,6 +33,8 @@ enum Task {
     Listen { request: Request },
     /// Send datagrams.
     Talk { size: u32, rate: u64, pacer: Option<DatagramPacer> },
+    /// One end of an application.
+    Application(Hosted),
 }
 
 struct Requests {
@@ -79,7 +83,8 @@ impl Activity {
 }
 
 impl Role {
-    pub(crate) fn new(kind: &FlowKind, pattern: Option<(Pattern, ChaCha8Rng)>) -> Self {
+    /// `seed` is that of an application.
+    pub(crate) fn new(kind: &FlowKind, seed: u64, pattern: Option<(Pattern, ChaCha8Rng)>) -> Self {
         let task = match *kind {
             FlowKind::Bulk { direction: Direction::Down, size } => {
                 Task::Download { size, stream: None, offset: 0 }
@@ -102,6 +107,12 @@ impl Role {
             FlowKind::Datagrams { direction: Direction::Down, size, rate } => {
                 Task::Listen { request: Request::Datagrams { size, rate } }
             }
+            FlowKind::Application { direction, ref application } => {
+                Task::Application(Hosted::new(match direction {
+                    Direction::Up => application.sender(seed),
+                    Direction::Down => application.receiver(),
+                }))
+            }
             FlowKind::Datagrams { direction: Direction::Up, size, rate }
             | FlowKind::Udp { size, rate, .. } => Task::Talk { size, rate, pacer: None },
         };
@@ -123,11 +134,30 @@ impl Role {
         }
     }
 
-    /// The connection is there.
-    pub(crate) fn start(&mut self, now: Time, connection: &mut Connection) {
+    /// What an application measured.
+    pub(crate) fn measures(&self, now: Time) -> Vec<Measure> {
+        match &self.task {
+            Task::Application(hosted) => hosted.measures(now),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The connection is there, which was asked for at `asked_at`.
+    pub(crate) fn start(
+        &mut self,
+        now: Time,
+        asked_at: Time,
+        connection: &mut Connection,
+        meter: &mut Meter,
+    ) {
         if let Some(activity) = &mut self.activity {
             activity.until = now;
             activity.turn();
+        }
+        if let Task::Application(hosted) = &mut self.task {
+            // The server sees by it which connection was chosen.
+            ask(connection, Request::Application);
+            hosted.start(asked_at, &mut Wire { now, connection, meter });
         }
         self.begin(now, connection);
     }
@@ -153,6 +183,7 @@ impl Role {
             Task::Talk { size, rate, pacer } => {
                 pacer.get_or_insert_with(|| DatagramPacer::new(now, *size, *rate)).push_on(now, connection);
             }
+            Task::Application(_) => {}
         }
     }
 
@@ -170,7 +201,7 @@ impl Role {
                 }
             }
             Task::Requests(requests) => (requests.next_at, requests.is_blocked) = (None, false),
-            Task::Listen { .. } | Task::Talk { .. } => {}
+            Task::Listen { .. } | Task::Talk { .. } | Task::Application(_) => {}
         }
     }
 
@@ -180,12 +211,13 @@ impl Role {
         let own = match &self.task {
             Task::Requests(requests) => requests.next_at,
             Task::Talk { pacer: Some(pacer), .. } if active => Some(pacer.next_at()),
+            Task::Application(hosted) => hosted.next_timeout(),
             _ => None,
         };
         Earliest::NONE.or(own).or(activity).time()
     }
 
-    pub(crate) fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
+    pub(crate) fn on_timeout(&mut self, now: Time, connection: &mut Connection, meter: &mut Meter) {
         while let Some(activity) = self.activity.as_mut().filter(|activity| activity.until <= now) {
             activity.turn();
             if activity.active { self.begin(now, connection) } else { self.pause(connection) }
@@ -196,11 +228,35 @@ impl Role {
                 requests.begin(now, connection);
             }
             Task::Talk { pacer: Some(pacer), .. } if active => pacer.push_on(now, connection),
+            Task::Application(hosted) if hosted.next_timeout().is_some_and(|at| at <= now) => {
+                hosted.on_timeout(&mut Wire { now, connection, meter });
+                self.done = hosted.is_done();
+            }
             _ => {}
         }
     }
 
-    pub(crate) fn on_writable(&mut self, now: Time, connection: &mut Connection) {
+    pub(crate) fn on_stream(
+        &mut self,
+        now: Time,
+        event: &StreamEvent,
+        connection: &mut Connection,
+        meter: &mut Meter,
+    ) {
+        if let Task::Application(hosted) = &mut self.task {
+            hosted.on_event(event, &mut Wire { now, connection, meter });
+            self.done = hosted.is_done();
+            return;
+        }
+        match event {
+            StreamEvent::Readable(id) => self.on_readable(now, *id, connection, meter),
+            StreamEvent::Writable(_) | StreamEvent::Available { .. } => self.on_writable(now, connection),
+            StreamEvent::Finished(id) => self.on_delivered(*id),
+            _ => {}
+        }
+    }
+
+    fn on_writable(&mut self, now: Time, connection: &mut Connection) {
         match &mut self.task {
             Task::Upload { sending: Some((_, sending)), .. } => {
                 sending.push(connection);
@@ -219,19 +275,13 @@ impl Role {
     }
 
     /// Everything sent on a stream was acknowledged.
-    pub(crate) fn on_delivered(&mut self, id: StreamId) {
+    fn on_delivered(&mut self, id: StreamId) {
         if let Task::Upload { size: Some(_), sending: Some((stream, _)) } = &self.task {
             self.done |= self.activity.is_none() && *stream == id;
         }
     }
 
-    pub(crate) fn on_readable(
-        &mut self,
-        now: Time,
-        id: StreamId,
-        connection: &mut Connection,
-        meter: &mut Meter,
-    ) {
+    fn on_readable(&mut self, now: Time, id: StreamId, connection: &mut Connection, meter: &mut Meter) {
         match &mut self.task {
             Task::Download { stream, offset, .. } => {
                 let has_ended = *stream == Some(id) && read_pattern(now, id, offset, connection, meter);

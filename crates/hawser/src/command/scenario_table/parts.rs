@@ -173,6 +173,7 @@ fn what(flow: &Flow) -> String {
         FlowKind::Datagrams { direction, size, rate: bits } => {
             format!("{} of datagrams of {size} B at {}", way(direction), rate(*bits))
         }
+        FlowKind::Application { direction, application } => format!("{} of {application}", way(direction)),
         FlowKind::Udp { direction, size, rate: bits, poisson, .. } => {
             let gaps = if *poisson { "Poisson" } else { "even" };
             format!("{} of {gaps} UDP packets of {size} B at {}", way(direction), rate(*bits))

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use hawser_media::Measure;
 use hawser_sim::run::{End, FlowOutcome, LinkOutcome, PathOutcome};
 
 use super::run::RunReport;
@@ -35,6 +36,7 @@ pub(super) fn text(report: &RunReport) -> String {
         "flow", "goodput", "received", "time", "delay p99", "longest"
     );
     outcome.flows.iter().for_each(|flow| flow_row(&mut text, flow));
+    outcome.flows.iter().for_each(|flow| measures(&mut text, flow));
     if !outcome.paths.is_empty() {
         let _ = writeln!(
             text,
@@ -72,6 +74,23 @@ fn flow_row(text: &mut String, flow: &FlowOutcome) {
         let _ = write!(text, "  {error}");
     }
     text.push('\n');
+}
+
+/// What an application measured, three figures to a line.
+fn measures(text: &mut String, flow: &FlowOutcome) {
+    let figure = |measure: &Measure| {
+        let name = measure.name.replace('_', " ");
+        let digits = if measure.value.fract() == 0.0 { 0 } else { 3 };
+        format!("{:<34}", format!("{name} {:.digits$} {}", measure.value, measure.unit))
+    };
+    for (line, figures) in flow.measures.chunks(3).enumerate() {
+        let name = if line == 0 { flow.flow.as_str() } else { "" };
+        if line == 0 {
+            text.push('\n');
+        }
+        let figures: String = figures.iter().map(figure).collect();
+        let _ = writeln!(text, "{name:<16} {}", figures.trim_end());
+    }
 }
 
 fn path_row(text: &mut String, path: &PathOutcome) {

@@ -1,0 +1,49 @@
+//! SSCC: the controller of each path chosen by data (F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5).
+//!
+//! Paths that share a bottleneck are coupled and together take the share of one flow; on every other path runs the single-path
+//! controller of which a model expects most. What worked for a destination is what a new path to it begins with.
+//!
+//! | part | does |
+//! |---|---|
+//! | [`Detector`], `grouping`, `vote` | which paths share a bottleneck, from one-way delays and losses (section 5.3.2) |
+//! | `units`, [`reward()`] | what a path did during some twenty acknowledgements, and what that is worth (5.3.4, 5.3.5) |
+//! | [`Models`] | what each candidate is expected to be worth (5.3.6) |
+//! | [`PrefixMemory`] | what worked for a destination network (5.3.7) |
+//! | `state` | the decisions of a connection, with hysteresis |
+//! | `steered`, `set` | how they reach the paths: the policy set `sscc` |
+//!
+//! The acknowledgements of a path close its Data Units; a unit chooses; the next acknowledgement exchanges the controller
+//! ([`hawser_policy::Command::ReplaceController`]), which takes over the estimates of its predecessor. `docs/sscc.md` says what
+//! differs from the dissertation, and what was measured.
+
+mod choice;
+mod detector;
+mod grouping;
+mod models;
+mod observe;
+mod prefixes;
+mod reward;
+mod set;
+mod settings;
+mod state;
+mod steered;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod units;
+mod vote;
+
+pub use choice::{CANDIDATES, Candidate, Choice};
+pub use detector::{Detector, DetectorSettings};
+pub use grouping::Measure;
+pub use models::{Models, ModelsError};
+pub use observe::{Experience, Observer};
+pub use prefixes::{PrefixFileError, PrefixKey, PrefixMemory};
+pub use reward::{RewardForm, reward};
+pub use set::{SsccParts, register};
+pub use units::{DataUnit, FEATURES};
+pub use vote::Vote;
+
+/// Name of the policy set in the registry.
+pub const NAME: &str = "sscc";

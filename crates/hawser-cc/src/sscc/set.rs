@@ -1,0 +1,157 @@
+//! The policy set: parts from the registry, and an agent that feeds the detector.
+
+use std::sync::{Arc, Mutex};
+
+use hawser_policy::{
+    AckPolicyFactory, Agent, Commands, CongestionController, ControllerFactory, ControllerInit, Event,
+    FeatureSet, Interests, PathChange, PolicyError, PolicySet, PolicySetFactory, Registry, SchedulerFactory,
+    SchedulerInit, SetInit, Snapshot,
+};
+
+use super::settings::{Migration, Selection, Settings};
+use super::state::{Common, Shared, State, lock};
+use super::steered::Steered;
+use super::{CANDIDATES, Candidate, Choice, Models, NAME, Observer, PrefixMemory};
+
+/// What a caller gives to the set beside its parameters.
+#[derive(Clone, Default)]
+pub struct SsccParts {
+    /// The models to choose by; without them no path changes its controller, but for coupling.
+    pub models: Option<Arc<Models>>,
+    /// What worked for which prefix. All connections of the registry share it; the caller may keep it on disk.
+    pub memory: Arc<Mutex<PrefixMemory>>,
+    /// Is told what happens.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+/// Adds the policy set `sscc`. It takes scheduler, acknowledgements and controllers from the registry as it is now.
+///
+/// # Errors
+/// One of them is not there.
+pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyError> {
+    let [scheduler, acknowledgements] = ["default", "default"];
+    let scheduler = registry.scheduler(scheduler)?;
+    let acknowledgements = registry.ack_policy(acknowledgements)?;
+    let coupled = registry.controller("olia")?;
+    let mut singles = Vec::with_capacity(CANDIDATES);
+    for candidate in Candidate::ALL {
+        singles.push(registry.controller(candidate.name())?);
+    }
+    let info = Settings::info(parts.models.is_some());
+    debug_assert_eq!(info.name, NAME);
+    registry.add_sets(info, move |parameters| {
+        let SsccParts { models, memory, observer } = parts.clone();
+        let common = Common { settings: Settings::read(parameters), models, memory, observer };
+        Arc::new(Sscc {
+            common,
+            scheduler: scheduler.clone(),
+            acknowledgements: acknowledgements.clone(),
+            controllers: Arc::new(Controllers { coupled: coupled.clone(), singles: singles.clone() }),
+        })
+    });
+    Ok(())
+}
+
+/// Makes sets.
+struct Sscc {
+    common: Common,
+    scheduler: Arc<dyn SchedulerFactory>,
+    acknowledgements: Arc<dyn AckPolicyFactory>,
+    controllers: Arc<Controllers>,
+}
+
+impl PolicySetFactory for Sscc {
+    fn build(&self, init: &SetInit) -> PolicySet {
+        let seed = init.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let shared = Arc::new(Mutex::new(State::new(&self.common, init.side, seed)));
+        PolicySet {
+            scheduler: self.scheduler.build(&SchedulerInit { side: init.side, seed: init.seed }),
+            congestion: Arc::new(Factory {
+                shared: shared.clone(),
+                controllers: self.controllers.clone(),
+                migration: self.common.settings.migration,
+            }),
+            acknowledgements: self.acknowledgements.build(),
+            protection: None,
+            agent: Some(Box::new(Listener { shared })),
+            features: FeatureSet::NONE,
+        }
+    }
+
+    fn wants_receive_timestamps(&self) -> bool {
+        let Settings { coupling, selection, .. } = self.common.settings;
+        coupling || selection == Selection::Model
+    }
+}
+
+/// Factories of the controllers that may run.
+struct Controllers {
+    coupled: Arc<dyn ControllerFactory>,
+    /// In the order of [`Candidate::ALL`].
+    singles: Vec<Arc<dyn ControllerFactory>>,
+}
+
+/// Makes the controllers of a connection.
+struct Factory {
+    shared: Shared,
+    controllers: Arc<Controllers>,
+    migration: Migration,
+}
+
+impl ControllerFactory for Factory {
+    fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
+        let choice = lock(&self.shared).build(init);
+        let factory = match choice {
+            Choice::Coupled => &self.controllers.coupled,
+            Choice::Single(candidate) => &self.controllers.singles[candidate as usize],
+        };
+        let mut init = init.clone();
+        if self.migration == Migration::LinuxLike {
+            init.snapshot = init.snapshot.map(linux_like);
+        }
+        let inner = factory.build(&init);
+        Box::new(Steered {
+            inner_commands: inner.gives_commands(),
+            inner,
+            shared: self.shared.clone(),
+            path: init.path,
+            replace: false,
+        })
+    }
+}
+
+/// What is left of a snapshot where a kernel changes the controller of a socket: the window, the threshold and the round-trip
+/// times stay, what the predecessor knew of the path does not. So BBR begins in Startup, and a window-based controller that
+/// takes over from BBR, which has no threshold, slow-starts from BBR's window.
+fn linux_like(snapshot: Snapshot) -> Snapshot {
+    Snapshot {
+        // The window as it was, whatever is in flight.
+        bytes_in_flight: snapshot.congestion_window,
+        max_delivery_rate: None,
+        pipe_full: false,
+        window_before_loss: None,
+        ..snapshot
+    }
+}
+
+/// Feeds the detector.
+struct Listener {
+    shared: Shared,
+}
+
+impl Agent for Listener {
+    fn interests(&self) -> Interests {
+        Interests::ACKED | Interests::LOST | Interests::PATHS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {
+        match event {
+            Event::Acked(report) => {
+                lock(&self.shared).on_delay(report.now, report.path, report.one_way_delay);
+            }
+            Event::Lost(report) => lock(&self.shared).on_lost_packet(report.now, report.path),
+            Event::Path { path, change: PathChange::Abandoned, .. } => lock(&self.shared).remove(*path),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Parameters of the policy set.
+
+use std::time::Duration;
+
+use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
+
+use super::units::UnitSettings;
+use super::{Candidate, DetectorSettings, RewardForm, Vote};
+
+const TABLE: &str = "F. Yang 2022, table 5.1";
+const SECTION: &str = "F. Yang 2022, section 5.3";
+const ANTELOPE: &str = "Antelope (Zhou and others, INFOCOM 2021)";
+const OURS: &str = "ours";
+
+/// Who chooses the controller of a path that shares no bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selection {
+    /// The models.
+    Model,
+    /// Nobody: the controller that the path began with stays.
+    Rule,
+    /// BBR and CUBIC take turns, which measures what a swap costs.
+    Alternate(Duration),
+}
+
+/// What a successor is told of its predecessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Migration {
+    /// Estimates and window.
+    Carry,
+    /// What a kernel keeps in the socket: window and threshold.
+    LinuxLike,
+}
+
+/// All parameters of a set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) detector: DetectorSettings,
+    pub(super) coupling: bool,
+    pub(super) single_coupled_set: bool,
+    pub(super) initial: Candidate,
+    pub(super) selection: Selection,
+    pub(super) confirmations: u64,
+    pub(super) dwell: f64,
+    pub(super) migration: Migration,
+    pub(super) units: UnitSettings,
+    pub(super) reward: RewardForm,
+    pub(super) alpha: f64,
+    pub(super) epsilon: f64,
+}
+
+impl Settings {
+    /// What a registry tells of the set. Without models there is no selection by them.
+    pub(super) fn info(has_models: bool) -> PolicyInfo {
+        let summary = if has_models {
+            "controller of each path by a model; paths that share a bottleneck are coupled"
+        } else {
+            "paths that share a bottleneck are coupled; others keep their controller: there are no models to choose by"
+        };
+        let info = PolicyInfo::new(super::NAME, summary)
+            .source("F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5");
+        let all = [detection(), selection(has_models), units()];
+        all.into_iter().flatten().fold(info, PolicyInfo::parameter)
+    }
+
+    pub(super) fn read(parameters: &Parameters) -> Settings {
+        let mut detector = match parameters.choice("detector") {
+            "rfc8382" => DetectorSettings::RFC8382,
+            _ => DetectorSettings::THESIS,
+        };
+        detector.interval = parameters.duration("interval");
+        detector.least_deviation = parameters.duration("least_deviation");
+        detector.keep = parameters.duration("keep_coupled");
+        detector.vote = match parameters.choice("vote") {
+            "tumbling" => Vote::Tumbling,
+            _ => Vote::Sliding,
+        };
+        Settings {
+            detector,
+            coupling: parameters.flag("coupling"),
+            single_coupled_set: parameters.flag("single_coupled_set"),
+            initial: Candidate::named(parameters.choice("initial")).unwrap_or(Candidate::Cubic),
+            selection: match parameters.choice("selection") {
+                "model" => Selection::Model,
+                "alternate" => Selection::Alternate(parameters.duration("alternate_every")),
+                _ => Selection::Rule,
+            },
+            confirmations: parameters.integer("confirmations"),
+            dwell: parameters.number("dwell"),
+            migration: match parameters.choice("migration") {
+                "linux-like" => Migration::LinuxLike,
+                _ => Migration::Carry,
+            },
+            units: UnitSettings {
+                acks: parameters.integer("unit_acks"),
+                round_trips: parameters.number("unit_round_trips"),
+                memory: parameters.duration("memory"),
+            },
+            reward: match parameters.choice("reward") {
+                "continuous" => RewardForm::Continuous,
+                _ => RewardForm::Thesis,
+            },
+            alpha: parameters.number("alpha"),
+            epsilon: parameters.number("epsilon"),
+        }
+    }
+}
+
+fn detection() -> Vec<ParameterInfo> {
+    let millis = Duration::from_millis;
+    vec![
+        ParameterInfo::choice("detector", ["thesis", "rfc8382"])
+            .meaning("thresholds of the detection of shared bottlenecks")
+            .source(TABLE),
+        ParameterInfo::duration("interval", millis(50)..=millis(5_000), millis(350))
+            .meaning("length of an interval of the detection")
+            .source(TABLE),
+        ParameterInfo::choice("vote", ["sliding", "tumbling"])
+            .meaning("six of the last ten intervals at each, or five of ten every ten intervals")
+            .source("sheet, section 3.2; MPTCP-SBD"),
+        ParameterInfo::duration("least_deviation", millis(0)..=millis(100), Duration::from_micros(200))
+            .meaning("mean deviation of delays below which a path is not congested; 0s: no such guard")
+            .source(OURS),
+        ParameterInfo::duration("keep_coupled", millis(0)..=millis(300_000), millis(10_000))
+            .meaning("how long paths stay coupled that are no longer found to share a bottleneck; 0s as in the thesis")
+            .source(OURS),
+        ParameterInfo::flag("coupling", true)
+            .meaning("whether paths that share a bottleneck are coupled")
+            .source(SECTION),
+        ParameterInfo::flag("single_coupled_set", false)
+            .meaning("whether the paths of all bottlenecks are coupled with each other")
+            .source(SECTION),
+    ]
+}
+
+fn selection(has_models: bool) -> Vec<ParameterInfo> {
+    let words: &[&str] = if has_models { &["model", "rule", "alternate"] } else { &["rule", "alternate"] };
+    // The first word is the default.
+    let mut initial = vec![Candidate::Cubic.name()];
+    initial
+        .extend(Candidate::ALL.into_iter().filter(|other| *other != Candidate::Cubic).map(Candidate::name));
+    let seconds = Duration::from_secs;
+    vec![
+        ParameterInfo::choice("initial", initial)
+            .meaning("controller of a path to a prefix of which nothing is known")
+            .source(SECTION),
+        ParameterInfo::choice("selection", words.iter().copied())
+            .meaning("by the models; the first controller stays; BBR and CUBIC take turns")
+            .source(SECTION),
+        ParameterInfo::duration("alternate_every", Duration::from_millis(100)..=seconds(3_600), seconds(2))
+            .meaning("how long a turn is")
+            .source("sheet, section 7, item 11"),
+        ParameterInfo::integer("confirmations", 1..=20, 2)
+            .meaning("units in a row that must want the same controller before it is changed")
+            .source(ANTELOPE),
+        ParameterInfo::number("dwell", 0.0..=100.0, 2.0)
+            .unit("round trips")
+            .meaning("between two changes of a path at least")
+            .source(OURS),
+        ParameterInfo::choice("migration", ["carry", "linux-like"])
+            .meaning("what a successor takes over: estimates and window, or what a kernel's socket keeps")
+            .source("sheet, section 3.8"),
+        ParameterInfo::number("alpha", 0.0..=1.0, 0.9)
+            .meaning("what remains of a prefix's weights with each unit")
+            .source(ANTELOPE),
+        ParameterInfo::number("epsilon", 0.0..=1.0, 0.0)
+            .meaning("share of units that choose at random, to collect what models are trained with")
+            .source(OURS),
+    ]
+}
+
+fn units() -> Vec<ParameterInfo> {
+    vec![
+        ParameterInfo::integer("unit_acks", 1..=1_000, 20)
+            .meaning("acknowledgements in a Data Unit at least")
+            .source(ANTELOPE),
+        ParameterInfo::number("unit_round_trips", 0.0..=20.0, 1.0)
+            .unit("round trips")
+            .meaning("length of a Data Unit at least; 0 as in the thesis")
+            .source(OURS),
+        ParameterInfo::duration(
+            "memory",
+            Duration::ZERO..=Duration::from_secs(3_600),
+            Duration::from_secs(60),
+        )
+        .meaning("how long least delay and largest rate are remembered; 0s: for ever, as in the thesis")
+        .source(OURS),
+        ParameterInfo::choice("reward", ["thesis", "continuous"])
+            .meaning("how delay counts beyond 1.25 of the least")
+            .source("F. Yang 2022, equation 5.9; Orca"),
+    ]
+}

@@ -1,0 +1,392 @@
+//! The set as the core drives it: acknowledgements come in, controllers are exchanged.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hawser_policy::{
+    Ack, AckDecision, AckOpportunity, AckPolicy, Command, Commands, Composition, CongestionController,
+    ControllerInit, Decision, Event, GroupId, LimitedBy, LossCause, PacketReport, PathChange, PathId,
+    PolicySet, PolicySetFactory, Rate, Registry, ReturnPath, Scheduler, SendView, SetInit, Sibling, Siblings,
+    Side, Snapshot, Tag, Time,
+};
+
+use super::models::tests::constant;
+use super::state::{Common, State};
+use super::*;
+use crate::testing;
+
+struct Nothing;
+
+impl Scheduler for Nothing {
+    fn name(&self) -> &'static str {
+        "nothing"
+    }
+
+    fn schedule(&mut self, _: &SendView<'_>, _: &mut Commands) -> Decision {
+        Decision::Wait(None)
+    }
+}
+
+impl AckPolicy for Nothing {
+    fn decide(&mut self, _: &AckOpportunity) -> AckDecision {
+        AckDecision::Now
+    }
+
+    fn return_path(&mut self, _: Time, _: PathId, _: &[ReturnPath]) -> Option<PathId> {
+        None
+    }
+}
+
+fn registry(parts: SsccParts) -> Registry {
+    let mut registry = testing::registry();
+    registry.add_scheduler("default", |_| Box::new(Nothing));
+    registry.add_ack_policy("default", || Box::new(Nothing));
+    register(&mut registry, parts).expect("all parts are there");
+    registry
+}
+
+fn factory(parts: SsccParts, spec: &str) -> Arc<dyn PolicySetFactory> {
+    registry(parts).set(&Composition::of(spec.parse().expect("a spec"))).expect("it is registered")
+}
+
+const RTT: Duration = Duration::from_millis(50);
+
+/// A connection with two paths; acknowledgements come every 5 ms on each.
+struct Connection {
+    set: PolicySet,
+    controllers: Vec<Box<dyn CongestionController>>,
+    now: Time,
+    /// Names that ran, by path, each once in a row.
+    history: Vec<Vec<&'static str>>,
+}
+
+impl Connection {
+    fn new(set: &Arc<dyn PolicySetFactory>, remote: &str) -> Connection {
+        let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+        let remote = SocketAddr::new(remote.parse().expect("an address"), 443);
+        let init = |path| ControllerInit { path: PathId(path), remote, ..testing::init(12_000) };
+        let controllers: Vec<_> = [0, 1].map(|path| set.congestion.build(&init(path))).into();
+        let history = controllers.iter().map(|controller| vec![controller.name()]).collect();
+        Connection { set, controllers, now: Time::ZERO, history }
+    }
+
+    fn siblings(&self) -> Vec<Sibling> {
+        let siblings = (0..).zip(&self.controllers).map(|(path, controller)| Sibling {
+            group: controller.bottleneck_group(),
+            congestion_window: controller.window(),
+            ..testing::sibling(path, 10, 50)
+        });
+        siblings.collect()
+    }
+
+    /// Acknowledges for a while. `delay` is the queueing delay of each path at a moment; `rate` of a path's bytes per
+    /// acknowledgement.
+    fn run(&mut self, duration: Duration, delay: impl Fn(u32, Time) -> Duration, bytes: u64) {
+        let end = self.now + duration;
+        while self.now < end {
+            self.now += Duration::from_millis(5);
+            for path in 0..2 {
+                self.acknowledge(path, delay(path, self.now), bytes);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, path: u32, queued: Duration, bytes: u64) {
+        let id = PathId(path);
+        let report = PacketReport {
+            now: self.now,
+            path: id,
+            packet_number: self.now.as_nanos(),
+            bytes,
+            sent_at: self.now - RTT,
+            bytes_in_flight_at_send: 0,
+            tag: Tag::default(),
+            ranges: &[],
+            one_way_delay: Some(Duration::from_secs(7) + queued),
+        };
+        let agent = self.set.agent.as_mut().expect("it has one");
+        agent.on_event(&Event::Acked(&report), &mut Vec::new());
+        let siblings = self.siblings();
+        let siblings = Siblings { own: id, paths: &siblings };
+        let ack = Ack { limited_by: LimitedBy::Nothing, ..testing::ack(self.now, bytes, RTT) };
+        let controller = &mut self.controllers[path as usize];
+        controller.on_ack(&ack, &siblings);
+        let mut commands = Vec::new();
+        controller.commands(&mut commands);
+        if commands == [Command::ReplaceController { path: id }] {
+            self.replace(path);
+        }
+    }
+
+    fn replace(&mut self, path: u32) {
+        let snapshot = Snapshot { now: self.now, smoothed_rtt: RTT, ..testing::snapshot() };
+        let init = ControllerInit {
+            path: PathId(path),
+            now: self.now,
+            snapshot: Some(snapshot),
+            ..testing::init(0)
+        };
+        let successor = self.set.congestion.build(&init);
+        self.history[path as usize].push(successor.name());
+        self.controllers[path as usize] = successor;
+    }
+
+    fn names(&self) -> [&'static str; 2] {
+        [0, 1].map(|path| self.controllers[path].name())
+    }
+}
+
+/// Both queues swing in four seconds, mostly full; `lag` parts them.
+fn congested(lag: [u64; 2]) -> impl Fn(u32, Time) -> Duration {
+    move |path, now| {
+        let at = (now.as_nanos() / 1_000_000 + 4_000 * lag[path as usize]) % 4_000;
+        Duration::from_micros(if at < 3_200 { 40_000 + at % 7 * 700 } else { (at - 3_200) * 50 })
+    }
+}
+
+fn idle(_: u32, _: Time) -> Duration {
+    Duration::ZERO
+}
+
+#[test]
+fn paths_that_share_a_bottleneck_are_coupled_and_let_go_again() {
+    let mut connection = Connection::new(&factory(SsccParts::default(), "sscc"), "192.0.2.1");
+    assert_eq!(connection.names(), ["cubic", "cubic"]);
+    connection.run(Duration::from_secs(10), congested([0, 0]), 5_000);
+    assert_eq!(connection.names(), ["olia", "olia"]);
+    let group = connection.controllers[0].bottleneck_group();
+    assert!(group != GroupId(0) && connection.controllers[1].bottleneck_group() == group);
+    // 17.5 s of history, the vote, and ten seconds in which they are kept.
+    connection.run(Duration::from_secs(33), idle, 5_000);
+    assert_eq!(connection.history, vec![vec!["cubic", "olia", "cubic"]; 2]);
+    assert_eq!(connection.controllers[0].bottleneck_group(), GroupId(0));
+}
+
+#[test]
+fn a_closed_path_leaves_the_other_alone() {
+    let mut connection = Connection::new(&factory(SsccParts::default(), "sscc"), "192.0.2.1");
+    connection.run(Duration::from_secs(10), congested([0, 0]), 5_000);
+    let gone = Event::Path { now: connection.now, path: PathId(1), change: PathChange::Abandoned };
+    connection.set.agent.as_mut().expect("it has one").on_event(&gone, &mut Vec::new());
+    assert_eq!(connection.controllers[0].bottleneck_group(), GroupId(0));
+}
+
+#[test]
+fn coupling_can_be_left_out_and_one_set_stands_for_all_groups() {
+    let mut uncoupled = Connection::new(&factory(SsccParts::default(), "sscc,coupling=off"), "192.0.2.1");
+    uncoupled.run(Duration::from_secs(10), congested([0, 0]), 5_000);
+    assert_eq!(uncoupled.history, vec![vec!["cubic"]; 2]);
+    let mut single =
+        Connection::new(&factory(SsccParts::default(), "sscc,single_coupled_set=on"), "192.0.2.1");
+    single.run(Duration::from_secs(10), congested([0, 0]), 5_000);
+    assert_eq!(single.controllers[1].bottleneck_group(), GroupId(1));
+}
+
+/// OLIA grows like Reno on a path that is in no group, whoever else is in none; in a group it grows less.
+#[test]
+fn a_path_without_a_group_is_coupled_with_nobody() {
+    let mut connection = Connection::new(&factory(SsccParts::default(), "sscc"), "192.0.2.1");
+    connection.run(Duration::from_secs(10), congested([0, 0]), 5_000);
+    assert_eq!(connection.names()[0], "olia");
+    let grown = |connection: &mut Connection, group: GroupId| {
+        let own = &mut connection.controllers[0];
+        let paths = [0, 1].map(|path| Sibling { group, ..testing::sibling(path, 80, 50) });
+        let before = own.window();
+        let ack = testing::ack(connection.now, before, RTT);
+        own.on_ack(&ack, &Siblings { own: PathId(0), paths: &paths });
+        own.window() - before
+    };
+    let alone = grown(&mut connection, GroupId(0));
+    assert!((950..=1_010).contains(&alone), "a datagram per window: {alone}");
+    // A quarter for two equal paths, and half of a datagram for the smaller window of two equally good ones (OLIA's alpha).
+    let coupled = grown(&mut connection, GroupId(5));
+    assert!((700..=780).contains(&coupled), "{coupled}");
+}
+
+fn with_models(text: &str) -> SsccParts {
+    SsccParts { models: Some(Arc::new(Models::read(text).expect("models"))), ..SsccParts::default() }
+}
+
+/// Vegas below 10 Mbit/s, BBR above; these are models of this test.
+fn vegas_or_bbr() -> SsccParts {
+    with_models(&constant([0.1, 0.2, 0.9, 0.0, 0.0, 0.0], [0.9, 0.2, 0.1, 0.0, 0.0, 0.0]))
+}
+
+#[test]
+fn a_model_chooses_and_what_it_wants_twice_is_done() {
+    let mut connection = Connection::new(&factory(vegas_or_bbr(), "sscc"), "192.0.2.1");
+    // A unit takes 100 ms: twenty acknowledgements. The first begins it.
+    connection.run(Duration::from_millis(195), idle, 5_000);
+    assert_eq!(connection.names(), ["cubic", "cubic"]);
+    connection.run(Duration::from_millis(15), idle, 5_000);
+    assert_eq!(connection.names(), ["vegas", "vegas"], "8 Mbit/s");
+    connection.run(Duration::from_secs(1), idle, 10_000);
+    assert_eq!(connection.history, vec![vec!["cubic", "vegas", "bbr"]; 2]);
+}
+
+#[test]
+fn a_choice_that_swings_is_not_followed() {
+    let swing = |confirmations: u32| {
+        let spec = format!("sscc,confirmations={confirmations}");
+        let mut connection = Connection::new(&factory(vegas_or_bbr(), &spec), "192.0.2.1");
+        connection.run(Duration::from_secs(1), idle, 5_000);
+        for _ in 0..20 {
+            // A unit of each.
+            connection.run(Duration::from_millis(100), idle, 10_000);
+            connection.run(Duration::from_millis(100), idle, 3_000);
+        }
+        connection.history[0].len()
+    };
+    assert!(swing(1) > 10 && swing(2) <= 3, "{} {}", swing(1), swing(2));
+}
+
+#[test]
+fn without_models_there_is_no_choice_by_models() {
+    let registry = registry(SsccParts::default());
+    let set = |spec: &str| registry.set(&Composition::of(spec.parse().expect("a spec")));
+    let error = set("sscc,selection=model").err().expect("there are none").to_string();
+    assert!(error.contains("rule, alternate") || error.contains("rule or alternate"), "{error}");
+    let info = registry.policy(hawser_policy::PolicyKind::Set, "sscc").expect("registered");
+    assert!(info.summary.contains("there are no models"), "{}", info.summary);
+    assert!(set("sscc,initial=vegas,vote=tumbling,detector=rfc8382").is_ok());
+}
+
+/// Item 13: the memory outlives connections, and a path of a third one begins with what the first two wanted most.
+#[test]
+fn a_third_connection_begins_with_what_worked() {
+    let parts = vegas_or_bbr();
+    let memory = parts.memory.clone();
+    let set = factory(parts, "sscc");
+    for _ in 0..2 {
+        let mut connection = Connection::new(&set, "203.0.113.7");
+        connection.run(Duration::from_secs(2), idle, 5_000);
+    }
+    let third = Connection::new(&set, "203.0.113.200");
+    assert_eq!(third.names(), ["vegas", "vegas"]);
+    assert_eq!(Connection::new(&set, "203.0.114.7").names(), ["cubic", "cubic"]);
+    let key = PrefixKey::new("203.0.113.9:1".parse().expect("an address"), None);
+    let weights = super::state::lock(&memory).weights(key).expect("recorded");
+    // Many units, each a * w + 1: the sum of the series is 10.
+    assert!((weights[Candidate::Vegas as usize] - 10.0).abs() < 0.2, "{weights:?}");
+}
+
+/// Notes what is trained with.
+#[derive(Default)]
+struct Notes(Mutex<Vec<Experience>>);
+
+impl Observer for Notes {
+    fn on_experience(&self, _: Side, experience: &Experience) {
+        self.0.lock().expect("nobody panicked").push(*experience);
+    }
+}
+
+#[test]
+fn coupled_units_are_neither_recorded_nor_remembered() {
+    let notes = Arc::new(Notes::default());
+    let parts = SsccParts { observer: Some(notes.clone()), ..vegas_or_bbr() };
+    let memory = parts.memory.clone();
+    let mut connection = Connection::new(&factory(parts, "sscc"), "203.0.113.7");
+    connection.run(Duration::from_secs(12), congested([0, 0]), 5_000);
+    let key = PrefixKey::new("203.0.113.9:1".parse().expect("an address"), None);
+    let before = (notes.0.lock().expect("whole").len(), super::state::lock(&memory).weights(key));
+    assert!(before.0 > 20 && before.1.is_some());
+    connection.run(Duration::from_secs(5), congested([0, 0]), 5_000);
+    let after = (notes.0.lock().expect("whole").len(), super::state::lock(&memory).weights(key));
+    assert_eq!(after, before);
+    let experiences = notes.0.lock().expect("whole");
+    assert!(experiences.iter().all(|known| !known.unit.is_coupled() && known.chosen != Choice::Coupled));
+    assert!(experiences.iter().all(|known| known.reward <= 1.0));
+}
+
+/// BBR has no threshold: a kernel's window-based successor slow-starts; one that takes over estimates does not.
+#[test]
+fn a_successor_of_bbr_slow_starts_only_as_in_a_kernel() {
+    let build = |migration: &str| {
+        let set = factory(SsccParts::default(), &format!("sscc,migration={migration}"));
+        let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+        let bbr = Snapshot { slow_start_threshold: u64::MAX, pipe_full: true, ..testing::snapshot() };
+        set.congestion.build(&ControllerInit { snapshot: Some(bbr), ..testing::init(12_000) })
+    };
+    let carried = build("carry");
+    // 60 kB are in flight, the bandwidth-delay product is 50 kB, the window was 80 kB.
+    assert_eq!((carried.window(), carried.slow_start_threshold()), (60_000, 60_000));
+    let linux = build("linux-like");
+    assert_eq!(
+        (linux.window(), linux.slow_start_threshold(), linux.in_slow_start()),
+        (80_000, u64::MAX, true)
+    );
+}
+
+/// The other direction: BBR begins in Startup in a kernel, and in its steady state here.
+#[test]
+fn bbr_takes_over_a_full_pipe_but_not_as_in_a_kernel() {
+    let build = |migration: &str| {
+        let spec = format!("sscc,initial=bbr,migration={migration}");
+        let set = factory(SsccParts::default(), &spec).build(&SetInit {
+            side: Side::Server,
+            seed: 1,
+            now: Time::ZERO,
+        });
+        let cubic = Snapshot { slow_start_threshold: 40_000, pipe_full: true, ..testing::snapshot() };
+        set.congestion.build(&ControllerInit { snapshot: Some(cubic), ..testing::init(12_000) })
+    };
+    let (carried, linux) = (build("carry"), build("linux-like"));
+    assert!(!carried.in_slow_start() && linux.in_slow_start());
+    assert!(carried.pacing_rate().expect("it has one") < Rate::from_megabits_per_second(14));
+}
+
+#[test]
+fn state_of_a_connection_is_bounded() {
+    let parts = vegas_or_bbr();
+    let common = Common {
+        settings: settings_of("sscc"),
+        models: parts.models.clone(),
+        memory: parts.memory.clone(),
+        observer: None,
+    };
+    let mut state = State::new(&common, Side::Server, 1);
+    for path in 0..16 {
+        state.build(&ControllerInit { path: PathId(path), ..testing::init(12_000) });
+        for n in 0..1_000 {
+            state.on_delay(Time::from_millis(100 * n), PathId(path), Some(RTT));
+        }
+    }
+    assert!(state.memory() <= 64 << 10, "{} bytes", state.memory());
+}
+
+fn settings_of(spec: &str) -> super::settings::Settings {
+    let info = super::settings::Settings::info(true);
+    let spec = spec.parse().expect("a spec");
+    let parameters = hawser_policy::Parameters::read(&info.parameters, &spec).expect("parameters");
+    super::settings::Settings::read(&parameters)
+}
+
+/// Neither an acknowledgement nor a loss allocates once the set runs, and a choice takes less than 20 microseconds.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "measures how long a choice takes")]
+fn a_choice_costs_little() {
+    let parts = vegas_or_bbr();
+    let models = parts.models.clone().expect("they are there");
+    let unit = super::testing::unit(8.0, 0.1, 50.0);
+    let started = Instant::now();
+    for _ in 0..1_000 {
+        std::hint::black_box(models.choose(&unit, Candidate::Cubic));
+    }
+    assert!(started.elapsed() < Duration::from_millis(20), "{:?} for 1000 choices", started.elapsed());
+}
+
+#[test]
+fn losses_reach_the_detector_and_the_units() {
+    let notes = Arc::new(Notes::default());
+    let parts = SsccParts { observer: Some(notes.clone()), ..SsccParts::default() };
+    let mut connection = Connection::new(&factory(parts, "sscc"), "192.0.2.1");
+    for _ in 0..10 {
+        connection.run(Duration::from_millis(50), idle, 5_000);
+        let loss = testing::loss(connection.now, LossCause::Loss, true);
+        connection.controllers[0].on_loss(&loss, &Siblings::NONE);
+    }
+    let experiences = notes.0.lock().expect("whole");
+    let of = |path: u32| experiences.iter().filter(move |known| known.unit.path == PathId(path));
+    assert!(of(0).any(|known| known.unit.loss > 0.0) && of(1).all(|known| known.unit.loss == 0.0));
+}

@@ -1,0 +1,112 @@
+//! MinRTT over such paths, and each mechanism by itself (items 7 to 13).
+
+use super::{DECOMPENSATE, DISCARD, DUPLICATE, NORMAL, QUALITY, REBUFFERING, REORDERING, REPEATED, stalls};
+use crate::experiments::verify::Bound::{AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::Value::{Difference, Ratio};
+use crate::experiments::verify::{ITEM, Item, claim, of};
+
+/// The queue of packets out of order.
+const fn reordering(policy: &'static str, runs: &'static str) -> crate::experiments::verify::Metric {
+    of(policy, runs, REORDERING)
+}
+
+pub(super) const ITEMS: &[Item] = &[
+    Item {
+        id: "7",
+        statement: "E2: MinRTT's re-buffering does not fall while the one-way delay of the slow path rises from 25 to 100 ms",
+        threshold: "minRTT re-buffering non-decreasing in slow-path OWD for (18,14.8)",
+        paper: "figure 2b: it grows",
+        claims: &[
+            claim(Difference(stalls("minrtt", "owd-50"), stalls("minrtt", "owd-25")), AtLeast(0.0)),
+            claim(Difference(stalls("minrtt", "owd-75"), stalls("minrtt", "owd-50")), AtLeast(0.0)),
+            claim(Difference(stalls("minrtt", "even"), stalls("minrtt", "owd-75")), AtLeast(0.0)),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "8",
+        statement: "E3: what waits out of order grows with the imbalance of the paths under MinRTT; Dispatch lowers the worst",
+        threshold: "60th-percentile queue ordering (18,14.8) < (2,30.8) < (30.8,2), end points >= 4x apart; Dispatch lowers the worst one by >= 25 %",
+        paper: "250, 1000, about 4000 stream frames (figure 2c)",
+        claims: &[
+            claim(Ratio(reordering("minrtt", "even"), reordering("minrtt", "wide-fast")), Below(1.0)),
+            claim(Ratio(reordering("minrtt", "wide-fast"), reordering("minrtt", "wide-slow")), Below(1.0)),
+            claim(Ratio(reordering("minrtt", "wide-slow"), reordering("minrtt", "even")), AtLeast(4.0)),
+            claim(Ratio(reordering(NORMAL, "wide-slow"), reordering("minrtt", "wide-slow")), AtMost(0.75)),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "9",
+        statement: "E5: Dispatch re-buffers no more than MinRTT, and less than all others beside a fat slow path",
+        threshold: "Dispatch <= minRTT in all three pairs; 2-30 % lower at (30.8,2); Dispatch < ECF and < STMS there",
+        paper: "5.7 % less than minRTT, 19.4 % than ECF, 26.0 % than STMS at (30.8,2)",
+        claims: &[
+            claim(Ratio(stalls(NORMAL, "even"), stalls("minrtt", "even")), AtMost(1.0)),
+            claim(Ratio(stalls(NORMAL, "wide-fast"), stalls("minrtt", "wide-fast")), AtMost(1.0)),
+            claim(Ratio(stalls(NORMAL, "wide-slow"), stalls("minrtt", "wide-slow")), Within(0.70, 0.98)),
+            claim(Ratio(stalls(NORMAL, "wide-slow"), stalls("ecf", "wide-slow")), Below(1.0)),
+            claim(Ratio(stalls(NORMAL, "wide-slow"), stalls("stms", "wide-slow")), Below(1.0)),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "10",
+        statement: "E4: with loss on both paths MinRTT re-buffers far more than with loss on one",
+        threshold: "minRTT at (3.6,3.6) >= 1.5x every point having one path at 0.45 % (here the worst of them: the other at 3.6 %)",
+        paper: "16.26 s against less than 10 s",
+        claims: &[
+            claim(Ratio(stalls("minrtt", "loss-both"), stalls("minrtt", "loss-slow")), AtLeast(1.5)),
+            claim(Ratio(stalls("minrtt", "loss-both"), stalls("minrtt", "loss-fast")), AtLeast(1.5)),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "11",
+        statement: "E6: copies of key frames lower re-buffering on lossy paths, with far fewer repeated bytes than full redundancy",
+        threshold: "Duplicate <= without at all three loss pairs, >= 3 % lower at (3.6,3.6); redundant bytes <= 60 % of RDDT's",
+        paper: "5.5 % less at (3.6,3.6)",
+        claims: &[
+            claim(Ratio(stalls(DUPLICATE, "copies-half"), stalls(NORMAL, "copies-half")), AtMost(1.0)),
+            claim(Ratio(stalls(DUPLICATE, "copies-slow"), stalls(NORMAL, "copies-slow")), AtMost(1.0)),
+            claim(Ratio(stalls(DUPLICATE, "copies-both"), stalls(NORMAL, "copies-both")), AtMost(0.97)),
+            claim(
+                Ratio(of(DUPLICATE, "copies-both", REPEATED), of("redundant", "copies-both", REPEATED)),
+                AtMost(0.6),
+            ),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "12",
+        statement: "E7: discarding delta frames lowers re-buffering at no cost in quality",
+        threshold: "Discard lowers re-buffering 2-15 %, aSSIM not lower",
+        paper: "4.8 % less, mean aSSIM higher",
+        claims: &[
+            claim(Ratio(stalls(DISCARD, "discard"), stalls(NORMAL, "discard")), Within(0.85, 0.98)),
+            claim(Difference(of(DISCARD, "discard", QUALITY), of(NORMAL, "discard", QUALITY)), AtLeast(0.0)),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "13",
+        statement: "E8: delta frames that are not retransmitted lower re-buffering on lossy paths",
+        threshold: "Decompensate lowers re-buffering >= 35 % at (3.6,3.6) against both references, aSSIM loss <= 0.01",
+        paper: "58.7 % less than MPQUIC, 59.3 % less than without",
+        claims: &[
+            claim(
+                Ratio(of(DECOMPENSATE, "decompensate", REBUFFERING), stalls("minrtt", "decompensate")),
+                AtMost(0.65),
+            ),
+            claim(
+                Ratio(of(DECOMPENSATE, "decompensate", REBUFFERING), stalls(NORMAL, "decompensate")),
+                AtMost(0.65),
+            ),
+            claim(
+                Difference(of(DECOMPENSATE, "decompensate", QUALITY), of(NORMAL, "decompensate", QUALITY)),
+                AtLeast(-0.01),
+            ),
+        ],
+        ..ITEM
+    },
+];

@@ -1,0 +1,117 @@
+//! The list of SSCC (F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5): shared bottlenecks found and coupled, controllers
+//! chosen by data.
+
+pub mod collect;
+mod detection;
+mod formulas;
+mod items;
+mod programs;
+mod watched;
+
+use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};
+
+/// As published: keeping pairs coupled is ours. The guard of quiet paths is the sheet's.
+const SYSTEM: &str = "sscc,keep_coupled=0s";
+const KEPT: &str = "sscc";
+const UNCOUPLED: &str = "sscc,coupling=off";
+const CUBIC_ONLY: &str = "sscc,coupling=off,initial=cubic";
+const BBR_ONLY: &str = "sscc,coupling=off,initial=bbr";
+const ALTERNATE: &str = "sscc,coupling=off,selection=alternate";
+const ALTERNATE_LINUX: &str = "sscc,coupling=off,selection=alternate,migration=linux-like";
+/// A controller: its set chooses nothing.
+const OLIA: &str = "olia";
+
+const OURS: &[Policy] = &[Policy::System];
+const SHARING: &[Policy] =
+    &[Policy::System, Policy::Named(KEPT), Policy::Named(UNCOUPLED), Policy::Named(OLIA)];
+const APART: &[Policy] = &[Policy::System, Policy::Named(OLIA)];
+
+const SEEDS: Seeds = Seeds { default: 3, full: 10 };
+const MANY: Seeds = Seeds { default: 8, full: 20 };
+
+/// The list.
+pub const LIST: List = List {
+    name: "sscc",
+    title: "SSCC: shared bottlenecks found and coupled, controllers chosen by data",
+    source: "F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5",
+    system: System { key: "transport.policy", policy: SYSTEM },
+    runs: &[
+        program("queues", detection::queues, &[], OURS, MANY),
+        program("by-hand", formulas::by_hand, &[], OURS, Seeds::ONCE),
+        program("prefixes", formulas::prefixes, &[], OURS, Seeds::ONCE),
+        program("cost", formulas::cost, &["sscc-steady.toml"], OURS, Seeds::ONCE),
+        fixed("static-2", &["sscc-static-2.toml"]),
+        fixed("static-3", &["sscc-static-3.toml"]),
+        fixed("static-4", &["sscc-static-4.toml"]),
+        fixed("static-5", &["sscc-static-5.toml"]),
+        fixed("static-6", &["sscc-static-6.toml"]),
+        fixed("buffer-50", &["sscc-static-2.toml"]),
+        fixed("buffer-100", &["sscc-static-2.toml"]),
+        fixed("buffer-400", &["sscc-static-2.toml"]),
+        fixed("buffer-800", &["sscc-static-2.toml"]),
+        moving("moving-2", &["sscc-moving-2.toml"]),
+        moving("moving-3", &["sscc-moving-3.toml"]),
+        moving("moving-4", &["sscc-moving-4.toml"]),
+        moving("moving-5", &["sscc-moving-5.toml"]),
+        moving("moving-6", &["sscc-moving-6.toml"]),
+        program("emulated-stationary", programs::apart, &["sscc-emulated-stationary.toml"], APART, MANY),
+        program("emulated-long", programs::apart, &["sscc-emulated-long.toml"], APART, SEEDS),
+        program("real", programs::apart, &["sscc-real.toml"], APART, SEEDS),
+        program(
+            "parting",
+            programs::parting,
+            &["sscc-parting.toml"],
+            &[Policy::System, Policy::Named(KEPT)],
+            SEEDS,
+        ),
+        program(
+            "switching",
+            programs::switching,
+            &["sscc-switching.toml"],
+            &[Policy::System, Policy::Named(CUBIC_ONLY), Policy::Named(BBR_ONLY)],
+            SEEDS,
+        ),
+        program(
+            "steady",
+            programs::steady,
+            &["sscc-steady.toml"],
+            &[
+                Policy::Named(CUBIC_ONLY),
+                Policy::Named(BBR_ONLY),
+                Policy::Named(ALTERNATE),
+                Policy::Named(ALTERNATE_LINUX),
+            ],
+            SEEDS,
+        ),
+        program("twice", programs::twice, &["sscc-static-3.toml"], OURS, Seeds::ONCE),
+    ],
+    items: &[items::ITEMS, items::ROWS],
+    figures: &[
+        fairness(
+            "fairness-static",
+            "Figure 5.14 and table 5.5: Jain's index over the number of paths",
+            STATIC,
+        ),
+        fairness("fairness-buffers", "Figure 5.14: Jain's index over the buffer", BUFFERS),
+        fairness("fairness-moving", "Figure 5.17 and table 5.6: Jain's index, moving bottleneck", MOVING),
+    ],
+};
+
+const STATIC: &[&str] = &["static-2", "static-3", "static-4", "static-5", "static-6"];
+const BUFFERS: &[&str] = &["buffer-50", "buffer-100", "static-2", "buffer-400", "buffer-800"];
+const MOVING: &[&str] = &["moving-2", "moving-3", "moving-4", "moving-5", "moving-6"];
+
+const fn fixed(name: &'static str, reads: &'static [&'static str]) -> Runs {
+    program(name, programs::fixed_bottleneck, reads, SHARING, SEEDS)
+}
+
+const fn moving(name: &'static str, reads: &'static [&'static str]) -> Runs {
+    program(name, programs::moving_bottleneck, reads, SHARING, SEEDS)
+}
+
+const fn fairness(name: &'static str, title: &'static str, runs: &'static [&'static str]) -> Figure {
+    Figure { name, title, drawing: Drawing::Bars { metric: "jain", runs, policies: SHARING } }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What the list runs in the simulator.
+
+use super::watched::{Watched, run};
+use crate::experiments::verify::{Measured, Request};
+
+/// Seconds in which shares are measured (the thesis: 120 to 180 s).
+const LATE: (f64, f64) = (120.0, 180.0);
+
+/// Jain's index of rates.
+fn jain(rates: &[f64]) -> f64 {
+    let (sum, squares) =
+        rates.iter().fold((0.0, 0.0), |(sum, squares), rate| (sum + rate, squares + rate * rate));
+    if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
+}
+
+/// The number at the end of a name such as `static-3`.
+fn number(request: &Request<'_>) -> Result<usize, String> {
+    let last = request.runs.rsplit('-').next().unwrap_or_default();
+    last.parse().map_err(|_| format!("{} ends with no number", request.runs))
+}
+
+/// F1: one bottleneck, NewReno joins at 20 s. The runs are named `static-M`, or `buffer-E` with a buffer of E percent of the
+/// bandwidth-delay product and two paths.
+pub(super) fn fixed_bottleneck(request: &Request<'_>) -> Result<Measured, String> {
+    let number = number(request)?;
+    let watched = if request.runs.starts_with("buffer") {
+        run(request, "sscc-static-2.toml", &[&format!("segment.core.queue={} kB", 2 * number)])?
+    } else {
+        run(request, &format!("sscc-static-{number}.toml"), &[])?
+    };
+    let rates = ["main", "newreno"].map(|flow| watched.rate(flow, LATE.0, LATE.1));
+    Ok(watched
+        .measured()
+        .with("jain", jain(&rates))
+        .with("share_of_multipath", rates[0] / (rates[0] + rates[1]).max(1e-9))
+        .with("coupled_by_seconds", watched.all_coupled_by())
+        .with("coupled_share", watched.coupled_share(60.0, 180.0))
+        .with("changes", watched.decisions.changes.len() as f64))
+}
+
+/// F2: the bottleneck moves to the common link at 20 s; a NewReno flow per path joins at 40 s. Named `moving-M`.
+pub(super) fn moving_bottleneck(request: &Request<'_>) -> Result<Measured, String> {
+    let number = number(request)?;
+    let watched = run(request, &format!("sscc-moving-{number}.toml"), &[])?;
+    let mut rates = vec![watched.rate("main", LATE.0, LATE.1)];
+    rates.extend((0..number).map(|flow| watched.rate(&format!("newreno{flow}"), LATE.0, LATE.1)));
+    Ok(watched
+        .measured()
+        .with("jain", jain(&rates))
+        .with("uncoupled_share_before", 1.0 - watched.coupled_share(5.0, 20.0))
+        .with("rate_before_mbps", watched.rate("main", 5.0, 20.0)))
+}
+
+/// Paths that share nothing.
+pub(super) fn apart(request: &Request<'_>) -> Result<Measured, String> {
+    let watched = run(request, &format!("sscc-{}.toml", request.runs), &[])?;
+    let seconds = watched.outcome.simulated_seconds;
+    let paths = watched.paths().len().max(1) as f64;
+    Ok(watched
+        .measured()
+        .with("coupled_share", watched.coupled_share(0.0, seconds))
+        .with("changes_per_path_and_2_s", watched.decisions.changes.len() as f64 / paths / seconds * 2.0)
+        .with("goodput_mbps", goodput(&watched)))
+}
+
+/// Two paths share a bottleneck until 40 s.
+pub(super) fn parting(request: &Request<'_>) -> Result<Measured, String> {
+    let watched = run(request, "sscc-parting.toml", &[])?;
+    Ok(watched
+        .measured()
+        .with("coupled_by_seconds", watched.all_coupled_by())
+        .with("coupled_share_before", watched.coupled_share(10.0, 40.0))
+        .with("released_after_seconds", watched.released_after(40.0)))
+}
+
+/// D1: the WiFi path loses 5 % from 10 to 20 s.
+pub(super) fn switching(request: &Request<'_>) -> Result<Measured, String> {
+    let watched = run(request, "sscc-switching.toml", &[])?;
+    let controller = watched.outcome.flows.iter().find(|flow| flow.flow == "main");
+    controller.ok_or("there is no flow main")?;
+    Ok(watched
+        .measured()
+        .with("goodput_mbps", goodput(&watched))
+        .with("rate_lossy_mbps", watched.rate("main", 11.0, 20.0)))
+}
+
+/// A steady path; the controller changes every two seconds, or not.
+pub(super) fn steady(request: &Request<'_>) -> Result<Measured, String> {
+    let watched = run(request, "sscc-steady.toml", &[])?;
+    // A round-trip time with a full queue is 120 ms; the sheet's bound is for one.
+    let rises = watched.rises(0.1);
+    let mean = rises.iter().sum::<f64>() / rises.len().max(1) as f64;
+    Ok(watched
+        .measured()
+        .with("rate_mbps", watched.rate("main", 5.0, 40.0))
+        .with("changes", rises.len() as f64)
+        .with("largest_rise_share", rises.iter().copied().fold(0.0, f64::max))
+        .with("mean_rise_share", mean))
+}
+
+/// The same twice.
+pub(super) fn twice(request: &Request<'_>) -> Result<Measured, String> {
+    let once = || run(request, "sscc-static-3.toml", &["duration=40 s"]);
+    let (first, second) = (once()?, once()?);
+    let differs =
+        first.outcome.trace_hash != second.outcome.trace_hash || first.decisions != second.decisions;
+    Ok(first
+        .measured()
+        .with("differences", f64::from(u8::from(differs)))
+        .with("decisions", (first.decisions.groups.len() + first.decisions.changes.len()) as f64))
+}
+
+fn goodput(watched: &Watched) -> f64 {
+    let main = watched.outcome.flows.iter().find(|flow| flow.flow == "main");
+    main.map_or(0.0, |flow| flow.goodput_bps / 1e6)
+}

@@ -1,0 +1,158 @@
+//! Shape of a series over intervals: skewness, mean absolute deviation and how often the means cross their own mean.
+//!
+//! These are the summary statistics with which RFC 8382 (section 3.2) and F. Yang's thesis (2022, equations 5.1 to 5.7) tell
+//! which series have a common cause. None of them changes when a constant is added to all values.
+
+use std::collections::VecDeque;
+
+/// One interval that is over.
+#[derive(Debug, Clone, Copy, Default)]
+struct Interval {
+    mean: f64,
+    /// Values.
+    count: f64,
+    /// Values below the mean of earlier intervals less those above it (equation 5.3).
+    skew_base: f64,
+    /// Sum of distances from the mean of the interval before (equation 5.5).
+    deviation_base: f64,
+    /// Values that had an earlier mean to be compared with: all, but for those of the first interval.
+    compared: f64,
+    /// Events counted beside the values, such as losses.
+    events: f64,
+}
+
+/// Statistics of a series over the last `capacity` intervals that had values.
+///
+/// Values are compared with means of *earlier* intervals: with the mean of their own one the skewness would be about zero
+/// whatever the series does. Those of the first interval have none, and so count for the means alone.
+///
+/// ```
+/// use hawser_learn::IntervalStatistics;
+///
+/// let mut series = IntervalStatistics::new(50);
+/// for _ in 0..2 {
+///     [10.0, 10.0, 10.0, 50.0].into_iter().for_each(|value| series.insert(value));
+///     series.close();
+/// }
+/// // Three of four values of the second interval lie below the mean of the first, 20.
+/// assert_eq!((series.skewness(), series.deviation()), (0.5, 15.0));
+/// ```
+#[derive(Debug, Clone)]
+pub struct IntervalStatistics {
+    capacity: usize,
+    closed: VecDeque<Interval>,
+    /// Mean of the interval before, if that had values.
+    previous: Option<f64>,
+    /// Mean of the means held, for the interval that runs.
+    base: Option<f64>,
+    sum: f64,
+    current: Interval,
+}
+
+impl IntervalStatistics {
+    /// Nothing seen yet; `capacity` intervals (at least 1) will be held.
+    pub fn new(capacity: usize) -> Self {
+        let capacity = capacity.max(1);
+        IntervalStatistics {
+            capacity,
+            closed: VecDeque::with_capacity(capacity),
+            previous: None,
+            base: None,
+            sum: 0.0,
+            current: Interval::default(),
+        }
+    }
+
+    /// A value of the interval that runs.
+    pub fn insert(&mut self, value: f64) {
+        self.sum += value;
+        self.current.count += 1.0;
+        let Some(base) = self.base else { return };
+        self.current.compared += 1.0;
+        self.current.skew_base += f64::from(i8::from(value < base) - i8::from(value > base));
+        self.current.deviation_base += (value - self.previous.unwrap_or(base)).abs();
+    }
+
+    /// Events beside the values. Those of an interval without values count for the next one with some.
+    pub fn count_events(&mut self, events: u64) {
+        self.current.events += events as f64;
+    }
+
+    /// Ends the interval that runs; whether it had values. One without is not held, and does not displace another.
+    pub fn close(&mut self) -> bool {
+        if self.current.count == 0.0 {
+            self.previous = None;
+            return false;
+        }
+        if self.closed.len() == self.capacity {
+            self.closed.pop_front();
+        }
+        self.current.mean = self.sum / self.current.count;
+        self.previous = Some(self.current.mean);
+        self.closed.push_back(self.current);
+        self.base = Some(self.mean());
+        self.sum = 0.0;
+        self.current = Interval::default();
+        true
+    }
+
+    /// Intervals held (equation 5.2's N).
+    pub fn intervals(&self) -> usize {
+        self.closed.len()
+    }
+
+    /// Mean of the intervals' means (equation 5.2); zero without any.
+    pub fn mean(&self) -> f64 {
+        self.total(|interval| interval.mean) / self.closed.len().max(1) as f64
+    }
+
+    /// Share of values below the mean less share above it, -1 to 1 (equation 5.4): low where a few values lie far below.
+    pub fn skewness(&self) -> f64 {
+        self.total(|interval| interval.skew_base) / self.compared()
+    }
+
+    /// Mean distance from the mean of the interval before (equation 5.6), in the unit of the values.
+    pub fn deviation(&self) -> f64 {
+        self.total(|interval| interval.deviation_base) / self.compared()
+    }
+
+    /// Events for each value.
+    pub fn event_rate(&self) -> f64 {
+        self.total(|interval| interval.events) / self.total(|interval| interval.count).max(1.0)
+    }
+
+    /// How many of the means go over to the other side of `mean ± share · deviation`, for each interval (equation 5.7). What
+    /// lies between the two bounds is on neither side.
+    pub fn crossing_rate(&self, share: f64) -> f64 {
+        let (mean, margin) = (self.mean(), share * self.deviation());
+        let side = |interval: &Interval| {
+            i8::from(interval.mean > mean + margin) - i8::from(interval.mean < mean - margin)
+        };
+        let mut last = self.closed.front().map_or(0, side);
+        let mut crossings = 0.0;
+        for side in self.closed.iter().map(side).filter(|side| *side != 0) {
+            if side != last {
+                crossings += 1.0;
+                last = side;
+            }
+        }
+        crossings / self.closed.len().max(1) as f64
+    }
+
+    /// Bytes that it takes in memory beside itself, about.
+    pub fn memory(&self) -> usize {
+        self.closed.capacity() * size_of::<Interval>()
+    }
+
+    fn compared(&self) -> f64 {
+        self.total(|interval| interval.compared).max(1.0)
+    }
+
+    // Summed anew each time, in a fixed order: a running sum would drift.
+    fn total(&self, part: impl Fn(&Interval) -> f64) -> f64 {
+        self.closed.iter().map(part).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

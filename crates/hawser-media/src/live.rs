@@ -1,0 +1,96 @@
+//! `live`: a video is sent while it is made, on one stream, and played at the other end.
+//!
+//! Bodies of key frames are reliable. Those of other frames are retransmitted unless a policy discards them or says that their
+//! losses are not worth it; the viewer then goes on without the bytes ([`Reliability::UntilDeadline`] without a deadline).
+
+mod publisher;
+mod viewer;
+
+use std::time::Duration;
+
+use hawser_policy::{ParameterInfo, Parameters, Rate};
+
+use crate::Application;
+use crate::video::VideoModel;
+
+#[cfg(doc)]
+use hawser_policy::Reliability;
+
+pub use publisher::{HEADER_ID, Publisher};
+pub use viewer::Viewer;
+
+/// The clips of 4D-MAP, table 1: name, Mbit/s on average and at most, seconds.
+const CLIPS: [(&str, f64, f64, u64); 6] = [
+    ("bbb", 2.78, 6.54, 60),
+    ("sintel", 9.42, 20.71, 60),
+    ("ss", 22.33, 34.41, 60),
+    ("hy", 30.55, 73.34, 60),
+    ("sintel-10min", 10.20, 26.72, 600),
+    ("ss-10min", 20.46, 56.04, 600),
+];
+/// The choice of `video` that goes by `rate` and `maximum`.
+const CUSTOM: &str = "custom";
+/// Of `padding`: only what the sender gave up is passed over.
+const ANNOUNCED: &str = "announced";
+/// A frame is late for its viewer after so long (4D-MAP, section on rewards).
+const DEADLINE: Duration = Duration::from_millis(200);
+
+/// What can be set.
+pub(crate) fn parameters() -> Vec<ParameterInfo> {
+    let clips = CLIPS.iter().map(|clip| clip.0).chain([CUSTOM]);
+    let any_rate = Rate::from_bits_per_second(10_000)..=Rate::from_bits_per_second(1_000_000_000);
+    let rate =
+        |name, default| ParameterInfo::rate(name, any_rate.clone(), Rate::from_bits_per_second(default));
+    let hour = Duration::from_secs(3600);
+    vec![
+        ParameterInfo::choice("video", clips)
+            .meaning("averages of which clip; custom: those of rate, maximum")
+            .source("4D-MAP, table 1"),
+        rate("rate", 5_000_000).meaning("mean, of a custom video"),
+        rate("maximum", 10_000_000).meaning("of any second, of a custom video"),
+        ParameterInfo::duration("length", Duration::ZERO..=hour, Duration::ZERO)
+            .meaning("of the video; 0: as long as the clip, or 60s"),
+        ParameterInfo::integer("fps", 1..=240, 25).unit("frames/s").meaning("frame rate"),
+        ParameterInfo::duration("gop", Duration::from_millis(100)..=hour, Duration::from_secs(2))
+            .meaning("from key frame to key frame"),
+        ParameterInfo::duration("deadline", Duration::from_millis(1)..=hour, DEADLINE)
+            .meaning("later than this after it was written a frame is reported as late"),
+        ParameterInfo::choice("padding", [ANNOUNCED, "any"])
+            .meaning("announced: bytes of a body that the sender gave up; any: also those that are late"),
+    ]
+}
+
+/// The video that the parameters describe.
+fn video(parameters: &Parameters) -> VideoModel {
+    let clip = CLIPS.iter().find(|clip| clip.0 == parameters.choice("video"));
+    let bits = |name| parameters.rate(name).bits_per_second() as f64;
+    let (mean, maximum, seconds) = match clip {
+        Some((_, mean, maximum, seconds)) => (mean * 1e6, maximum * 1e6, *seconds),
+        None => (bits("rate"), bits("maximum").max(bits("rate")), 60),
+    };
+    let length = parameters.duration("length");
+    VideoModel {
+        mean,
+        maximum,
+        duration: if length.is_zero() { Duration::from_secs(seconds) } else { length },
+        frame_rate: parameters.integer("fps") as u32,
+        key_interval: parameters.duration("gop"),
+    }
+}
+
+/// The end that sends.
+pub(crate) fn publisher(parameters: &Parameters, seed: u64) -> Box<dyn Application> {
+    Box::new(Publisher::new(video(parameters).frames(seed)))
+}
+
+/// The end that plays.
+pub(crate) fn viewer(parameters: &Parameters) -> Box<dyn Application> {
+    let viewer = Viewer::new(parameters.integer("fps") as u32, parameters.duration("deadline"));
+    Box::new(match parameters.choice("padding") {
+        ANNOUNCED => viewer,
+        _ => viewer.passing_what_is_late(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

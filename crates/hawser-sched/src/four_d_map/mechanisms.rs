@@ -1,0 +1,162 @@
+//! What may be done for a frame, and who decides about it (4D-MAP, sections 3.1 and 3.2).
+
+use hawser_learn::{LinUcb, LinUcbArm, Random};
+
+use super::features::Context;
+use super::parameters::FourDMapParameters;
+use super::reward::RewardScale;
+
+/// What is done for a frame, over Dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FourDMapMechanism {
+    /// Nothing.
+    #[default]
+    Normal,
+    /// A key frame goes over the path that loses least, with copies on the others.
+    Duplicate,
+    /// The body of a delta frame is not sent.
+    Discard,
+    /// What is lost of the body of a delta frame is not sent again.
+    Decompensate,
+}
+
+use FourDMapMechanism::{Decompensate, Discard, Duplicate, Normal};
+
+impl FourDMapMechanism {
+    /// All, in the order of the arms of a learner.
+    pub const ALL: [FourDMapMechanism; 4] = [Normal, Duplicate, Discard, Decompensate];
+
+    /// Of equals the first is taken.
+    const PREFERENCE: [FourDMapMechanism; 4] = [Normal, Decompensate, Duplicate, Discard];
+
+    /// Its arm.
+    pub fn arm(self) -> usize {
+        self as usize
+    }
+}
+
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FourDMapChoice {
+    /// The learner.
+    #[default]
+    Learned,
+    /// Any of those that make sense, all equally likely: for pre-learning.
+    Random,
+    /// Key frames are duplicated while a path loses much, as the authors' code does it without a learner.
+    Threshold,
+    /// Always the same one, where it makes sense.
+    Fixed(FourDMapMechanism),
+}
+
+/// Mechanisms that may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Allowed([bool; 4]);
+
+impl Allowed {
+    /// Those that are no mere name for [`Normal`]: for a key frame Duplicate if there is another path, for a delta frame
+    /// Discard and Decompensate if the receiver takes gaps.
+    pub(super) fn of(is_key: bool, has_alternate: bool, may_have_gaps: bool) -> Self {
+        let gaps = !is_key && may_have_gaps;
+        Allowed([true, is_key && has_alternate, gaps, gaps])
+    }
+
+    /// All: the paper masks nothing.
+    pub(super) const ALL: Allowed = Allowed([true; 4]);
+
+    fn contains(self, mechanism: FourDMapMechanism) -> bool {
+        self.0[mechanism.arm()]
+    }
+
+    fn iter(self) -> impl Iterator<Item = FourDMapMechanism> + Clone {
+        FourDMapMechanism::PREFERENCE.into_iter().filter(move |mechanism| self.contains(*mechanism))
+    }
+}
+
+/// What was learnt before: one model for each of [`FourDMapMechanism::ALL`], over the features of the same map and number of
+/// paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FourDMapModel {
+    /// The models of the arms.
+    pub arms: [LinUcbArm; 4],
+}
+
+/// Decides, and learns from rewards.
+#[derive(Debug)]
+pub(super) struct Learner {
+    choice: FourDMapChoice,
+    bandit: LinUcb,
+    random: Random,
+    scale: RewardScale,
+}
+
+impl Learner {
+    /// Starts with `model` if that fits.
+    pub(super) fn new(parameters: &FourDMapParameters, model: Option<&FourDMapModel>, seed: u64) -> Self {
+        let features = parameters.features.count(parameters.paths);
+        let fresh =
+            LinUcb::new(4, features, parameters.alpha).with_forgetting(parameters.memory.clamp(1e-3, 1.0));
+        let mut bandit = fresh.clone();
+        let fits = model
+            .is_none_or(|model| model.arms.iter().enumerate().all(|(arm, learnt)| bandit.load(arm, learnt)));
+        Learner {
+            choice: parameters.mechanism,
+            bandit: if fits { bandit } else { fresh },
+            random: Random::new(seed),
+            scale: RewardScale::default(),
+        }
+    }
+
+    /// `is_lossy`: a path loses more than the switch of [`FourDMapChoice::Threshold`].
+    pub(super) fn decide(
+        &mut self,
+        allowed: Allowed,
+        context: &Context,
+        is_lossy: bool,
+    ) -> FourDMapMechanism {
+        match self.choice {
+            FourDMapChoice::Learned => self.best(allowed, context),
+            FourDMapChoice::Random => {
+                let count = allowed.iter().count();
+                let pick = (self.random.fraction() * count as f64) as usize;
+                allowed.iter().nth(pick).unwrap_or_default()
+            }
+            FourDMapChoice::Threshold if is_lossy && allowed.contains(Duplicate) => Duplicate,
+            FourDMapChoice::Fixed(mechanism) if allowed.contains(mechanism) => mechanism,
+            FourDMapChoice::Threshold | FourDMapChoice::Fixed(_) => Normal,
+        }
+    }
+
+    fn best(&self, allowed: Allowed, context: &Context) -> FourDMapMechanism {
+        let mut best = (Normal, f64::NEG_INFINITY);
+        for mechanism in allowed.iter() {
+            let score = self.bandit.score(mechanism.arm(), self.of(context));
+            if score > best.1 {
+                best = (mechanism, score);
+            }
+        }
+        best.0
+    }
+
+    /// Takes in the reward R' of a decision; returns it as it was scaled.
+    pub(super) fn reward(&mut self, mechanism: FourDMapMechanism, context: &Context, reward: f64) -> f64 {
+        let scaled = self.scale.scale(reward);
+        let features = self.bandit.features();
+        self.bandit.update(mechanism.arm(), &context[..features.min(context.len())], scaled);
+        scaled
+    }
+
+    /// The numbers that the bandit has models for.
+    fn of<'a>(&self, context: &'a Context) -> &'a [f64] {
+        &context[..self.bandit.features().min(context.len())]
+    }
+
+    /// What was learnt so far.
+    pub(super) fn model(&self) -> FourDMapModel {
+        let empty = || LinUcbArm { matrix: Vec::new(), b: Vec::new() };
+        FourDMapModel { arms: [0, 1, 2, 3].map(|arm| self.bandit.arm(arm).unwrap_or_else(empty)) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

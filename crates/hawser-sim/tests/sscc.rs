@@ -1,0 +1,134 @@
+//! SSCC over simulated links: what shares a bottleneck is found and coupled, what does not is left alone.
+
+mod common;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use hawser_cc::sscc::{self, Observer, SsccParts};
+use hawser_policy::{GroupId, PathId, Registry, Side, Time};
+use hawser_scenario::load;
+use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
+
+/// Groups of the sending end over time.
+#[derive(Default)]
+struct Watch(Mutex<Vec<(Time, PathId, GroupId)>>);
+
+impl Observer for Watch {
+    fn on_group(&self, side: Side, now: Time, path: PathId, group: GroupId) {
+        if side == Side::Server {
+            self.0.lock().expect("nobody panicked").push((now, path, group));
+        }
+    }
+}
+
+/// A run, and what was seen of groups.
+struct Run {
+    outcome: Outcome,
+    groups: Vec<(Time, PathId, GroupId)>,
+    seconds: f64,
+}
+
+impl Run {
+    fn new(file: &str, overrides: &[&str]) -> Run {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let overrides: Vec<String> = overrides.iter().map(|field| (*field).to_owned()).collect();
+        let scenario = load(&folder.join(file), &overrides).unwrap_or_else(|error| panic!("{error}"));
+        let watch = Arc::new(Watch::default());
+        let mut registry: Registry = common::registry();
+        let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::default() };
+        sscc::register(&mut registry, parts).expect("all parts are there");
+        let simulation = Simulation::new(&scenario, &registry, Options::default());
+        let mut simulation = simulation.unwrap_or_else(|error| panic!("{file}: {error}"));
+        let outcome = simulation.run(&mut NoRecorder);
+        let groups = watch.0.lock().expect("nobody panicked").clone();
+        Run { seconds: outcome.simulated_seconds, outcome, groups }
+    }
+
+    /// Share of a stretch of time in which a path was in a group with others.
+    fn coupled_share(&self, path: u32, from: f64, until: f64) -> f64 {
+        let (mut since, mut coupled) = (None, 0.0);
+        let of_path = self.groups.iter().filter(|(_, of, _)| *of == PathId(path));
+        let mut add = |from_time: f64, to: f64| coupled += (to.min(until) - from_time.max(from)).max(0.0);
+        for (at, _, group) in of_path {
+            let at = at.as_secs_f64();
+            match (since, *group != GroupId(0)) {
+                (None, true) => since = Some(at),
+                (Some(began), false) => {
+                    add(began, at);
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(began) = since {
+            add(began, self.seconds);
+        }
+        coupled / (until - from)
+    }
+
+    fn goodput(&self, flow: &str) -> f64 {
+        let found = self.outcome.flows.iter().find(|of| of.flow == flow);
+        found.map_or(0.0, |flow| flow.goodput_bps / 1e6)
+    }
+}
+
+const PLAIN: &str = "transport.policy=sscc,keep_coupled=0s";
+
+#[test]
+fn a_shared_bottleneck_is_found_and_let_go_within_ten_seconds() {
+    for seed in 1..=3 {
+        let run = Run::new("sscc-parting.toml", &[PLAIN, "duration=70 s", &format!("seed={seed}")]);
+        for path in [0, 1] {
+            let found = run.groups.iter().find(|(_, of, _)| *of == PathId(path)).expect("it is found").0;
+            assert!(found < Time::from_secs(10), "seed {seed}: path {path} was coupled at {found}");
+            // At 40 s it is shared no longer.
+            let after = run.coupled_share(path, 50.0, 70.0);
+            assert!(after == 0.0, "seed {seed}: path {path} stayed coupled, {after} of the time");
+        }
+    }
+}
+
+#[test]
+fn independent_paths_are_never_coupled() {
+    for seed in 1..=6 {
+        let run = Run::new("sscc-emulated-stationary.toml", &["duration=30 s", &format!("seed={seed}")]);
+        assert!(run.groups.is_empty(), "seed {seed}: {:?}", run.groups);
+        assert!(run.goodput("main") > 5.0, "seed {seed}");
+    }
+}
+
+/// Three paths and one flow through one bottleneck: what the flow gets. One of four without coupling, by count; half of it would
+/// be its share.
+#[test]
+fn coupled_paths_leave_a_single_flow_its_share() {
+    let flow = |policy: &str| {
+        let set = format!("transport.policy={policy}");
+        let runs = [1, 2]
+            .map(|seed| Run::new("sscc-static-3.toml", &[&set, "duration=100 s", &format!("seed={seed}")]));
+        runs.iter().map(|run| run.goodput("newreno")).sum::<f64>() / 2.0
+    };
+    let (coupled, uncoupled) = (flow("sscc"), flow("sscc,coupling=off"));
+    assert!(coupled > 10.0 && coupled < 24.0, "{coupled} Mbit/s of 40");
+    assert!(coupled > 1.8 * uncoupled, "{coupled} and {uncoupled} Mbit/s");
+}
+
+#[test]
+fn changing_between_bbr_and_cubic_costs_little() {
+    let rate = |parameters: &str| {
+        let policy = format!("transport.policy=sscc,coupling=off,{parameters}");
+        Run::new("sscc-steady.toml", &[&policy]).goodput("main")
+    };
+    let (cubic, bbr) = (rate("initial=cubic"), rate("initial=bbr"));
+    let alternating = rate("selection=alternate");
+    assert!(alternating >= 0.92 * cubic.max(bbr), "{alternating}, CUBIC {cubic}, BBR {bbr} Mbit/s");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_decisions() {
+    let run = || Run::new("sscc-static-2.toml", &["duration=30 s"]);
+    let (first, second) = (run(), run());
+    assert!(!first.groups.is_empty());
+    assert_eq!(first.groups, second.groups);
+    assert_eq!(first.outcome.trace_hash, second.outcome.trace_hash);
+}

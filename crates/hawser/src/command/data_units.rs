@@ -1,0 +1,70 @@
+//! `hawser lab units`: what the models of SSCC are trained with.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use hawser_lab::experiments::sscc::collect::{CollectError, Collection};
+use serde_json::json;
+
+use crate::Registry;
+use crate::command::exit::{Exit, Failure};
+use crate::command::options::Output;
+use crate::command::report::{Channel, print};
+use crate::command::sim::sweep;
+
+const EXAMPLES: &str = "\
+Runs each of the six controllers in each random environment (two independent paths with background) and writes Data Units with \
+the rewards that followed, a file of JSON lines for each run. Runs that are there are kept: the same command again goes on where \
+it was interrupted. python/sscc/train.py makes models of the folder; docs/sscc.md says how.
+
+Examples:
+  hawser lab units units/ --environments 200
+  python3 python/sscc/train.py units/ -o models/";
+
+/// `hawser lab units`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Units {
+    /// Folder for the units
+    folder: PathBuf,
+    /// Random environments
+    #[arg(long, value_name = "N", default_value = "200", value_parser = clap::value_parser!(u64).range(1..=99_999))]
+    environments: u64,
+    /// Seconds of each run
+    #[arg(long, default_value = "30", value_parser = clap::value_parser!(u64).range(2..=3_600))]
+    seconds: u64,
+    /// Everything random follows from it
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// Where the scenarios are
+    #[arg(long, value_name = "DIR", default_value = "scenarios")]
+    scenarios: PathBuf,
+    /// Threads. Default: one per core
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Units, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
+    let collection = Collection::new(arguments.environments, arguments.seconds, arguments.seed);
+    let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
+    // A run that is killed leaves no file under its own name, so that nothing has to be tidied up.
+    let stop = AtomicBool::new(false);
+    let collected = collection.collect(&arguments.folder, &arguments.scenarios, registry, threads, &stop);
+    let collected = collected.map_err(|error| {
+        let exit = match &error {
+            CollectError::Io { .. } => Exit::NotWritten,
+            CollectError::Other(_) => Exit::Usage,
+            CollectError::Run(_) => Exit::Scenario,
+        };
+        Failure::new(exit, error.to_string())
+    })?;
+    if output.json {
+        Channel::Stdout.print(&json!({ "made": collected.made, "kept": collected.kept }));
+    } else {
+        print(format_args!("{} runs made, {} were there", collected.made, collected.kept));
+    }
+    Ok(ExitCode::SUCCESS)
+}
