@@ -105,7 +105,8 @@ impl Config {
         }
     }
 
-    /// E2 with I, P and B frames as 8 : 3 : 1 and a viewed load of about 36 Mbit/s (40 tiles, 30 frames per second).
+    /// E2 with I, P and B frames as 8 : 3 : 1, scaled for 40 tiles: 36 Mbit/s with [`Viewing::Fixed`]. A head that turns sees
+    /// more tiles and has references fetched that it did not see: some 48 Mbit/s.
     pub fn continuous(purpose: Purpose) -> Self {
         let mean = 36e6 / 8.0 / crate::FRAMES_PER_SECOND / 40.0;
         let sizes = Sizes { mean, sigma: 0.6, ratio: [8.0, 3.0, 1.0], saliency: false };

@@ -14,8 +14,10 @@ pub trait UnitPolicy {
 /// Policies by name.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// `rr`: the next path in turn that has window; the next at all if none has.
+    /// `rr`: the next path in turn that has window; the next at all if none has. `rr-blind` does not ask for window.
     RoundRobin {
+        /// Whether windows bind.
+        windows: bool,
         /// The path that was used last, from 1.
         last: usize,
     },
@@ -44,8 +46,8 @@ pub struct PolicyError(String);
 
 impl Policy {
     /// All names.
-    pub const NAMES: [&'static str; 9] =
-        ["ride", "ride-no-skip", "rr", "minrtt", "edpf", "edpf-skip", "random", "wifi", "lte"];
+    pub const NAMES: [&'static str; 10] =
+        ["ride", "ride-no-skip", "rr", "rr-blind", "minrtt", "edpf", "edpf-skip", "random", "wifi", "lte"];
 
     /// A policy by name; the seed is for those that are random. `ride` is the shipped agent.
     ///
@@ -55,7 +57,8 @@ impl Policy {
         Ok(match name {
             "ride" => Policy::Ride(Box::new(Agent::shipped())),
             "ride-no-skip" => Policy::Ride(Box::new(Agent::shipped().never_skipping())),
-            "rr" => Policy::RoundRobin { last: PATHS },
+            "rr" => Policy::RoundRobin { windows: windows_bind, last: PATHS },
+            "rr-blind" => Policy::RoundRobin { windows: false, last: PATHS },
             "minrtt" => Policy::MinRtt { windows: windows_bind },
             "edpf" => Policy::EarliestDelivery,
             "edpf-skip" => Policy::EarliestDeliveryOrSkip,
@@ -71,11 +74,10 @@ impl UnitPolicy for Policy {
     fn choose(&mut self, environment: &Environment) -> usize {
         let paths = environment.paths();
         match self {
-            Policy::RoundRobin { last } => {
+            Policy::RoundRobin { windows, last } => {
                 let turns = (1..=PATHS).map(|step| (*last - 1 + step) % PATHS + 1);
                 let next = *last % PATHS + 1;
-                let windows = environment.config().kind == crate::Kind::Continuous;
-                let free = |path: &usize| !windows || paths[*path - 1].window_left() > 0.0;
+                let free = |path: &usize| !*windows || paths[*path - 1].window_left() > 0.0;
                 *last = turns.into_iter().find(free).unwrap_or(next);
                 *last
             }
