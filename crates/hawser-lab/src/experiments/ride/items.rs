@@ -163,7 +163,7 @@ pub(super) const ROWS: &[Item] = &[
             claim(Mean(ours("episodic", "i_skipped_share")), AtMost(0.06)),
             claim(Mean(ours("episodic", "p_skipped_share")), AtMost(0.06)),
             claim(Mean(ours("episodic", "b_skipped_share")), AtMost(0.06)),
-            claim(Ratio(of(NO_SKIP, "episodic", REWARD), of("ride", "episodic", REWARD)), AtMost(1.01)),
+            claim(Ratio(of(NO_SKIP, "episodic", REWARD), ours("episodic", REWARD)), AtMost(1.01)),
         ],
         ..ITEM
     },
