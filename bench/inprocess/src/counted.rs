@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bench_harness::Error;
 use hawser_policy::{
-    Ack, Commands, CongestionController, ControllerFactory, ControllerInit, GroupId, LinkUpdate, Loss,
-    PolicyInfo, Rate, Registry, Sent, Siblings, Side, Snapshot, Time,
+    Ack, CongestionController, ControllerFactory, ControllerInit, PolicyInfo, Registry, Siblings, Side, Time,
+    WrappedController,
 };
 
 /// The function that acknowledgements which count go through.
@@ -65,13 +65,13 @@ fn counted_acknowledgement(inner: &mut dyn CongestionController, ack: &Ack, sibl
     std::hint::black_box((inner.window(), inner.pacing_rate()));
 }
 
-impl CongestionController for Counted {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+impl WrappedController for Counted {
+    fn inner(&self) -> &dyn CongestionController {
+        &*self.inner
     }
 
-    fn on_sent(&mut self, sent: &Sent) {
-        self.inner.on_sent(sent);
+    fn inner_mut(&mut self) -> &mut dyn CongestionController {
+        &mut *self.inner
     }
 
     fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
@@ -82,77 +82,5 @@ impl CongestionController for Counted {
         } else {
             self.inner.on_ack(ack, siblings);
         }
-    }
-
-    fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
-        self.inner.on_loss(loss, siblings);
-    }
-
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.inner.on_spurious_loss(now);
-    }
-
-    fn on_path_reset(&mut self, now: Time) {
-        self.inner.on_path_reset(now);
-    }
-
-    fn on_path_return(&mut self, before: &Snapshot) {
-        self.inner.on_path_return(before);
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.inner.on_max_datagram_size(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.inner.window()
-    }
-
-    fn slow_start_threshold(&self) -> u64 {
-        self.inner.slow_start_threshold()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.inner.in_slow_start()
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.inner.pacing_rate()
-    }
-
-    fn on_probe_timeout(&mut self, now: Time, count: u32) {
-        self.inner.on_probe_timeout(now, count);
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.inner.next_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.inner.on_timeout(now);
-    }
-
-    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
-        self.inner.on_link_update(update);
-    }
-
-    fn bottleneck_group(&self) -> GroupId {
-        self.inner.bottleneck_group()
-    }
-
-    fn wants_siblings(&self) -> bool {
-        self.inner.wants_siblings()
-    }
-
-    fn gives_commands(&self) -> bool {
-        self.inner.gives_commands()
-    }
-
-    fn commands(&mut self, commands: &mut Commands) {
-        self.inner.commands(commands);
-    }
-
-    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
-        self.inner.fill_snapshot(snapshot);
     }
 }

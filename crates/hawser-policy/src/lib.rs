@@ -88,6 +88,7 @@ mod set;
 mod spec;
 mod time;
 mod view;
+mod wrapped;
 
 pub use ack::{AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, ReturnPath};
 pub use composition::Composition;
@@ -122,6 +123,7 @@ pub use set::{Agent, Composed, PolicySet, PolicySetFactory, SetInit};
 pub use spec::{PolicySpec, SpecError};
 pub use time::{Earliest, Time};
 pub use view::{PathMask, PathState, PathStatus, PathView, QueueView, SendView};
+pub use wrapped::WrappedController;
 
 /// The examples of the page on the seam are compiled and run.
 #[cfg(doctest)]

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use hawser_policy::{
-    Ack, Command, Commands, CongestionController, GroupId, LinkUpdate, Loss, PathId, Rate, Sent, Siblings,
-    Snapshot, Time,
+    Ack, Command, Commands, CongestionController, GroupId, Loss, PathId, Siblings, Time, WrappedController,
 };
 
 use super::state::{Shared, lock};
@@ -39,14 +38,13 @@ fn coupled<'a>(siblings: &Siblings<'a>) -> Siblings<'a> {
     }
 }
 
-impl CongestionController for Steered {
-    /// Of the one that runs.
-    fn name(&self) -> &'static str {
-        self.inner.name()
+impl WrappedController for Steered {
+    fn inner(&self) -> &dyn CongestionController {
+        &*self.inner
     }
 
-    fn on_sent(&mut self, sent: &Sent) {
-        self.inner.on_sent(sent);
+    fn inner_mut(&mut self) -> &mut dyn CongestionController {
+        &mut *self.inner
     }
 
     fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
@@ -59,61 +57,13 @@ impl CongestionController for Steered {
         lock(&self.shared).on_loss(self.path, loss);
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.inner.on_spurious_loss(now);
-    }
-
     fn on_path_reset(&mut self, now: Time) {
         self.inner.on_path_reset(now);
         lock(&self.shared).reset(self.path);
     }
 
-    fn on_path_return(&mut self, before: &Snapshot) {
-        self.inner.on_path_return(before);
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.inner.on_max_datagram_size(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.inner.window()
-    }
-
-    fn slow_start_threshold(&self) -> u64 {
-        self.inner.slow_start_threshold()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.inner.in_slow_start()
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.inner.pacing_rate()
-    }
-
-    fn on_probe_timeout(&mut self, now: Time, count: u32) {
-        self.inner.on_probe_timeout(now, count);
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.inner.next_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.inner.on_timeout(now);
-    }
-
-    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
-        self.inner.on_link_update(update);
-    }
-
     fn bottleneck_group(&self) -> GroupId {
         lock(&self.shared).group(self.path)
-    }
-
-    fn wants_siblings(&self) -> bool {
-        self.inner.wants_siblings()
     }
 
     fn gives_commands(&self) -> bool {
@@ -127,9 +77,5 @@ impl CongestionController for Steered {
         if std::mem::take(&mut self.replace) {
             commands.push(Command::ReplaceController { path: self.path });
         }
-    }
-
-    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
-        self.inner.fill_snapshot(snapshot);
     }
 }

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, Assignment, Command, Commands, CongestionController, ControllerFactory, ControllerInit, Decision,
-    FeatureSet, GroupId, LinkUpdate, Loss, ParameterInfo, PathId, PolicyError, PolicyInfo, PolicySet,
-    PolicySetFactory, Rate, Registry, Scheduler, SendView, SetInit, Siblings, Snapshot, Time,
+    Ack, Assignment, Commands, CongestionController, ControllerFactory, ControllerInit, Decision, FeatureSet,
+    Loss, ParameterInfo, PathId, PolicyError, PolicyInfo, PolicySet, PolicySetFactory, Rate, Registry,
+    Scheduler, SendView, SetInit, Siblings, Time, WrappedController,
 };
 
 /// Longest time for which a right to send is saved up.
@@ -103,9 +103,13 @@ struct Accounting {
     in_flight: u64,
 }
 
-impl CongestionController for Accounting {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+impl WrappedController for Accounting {
+    fn inner(&self) -> &dyn CongestionController {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn CongestionController {
+        &mut *self.inner
     }
 
     fn on_sent(&mut self, sent: &hawser_policy::Sent) {
@@ -136,62 +140,6 @@ impl CongestionController for Accounting {
             return window;
         }
         window.min(self.in_flight + self.account.lock().expect("nobody panicked").budget_left)
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.inner.on_max_datagram_size(bytes);
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.inner.pacing_rate()
-    }
-
-    fn wants_siblings(&self) -> bool {
-        self.inner.wants_siblings()
-    }
-
-    fn gives_commands(&self) -> bool {
-        self.inner.gives_commands()
-    }
-
-    fn commands(&mut self, commands: &mut Vec<Command>) {
-        self.inner.commands(commands);
-    }
-
-    fn bottleneck_group(&self) -> GroupId {
-        self.inner.bottleneck_group()
-    }
-
-    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
-        self.inner.fill_snapshot(snapshot);
-    }
-
-    fn on_path_reset(&mut self, now: Time) {
-        self.inner.on_path_reset(now);
-    }
-
-    fn on_path_return(&mut self, snapshot: &Snapshot) {
-        self.inner.on_path_return(snapshot);
-    }
-
-    fn on_probe_timeout(&mut self, now: Time, count: u32) {
-        self.inner.on_probe_timeout(now, count);
-    }
-
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.inner.on_spurious_loss(now);
-    }
-
-    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
-        self.inner.on_link_update(update);
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.inner.next_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.inner.on_timeout(now);
     }
 }
 

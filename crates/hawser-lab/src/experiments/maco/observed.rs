@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hawser_policy::{
-    Ack, Commands, CongestionController, ControllerFactory, ControllerInit, GroupId, LinkUpdate, Loss, Rate,
-    Registry, Sent, Siblings, Side, Snapshot, Time,
+    Ack, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss, Rate, Registry, Sent,
+    Siblings, Side, Time, WrappedController,
 };
 
 /// A window or a rate that falls to less than this share in one step was reduced.
@@ -149,9 +149,13 @@ impl Observed {
     }
 }
 
-impl CongestionController for Observed {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+impl WrappedController for Observed {
+    fn inner(&self) -> &dyn CongestionController {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn CongestionController {
+        &mut *self.inner
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -186,46 +190,10 @@ impl CongestionController for Observed {
         }
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.inner.on_spurious_loss(now);
-    }
-
-    fn on_path_reset(&mut self, now: Time) {
-        self.inner.on_path_reset(now);
-    }
-
-    fn on_path_return(&mut self, before: &Snapshot) {
-        self.inner.on_path_return(before);
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u16) {
-        self.inner.on_max_datagram_size(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.inner.window()
-    }
-
-    fn slow_start_threshold(&self) -> u64 {
-        self.inner.slow_start_threshold()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.inner.in_slow_start()
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.inner.pacing_rate()
-    }
-
     fn on_probe_timeout(&mut self, now: Time, count: u32) {
         let before = self.before();
         self.inner.on_probe_timeout(now, count);
         self.after(now, &before, 0.0);
-    }
-
-    fn next_timeout(&self) -> Option<Time> {
-        self.inner.next_timeout()
     }
 
     fn on_timeout(&mut self, now: Time) {
@@ -238,25 +206,5 @@ impl CongestionController for Observed {
         let before = self.before();
         self.inner.on_link_update(update);
         self.after(update.now, &before, 0.0);
-    }
-
-    fn bottleneck_group(&self) -> GroupId {
-        self.inner.bottleneck_group()
-    }
-
-    fn wants_siblings(&self) -> bool {
-        self.inner.wants_siblings()
-    }
-
-    fn gives_commands(&self) -> bool {
-        self.inner.gives_commands()
-    }
-
-    fn commands(&mut self, commands: &mut Commands) {
-        self.inner.commands(commands);
-    }
-
-    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
-        self.inner.fill_snapshot(snapshot);
     }
 }
