@@ -341,3 +341,16 @@ fn all_lists_are_consistent() {
         }
     }
 }
+
+/// Negative control: no ordering against a policy is met by that policy itself. A ratio is 1 then, and a difference 0.
+#[test]
+fn orderings_exclude_equality() {
+    for list in LISTS {
+        for claim in list.items().flat_map(|item| item.claims).filter(|claim| claim.value.is_ordering()) {
+            if matches!(claim.bound, Bound::Below(_) | Bound::Above(_)) {
+                let equal = if matches!(claim.value, Value::Ratio(..)) { 1.0 } else { 0.0 };
+                assert!(!claim.bound.admits(&Estimate::exact(equal)), "{}: {claim:?}", list.name);
+            }
+        }
+    }
+}
