@@ -136,7 +136,7 @@ def train(arguments: argparse.Namespace) -> None:
         options["helper"] = False
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(arguments.threads)
-    # E2 does not end with a frame: what comes after is worth something (sheet, trap 5).
+    # E2 does not end with a frame: what comes after is worth something.
     environments = Sessions(arguments.environments, arguments.seed * 1_000_003, arguments.environment == "continuous", options)
     settings = {
         "learning_rate": 3e-4,

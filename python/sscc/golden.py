@@ -12,7 +12,7 @@ import xgboost
 from export import model_lines
 
 FEATURES = ["first", "second", "third", "fourth"]
-# Trees, depth: a small one, and the size of a controller's model (sscc sheet, 3.6).
+# Trees, depth: a small one, and the size of a controller's model.
 SIZES = {"small": (5, 2), "usual": (40, 3)}
 
 

@@ -19,7 +19,7 @@ import xgboost
 from export import model_lines
 
 CANDIDATES = ["bbr", "cubic", "vegas", "c2tcp", "westwood", "illinois"]
-# Antelope's, where the thesis says nothing; without a least gain, which rewards below one never reach (sscc sheet, 3.6).
+# Antelope's, where the thesis says nothing; without a least gain, which rewards below one never reach.
 TREES = 40
 SETTINGS = {
     "objective": "reg:squarederror",

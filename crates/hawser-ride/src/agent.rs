@@ -33,7 +33,7 @@ pub enum AgentError {
     },
 }
 
-/// Takes the action with the largest logit (sheet 3.8). If the network gives no numbers, it falls back to the path on which
+/// Takes the action with the largest logit. If the network gives no numbers, it falls back to the path on which
 /// the unit arrives first.
 #[derive(Clone, Debug)]
 pub struct Agent {

@@ -3,7 +3,7 @@
 use crate::gop::{FrameSet, Gop, bit, members};
 
 /// A viewed tile-frame with what it needs, was not sent and is not viewed itself: viewed ancestors are units of their own
-/// (sheet 3.4 and 3.12).
+///.
 pub fn bundle(gop: &Gop, viewed: FrameSet, sent: FrameSet, frame: usize) -> FrameSet {
     gop.closure(frame) & !sent & (!viewed | bit(frame))
 }

@@ -3,7 +3,7 @@
 use crate::observation::Hidden;
 use crate::{DeadlineRule, Purpose, RewardRule};
 
-/// The dissertation does not say whether queues last from frame to frame; its results imply that they do not (sheet 5.4).
+/// The dissertation does not say whether queues last from frame to frame; its results imply that they do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -18,12 +18,12 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Viewing {
-    /// A synthetic head turns (sheet 5.1).
+    /// A synthetic head turns.
     #[default]
     Head,
     /// The head turns, and looks elsewhere at once every second.
     Switching,
-    /// The same 40 tiles all the time, as in the fluid check of sheet 5.4.
+    /// The same 40 tiles all the time, for the fluid check of the rules (docs/ride.md).
     Fixed,
 }
 
@@ -113,7 +113,7 @@ impl Config {
         Config { kind: Kind::Continuous, sizes, ..Self::episodic(purpose) }
     }
 
-    /// The fluid check of sheet 5.4: 40 fixed tiles, no loss.
+    /// The fluid check (docs/ride.md): 40 fixed tiles, no loss.
     pub fn fluid_check() -> Self {
         Config { viewing: Viewing::Fixed, max_loss: 0.0, ..Self::episodic(Purpose::Judging) }
     }

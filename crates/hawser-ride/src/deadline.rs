@@ -6,7 +6,7 @@ use crate::gop::{FrameKind, FrameSet, Gop, bit, last, up_to};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeadlineRule {
-    /// Equation (5.8), read with the worked example of figure 5.5 (sheet 3.3). Not transitive: a B frame may need a P frame
+    /// Equation (5.8), read with the worked example of figure 5.5. Not transitive: a B frame may need a P frame
     /// whose deadline is earlier.
     #[default]
     Paper,

@@ -2,7 +2,7 @@
 
 use crate::gop::Gop;
 
-/// The instant at which a frame is decoded that arrives at `arrival`, by when its references are: all are there (sheet 3.2).
+/// The instant at which a frame is decoded that arrives at `arrival`, by when its references are: all are there.
 /// Infinity stands for what never comes.
 pub fn decode_time(gop: &Gop, frame: usize, arrival: f64, decoded: impl Fn(usize) -> f64) -> f64 {
     gop.references(frame).into_iter().flatten().fold(arrival, |latest, frame| latest.max(decoded(frame)))

@@ -39,7 +39,7 @@ pub struct Step {
     /// Reward in frame durations. For a B frame whose later reference is not decided about yet it is what there is if that
     /// reference comes in time; the difference follows as a [`Correction`].
     pub reward: f64,
-    /// It was the last unit of its frame: an episode ends (sheet 3.8).
+    /// It was the last unit of its frame: an episode ends.
     pub ends_frame: bool,
     /// It was the last unit of the session; the next unit is of another one.
     pub ends_session: bool,
@@ -284,7 +284,7 @@ impl Environment {
         let video = &self.videos[self.video];
         let gop = video.gop();
         let (path, trace) = (&mut self.paths[action - 1], &self.network.paths()[action - 1]);
-        // What keeps a path busy: payload over its rate (sheet 3.7).
+        // What keeps a path busy: payload over its rate.
         let cost = 8.0 * unit.bytes / path.view.rate;
         let lasting = self.config.kind == Kind::Continuous;
         let (first, decoded) = (unit.frame - frame, &mut self.decoded[unit.tile * gop.len()..][..gop.len()]);

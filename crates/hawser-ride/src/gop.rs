@@ -25,7 +25,7 @@ pub enum GopError {
     IFrame,
 }
 
-/// The frames of a GoP in display order, and what each depends on (Yang 2024, section 5.3.1; sheet 3.1).
+/// The frames of a GoP in display order, and what each depends on (Yang 2024, section 5.3.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gop {
     kinds: Vec<FrameKind>,

@@ -18,7 +18,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `gop`, `deadline`, `bundle`, `decode`, `reward` | the rules of the video, with the sheet's vectors as tests |
+//! | `gop`, `deadline`, `bundle`, `decode`, `reward` | the rules of the video, with vectors computed by hand as tests |
 //! | `rounds`, `qoe` | the dissertation's arrival model and its quality of a chunk |
 //! | `video`, `views`, `network` | synthetic inputs |
 //! | `environment`, `batch` | the environment, alone and many at once |
@@ -85,7 +85,7 @@ pub const PATHS: usize = 2;
 /// The action that skips a unit; `k` sends it on path `k` of 1 to [`PATHS`].
 pub const SKIP: usize = 0;
 
-/// When a frame is released, seconds: computed from its number, since a sum of rounded durations drifts (sheet, trap 10).
+/// When a frame is released, seconds: computed from its number, since a sum of rounded durations drifts.
 pub fn release(frame: usize) -> f64 {
     frame as f64 / FRAMES_PER_SECOND
 }

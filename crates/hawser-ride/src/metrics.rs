@@ -1,4 +1,4 @@
-//! What is measured of a session (sheet 3.10).
+//! What is measured of a session.
 
 use std::collections::BTreeMap;
 

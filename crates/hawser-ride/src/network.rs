@@ -1,4 +1,4 @@
-//! Synthetic traces of paths, in place of data that cannot be had (sheet 5.2).
+//! Synthetic traces of paths, in place of data that cannot be had.
 
 use hawser_learn::Random;
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_and_means_are_those_of_the_sheet() {
+    fn medians_and_means_are_those_of_the_dissertation() {
         let mut rates: [Vec<f64>; PATHS] = Default::default();
         let mut rtts = [0.0; PATHS];
         for seed in 0..200 {

@@ -1,4 +1,4 @@
-//! What an agent sees of a decision (sheet 3.5).
+//! What an agent sees of a decision.
 
 use crate::paths::PathView;
 use crate::{FrameKind, PATHS, Unit};

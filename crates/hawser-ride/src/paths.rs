@@ -33,7 +33,7 @@ pub struct PathView {
 
 impl PathView {
     /// Window that is left, bytes; negative where more is queued, which is how an agent sees what it did for the same frame
-    /// (sheet, trap 3).
+    ///.
     pub fn window_left(&self) -> f64 {
         self.window - self.queued
     }
@@ -69,7 +69,7 @@ impl Path {
         }
         let queued = (self.view.queued - trace.carried(last, now)).max(0.0);
         let rtt = self.measured.value().unwrap_or(base_rtt);
-        // Two bandwidth-delay products (sheet 5.4).
+        // Two bandwidth-delay products.
         let window = 2.0 * rate * base_rtt / 8.0;
         self.view = PathView { window, queued, rate, rtt, base_rtt, loss: trace.loss(now) };
     }

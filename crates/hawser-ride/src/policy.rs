@@ -1,4 +1,4 @@
-//! What RIDE is compared with (sheet, section 9).
+//! What RIDE is compared with.
 
 use hawser_learn::Random;
 
@@ -22,7 +22,7 @@ pub enum Policy {
         last: usize,
     },
     /// `minrtt`: of the paths that have window the one with the lowest measured round-trip time; of all if none has. In E1
-    /// windows never bind (sheet 5.4).
+    /// windows never bind.
     MinRtt {
         /// Whether windows bind.
         windows: bool,

@@ -1,7 +1,7 @@
 //! The dissertation's own model of arrival: rounds of a congestion window with losses (equations 5.1 to 5.3).
 //!
-//! The environment does not use it: a queue and rounds would count the wait for a window twice (sheet 3.2). It is here for
-//! comparison, and because the sheet gives its values.
+//! The environment does not use it: a queue and rounds would count the wait for a window twice. It is here for
+//! comparison, and because its values were computed by hand.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,7 @@ mod tests {
         sum
     }
 
-    /// The fluid check of sheet 5.4, of a model of its own: rewards within 6 %, delays within 10 %, the same order.
+    /// The fluid check (docs/ride.md), of a model of its own: rewards within 6 %, delays within 10 %, the same order.
     #[test]
     fn reference_policies_meet_the_fluid_check() {
         let found = ["edpf", "rr", "minrtt"].map(measured);

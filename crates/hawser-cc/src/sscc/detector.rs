@@ -253,7 +253,7 @@ impl Watched {
     }
 }
 
-/// Step 1 of the sheet's 3.2. On a lightly loaded path most samples lie near the least one and a few far above, so that most are
+/// Whether a path is congested (section 5.3.2). On a lightly loaded path most samples lie near the least one and a few far above, so that most are
 /// below the mean; a queue that stands pushes them up.
 fn is_congested(settings: &DetectorSettings, measure: &Measure, before: bool) -> bool {
     if measure.loss >= settings.loss {

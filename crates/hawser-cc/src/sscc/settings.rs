@@ -117,7 +117,7 @@ fn detection() -> Vec<ParameterInfo> {
             .source(TABLE),
         ParameterInfo::choice("vote", ["sliding", "tumbling"])
             .meaning("six of the last ten intervals at each, or five of ten every ten intervals")
-            .source("sheet, section 3.2; MPTCP-SBD"),
+            .source("5.3.2; MPTCP-SBD"),
         ParameterInfo::duration("least_deviation", millis(0)..=millis(100), Duration::from_micros(200))
             .meaning("mean deviation of delays below which a path is not congested; 0s: no such guard")
             .source(OURS),
@@ -149,7 +149,7 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .source(SECTION),
         ParameterInfo::duration("alternate_every", Duration::from_millis(100)..=seconds(3_600), seconds(2))
             .meaning("how long a turn is")
-            .source("sheet, section 7, item 11"),
+            .source("ours"),
         ParameterInfo::integer("confirmations", 1..=20, 2)
             .meaning("units in a row that must want the same controller before it is changed")
             .source(ANTELOPE),
@@ -159,7 +159,7 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .source(OURS),
         ParameterInfo::choice("migration", ["carry", "linux-like"])
             .meaning("what a successor takes over: estimates and window, or what a kernel's socket keeps")
-            .source("sheet, section 3.8"),
+            .source("ours"),
         ParameterInfo::number("alpha", 0.0..=1.0, 0.9)
             .meaning("what remains of a prefix's weights with each unit")
             .source(ANTELOPE),

@@ -11,7 +11,7 @@ fn series(intervals: &[&[f64]], capacity: usize) -> IntervalStatistics {
     statistics
 }
 
-/// Six intervals by hand (sscc sheet, item 2). Means 2, 6, 4, 10, 1, 7; means of the means before: 2, 4, 4, 5.5, 4.6.
+/// Six intervals by hand. Means 2, 6, 4, 10, 1, 7; means of the means before: 2, 4, 4, 5.5, 4.6.
 ///
 /// | interval | values | below - above | distances from the mean before |
 /// |---|---|---|---|

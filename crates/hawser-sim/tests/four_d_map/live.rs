@@ -80,7 +80,7 @@ impl Outcome {
         delays[((delays.len() - 1) as f64 * share) as usize]
     }
 
-    /// Stalls of a player that begins with the first frame and shows one every 40 ms (the sheet's player model), in seconds.
+    /// Stalls of a player that begins with the first frame and shows one every 40 ms, in seconds.
     pub(crate) fn stalled(&self) -> f64 {
         let (mut tick, mut stalled) = (self.seen.first().map_or(Time::ZERO, |seen| seen.at), Duration::ZERO);
         for seen in &self.seen {

@@ -1,4 +1,4 @@
-//! Delays of simulated queues (sscc sheet, item 1).
+//! Delays of simulated queues.
 
 use std::time::Duration;
 
