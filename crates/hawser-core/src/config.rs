@@ -70,6 +70,9 @@ pub struct TransportConfig {
     /// Features offered to the peer beside those that the core has on its own (`hawser_features` in `docs/wire.md`); the
     /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them.
     pub features: FeatureSet,
+    /// Packets sent with the same keys after which they are updated, as soon as that is allowed (RFC 9001 section 6.1);
+    /// `None`, and at most: half of what the cipher suite allows.
+    pub key_update_after: Option<u64>,
     /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1).
     pub grease: bool,
     /// Where each connection's qlog trace goes, from its first packet on; `None`: no traces.
@@ -116,6 +119,7 @@ impl TransportConfig {
             ack_frequency: None,
             receive_timestamps: None,
             features: FeatureSet::NONE,
+            key_update_after: None,
             grease: true,
             qlog: None,
         }

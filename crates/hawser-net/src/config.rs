@@ -18,7 +18,8 @@ use rustls_pki_types::ServerName;
 
 use crate::trust::RecordingVerifier;
 use crate::{
-    CertificateProblem, ConfigError, FullMesh, Identity, PathManagerFactory, PathManagerInit, Trust, qlog,
+    CertificateProblem, Cipher, ConfigError, FullMesh, Identity, PathManagerFactory, PathManagerInit, Trust,
+    qlog,
 };
 
 /// Every policy that comes with Hawser, by name.
@@ -149,6 +150,14 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Cipher suites of TLS to negotiate, best first; at least one. Default: those of the
+    /// [provider](Self::crypto_provider). Initial packets always have AES-128 (RFC 9001 section 5.2).
+    #[must_use]
+    pub fn cipher_suites(mut self, suites: impl IntoIterator<Item = Cipher>) -> Self {
+        self.common.cipher_suites = Some(suites.into_iter().collect());
+        self
+    }
+
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
@@ -183,7 +192,7 @@ impl ClientConfigBuilder {
     /// See [`ConfigError`].
     pub fn build(self) -> Result<ClientConfig, ConfigError> {
         let transport = self.common.transport()?;
-        let provider = self.common.provider;
+        let provider = self.common.provider()?;
         let verifier = Arc::new(RecordingVerifier::new(self.trust.verifier(&provider)?));
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -293,6 +302,14 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Cipher suites of TLS to negotiate, best first; at least one. Default: those of the
+    /// [provider](Self::crypto_provider). Initial packets always have AES-128 (RFC 9001 section 5.2).
+    #[must_use]
+    pub fn cipher_suites(mut self, suites: impl IntoIterator<Item = Cipher>) -> Self {
+        self.common.cipher_suites = Some(suites.into_iter().collect());
+        self
+    }
+
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
@@ -357,7 +374,7 @@ impl ServerConfigBuilder {
             return Err(ConfigError::Workers { asked: self.workers, most: Self::MAX_WORKERS });
         }
         let transport = self.common.transport()?;
-        let mut tls = rustls::ServerConfig::builder_with_provider(self.common.provider)
+        let mut tls = rustls::ServerConfig::builder_with_provider(self.common.provider()?)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| ConfigError::Tls(error.to_string()))?
             .with_no_client_auth()
@@ -388,9 +405,21 @@ struct Common {
     qlog_limit: u64,
     session_resumption: bool,
     provider: Arc<CryptoProvider>,
+    cipher_suites: Option<Vec<Cipher>>,
 }
 
 impl Common {
+    /// The provider, with the suites that were chosen and no others.
+    fn provider(&self) -> Result<Arc<CryptoProvider>, ConfigError> {
+        let Some(chosen) = &self.cipher_suites else { return Ok(self.provider.clone()) };
+        let find = |cipher: &Cipher| {
+            let found = self.provider.cipher_suites.iter().find(|suite| suite.suite() == cipher.suite());
+            found.copied().ok_or(ConfigError::NoCipher(*cipher))
+        };
+        let cipher_suites = chosen.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        Ok(Arc::new(CryptoProvider { cipher_suites, ..(*self.provider).clone() }))
+    }
+
     /// The transport's behaviour, with traces if they are wanted.
     fn transport(&self) -> Result<Arc<TransportConfig>, ConfigError> {
         let mut transport = self.transport.clone();
@@ -423,6 +452,7 @@ impl Default for Common {
             qlog_limit: qlog::DEFAULT_LIMIT,
             session_resumption: true,
             provider: default_provider(),
+            cipher_suites: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hawser_core::ConnectionError;
 use hawser_core::crypto::TlsConfigError;
 
-use crate::CertificateProblem;
+use crate::{CertificateProblem, Cipher};
 
 /// Why a client or server configuration could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,9 @@ pub enum ConfigError {
     /// TLS does not accept the configuration.
     #[error("TLS configuration: {0}")]
     Tls(String),
+    /// The provider does not have a cipher suite that was asked for.
+    #[error("the cryptographic library lacks the cipher suite {0}")]
+    NoCipher(Cipher),
     /// The folder for traces could not be created.
     #[error("cannot create the folder for qlog traces {}: {source}", folder.display())]
     QlogDirectory {

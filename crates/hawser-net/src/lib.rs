@@ -51,6 +51,7 @@
 //! mebibyte (several datagrams per message, several messages per call), gives each connection concerned its turn to send
 //! (up to 64 datagrams per call) and wakes only the tasks that wait for what happened. Nothing is allocated per packet.
 
+mod cipher;
 mod clock;
 mod config;
 mod connect;
@@ -72,6 +73,7 @@ mod trust;
 mod wakers;
 mod worker;
 
+pub use cipher::{Cipher, UnknownCipher};
 pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };

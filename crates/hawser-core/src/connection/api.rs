@@ -67,7 +67,7 @@ impl Connection {
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
         let mut connection = Connection {
             side,
-            handshake: Handshake::new(init.session, init.initial_keys, now),
+            handshake: Handshake::new(init.session, init.initial_keys, now, transport.key_update_after),
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),

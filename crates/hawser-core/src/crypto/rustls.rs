@@ -12,16 +12,16 @@ use hawser_wire::ConnectionId;
 
 use super::{
     ClientFactory, EarlyKeys, HeaderKey, KeyChange, Keys, Level, OpenError, PacketKey, PacketKeys,
-    ServerFactory, Session,
+    ServerFactory, Session, default_provider,
 };
 use crate::{Code, TransportError};
 
 /// Why a TLS configuration cannot serve QUIC.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsConfigError {
-    /// Initial packets are always protected with this suite (RFC 9001 section 5.2).
-    #[error("the TLS provider lacks the cipher suite TLS13_AES_128_GCM_SHA256 with QUIC support")]
-    NoInitialSuite,
+    /// There is nothing to negotiate.
+    #[error("the TLS provider has no cipher suite of TLS 1.3 that supports QUIC")]
+    NoSuite,
     /// The provider's packet keys do not take a path into the nonce (draft-ietf-quic-multipath-21 section 2.4).
     #[error("cipher suite {0:?} of the TLS provider does not support multipath nonces")]
     NoPathNonce(CipherSuite),
@@ -99,11 +99,13 @@ impl ServerFactory for RustlsServer {
     }
 }
 
-/// The suite of Initial packets, once all suites are known to support multipath.
+/// The suite of Initial packets, once all suites are known to support multipath. It is the same whatever is negotiated
+/// (RFC 9001 section 5.2): if the provider offers others only, it comes from the one that this crate was built with.
 fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigError> {
-    let mut initial = None;
+    let (mut initial, mut is_empty) = (None, true);
     for offered in &provider.cipher_suites {
         let Some(suite) = offered.tls13().and_then(|suite| suite.quic_suite()) else { continue };
+        is_empty = false;
         let probe = suite.keys(&[0; 8], ::rustls::Side::Client, Version::V1).local.packet;
         if probe.encrypt_in_place_for_path(1, 0, &[], &mut [0; 4]).is_err() {
             return Err(TlsConfigError::NoPathNonce(offered.suite()));
@@ -112,7 +114,13 @@ fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigErro
             initial = Some(suite);
         }
     }
-    initial.ok_or(TlsConfigError::NoInitialSuite)
+    if is_empty {
+        return Err(TlsConfigError::NoSuite);
+    }
+    match initial {
+        Some(suite) => Ok(suite),
+        None => initial_suite(&default_provider()),
+    }
 }
 
 fn initial_keys(suite: &quic::Suite, destination: &ConnectionId, side: Side) -> Keys {

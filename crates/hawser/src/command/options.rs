@@ -13,7 +13,7 @@ use crate::command::key_log::FileKeyLog;
 use crate::command::policy_options::PolicyOptions;
 use crate::command::units::parse_bytes;
 use crate::{
-    ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec, Registry,
+    Cipher, ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec, Registry,
     ServerConfigBuilder, TransportConfig, Trust,
 };
 
@@ -61,6 +61,13 @@ pub(crate) struct TransportOptions {
     /// Append TLS secrets to this file, for packet analysers
     #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
     keylog: Option<PathBuf>,
+    /// Encrypt with one of these cipher suites only, best first: aes128, aes256, chacha20
+    #[arg(long, value_name = "SUITE,..", value_delimiter = ',')]
+    cipher: Vec<Cipher>,
+    /// Update the keys each time this many packets were sent, as soon as the peer has followed the last update. Default:
+    /// long before they wear out
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    key_update_after: Option<u64>,
 }
 
 impl TransportOptions {
@@ -68,7 +75,8 @@ impl TransportOptions {
     fn transport(&self, registry: &Registry, alpn: &[u8]) -> Result<TransportConfig, Failure> {
         let policies = registry.set(&self.policies.with_environment(registry)?);
         let policies = policies.map_err(|error| Failure::usage(error.to_string()))?;
-        let mut transport = TransportConfig { policies, ..crate::default_transport() };
+        let key_update_after = self.key_update_after;
+        let mut transport = TransportConfig { policies, key_update_after, ..crate::default_transport() };
         if alpn == crate::h3::ALPN {
             // Datagrams that nobody reads would only fill their buffer.
             transport.datagram_receive_buffer = None;
@@ -101,6 +109,9 @@ impl TransportOptions {
         }
         if let Some(log) = self.key_log()? {
             builder = builder.key_log(log);
+        }
+        if !self.cipher.is_empty() {
+            builder = builder.cipher_suites(self.cipher.iter().copied());
         }
         Ok(builder)
     }
@@ -198,6 +209,9 @@ impl ClientOptions {
         }
         if let Some(log) = self.transport.key_log()? {
             builder = builder.key_log(log);
+        }
+        if !self.transport.cipher.is_empty() {
+            builder = builder.cipher_suites(self.transport.cipher.iter().copied());
         }
         Ok(builder.build()?)
     }

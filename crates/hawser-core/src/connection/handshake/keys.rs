@@ -20,6 +20,8 @@ pub(crate) struct OneRttKeys {
     previous: Option<Previous>,
     phase: bool,
     sealed: u64,
+    /// Packets sealed in one phase after which the next one is due: half of what the key allows, or fewer.
+    update_after: u64,
     /// When an update may begin; `None` until a packet of the current phase is acknowledged.
     not_before: Option<Time>,
 }
@@ -90,7 +92,9 @@ pub(crate) enum KeyChoice {
 }
 
 impl OneRttKeys {
-    pub(crate) fn new(keys: Keys, next: PacketKeys) -> Self {
+    /// `update_after`: packets of a phase after which to change the keys; `None` when the key is half used up.
+    pub(crate) fn new(keys: Keys, next: PacketKeys, update_after: Option<u64>) -> Self {
+        let half = keys.packet.local.confidentiality_limit() / 2;
         OneRttKeys {
             header_local: keys.header_local,
             header_remote: keys.header_remote,
@@ -99,6 +103,7 @@ impl OneRttKeys {
             previous: None,
             phase: false,
             sealed: 0,
+            update_after: update_after.map_or(half, |packets| packets.clamp(1, half)),
             not_before: None,
         }
     }
@@ -189,10 +194,10 @@ impl OneRttKeys {
         self.previous.is_none() && self.not_before.is_some_and(|time| now >= time)
     }
 
-    /// Whether the current key is half used up, time to change it at leisure.
+    /// Whether the current key is half used up, or as far as the application wants: time to change it at leisure.
     #[inline]
     pub(crate) fn wants_update(&self) -> bool {
-        self.sealed >= self.current.local.confidentiality_limit() / 2
+        self.sealed >= self.update_after
     }
 
     /// Whether the current key is nearly used up.

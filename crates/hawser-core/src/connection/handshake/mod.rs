@@ -58,6 +58,8 @@ pub(crate) struct Handshake {
     /// CRYPTO frames after the handshake: session tickets.
     pub(crate) late_send: CryptoSend,
     pub(crate) late_receive: CryptoReceive,
+    /// See [`TransportConfig::key_update_after`](crate::TransportConfig::key_update_after).
+    key_update_after: Option<u64>,
     write_level: Level,
     complete: bool,
     /// RFC 9001 section 4.1.2: for a server when complete, for a client when HANDSHAKE_DONE arrives.
@@ -67,7 +69,12 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    pub(crate) fn new(session: Box<dyn Session>, initial: Keys, now: Time) -> Self {
+    pub(crate) fn new(
+        session: Box<dyn Session>,
+        initial: Keys,
+        now: Time,
+        key_update_after: Option<u64>,
+    ) -> Self {
         Handshake {
             session,
             initial: Some(LongLevel::new(initial, PacketNumberSpace::new(SpaceKind::Initial))),
@@ -75,6 +82,7 @@ impl Handshake {
             one_rtt: None,
             late_send: CryptoSend::default(),
             late_receive: CryptoReceive::default(),
+            key_update_after,
             write_level: Level::Initial,
             complete: false,
             confirmed: false,
@@ -163,7 +171,7 @@ impl Handshake {
         let next = self.session.next_packet_keys().ok_or_else(|| {
             TransportError::new(Code::INTERNAL_ERROR, "TLS gave 1-RTT keys but none for the next key phase")
         })?;
-        self.one_rtt = Some(OneRttKeys::new(keys, next));
+        self.one_rtt = Some(OneRttKeys::new(keys, next, self.key_update_after));
         Ok(())
     }
 

@@ -128,3 +128,25 @@ fn both_ends_take_turns() {
     assert_eq!((pair.client().stats().key_updates, pair.server().stats().key_updates), (6, 6));
     assert_eq!(pair.server().stats().packets_undecryptable + pair.client().stats().packets_undecryptable, 0);
 }
+
+/// Keys are updated as often as the application wants, but no earlier than the last update is known to have arrived.
+#[test]
+fn keys_are_updated_after_a_number_of_packets() {
+    let settings = Settings {
+        client: crate::TransportConfig { key_update_after: Some(50), ..super::pair::transport() },
+        ..Settings::default()
+    };
+    let mut pair = Pair::connected(settings);
+    let id = pair.write(Side::Client, 3_000_000);
+    let mut read = 0;
+    for _ in 0..100 {
+        pair.run(Duration::from_millis(100));
+        read += read_all(&mut pair, id);
+    }
+    assert_eq!(read, 3_000_000, "client {:?}", pair.client.closed());
+    let sent = pair.client().stats().datagrams_sent;
+    let updates = pair.server().stats().key_updates;
+    assert!(updates >= 3 && updates <= sent / 50, "{updates} updates in {sent} packets");
+    assert_eq!(pair.client().stats().key_updates, updates);
+    assert_eq!(pair.server().stats().packets_undecryptable + pair.client().stats().packets_undecryptable, 0);
+}

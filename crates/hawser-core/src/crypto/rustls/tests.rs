@@ -185,16 +185,33 @@ fn handshake_bytes_of_a_past_level_are_a_violation() {
     }
 }
 
-#[test]
-fn a_configuration_without_the_initial_suite_is_refused() {
+fn client_with(suites: impl Fn(CipherSuite) -> bool) -> Result<RustlsClient, TlsConfigError> {
     let mut provider = (*default_provider()).clone();
-    provider.cipher_suites.retain(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    provider.cipher_suites.retain(|suite| suites(suite.suite()));
     let config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&::rustls::version::TLS13])
         .unwrap()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
-    assert!(matches!(RustlsClient::new(Arc::new(config)), Err(TlsConfigError::NoInitialSuite)));
+    RustlsClient::new(Arc::new(config))
+}
+
+/// RFC 9001 section 5.2: Initial packets have a suite of their own.
+#[test]
+fn initial_keys_do_not_depend_on_the_suites_that_are_offered() {
+    let destination = ConnectionId::new(&vector("8394c8f03e515708")).unwrap();
+    let only = client_with(|suite| suite == CipherSuite::TLS13_CHACHA20_POLY1305_SHA256).unwrap();
+    let (only, all) = (only.initial_keys(&destination, Side::Client), keys(Side::Client));
+    let sealed = [only, all].map(|keys| {
+        let mut packet = [7; 64];
+        keys.packet.local.seal(0, 1, &mut packet, 20);
+        packet
+    });
+    assert_eq!(sealed[0], sealed[1]);
+}
+
+#[test]
+fn a_name_that_is_none_is_refused() {
     let (client, _) = configs(&[], &[]);
     let error = RustlsClient::new(client).unwrap().start("not a name", Vec::new()).err().unwrap();
     assert_eq!(error.code, Code::INTERNAL_ERROR);
