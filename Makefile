@@ -20,9 +20,11 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, and no circles of imports in the core
+lint: ## formatting, lints, no circles of imports in the core, requirements, licences and sources of dependencies
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
+	@scripts/requirements
+	@scripts/dependencies
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 
 unit: ## unit, property, scenario and end-to-end tests
