@@ -59,11 +59,12 @@ bench-memory: bench-build ## memory per connection and path, allocations and ins
 bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim
 
-interop: setup ## foreign stacks as peers, in virtual time and over UDP (interop/); INTEROP=--allow-missing
+interop: setup ## foreign stacks as peers, in virtual time, over UDP and behind links (interop/; as root); INTEROP=--allow-missing
 	scripts/setup-interop $(INTEROP)
 	cd interop && $(CARGO) test --locked --release
 	$(CARGO) build --locked --release -p hawser
 	@interop/udp/run.py --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
+	@interop/run --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
 
 interop-fast: ## foreign stacks in virtual time, ten seeds of each script: seconds, once built
 	cd interop && HAWSER_SEEDS=10 $(CARGO) test --locked --release -p hawser-interop-virtual

@@ -56,11 +56,17 @@ def run(command, timeout=STEP_SECONDS, code=0):
         # A browser has children: its whole group ends.
         os.killpg(process.pid, signal.SIGKILL)
         output, errors = process.communicate()
-        raise Failed(f"no end after {timeout} s: {' '.join(command)}\n{tail(errors)}") from None
+        raise Failed(f"no end after {timeout} s: {shown(command)}\n{tail(errors)}") from None
     if process.returncode != code:
         said = tail(errors)
-        raise Failed(f"exit code {process.returncode} instead of {code}: {' '.join(command)}\n{said}")
+        raise Failed(f"exit code {process.returncode} instead of {code}: {shown(command)}\n{said}")
     return output
+
+
+def shown(command, most=600):
+    """A command for people, who need not see all of thousands of names."""
+    line = " ".join(command)
+    return line if len(line) <= most else f"{line[:most]} ..."
 
 
 def tail(text):
@@ -134,7 +140,7 @@ class Certificates:
         authority_key, request, extensions = folder / "ca.key", folder / "server.csr", folder / "extensions"
         new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
         extensions.write_text(
-            "subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
+            "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1,IP:10.99.0.1\nbasicConstraints=critical,CA:FALSE\n"
             "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n"
             "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n"
         )

@@ -87,10 +87,11 @@ async def main(arguments):
     Site.folder = Path(arguments.folder)
     configuration = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN)
     configuration.load_cert_chain(arguments.cert, arguments.key)
+    address, _, port = arguments.listen.rpartition(":")
     # What aioquic.asyncio.serve() does, but that keeps the socket, and with it the port, to itself.
     transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: QuicServer(configuration=configuration, create_protocol=Site, retry=arguments.retry),
-        local_addr=("127.0.0.1", 0),
+        local_addr=(address.strip("[]"), int(port)),
     )
     print(json.dumps({"port": transport.get_extra_info("sockname")[1]}), flush=True)
     await asyncio.Event().wait()
@@ -101,5 +102,6 @@ if __name__ == "__main__":
     parser.add_argument("--cert", required=True, help="certificate chain (PEM)")
     parser.add_argument("--key", required=True, help="private key (PEM)")
     parser.add_argument("--retry", action="store_true", help="validate every address with Retry")
+    parser.add_argument("--listen", default="127.0.0.1:0", help="ADDRESS:PORT to listen on")
     parser.add_argument("folder")
     asyncio.run(main(parser.parse_args()))

@@ -53,12 +53,13 @@ func main() {
 	preferV2 := flag.Bool("prefer-v2", false, "begin with QUIC v2, go back to v1 if told so")
 	trailers := flag.Bool("trailers", false, "ask for trailers")
 	migrate := flag.Bool("migrate", false, "change to another UDP socket after the first MiB")
+	local := flag.String("local", "127.0.0.1", "address to send from")
 	flag.Parse()
 	c, err := newClient(*ca, *preferV2)
 	if err != nil {
 		log.Fatal(err)
 	}
-	c.trailers, c.migrate = *trailers, *migrate
+	c.trailers, c.migrate, c.local = *trailers, *migrate, net.ParseIP(*local)
 	responses, err := c.all(*method, *byteRange, *body, flag.Args())
 	if err != nil {
 		log.Fatal(err)
@@ -77,6 +78,7 @@ type client struct {
 	connection  *quic.Conn
 	connections int
 	ports       []int
+	local       net.IP
 	trailers    bool
 	migrate     bool
 	migration   sync.Once
@@ -103,7 +105,7 @@ func newClient(ca string, preferV2 bool) (*client, error) {
 }
 
 func (c *client) dial(ctx context.Context, address string, tlsConfig *tls.Config, config *quic.Config) (*quic.Conn, error) {
-	remote, err := net.ResolveUDPAddr("udp4", address)
+	remote, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func (c *client) dial(ctx context.Context, address string, tlsConfig *tls.Config
 }
 
 func (c *client) newSocket() (*quic.Transport, error) {
-	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: c.local})
 	if err != nil {
 		return nil, err
 	}

@@ -24,18 +24,23 @@ func main() {
 	certificate := flag.String("cert", "", "certificate chain (PEM)")
 	key := flag.String("key", "", "private key (PEM)")
 	retry := flag.Bool("retry", false, "validate every address with Retry")
+	listen := flag.String("listen", "127.0.0.1:0", "ADDRESS:PORT to listen on")
 	flag.Parse()
-	if err := serve(flag.Arg(0), *certificate, *key, *retry); err != nil {
+	if err := serve(flag.Arg(0), *listen, *certificate, *key, *retry); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func serve(folder, certificate, key string, retry bool) error {
+func serve(folder, listen, certificate, key string, retry bool) error {
+	address, err := net.ResolveUDPAddr("udp", listen)
+	if err != nil {
+		return err
+	}
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
 		return err
 	}
-	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	socket, err := net.ListenUDP("udp", address)
 	if err != nil {
 		return err
 	}
