@@ -8,6 +8,7 @@
 //! * [`live`] sends them as they come, and plays them at the other end.
 //! * [`Player`] turns the times of their arrival into re-buffering, start-up and delay.
 //! * [`quality`] is a model of what missing bytes do to the picture.
+//! * [`flv`] and [`rtmp`] are what encoders and players speak; [`broadcast`] brings their tags across, for `hawser live`.
 //!
 //! ```
 //! let choice = hawser_media::choose(&"live,video=bbb,fps=30".parse()?)?;
@@ -20,11 +21,14 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, missing_docs))]
 
 mod application;
+pub mod broadcast;
 mod catalogue;
+pub mod flv;
 pub mod framing;
 pub mod live;
 mod player;
 pub mod quality;
+pub mod rtmp;
 pub mod video;
 
 pub use application::{Application, Measure, Piece, Transport};

@@ -1,0 +1,222 @@
+//! One stream of tags from its source of the moment to all subscribers.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hawser_policy::Time;
+
+use super::Unit;
+use super::queue::{Limits, Queue, QueueCounts};
+use super::timeline::{Timeline, TimelineCounts};
+use crate::flv::{Role, Tag};
+
+/// A subscriber of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubscriberId(u64);
+
+/// What came from sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// Tags.
+    pub tags: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+    /// Frames of the picture.
+    pub frames: u64,
+    /// Of these, key frames.
+    pub key_frames: u64,
+    /// Frames with bytes that did not come.
+    pub padded_frames: u64,
+    /// These bytes.
+    pub padded_bytes: u64,
+    /// Tags that are missing between others: skipped by an earlier hop that was too slow, or lost with a connection.
+    pub missing: u64,
+    /// Tags that had come already, as after a connection was made anew.
+    pub repeated: u64,
+    /// Times that another encoder took over.
+    pub restarts: u64,
+}
+
+/// Takes tags from a source and hands them to subscribers, who begin with the headers and the last key frame.
+#[derive(Debug)]
+pub struct Channel {
+    limits: Limits,
+    /// The latest headers, in the order in which they came.
+    headers: Vec<Unit>,
+    /// Everything since the last key frame, headers left out; empty before the first one.
+    group: VecDeque<Unit>,
+    group_bytes: usize,
+    subscribers: BTreeMap<SubscriberId, Queue>,
+    next_id: u64,
+    timeline: Timeline,
+    /// What units that come from an encoder are signed with.
+    own_origin: u32,
+    next_number: u32,
+    /// Another encoder begins with the next tag.
+    restarts: bool,
+    /// Who made the units that come.
+    origin: Option<u32>,
+    /// Number of his last unit, from the first one that is no header.
+    last: Option<u32>,
+    counts: SourceCounts,
+}
+
+impl Channel {
+    /// One whose subscribers may lag by so much; `origin` is a random number that tells this publisher from others.
+    pub fn new(limits: Limits, origin: u32) -> Self {
+        Channel {
+            limits,
+            headers: Vec::new(),
+            group: VecDeque::new(),
+            group_bytes: 0,
+            subscribers: BTreeMap::new(),
+            next_id: 0,
+            timeline: Timeline::default(),
+            own_origin: origin,
+            next_number: 0,
+            restarts: false,
+            origin: None,
+            last: None,
+            counts: SourceCounts::default(),
+        }
+    }
+
+    /// An encoder begins. If there was one before, decoders are told to start anew, and times go on.
+    pub fn begin_encoder(&mut self) {
+        self.restarts = self.origin.is_some();
+    }
+
+    /// A tag comes from the encoder.
+    pub fn push_tag(&mut self, now: Time, tag: Tag) {
+        let (number, role) = (self.next_number, tag.role());
+        self.next_number = number.wrapping_add(1);
+        let restarts = std::mem::take(&mut self.restarts);
+        self.push(now, Unit { tag, role, origin: self.own_origin, number, padded: 0, restarts, age: 0 });
+    }
+
+    /// A unit comes, from the encoder or over another hop. Returns its time by our line of time; `None` if it came before,
+    /// which changes nothing.
+    pub fn push(&mut self, now: Time, mut unit: Unit) -> Option<u32> {
+        let is_header = unit.role.is_header();
+        if self.origin != Some(unit.origin) {
+            unit.restarts |= self.origin.replace(unit.origin).is_some();
+            self.last = None;
+        }
+        let step = self.last.map(|last| unit.number.wrapping_sub(last).cast_signed());
+        if step.is_some_and(|step| step <= 0) {
+            self.counts.repeated += 1;
+            return None;
+        }
+        if unit.restarts {
+            self.counts.restarts += 1;
+            self.timeline.restart();
+            self.headers.clear();
+            self.clear_group();
+        }
+        // Headers may be repeated from long ago: what lies between them and the next frame is not missing.
+        if !is_header || step == Some(1) {
+            self.counts.missing += step.map_or(0, |step| u64::from(step.unsigned_abs()) - 1);
+            self.last = Some(unit.number);
+        }
+        // Encoders give headers any time, mostly 0.
+        unit.tag.timestamp = match is_header {
+            true if self.timeline.has_begun() => self.timeline.last(),
+            true => unit.tag.timestamp,
+            false => self.timeline.map(now, unit.tag.timestamp),
+        };
+        self.count(&unit);
+        self.keep(&unit);
+        self.subscribers.values_mut().for_each(|queue| queue.push(unit.clone()));
+        Some(unit.tag.timestamp)
+    }
+
+    /// A new subscriber, who gets the headers and what came since the last key frame.
+    pub fn subscribe(&mut self) -> SubscriberId {
+        let id = SubscriberId(self.next_id);
+        self.next_id += 1;
+        let mut queue = Queue::new(self.limits, self.group.is_empty());
+        for unit in self.headers.iter().chain(&self.group) {
+            queue.push(Unit { restarts: false, ..unit.clone() });
+        }
+        self.subscribers.insert(id, queue);
+        id
+    }
+
+    /// He goes.
+    pub fn unsubscribe(&mut self, id: SubscriberId) -> QueueCounts {
+        self.subscribers.remove(&id).map(|queue| queue.counts()).unwrap_or_default()
+    }
+
+    /// The next unit for a subscriber, if one waits.
+    pub fn next(&mut self, id: SubscriberId) -> Option<Unit> {
+        self.subscribers.get_mut(&id)?.pop()
+    }
+
+    /// Whether nothing waits for him.
+    pub fn is_drained(&self, id: SubscriberId) -> bool {
+        self.subscribers.get(&id).is_none_or(Queue::is_empty)
+    }
+
+    /// What he missed.
+    pub fn queue_counts(&self, id: SubscriberId) -> QueueCounts {
+        self.subscribers.get(&id).map(Queue::counts).unwrap_or_default()
+    }
+
+    /// Bytes that wait for him.
+    pub fn waiting(&self, id: SubscriberId) -> usize {
+        self.subscribers.get(&id).map_or(0, Queue::bytes)
+    }
+
+    /// How many there are.
+    pub fn subscribers(&self) -> usize {
+        self.subscribers.len()
+    }
+
+    /// What came.
+    pub fn counts(&self) -> SourceCounts {
+        self.counts
+    }
+
+    /// Timestamps that were put right.
+    pub fn timeline_counts(&self) -> TimelineCounts {
+        self.timeline.counts()
+    }
+
+    fn count(&mut self, unit: &Unit) {
+        let counts = &mut self.counts;
+        counts.tags += 1;
+        counts.bytes += unit.tag.data.len() as u64;
+        counts.frames += u64::from(unit.role.is_frame());
+        counts.key_frames += u64::from(unit.role == Role::KeyFrame);
+        counts.padded_frames += u64::from(unit.padded > 0);
+        counts.padded_bytes += u64::from(unit.padded);
+    }
+
+    /// Remembers what subscribers to come need.
+    fn keep(&mut self, unit: &Unit) {
+        if unit.role.is_header() {
+            self.headers.retain(|other| other.role != unit.role);
+            self.headers.push(unit.clone());
+            return;
+        }
+        if unit.role == Role::KeyFrame {
+            self.clear_group();
+        } else if self.group.is_empty() {
+            return;
+        }
+        self.group_bytes += unit.size();
+        self.group.push_back(unit.clone());
+        // An encoder that hardly makes key frames: those who come begin with the next one.
+        let first = self.group.front().map_or(0, |first| first.tag.timestamp);
+        let span = unit.tag.timestamp.wrapping_sub(first);
+        // A new subscriber's queue must have room for all of it.
+        let is_long = span > self.limits.span / 4 * 3 || self.group_bytes > self.limits.bytes / 4 * 3;
+        if self.group.len() > 1 && is_long {
+            self.clear_group();
+        }
+    }
+
+    fn clear_group(&mut self) {
+        self.group.clear();
+        self.group_bytes = 0;
+    }
+}

@@ -1,0 +1,52 @@
+//! Live video from an encoder to many players: what a publisher, a relay and a player have in common.
+//!
+//! Each of them is a [`Channel`]: tags come in from one source, each subscriber takes them out at his own pace, and one that
+//! is too slow loses a run of them up to a key frame, never an unbounded amount of memory. Between two of them tags travel
+//! in a stream of QUIC as [`wire`] says: pieces that are reliable and bodies of delta frames, which may have gaps.
+//!
+//! ```text
+//! encoder -> Channel -> wire -> Channel -> wire -> Channel -> player
+//!            publish            relay              play
+//! ```
+
+mod channel;
+mod delay;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod timeline;
+pub mod wire;
+
+pub use channel::{Channel, SourceCounts, SubscriberId};
+pub use delay::RelativeDelay;
+pub use queue::{Limits, QueueCounts};
+pub use timeline::{Timeline, TimelineCounts};
+
+use crate::flv::{Role, Tag};
+
+/// A tag on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The tag. Bytes that did not come are zeros.
+    pub tag: Tag,
+    /// What it is.
+    pub role: Role,
+    /// Which publisher made it: drawn by that publisher when it started.
+    pub origin: u32,
+    /// The publisher's number for it: one more than that of the unit before it. All hops keep it, so that whoever gets a
+    /// unit twice knows, and whoever lacks some knows how many.
+    pub number: u32,
+    /// Bytes of it that did not come, here or on an earlier hop.
+    pub padded: u32,
+    /// Whether another encoder begins here: decoders start anew.
+    pub restarts: bool,
+    /// How long it took on the hops until here, in tenths of a millisecond.
+    pub age: u32,
+}
+
+impl Unit {
+    /// Bytes that it takes, roughly.
+    fn size(&self) -> usize {
+        self.tag.data.len() + 64
+    }
+}

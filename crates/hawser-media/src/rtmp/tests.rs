@@ -1,0 +1,208 @@
+use bytes::{BufMut, Bytes, BytesMut};
+use proptest::prelude::*;
+
+use super::amf::{self, Value};
+use super::chunk::{self, ChunkReader, Message};
+use super::*;
+use crate::flv::{MAX_TAG, TagKind};
+
+fn message(kind: u8, timestamp: u32, payload: &[u8]) -> Message {
+    Message { kind, stream: 1, timestamp, payload: Bytes::copy_from_slice(payload) }
+}
+
+fn command(name: &str, transaction: f64, values: &[Value]) -> Message {
+    let mut payload = BytesMut::new();
+    amf::write(&mut payload, &Value::Text(name.to_owned()));
+    amf::write(&mut payload, &Value::Number(transaction));
+    values.iter().for_each(|value| amf::write(&mut payload, value));
+    Message { kind: 20, stream: 0, timestamp: 0, payload: payload.freeze() }
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// All that an encoder sends until it publishes with this key.
+fn hello(key: &str) -> Vec<u8> {
+    let mut bytes = BytesMut::new();
+    bytes.put_u8(3);
+    bytes.put_bytes(7, 2 * 1536);
+    let app = Value::Object(vec![("app".to_owned(), text("live"))]);
+    for message in [
+        command("connect", 1.0, &[app]),
+        command("releaseStream", 2.0, &[Value::Null, text(key)]),
+        command("createStream", 4.0, &[Value::Null]),
+        command("publish", 5.0, &[Value::Null, text(key), text("live")]),
+    ] {
+        chunk::write(&mut bytes, 3, &message, 128);
+    }
+    bytes.to_vec()
+}
+
+/// What the server says in its commands: level or name, and code.
+fn answers(mut output: &[u8]) -> Vec<String> {
+    let mut reader = ChunkReader::new();
+    output = &output[1 + 2 * 1536..];
+    reader.push(output);
+    let mut said = Vec::new();
+    while let Some(message) = reader.next_message().unwrap() {
+        if message.kind == 20 {
+            let values = amf::read(&message.payload).unwrap();
+            let name = values[0].text().unwrap().to_owned();
+            let code = values.iter().find_map(|value| value.property("code")?.text().map(str::to_owned));
+            said.push(code.unwrap_or(name));
+        }
+    }
+    said
+}
+
+#[test]
+fn an_encoder_publishes_and_leaves() {
+    let mut session = Session::new(5);
+    session.push(&hello("secret"));
+    let asked = Event::Publish { app: "live".to_owned(), key: "secret".to_owned() };
+    assert_eq!(session.next_event(), Ok(Some(asked)));
+    session.accept();
+    let output = session.take_output();
+    let said = answers(&output);
+    assert_eq!(said, ["NetConnection.Connect.Success", "_result", "_result", "NetStream.Publish.Start"]);
+    // S2 is C1.
+    assert_eq!(output[1 + 1536..1 + 2 * 1536], [7; 1536]);
+    let mut bytes = BytesMut::new();
+    let metadata = [&b"\x02\0\x0d@setDataFrame"[..], b"\x02\0\x0aonMetaData"].concat();
+    chunk::write(&mut bytes, 4, &message(18, 0, &metadata), 128);
+    chunk::write(&mut bytes, 6, &message(9, 40, &[0x17; 500]), 128);
+    chunk::write(&mut bytes, 3, &command("deleteStream", 6.0, &[Value::Null, Value::Number(1.0)]), 128);
+    session.push(&bytes);
+    let Ok(Some(Event::Tag(tag))) = session.next_event() else { panic!("no tag") };
+    assert_eq!((tag.kind, &tag.data[..]), (TagKind::Script, &b"\x02\0\x0aonMetaData"[..]));
+    let Ok(Some(Event::Tag(tag))) = session.next_event() else { panic!("no tag") };
+    assert_eq!((tag.kind, tag.timestamp, tag.data.len()), (TagKind::Video, 40, 500));
+    assert_eq!(session.next_event(), Ok(Some(Event::Unpublish)));
+    assert_eq!(session.next_event(), Ok(None));
+}
+
+#[test]
+fn one_that_is_refused_is_told_why_and_its_data_is_not_taken() {
+    let mut session = Session::new(5);
+    session.push(&hello("wrong"));
+    assert!(matches!(session.next_event(), Ok(Some(Event::Publish { .. }))));
+    session.refuse("no such key");
+    assert_eq!(answers(&session.take_output()).last().unwrap(), "NetStream.Publish.BadName");
+    let mut bytes = BytesMut::new();
+    chunk::write(&mut bytes, 6, &message(9, 40, &[0x17; 500]), 128);
+    session.push(&bytes);
+    assert_eq!(session.next_event(), Ok(None));
+    assert_eq!(Session::new(1).next_event(), Ok(None));
+    let mut http = Session::new(1);
+    http.push(b"GET / HTTP/1.1\r\n");
+    assert_eq!(http.next_event(), Err(RtmpError::Version(b'G')));
+}
+
+/// A chunk with this format and header fields.
+fn raw(format: u8, stream: u8, fields: &[u8], payload: &[u8]) -> Vec<u8> {
+    [&[format << 6 | stream], fields, payload].concat()
+}
+
+#[test]
+fn chunks_of_two_streams_alternate_and_headers_leave_out_what_is_known() {
+    let mut reader = ChunkReader::new();
+    let video = [0, 0, 100, 0, 0, 200, 9, 1, 0, 0, 0];
+    let audio = [0, 0, 90, 0, 0, 4, 8, 1, 0, 0, 0];
+    reader.push(&raw(0, 6, &video, &[1; 128]));
+    reader.push(&raw(0, 4, &audio, &[2; 4]));
+    reader.push(&raw(3, 6, &[], &[3; 72]));
+    // Type 2: only the step. Type 3: another message with the same step. Type 1: another length.
+    reader.push(&raw(2, 4, &[0, 0, 23], &[4; 4]));
+    reader.push(&raw(3, 4, &[], &[5; 4]));
+    reader.push(&raw(1, 6, &[0, 0, 40, 0, 0, 2, 9], &[6; 2]));
+    let mut seen = Vec::new();
+    while let Some(message) = reader.next_message().unwrap() {
+        seen.push((message.kind, message.timestamp, message.payload.len(), message.payload[0]));
+    }
+    assert_eq!(seen, [(8, 90, 4, 2), (9, 100, 200, 1), (8, 113, 4, 4), (8, 136, 4, 5), (9, 140, 2, 6)]);
+}
+
+#[test]
+fn times_above_four_hours_and_a_half_are_extended_in_every_chunk() {
+    let mut bytes = BytesMut::new();
+    let sent = message(9, 0x0100_0005, &[9; 300]);
+    chunk::write(&mut bytes, 6, &sent, 128);
+    let mut reader = ChunkReader::new();
+    reader.push(&bytes);
+    assert_eq!(reader.next_message(), Ok(Some(sent)));
+    assert_eq!(reader.next_message(), Ok(None));
+}
+
+#[test]
+fn what_a_peer_can_make_us_keep_has_caps() {
+    let mut reader = ChunkReader::new();
+    reader.push(&raw(0, 6, &[0, 0, 0, 0xff, 0xff, 0xff, 9, 1, 0, 0, 0], &[]));
+    assert_eq!(reader.next_message(), Err(RtmpError::TooLarge(0xff_ffff)));
+    let mut reader = ChunkReader::new();
+    for stream in 2..40 {
+        reader.push(&raw(0, stream, &[0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0], &[0; 128]));
+    }
+    assert_eq!(reader.next_message(), Err(RtmpError::TooManyStreams));
+    let mut reader = ChunkReader::new();
+    reader.set_chunk_size(MAX_TAG as u32 - 1).unwrap();
+    for stream in 2..5 {
+        let length = (MAX_TAG as u32).to_be_bytes();
+        let fields = [&[0, 0, 0], &length[1..], &[9, 1, 0, 0, 0]].concat();
+        reader.push(&raw(0, stream, &fields, &vec![0; MAX_TAG - 1]));
+    }
+    assert_eq!(reader.next_message(), Err(RtmpError::TooMuchPartial));
+    assert_eq!(ChunkReader::new().set_chunk_size(0), Err(RtmpError::ChunkSize(0)));
+    assert_eq!(ChunkReader::new().next_message(), Ok(None));
+    let mut reader = ChunkReader::new();
+    reader.push(&raw(3, 9, &[], &[]));
+    assert_eq!(reader.next_message(), Err(RtmpError::NoPrevious(9)));
+    // Objects within objects, and more values than any command has.
+    assert_eq!(amf::read(&[3, 0, 1, b'a'].repeat(9)), Err(RtmpError::Command));
+    assert_eq!(amf::read(&[5; 300]), Err(RtmpError::Command));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn messages_survive_chunks_of_any_size_in_pieces_of_any_size(
+        list in prop::collection::vec((4..7u8, any::<u32>(), prop::collection::vec(any::<u8>(), 0..700)), 1..12),
+        chunk_size in 1..400u32,
+        piece in 1..300usize,
+    ) {
+        let mut bytes = BytesMut::new();
+        let list: Vec<Message> =
+            list.iter().map(|(kind, timestamp, payload)| message(kind + 4, *timestamp, payload)).collect();
+        for (index, message) in list.iter().enumerate() {
+            chunk::write(&mut bytes, 4 + (index % 3) as u8, message, chunk_size as usize);
+        }
+        let (mut reader, mut seen) = (ChunkReader::new(), Vec::new());
+        reader.set_chunk_size(chunk_size).unwrap();
+        for piece in bytes.chunks(piece) {
+            reader.push(piece);
+            while let Some(message) = reader.next_message().unwrap() {
+                seen.push(message);
+            }
+        }
+        prop_assert_eq!(seen, list);
+    }
+
+    #[test]
+    fn a_hostile_encoder_does_no_harm(
+        noise in prop::collection::vec(any::<u8>(), 0..600),
+        piece in 1..100usize,
+    ) {
+        let mut session = Session::new(1);
+        session.push(&hello("key"));
+        while let Ok(Some(event)) = session.next_event() {
+            if matches!(event, Event::Publish { .. }) {
+                session.accept();
+            }
+        }
+        for piece in noise.chunks(piece) {
+            session.push(piece);
+            while let Ok(Some(_)) = session.next_event() {}
+        }
+    }
+}
