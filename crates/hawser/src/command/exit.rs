@@ -61,7 +61,7 @@ Exit codes (curl's, where curl has one for the same thing):
   28  the server did not answer in time
   33  the transfer cannot be resumed: the file changed on the server, or it has no ranges
   35  the handshake failed (no common protocol, TLS error)
-  43  the server does not allow it (401, 403, 405)
+  43  the server does not allow it (401, 403, 405; live: wrong key, or another publisher took over)
   44  there is no such file on the server (404, 410)
   56  the connection was lost
   60  the server's certificate is not acceptable
@@ -72,7 +72,7 @@ Exit codes (curl's, where curl has one for the same thing):
   78  the scenario file is wrong
   79  the trace file is wrong, or of no known format
   90  the server's key is not the pinned one
-  91  cannot listen: the UDP port is taken or not allowed, or no interface has the address
+  91  cannot listen: the UDP or TCP port is taken or not allowed, or no interface has the address
  126  emu run: the command cannot be executed
  127  emu run: there is no such command
  130  stopped by Ctrl-C

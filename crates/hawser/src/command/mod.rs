@@ -23,6 +23,7 @@ mod http_client;
 mod interrupt;
 mod key_log;
 mod lab;
+mod live;
 mod matrix;
 mod options;
 mod path_log;
@@ -85,6 +86,9 @@ enum Command {
     Get(get::Get),
     /// Store a file on an HTTP/3 server
     Put(put::Put),
+    /// Bring live video from an encoder over several links to players
+    #[command(subcommand)]
+    Live(live::Live),
     /// Measure what the paths to a host carry
     #[command(subcommand)]
     Perf(perf::Perf),
@@ -174,6 +178,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Serve(arguments) => serve::run(arguments, registry, output, interrupt).await,
             Command::Get(arguments) => get::run(arguments, registry, output, interrupt).await,
             Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
+            Command::Live(command) => live::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Emu(_)
             | Command::Lab(_)

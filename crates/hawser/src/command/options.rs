@@ -17,6 +17,12 @@ use crate::{
     ServerConfigBuilder, TransportConfig, Trust,
 };
 
+/// A live player sends nothing of its own. One whose relay was started anew learns it from the answer to this PING.
+const LIVE_KEEP_ALIVE: Duration = Duration::from_millis(500);
+/// What a live stream has written can no longer be skipped: no more than the largest bandwidth-delay product it is meant for
+/// (50 Mbit/s, 300 ms).
+const LIVE_SEND_BUFFER: u64 = 2 << 20;
+
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Output {
@@ -80,6 +86,10 @@ impl TransportOptions {
         if alpn == crate::h3::ALPN {
             // Datagrams that nobody reads would only fill their buffer.
             transport.datagram_receive_buffer = None;
+        }
+        if alpn == crate::command::live::ALPN {
+            transport.keep_alive_interval = Some(LIVE_KEEP_ALIVE);
+            transport.max_send_buffer = LIVE_SEND_BUFFER;
         }
         Ok(transport)
     }

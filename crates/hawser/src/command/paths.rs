@@ -133,6 +133,11 @@ impl PathTable {
         self.sampled = now;
     }
 
+    /// Totals of the connection.
+    pub(crate) fn connection_stats(&self) -> crate::ConnectionStats {
+        self.connection.stats()
+    }
+
     /// What a path did that counts.
     fn stats(&self, id: PathId) -> Option<PathStats> {
         let mut stats = self.connection.path_stats(id)?;

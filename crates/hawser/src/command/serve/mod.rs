@@ -309,7 +309,7 @@ fn announce(
 }
 
 /// An address at which others may find this machine.
-fn suggested_host(listening: &[SocketAddr]) -> IpAddr {
+pub(crate) fn suggested_host(listening: &[SocketAddr]) -> IpAddr {
     let loopback = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     let Some(first) = listening.first().map(SocketAddr::ip) else { return loopback };
     if !first.is_unspecified() {

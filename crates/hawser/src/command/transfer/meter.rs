@@ -142,7 +142,8 @@ impl Drawing {
     }
 }
 
-fn path_line(path: &PathReport, flow: Flow) -> String {
+/// One path in a line.
+pub(crate) fn path_line(path: &PathReport, flow: Flow) -> String {
     let mut line = format!(
         "  {:<12} {:>13}  share {:>3.0} %  rtt {:>7.1} ms",
         path.interface,

@@ -6,6 +6,6 @@ mod recorder;
 mod writer;
 
 pub(crate) use limit::RateLimit;
-pub(crate) use meter::{Meter, Progress};
+pub(crate) use meter::{Meter, Progress, path_line};
 pub(crate) use recorder::{Goodput, Recorder};
 pub(crate) use writer::{Sink, Writer};

@@ -1,0 +1,353 @@
+//! `hawser live`: what goes in comes out, over several links, with programs that die in between.
+
+use std::io::{BufRead, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use hawser_media::flv::{FlvReader, FlvWriter, Role, Tag, TagKind, file_header};
+use nix::sys::signal::{Signal, kill};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::*;
+
+/// A process that ends with this value.
+struct Running(Child);
+
+impl Running {
+    fn signal(&self, signal: Signal) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.0.id()).unwrap());
+        kill(pid, signal).unwrap();
+    }
+
+    /// Its last line of output, which is its report, and whether it ended well.
+    fn report(mut self) -> (Value, bool) {
+        let lines: Vec<String> =
+            BufReader::new(self.0.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+        let is_well = self.0.wait().unwrap().success();
+        (serde_json::from_str(lines.last().expect("a report")).unwrap(), is_well)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A relay on loopback, and a folder for all that is written.
+struct Relay {
+    process: Running,
+    folder: TempDir,
+    address: String,
+    pin: String,
+}
+
+const KEY: &str = "a-key";
+
+impl Relay {
+    fn start(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (process, hello) = Self::spawn(&folder, "127.0.0.1:0", arguments);
+        let pin = hello["pin"].as_str().unwrap().to_owned();
+        Relay { process, address: format!("127.0.0.1:{}", hello["port"]), pin, folder }
+    }
+
+    fn spawn(folder: &TempDir, listen: &str, arguments: &[&str]) -> (Running, Value) {
+        let mut command =
+            hawser(["live", "relay", "--json", "-q", "--key", KEY, "--listen", listen, "--state"]);
+        command.arg(folder.path().join("state")).args(arguments);
+        let (process, hello) = spawn_and_read_line(command);
+        (Running(process), serde_json::from_str(&hello).unwrap())
+    }
+
+    fn crash_and_restart(&mut self) {
+        self.process.signal(Signal::SIGKILL);
+        let _ = self.process.0.wait();
+        self.process = Self::spawn(&self.folder, &self.address, &[]).0;
+    }
+
+    /// A publisher or a player over two links of loopback.
+    fn client(&self, verb: &str, key: &str, arguments: &[&str]) -> Command {
+        let mut command = hawser(["live", verb, &self.address, "--pin", &self.pin, "--key", key, "--json"]);
+        command.args(["--path", "127.0.0.1", "--path", "127.0.0.2"]).args(arguments);
+        command
+    }
+
+    fn start_client(&self, verb: &str, arguments: &[&str]) -> Running {
+        let mut command = self.client(verb, KEY, arguments);
+        Running(command.args(["-q"]).stdout(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+}
+
+/// Video and audio that nobody decodes: a key frame per second, noise for bodies.
+fn clip(seconds: u32) -> Vec<Tag> {
+    let noise = noise(40_000);
+    let tag = |kind, timestamp, head: &[u8], body: &[u8]| Tag {
+        kind,
+        timestamp,
+        data: [head, body].concat().into(),
+    };
+    let mut tags = vec![
+        tag(TagKind::Script, 0, b"\x02\0\x0aonMetaData", &noise[..100]),
+        tag(TagKind::Video, 0, &[0x17, 0, 0, 0, 0], &noise[..40]),
+        tag(TagKind::Audio, 0, &[0xaf, 0], &noise[..5]),
+    ];
+    for frame in 0..25 * seconds {
+        let (first, size) = if frame % 25 == 0 { (0x17, 36_000) } else { (0x27, 6_000) };
+        let from = (frame as usize * 13) % 1_000;
+        tags.push(tag(TagKind::Video, 40 * frame, &[first, 1, 0, 0, 0], &noise[from..from + size]));
+        tags.push(tag(TagKind::Audio, 40 * frame + 20, &[0xaf, 1], &noise[from..from + 300]));
+    }
+    tags
+}
+
+fn write_clip(path: &str, tags: &[Tag]) {
+    let mut writer = FlvWriter::default();
+    let mut bytes = file_header().to_vec();
+    tags.iter().for_each(|tag| bytes.extend_from_slice(&writer.write(tag)));
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn read_clip(path: &str) -> Vec<Tag> {
+    let mut reader = FlvReader::default();
+    reader.push(&std::fs::read(path).unwrap());
+    std::iter::from_fn(|| reader.next_tag().unwrap()).collect()
+}
+
+/// The tags that need no header to be compared: what is shown and heard.
+fn shown(tags: &[Tag]) -> Vec<(u32, bytes::Bytes)> {
+    tags.iter().filter(|tag| !tag.role().is_header()).map(|tag| (tag.timestamp, tag.data.clone())).collect()
+}
+
+/// Two links, every byte of every tag; the player was there first.
+#[test]
+fn what_goes_in_comes_out() {
+    let relay = Relay::start(&["--reliable"]);
+    let (input, output) = (relay.file("in.flv"), relay.file("out.flv"));
+    let tags = clip(3);
+    write_clip(&input, &tags);
+    let player = relay.start_client("play", &["--output", &output, "--once"]);
+    let publisher = relay.start_client("publish", &["--input", &input, "--once", "--reliable"]);
+    let (sent, sent_well) = publisher.report();
+    let (played, played_well) = player.report();
+    assert!(sent_well && played_well, "{sent} {played}");
+    assert_eq!(read_clip(&output), tags);
+    for name in ["padded_frames", "missing_tags", "skipped_tags", "repeated_tags", "timestamps_jumped"] {
+        assert_eq!(played[name], 0, "{played}");
+    }
+    assert_eq!((&played["frames"], &played["key_frames"]), (&Value::from(75), &Value::from(3)));
+    assert_eq!(sent["paths"].as_array().unwrap().len(), 2, "{sent}");
+}
+
+/// What a deadline of a millisecond gives up is padded, and nothing else changes.
+#[test]
+fn what_is_given_up_is_padded_and_named() {
+    let relay = Relay::start(&[]);
+    let (input, output) = (relay.file("in.flv"), relay.file("out.flv"));
+    let tags = clip(2);
+    write_clip(&input, &tags);
+    let player = relay.start_client("play", &["--output", &output, "--once"]);
+    // Smaller than any time in which a frame of 6 kB leaves.
+    let publisher = relay.start_client("publish", &["--input", &input, "--deadline", "0.000001"]);
+    let (played, _) = {
+        wait_until("the last tag is there", || {
+            std::fs::metadata(&output).map_or(0, |file| file.len())
+                >= std::fs::metadata(&input).unwrap().len()
+        });
+        player.signal(Signal::SIGINT);
+        player.report()
+    };
+    drop(publisher);
+    let got = read_clip(&output);
+    assert_eq!(got.len(), tags.len());
+    let named: Vec<u64> = played["padded"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|frame| frame["timestamp_ms"].as_u64().unwrap())
+        .collect();
+    assert!(!named.is_empty(), "{played}");
+    for (got, sent) in got.iter().zip(&tags) {
+        assert_eq!((got.kind, got.timestamp, got.data.len()), (sent.kind, sent.timestamp, sent.data.len()));
+        let is_whole = got.data == sent.data;
+        assert!(is_whole || sent.role() == Role::DeltaFrame, "{:?} at {}", sent.role(), sent.timestamp);
+        let is_named = named.contains(&u64::from(sent.timestamp));
+        assert!(is_whole || is_named, "{} is not named", sent.timestamp);
+    }
+}
+
+/// The relay is killed, then the publisher; the player's file goes on each time and its times never go back.
+#[test]
+fn whoever_dies_the_player_goes_on() {
+    let mut relay = Relay::start(&[]);
+    let (input, output) = (relay.file("in.flv"), relay.file("out.flv"));
+    let tags = clip(60);
+    write_clip(&input, &tags);
+    let player = relay.start_client("play", &["--output", &output]);
+    let publisher = relay.start_client("publish", &["--input", &input]);
+    let has_more = |what: &str| {
+        let before = std::fs::metadata(&output).map_or(0, |file| file.len());
+        wait_until(what, || std::fs::metadata(&output).map_or(0, |file| file.len()) > before + 300_000);
+    };
+    has_more("the stream begins");
+    relay.crash_and_restart();
+    has_more("it goes on after the relay was killed");
+    publisher.signal(Signal::SIGKILL);
+    drop(publisher);
+    let publisher = relay.start_client("publish", &["--input", &input]);
+    has_more("it goes on after the publisher was killed");
+    drop(publisher);
+    player.signal(Signal::SIGINT);
+    let (played, _) = player.report();
+    assert_eq!((&played["encoder_restarts"], &played["padded_frames"]), (&Value::from(1), &Value::from(0)));
+    assert_eq!(played["connections"], 2, "{played}");
+    let got = read_clip(&output);
+    assert!(got.windows(2).all(|pair| pair[0].timestamp <= pair[1].timestamp));
+    // What is there is what was sent: of the first publisher and of the second.
+    let bodies: std::collections::HashSet<Vec<u8>> = tags.iter().map(|tag| tag.data.to_vec()).collect();
+    assert!(got.iter().all(|tag| bodies.contains(&tag.data[..])));
+    let headers = got.iter().filter(|tag| tag.role() == Role::VideoHeader).count();
+    assert!(headers >= 2, "the second encoder brings its own");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let relay = Relay::start(&[]);
+    for (verb, argument) in [("publish", "--rtmp=127.0.0.1:0"), ("play", "--http=127.0.0.1:0")] {
+        let words = run_failing(relay.client(verb, "another", &[argument]), 43);
+        assert!(words.contains("no stream has this key"), "{words}");
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let words = run_failing(relay.client("publish", KEY, &["--rtmp", &address]), 91);
+    assert!(words.contains(&address), "{words}");
+    // A tag whose size lies.
+    let input = relay.file("broken.flv");
+    write_clip(&input, &clip(1)[..10]);
+    let mut bytes = std::fs::read(&input).unwrap();
+    bytes[16] ^= 1;
+    std::fs::write(&input, &bytes).unwrap();
+    let words = run_failing(relay.client("publish", KEY, &["--input", &input]), 26);
+    assert!(words.contains("the tag at byte 13"), "{words}");
+    let words = run_failing(hawser(["live", "play", "host", "--key", "a/b"]), 2);
+    assert!(words.contains("expected a key"), "{words}");
+}
+
+#[test]
+fn http_players_are_served_and_others_refused() {
+    let relay = Relay::start(&[]);
+    let input = relay.file("in.flv");
+    let tags = clip(20);
+    write_clip(&input, &tags);
+    let _publisher = relay.start_client("publish", &["--input", &input]);
+    let (process, hello) = spawn_and_read_line({
+        let mut command = relay.client("play", KEY, &["--http", "127.0.0.1:0", "-q"]);
+        command.stdin(Stdio::null());
+        command
+    });
+    let _player = Running(process);
+    let hello: Value = serde_json::from_str(&hello).unwrap();
+    let ask = |request: &str| {
+        let mut stream = TcpStream::connect(hello["http"].as_str().unwrap()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let answer = |request: &str| {
+        let mut line = String::new();
+        BufReader::new(ask(request)).read_line(&mut line).unwrap();
+        line
+    };
+    assert!(answer("GET /other.flv HTTP/1.1\r\n\r\n").contains("404"));
+    assert!(answer("POST /live.flv HTTP/1.1\r\n\r\n").contains("405"));
+    let mut stream = BufReader::new(ask("GET /live.flv HTTP/1.1\r\nHost: here\r\n\r\n"));
+    let mut line = String::new();
+    while line != "\r\n" {
+        line.clear();
+        stream.read_line(&mut line).unwrap();
+    }
+    let (mut reader, mut got) = (FlvReader::default(), Vec::new());
+    while got.len() < 60 {
+        let block = stream.fill_buf().unwrap().to_vec();
+        stream.consume(block.len());
+        reader.push(&block);
+        got.extend(std::iter::from_fn(|| reader.next_tag().unwrap()));
+    }
+    assert_eq!(got.iter().find(|tag| !tag.role().is_header()).map(Tag::role), Some(Role::KeyFrame));
+    let bodies: Vec<_> = shown(&tags).into_iter().map(|(_, body)| body).collect();
+    assert!(shown(&got).iter().all(|(_, body)| bodies.contains(body)));
+}
+
+/// Whether ffmpeg and ffprobe are there.
+fn has_ffmpeg() -> bool {
+    let has = |name: &str| Command::new(name).arg("-version").stdout(Stdio::null()).status().is_ok();
+    let is_there = has("ffmpeg") && has("ffprobe");
+    if !is_there {
+        eprintln!("skipped: no ffmpeg here (apt-get install ffmpeg)");
+    }
+    is_there
+}
+
+/// Digests of the decoded frames of the first video stream: time and digest.
+fn frame_digests(input: &Path) -> Vec<String> {
+    let mut command = Command::new("ffmpeg");
+    command.args(["-v", "error", "-i"]).arg(input).args(["-map", "0:v", "-f", "framemd5", "-"]);
+    let output = run(command);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let frames = text.lines().filter(|line| !line.starts_with('#'));
+    frames.map(|line| line.rsplit(',').next().unwrap().trim().to_owned()).collect()
+}
+
+/// An encoder that is not ours, through RTMP and over two links; decoded, the video is that of the encoder's own file.
+#[test]
+fn what_ffmpeg_publishes_is_decoded_as_it_was_encoded() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let relay = Relay::start(&[]);
+    let (direct, output) = (relay.file("direct.flv"), relay.file("out.flv"));
+    let player = relay.start_client("play", &["--output", &output, "--once"]);
+    let mut publisher = relay.client("publish", KEY, &["--rtmp", "127.0.0.1:0", "--once", "-q"]);
+    let mut process = publisher.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap());
+    let mut hello = String::new();
+    lines.read_line(&mut hello).unwrap();
+    let hello: Value = serde_json::from_str(&hello).unwrap();
+    let _publisher = Running(process);
+    let url = |key: &str| format!("rtmp://{}/live/{key}", hello["rtmp"].as_str().unwrap());
+    let encode = |seconds: &str, outputs: &[&str]| {
+        let mut command = Command::new("ffmpeg");
+        command.args(["-v", "error", "-y", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25"]);
+        command.args([
+            "-f",
+            "lavfi",
+            "-i",
+            "sine=frequency=440",
+            "-t",
+            seconds,
+            "-map",
+            "0:v",
+            "-map",
+            "1:a",
+        ]);
+        command.args(["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-bf", "0", "-c:a", "aac"]);
+        command.args(outputs);
+        run(command)
+    };
+    let refused = encode("1", &["-f", "flv", &url("wrong")]);
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && words.contains("wrong stream key"), "{words}");
+    let tee = format!("[f=flv]{}|[f=flv]{direct}", url(KEY));
+    let encoded = encode("4", &["-flags", "+global_header", "-f", "tee", &tee]);
+    assert!(encoded.status.success(), "{}", String::from_utf8_lossy(&encoded.stderr));
+    let (played, played_well) = player.report();
+    assert!(played_well, "{played}");
+    let (sent, got) = (frame_digests(Path::new(&direct)), frame_digests(Path::new(&output)));
+    assert_eq!((sent.len(), &sent), (100, &got));
+}
