@@ -1,7 +1,8 @@
 //! `quota`: the receiver says which share of the data it wants on one path, and corrects what it says until it is so.
 //!
 //! The receiver is the one who pays for its modem, and only it counts what arrived. The sender has no share of its
-//! own: its scheduler does what the last message says, and knows no limit before the first.
+//! own: its scheduler does what the last message says, and knows no limit before the first. It does not hold the other
+//! paths back for one that is full, so a share is reached only as far as the path can carry it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,7 +146,7 @@ pub(crate) fn register(registry: &mut Registry) -> Result<(), PolicyError> {
             ParameterInfo::duration("window", shortest..=longest, Duration::from_millis(50))
                 .meaning("time between two messages to the sender"),
         );
-    let usual = crate::usual(registry)?;
+    let usual = super::usual(registry)?;
     registry.add_sets(info, move |parameters| {
         Arc::new(Quota {
             // The range of the parameter has been checked.

@@ -1,7 +1,8 @@
 //! `top-up`: a metered path carries what the others lack of a wanted rate, and no more bytes than its budget.
 //!
-//! Controllers know what was delivered on the free paths and what left on the metered one, acknowledgements and
-//! retransmissions included; the scheduler decides when the metered path may be used. Both keep one account.
+//! Controllers know what was delivered on the free paths and what left on the metered one, retransmissions and probes
+//! included, packets of acknowledgements alone not; the scheduler decides when the metered path may be used. Both keep
+//! one account.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -121,7 +122,7 @@ impl WrappedController for Accounting {
     }
 
     fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
-        self.in_flight = self.in_flight.saturating_sub(ack.bytes);
+        self.in_flight = ack.bytes_in_flight;
         if !self.is_metered {
             self.account.lock().expect("nobody panicked").delivered_for_free(ack.now, ack.bytes);
         }
@@ -129,7 +130,7 @@ impl WrappedController for Accounting {
     }
 
     fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
-        self.in_flight = self.in_flight.saturating_sub(loss.bytes);
+        self.in_flight = loss.bytes_in_flight;
         self.inner.on_loss(loss, siblings);
     }
 
@@ -189,9 +190,9 @@ pub(crate) fn register(registry: &mut Registry) -> Result<(), PolicyError> {
         .parameter(
             ParameterInfo::integer("budget", 0..=1_000_000_000_000, 1_000_000_000)
                 .unit("bytes")
-                .meaning("most that the metered path sends"),
+                .meaning("most that the metered path sends, acknowledgements apart"),
         );
-    let (controllers, usual) = (registry.controller("cubic")?, crate::usual(registry)?);
+    let (controllers, usual) = (registry.controller("cubic")?, super::usual(registry)?);
     registry.add_sets(info, move |parameters| {
         Arc::new(TopUp {
             // The range of the parameter has been checked.

@@ -4,7 +4,7 @@
 //! Scheduler and controllers belong together: the controllers keep queues short, without which no forecast of an
 //! arrival would be true.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +19,22 @@ use hawser_policy::{
 pub(crate) const GIVEN_UP: FeatureId = FeatureId(65);
 /// How often the queue is looked at while no path can send.
 const REVIEW: Duration = Duration::from_millis(20);
+/// Frames that are remembered; what waits of them is far less.
+const MEMORY: usize = 1_000;
+
+/// What is remembered of a frame that need not arrive.
+struct Known {
+    first_seen: Time,
+    is_given_up: bool,
+}
 
 /// Discards what comes too late, and leaves the rest to another scheduler.
 struct Gate {
     inner: Box<dyn Scheduler>,
     margin: Duration,
-    given_up: BTreeSet<(StreamId, u64)>,
+    /// Of frames for which the application names no deadline; zero: they have none.
+    within: Duration,
+    frames: BTreeMap<(StreamId, u64), Known>,
     review_at: Option<Time>,
 }
 
@@ -64,33 +74,43 @@ impl Gate {
         let mut waiting = false;
         view.segments.segments(&mut |segment| {
             let bytes = segment.range.end - segment.range.start;
-            if self.is_hopeless(segment, forecast.as_ref(), ahead + bytes, view.now) {
+            let deadline = self.deadline(segment, view.now);
+            let arrival = forecast.as_ref().map_or(view.now, |forecast| forecast.arrival(ahead + bytes));
+            if deadline.is_some_and(|deadline| arrival + self.margin > deadline) || self.is_useless(segment) {
                 self.give_up(segment, commands);
             } else {
-                waiting |= segment.deadline.is_some();
+                waiting |= deadline.is_some();
                 ahead += bytes;
             }
             ControlFlow::Continue(())
         });
+        while self.frames.len() > MEMORY {
+            self.frames.pop_first();
+        }
         self.review_at = waiting.then(|| view.now + REVIEW);
     }
 
-    fn is_hopeless(&self, segment: &Segment<'_>, forecast: Option<&Forecast>, bytes: u64, now: Time) -> bool {
-        let Some(id) = segment.id.filter(|_| segment.reliability != Reliability::Reliable) else {
-            return false;
-        };
-        let is_gone = |id: u64| self.given_up.contains(&(segment.stream, id));
-        if is_gone(id) || segment.depends_on.iter().any(|id| is_gone(*id)) {
-            return true;
-        }
-        let arrival = forecast.map_or(now, |forecast| forecast.arrival(bytes));
-        segment.deadline.is_some_and(|deadline| arrival + self.margin > deadline)
+    /// When a frame that may be given up is to be there; it is remembered from now on.
+    fn deadline(&mut self, segment: &Segment<'_>, now: Time) -> Option<Time> {
+        let id = segment.id.filter(|_| segment.reliability != Reliability::Reliable)?;
+        let new = Known { first_seen: now, is_given_up: false };
+        let first_seen = self.frames.entry((segment.stream, id)).or_insert(new).first_seen;
+        let own = (self.within > Duration::ZERO).then(|| first_seen + self.within);
+        segment.deadline.or(own)
+    }
+
+    /// Whether it, or what it builds on, was given up: the application may write the rest of a frame later.
+    fn is_useless(&self, segment: &Segment<'_>) -> bool {
+        let is_gone = |id: u64| self.frames.get(&(segment.stream, id)).is_some_and(|known| known.is_given_up);
+        let mut needs = segment.id.into_iter().chain(segment.depends_on.iter().copied());
+        segment.reliability != Reliability::Reliable && needs.any(is_gone)
     }
 
     fn give_up(&mut self, segment: &Segment<'_>, commands: &mut Commands) {
         let Some(id) = segment.id else { return };
         commands.push(Command::Discard { stream: segment.stream, range: segment.extent.clone() });
-        if self.given_up.insert((segment.stream, id)) {
+        let Some(known) = self.frames.get_mut(&(segment.stream, id)) else { return };
+        if !std::mem::replace(&mut known.is_given_up, true) {
             commands.push(Command::Tell(Message::reliable(GIVEN_UP, id.to_be_bytes().to_vec())));
         }
     }
@@ -135,6 +155,7 @@ impl Scheduler for Gate {
 
 struct WholeFrames {
     margin: Duration,
+    within: Duration,
     scheduler: Arc<dyn SchedulerFactory>,
     controllers: Arc<dyn ControllerFactory>,
     usual: Arc<dyn PolicySetFactory>,
@@ -148,7 +169,8 @@ impl PolicySetFactory for WholeFrames {
             scheduler: Box::new(Gate {
                 inner,
                 margin: self.margin,
-                given_up: BTreeSet::new(),
+                within: self.within,
+                frames: BTreeMap::new(),
                 review_at: None,
             }),
             congestion: shared.unwrap_or_else(|| self.controllers.clone()),
@@ -168,12 +190,17 @@ pub(crate) fn register(registry: &mut Registry) -> Result<(), PolicyError> {
         .parameter(
             ParameterInfo::duration("margin", Duration::ZERO..=longest, Duration::from_millis(10))
                 .meaning("time before its deadline at which a frame is to be there"),
+        )
+        .parameter(
+            ParameterInfo::duration("within", Duration::ZERO..=longest, Duration::ZERO)
+                .meaning("deadline of frames that have none, from when they are queued; 0: they have none"),
         );
     let (scheduler, controllers) = (registry.scheduler("default")?, registry.controller("copa")?);
-    let usual = crate::usual(registry)?;
+    let usual = super::usual(registry)?;
     registry.add_sets(info, move |parameters| {
         Arc::new(WholeFrames {
             margin: parameters.duration("margin"),
+            within: parameters.duration("within"),
             scheduler: scheduler.clone(),
             controllers: controllers.clone(),
             usual: usual.clone(),

@@ -103,6 +103,13 @@ pub(crate) fn run(arguments: &Policies, registry: &Registry, output: Output) -> 
 }
 
 fn unknown(registry: &Registry, name: &str) -> Failure {
+    if let Some((bare, _)) = name.split_once(',')
+        && PolicyKind::ALL.iter().any(|kind| registry.policy(*kind, bare).is_some())
+    {
+        let words =
+            format!("expected the name of a policy alone, found \"{name}\"; try hawser policies {bare}");
+        return Failure::new(Exit::Usage, words);
+    }
     let known: Vec<&str> = PolicyKind::ALL.iter().flat_map(|kind| registry.names(*kind)).collect();
     Failure::new(Exit::Usage, format!("there is no policy named \"{name}\"; known are: {}", known.join(", ")))
 }

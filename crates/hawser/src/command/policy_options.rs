@@ -11,7 +11,7 @@ const HEADING: &str = "Policies (NAME or NAME,KEY=VALUE,...; see `hawser policie
 /// Which policies a connection has.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PolicyOptions {
-    /// A policy set, or a scheduler with the defaults of everything else
+    /// A scheduler with the defaults of everything else, or a policy set
     #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     policy: Option<PolicySpec>,
     /// How data is spread over the paths
@@ -33,7 +33,7 @@ pub(crate) struct PolicyOptions {
 
 /// The help of a command and those below it names the policies that this registry has.
 pub(crate) fn with_names(mut command: Command, registry: &Registry) -> Command {
-    for kind in PolicyKind::ALL.into_iter().filter(|kind| *kind != PolicyKind::Set) {
+    for kind in PolicyKind::ALL {
         let id = option(kind).trim_start_matches("--").replace('-', "_");
         let argument = command.get_arguments().find(|argument| argument.get_id() == id.as_str());
         if let Some(what) = argument.and_then(|argument| argument.get_help()).map(ToString::to_string) {

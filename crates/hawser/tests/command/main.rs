@@ -9,6 +9,7 @@ mod http;
 mod live;
 mod matrix;
 mod own_policies;
+mod own_sets;
 mod perf;
 mod policies;
 mod put;
