@@ -207,7 +207,8 @@ impl Connection {
         }
         match frame {
             Frame::PathChallenge(data) => {
-                if let Some(path) = self.paths.get_mut(id) {
+                let path = self.paths.get_mut(id);
+                if let Some(path) = path.filter(|path| path.tuples.may_answer(arrival.tuple)) {
                     path.responses.push(arrival, *data);
                 }
                 Ok(())

@@ -91,6 +91,9 @@ pub(crate) struct Tuples {
     /// The last validated ones, during a migration: where to return if it turns out to be spurious. They are
     /// validated again, which calls the peer back if the migration was an attacker's (RFC 9000 section 9.3.3).
     previous: Option<Addresses>,
+    /// Until when a client that has moved keeps the previous ones. The server asks there too (RFC 9000 section 9.3.3), and
+    /// the answer needs the connection id of those addresses (section 9.5).
+    answers_until: Option<Time>,
     last_generation: u32,
 }
 
@@ -129,7 +132,7 @@ impl Tuples {
         validation: Option<TupleValidation>,
     ) -> Self {
         let current = Addresses { tuple, generation: 0, amplification, validation };
-        Tuples { side, current, previous: None, last_generation: 0 }
+        Tuples { side, current, previous: None, answers_until: None, last_generation: 0 }
     }
 
     /// The addresses in use.
@@ -191,6 +194,12 @@ impl Tuples {
     pub(crate) fn accepts(&self, tuple: FourTuple) -> bool {
         let is_known = |addresses: &Addresses| addresses.tuple.remote == tuple.remote;
         self.side.is_server() || is_known(&self.current) || self.previous.as_ref().is_some_and(is_known)
+    }
+
+    /// Whether a challenge that came over these addresses may be answered: not from an address for which a client has no
+    /// connection id that it uses nowhere else (RFC 9000 section 9.5).
+    pub(crate) fn may_answer(&self, tuple: FourTuple) -> bool {
+        self.side.is_server() || self.all().any(|addresses| addresses.tuple.local == tuple.local)
     }
 
     /// A datagram for this path came over these addresses, whether or not it could be decrypted.
@@ -300,6 +309,9 @@ impl Tuples {
 
     /// What the time that has passed means. To be called until it returns `None`.
     pub(crate) fn on_timeout(&mut self, now: Time) -> Option<TupleEvent> {
+        if self.answers_until.take_if(|until| *until <= now).is_some() && self.release_previous() {
+            return Some(TupleEvent::PreviousReleased);
+        }
         if let Some(previous) = &mut self.previous
             && previous.validation.as_ref().is_some_and(|v| v.failure(now).is_some())
         {
@@ -325,7 +337,8 @@ impl Tuples {
     /// to arrive, not for a clock.
     #[inline]
     pub(crate) fn timeout(&self, may_send: impl Fn(FourTuple) -> bool) -> Option<Time> {
-        if self.is_validating() { self.validation_timeout(may_send) } else { None }
+        let is_idle = self.answers_until.is_none() && !self.is_validating();
+        if is_idle { None } else { self.validation_timeout(may_send) }
     }
 
     #[cold]
@@ -334,7 +347,7 @@ impl Tuples {
             let validation = addresses.validation.as_ref()?;
             Some(if may_send(addresses.tuple) { validation.timeout() } else { validation.give_up() })
         };
-        self.all().filter_map(deadline).min()
+        self.all().filter_map(deadline).chain(self.answers_until).min()
     }
 
     /// The addresses in use could not be validated, but are worth another attempt.
@@ -346,6 +359,7 @@ impl Tuples {
     pub(crate) fn stop(&mut self) {
         self.current.validation = None;
         self.previous = None;
+        self.answers_until = None;
     }
 
     fn on_current_answered(&mut self, effect: ResponseEffect) -> Option<TupleEvent> {
@@ -353,18 +367,24 @@ impl Tuples {
         if effect != ResponseEffect::Complete {
             return None;
         }
-        self.current.validation = None;
+        let validation = self.current.validation.take();
+        if self.side.is_client() && self.previous.is_some() {
+            self.answers_until = validation.map(|validation| validation.give_up());
+        }
         Some(TupleEvent::Validated { releases_previous: self.release_previous() })
     }
 
     /// Forgets the previous addresses once they are neither being validated nor needed.
     fn release_previous(&mut self) -> bool {
-        let is_settled = self.current.validation.is_none() && self.current.amplification.is_validated();
+        let is_settled = self.current.validation.is_none()
+            && self.current.amplification.is_validated()
+            && self.answers_until.is_none();
         is_settled && self.previous.take_if(|previous| previous.validation.is_none()).is_some()
     }
 
     /// Back to validated addresses, which need not prove themselves again (RFC 9000 section 9.3).
     fn return_to(&mut self, previous: Addresses) {
+        self.answers_until = None;
         self.current = Addresses { validation: None, ..previous };
     }
 
@@ -382,6 +402,7 @@ impl Tuples {
             self.last_generation
         };
         let next = Addresses { tuple, generation, amplification, validation: Some(context.begin()) };
+        self.answers_until = None;
         let left = std::mem::replace(&mut self.current, next);
         // Only validated addresses are worth returning to; else the ones before them remain.
         if left.validation.is_none() && left.amplification.is_validated() {

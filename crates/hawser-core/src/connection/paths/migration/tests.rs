@@ -187,8 +187,17 @@ fn client_ignores_other_servers_and_moves_only_by_itself() {
     assert_eq!(path.challenge(millis(10)), [other_link], "its own old socket may be gone");
     assert_eq!(
         path.tuples.on_response(millis(30), data_for(other_link)),
-        Some(TupleEvent::Validated { releases_previous: true })
+        Some(TupleEvent::Validated { releases_previous: false })
     );
+    // The server asks at the old address, too: there the old connection id answers, and no other.
+    let stranger = FourTuple { local: ([10, 0, 0, 9], 9).into(), ..home };
+    assert!(path.tuples.may_answer(home) && !path.tuples.may_answer(stranger));
+    let until = millis(10) + 3 * PROBE_TIMEOUT;
+    assert_eq!(path.tuples.timeout(|_| true), Some(until));
+    assert_eq!(path.timeouts(millis(309)), []);
+    assert_eq!(path.timeouts(until), [TupleEvent::PreviousReleased]);
+    assert!(!path.tuples.may_answer(home) && path.tuples.may_answer(other_link));
+    assert_eq!(path.tuples.timeout(|_| true), None);
 }
 
 #[test]
