@@ -56,7 +56,7 @@ def outage():
     return both("outage", "[{ from = '5 s', to = '7 s' }]")
 
 
-VIRTUAL = "not run here: "
+VIRTUAL = "in virtual time only (crates/hawser-sim/tests/runner): "
 CASES = (
     Case("handshake", "H", (KIB,)),
     Case("transfer", "DC", (2 * MIB, 3 * MIB, 5 * MIB)),

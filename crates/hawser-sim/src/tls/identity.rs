@@ -48,9 +48,17 @@ pub fn provider() -> Arc<CryptoProvider> {
 /// # Errors
 /// The TLS library of this build lacks TLS 1.3 or Ed25519.
 pub fn client_config() -> Result<ClientConfig, Error> {
+    client_config_with(provider())
+}
+
+/// The same with a [`provider`] that was changed, to offer other cipher suites for example.
+///
+/// # Errors
+/// As [`client_config`].
+pub fn client_config_with(provider: Arc<CryptoProvider>) -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_slice(CERTIFICATE))?;
-    let mut config = ClientConfig::builder_with_details(provider(), Arc::new(Standstill))
+    let mut config = ClientConfig::builder_with_details(provider, Arc::new(Standstill))
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_root_certificates(roots)
         .with_no_client_auth();

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use hawser_core::crypto::{ClientFactory, ServerFactory, TlsConfigError};
 use hawser_link::derive_seed;
 
-pub use self::identity::{ALPN, SERVER_NAME, client_config, provider, server_config};
+pub use self::identity::{ALPN, SERVER_NAME, client_config, client_config_with, provider, server_config};
 pub use self::randomness::Randomness;
 use self::session::{SeededClient, SeededServer};
 
@@ -41,8 +41,20 @@ pub type Sessions = (Arc<dyn ClientFactory>, Arc<dyn ServerFactory>);
 /// # Errors
 /// The TLS library of this build cannot serve QUIC with multipath.
 pub fn sessions(seed: u64) -> Result<Sessions, TlsConfigError> {
-    let client = SeededClient::new(client_config()?, derive_seed(seed, "client"))?;
-    let server = SeededServer::new(server_config()?, derive_seed(seed, "server"))?;
+    sessions_with(client_config()?, server_config()?, seed)
+}
+
+/// The same with configurations that were changed: other cipher suites, tickets, certificates.
+///
+/// # Errors
+/// A configuration cannot serve QUIC with multipath.
+pub fn sessions_with(
+    client: rustls::ClientConfig,
+    server: rustls::ServerConfig,
+    seed: u64,
+) -> Result<Sessions, TlsConfigError> {
+    let client = SeededClient::new(client, derive_seed(seed, "client"))?;
+    let server = SeededServer::new(server, derive_seed(seed, "server"))?;
     Ok((Arc::new(client), Arc::new(server)))
 }
 
