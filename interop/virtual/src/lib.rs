@@ -14,9 +14,11 @@ mod ours;
 pub mod quinn;
 pub mod scenario;
 pub mod serve;
+pub mod steering;
 pub mod tls;
 
 pub use exchange::{ByteStream, Exchange, Piece, wind_up};
 pub use foreign::{Arrival, Foreign, Outgoing, Stack};
-pub use ours::{Ours, client, close, policies, server};
+pub use ours::{Ours, client, client_with_paths, close, policies, server, server_with_paths};
 pub use scenario::{End, Multipath, Plan};
+pub use steering::Steering;

@@ -15,6 +15,7 @@ use noq_proto::{
     TransportConfig, VarInt, WriteError,
 };
 
+use crate::steering::{CLIENT_V6, SERVER_V6};
 use crate::tls::{Identity, SERVER_NAME};
 use crate::{Arrival, ByteStream, Exchange, Foreign, Outgoing, Piece, Stack};
 
@@ -30,31 +31,60 @@ pub struct Noq {
     stream: Option<StreamId>,
 }
 
+/// Paths at once, unless a test needs more.
+const PATHS: u32 = 8;
+
+/// Addresses of a client over IPv4.
+const ADDRESSES: u8 = 16;
+
 /// A noq client that connects from its first address.
 pub fn client(identity: &Identity, length: u64, seed: u64, origin: Instant) -> Foreign<Noq> {
+    client_with_paths(identity, length, seed, origin, PATHS)
+}
+
+/// The same for so many paths at once.
+pub fn client_with_paths(
+    identity: &Identity,
+    length: u64,
+    seed: u64,
+    origin: Instant,
+    paths: u32,
+) -> Foreign<Noq> {
     let crypto = QuicClientConfig::try_from(identity.client()).expect("a TLS configuration for QUIC");
     let mut config = ClientConfig::new(Arc::new(crypto));
-    config.transport_config(Arc::new(transport()));
+    config.transport_config(Arc::new(transport(paths)));
     let mut endpoint = Endpoint::new(endpoint_config(seed, 3), None, true);
     let (handle, connection) =
         endpoint.connect(origin, config, SERVER, SERVER_NAME).expect("a valid address and name");
     let stack = Noq { endpoint, connection: Some(connection), handle: Some(handle), stream: None };
-    Foreign::new(stack, Exchange::new(length), origin, (0..4).map(client_address).collect())
+    let addresses = (0..ADDRESSES).map(client_address).chain([CLIENT_V6]).collect();
+    Foreign::new(stack, Exchange::new(length), origin, addresses)
 }
 
 /// A noq server.
 pub fn server(identity: &Identity, length: u64, seed: u64, origin: Instant) -> Foreign<Noq> {
-    let crypto = QuicServerConfig::try_from(identity.server()).expect("a TLS configuration for QUIC");
-    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-    config.transport_config(Arc::new(transport()));
-    let endpoint = Endpoint::new(endpoint_config(seed, 4), Some(Arc::new(config)), true);
-    let stack = Noq { endpoint, connection: None, handle: None, stream: None };
-    Foreign::new(stack, Exchange::new(length), origin, vec![SERVER])
+    server_with_paths(identity, length, seed, origin, PATHS)
 }
 
-fn transport() -> TransportConfig {
+/// The same for so many paths at once.
+pub fn server_with_paths(
+    identity: &Identity,
+    length: u64,
+    seed: u64,
+    origin: Instant,
+    paths: u32,
+) -> Foreign<Noq> {
+    let crypto = QuicServerConfig::try_from(identity.server()).expect("a TLS configuration for QUIC");
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config.transport_config(Arc::new(transport(paths)));
+    let endpoint = Endpoint::new(endpoint_config(seed, 4), Some(Arc::new(config)), true);
+    let stack = Noq { endpoint, connection: None, handle: None, stream: None };
+    Foreign::new(stack, Exchange::new(length), origin, vec![SERVER, SERVER_V6])
+}
+
+fn transport(paths: u32) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    transport.max_concurrent_multipath_paths(8);
+    transport.max_concurrent_multipath_paths(paths);
     transport
 }
 

@@ -26,10 +26,19 @@ pub struct Ours {
 
 /// A Hawser client that connects from its first address.
 pub fn client(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
+    client_with(identity, length, seed, transport(seed))
+}
+
+/// The same for so many paths at once.
+pub fn client_with_paths(identity: &Identity, length: u64, seed: u64, paths: u32) -> Host<Ours> {
+    client_with(identity, length, seed, with_paths(seed, paths))
+}
+
+fn client_with(identity: &Identity, length: u64, seed: u64, transport: TransportConfig) -> Host<Ours> {
     let endpoint = Endpoint::new(Arc::new(EndpointConfig::new([7; 32])), None, seed_bytes(seed, 1));
     let mut host = Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None });
     let crypto = RustlsClient::new(Arc::new(identity.client())).expect("a TLS configuration for QUIC");
-    let config = ClientConfig { crypto: Arc::new(crypto), transport: Arc::new(transport(seed)), token: None };
+    let config = ClientConfig { crypto: Arc::new(crypto), transport: Arc::new(transport), token: None };
     host.connect(Time::ZERO, config, client_address(0), SERVER, SERVER_NAME)
         .expect("a valid address and name");
     host
@@ -37,8 +46,17 @@ pub fn client(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
 
 /// A Hawser server.
 pub fn server(identity: &Identity, length: u64, seed: u64) -> Host<Ours> {
+    server_with(identity, length, seed, transport(seed))
+}
+
+/// The same for so many paths at once.
+pub fn server_with_paths(identity: &Identity, length: u64, seed: u64, paths: u32) -> Host<Ours> {
+    server_with(identity, length, seed, with_paths(seed, paths))
+}
+
+fn server_with(identity: &Identity, length: u64, seed: u64, transport: TransportConfig) -> Host<Ours> {
     let crypto = RustlsServer::new(Arc::new(identity.server())).expect("a TLS configuration for QUIC");
-    let config = ServerConfig::new(Arc::new(crypto), Arc::new(transport(seed)), [9; 32]);
+    let config = ServerConfig::new(Arc::new(crypto), Arc::new(transport), [9; 32]);
     let endpoint =
         Endpoint::new(Arc::new(EndpointConfig::new([8; 32])), Some(Arc::new(config)), seed_bytes(seed, 2));
     Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None })
@@ -56,6 +74,11 @@ pub fn policies() -> Registry {
 fn transport(seed: u64) -> TransportConfig {
     let defaults = policies().set(&Composition::default()).expect("the defaults are registered");
     TransportConfig { qlog: qlog(seed), ..TransportConfig::with_policies(defaults) }
+}
+
+fn with_paths(seed: u64, paths: u32) -> TransportConfig {
+    let max_path_id = Some(paths.saturating_sub(1));
+    TransportConfig { max_path_id, max_concurrent_paths: paths, ..transport(seed) }
 }
 
 /// With `HAWSER_QLOG=DIR` in the environment our end of every connection is traced there.
