@@ -2,7 +2,8 @@
 //!
 //! The input is a script of datagrams: a control byte, a length (16 bits) and so many bytes each. The control byte
 //! chooses the sender, how much time passes, and what the bytes are: a datagram as it is or padded, or the frames of an
-//! Initial packet that is then sealed as a client would, so that a fuzzer without keys gets behind them.
+//! Initial packet that is then sealed as a client would, so that a fuzzer without keys gets behind them: one of version 1
+//! where the length is even, else of version 2.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use hawser_policy::{ControllerInit, SchedulerInit, Side, Time};
 use hawser_sched::MinRtt;
 use hawser_wire::frame::Crypto;
 use hawser_wire::packet::{LongHeader, LongPacketType};
-use hawser_wire::{ConnectionId, Frame, Reader, TransportParameters, TruncatedPacketNumber, Writer};
+use hawser_wire::transport_parameters::VersionInformation;
+use hawser_wire::{ConnectionId, Frame, Reader, TransportParameters, TruncatedPacketNumber, Version, Writer};
 
 const MAX_CONNECTIONS: usize = 6;
 const MAX_STEPS: usize = 64;
@@ -35,11 +37,12 @@ pub fn endpoint(data: &[u8]) {
         let (Ok(control), Ok(length)) = (script.read_u8(), script.read_u16()) else { break };
         let Ok(bytes) = script.read_bytes(usize::from(length).min(script.remaining())) else { break };
         world.pass(PAUSES[usize::from(control >> 5)]);
+        let version = Version::ALL[usize::from(length % 2)];
         let payload = match control & 0b11 {
             0 => bytes.to_vec(),
             1 => padded(bytes),
-            2 => initial(destination(control), number, bytes),
-            _ => initial(destination(control), number, &[&hello(), bytes].concat()),
+            2 => initial(version, destination(control), number, bytes),
+            _ => initial(version, destination(control), number, &[&hello(version), bytes].concat()),
         };
         let remote = if control & 0b100 == 0 { "192.0.2.1:4000" } else { "[2001:db8::1]:4000" };
         world.receive(remote, &payload);
@@ -177,14 +180,20 @@ fn padded(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A CRYPTO frame with a ClientHello.
-fn hello() -> Vec<u8> {
+fn hello(version: Version) -> Vec<u8> {
     let parameters = TransportParameters {
         initial_source_connection_id: ConnectionId::new(&[9; 8]),
         initial_max_data: 1 << 20,
         initial_max_path_id: Some(3),
+        // The server is free to turn to the other one.
+        version_information: Some(VersionInformation {
+            chosen: version.number(),
+            available: [Version::V2, Version::V1].map(Version::number).to_vec(),
+        }),
         ..TransportParameters::default()
     };
-    let mut session = NullClient::default().start("fuzz", parameters.to_vec(None)).expect("a valid name");
+    let mut session =
+        NullClient::default().start(version, "fuzz", parameters.to_vec(None)).expect("a valid name");
     let mut data = Vec::new();
     let _ = session.write_handshake(&mut data);
     let mut frame = vec![0; data.len() + 20];
@@ -196,14 +205,18 @@ fn hello() -> Vec<u8> {
 }
 
 /// An Initial packet of these frames, padded to 1200 bytes.
-fn initial(destination_cid: ConnectionId, number: u64, frames: &[u8]) -> Vec<u8> {
+fn initial(version: Version, destination_cid: ConnectionId, number: u64, frames: &[u8]) -> Vec<u8> {
     let source_cid = ConnectionId::new(&[9; 8]).unwrap_or_default();
-    let keys = NullClient::default().initial_keys(&destination_cid, Side::Client);
+    let keys = NullClient::default().initial_keys(version, &destination_cid, Side::Client);
     let tag = keys.packet.local.tag_length();
     let frames = frames.get(..8_000).unwrap_or(frames);
     let mut packet = vec![0; (frames.len() + 100).max(1200)];
-    let header =
-        LongHeader { packet_type: LongPacketType::Initial { token: &[] }, destination_cid, source_cid };
+    let header = LongHeader {
+        version,
+        packet_type: LongPacketType::Initial { token: &[] },
+        destination_cid,
+        source_cid,
+    };
     let mut writer = Writer::new(&mut packet);
     let encoded =
         header.encode(&mut writer, TruncatedPacketNumber::new(number, None)).expect("room for the header");

@@ -15,7 +15,7 @@ pub use endpoint::endpoint;
 use hawser_wire::packet::{PacketNumber, peek_destination_cid};
 use hawser_wire::{
     Frame, FrameIter, PacketType, PartialHeader, PlainHeader, Reader, Role, TransportParameters,
-    TruncatedPacketNumber, Writer, varint,
+    TruncatedPacketNumber, Version, Writer, varint,
 };
 
 /// A target: its name, which is that of its corpus, and its check.
@@ -103,6 +103,7 @@ pub fn packet(data: &[u8]) {
         match &header {
             PartialHeader::Protected(header) => {
                 assert_eq!(header.destination_cid.as_bytes(), destination_cid);
+                assert_eq!(header.version.is_none(), header.packet_type == PacketType::OneRtt);
                 assert_eq!(header.token(rest).len(), header.token.len());
                 assert!(header.packet_number_offset <= length);
                 assert!(header.sample().is_none_or(|sample| sample.end <= length));
@@ -116,7 +117,9 @@ pub fn packet(data: &[u8]) {
                 assert_eq!(retry.without_tag.len() + retry.integrity_tag.len(), rest.len());
             }
             PartialHeader::VersionNegotiation(packet) => assert!(packet.versions().count() > 0),
-            PartialHeader::UnknownVersion(header) => assert!(header.version > 1),
+            PartialHeader::UnknownVersion(header) => {
+                assert!(header.version != 0 && Version::from_number(header.version).is_none());
+            }
         }
         rest = &rest[length..];
     }

@@ -58,7 +58,7 @@ impl<C: User, S: User> World<C, S> {
             now: Time::from_secs(1),
             client: Host::new(Party::Client, endpoint(Party::Client, None), client),
             server: Host::new(Party::Server, endpoint(Party::Server, Some(Arc::new(server_config))), server),
-            config: ClientConfig { crypto: sessions.client.clone(), transport, token: None },
+            config: ClientConfig::new(sessions.client.clone(), transport),
             to_client: Wire::default(),
             to_server: Wire::default(),
         }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -6,10 +7,12 @@ use hawser_policy::{
     AckDecision, AckFrequency, AckOpportunity, AckPolicy, Composed, ControllerFactory, FeatureSet, PathId,
     PolicySetFactory, ReturnPath, SchedulerFactory, Time,
 };
+use hawser_wire::Version;
 
 use crate::connection::qlog::QlogFactory;
 use crate::crypto;
 use crate::receive_memory::ReceiveMemory;
+use crate::versions::{VersionPreference, Versions};
 
 /// How a connection behaves, whichever end it is on.
 #[derive(Clone)]
@@ -187,6 +190,15 @@ impl EndpointConfig {
     }
 }
 
+/// Where a server would rather be reached once a handshake is over (RFC 9000 section 9.6). It has to listen there, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PreferredAddresses {
+    /// For clients that came by IPv4.
+    pub ipv4: Option<SocketAddrV4>,
+    /// For clients that came by IPv6.
+    pub ipv6: Option<SocketAddrV6>,
+}
+
 /// What a server needs beside the endpoint's configuration.
 #[derive(Clone)]
 pub struct ServerConfig {
@@ -209,6 +221,12 @@ pub struct ServerConfig {
     pub max_connections: usize,
     /// NEW_TOKEN frames sent per connection.
     pub tokens_per_connection: u32,
+    /// QUIC versions that it speaks; clients that begin with another one are told them.
+    pub versions: Versions,
+    /// Who decides for one of them where the client offers several.
+    pub version_preference: VersionPreference,
+    /// Where clients should go after the handshake; nowhere by default.
+    pub preferred_addresses: PreferredAddresses,
 }
 
 impl ServerConfig {
@@ -228,6 +246,9 @@ impl ServerConfig {
             handshakes_per_source: None,
             max_connections: 100_000,
             tokens_per_connection: 2,
+            versions: Versions::default(),
+            version_preference: VersionPreference::default(),
+            preferred_addresses: PreferredAddresses::default(),
         }
     }
 }
@@ -247,6 +268,31 @@ pub struct ClientConfig {
     pub transport: Arc<TransportConfig>,
     /// Address token from an earlier connection to the same server.
     pub token: Option<Vec<u8>>,
+    /// The version of the connection that the token comes from; it is not sent in another one (RFC 9369 section 5).
+    pub token_version: Version,
+    /// QUIC versions that it offers, most wanted first.
+    pub versions: Versions,
+    /// With which of them the connection begins. A server that speaks this one moves it to another without a round trip;
+    /// one that does not costs a round trip.
+    pub first_version: Version,
+    /// Move to the address that the server prefers, if it names one (RFC 9000 section 9.6).
+    pub follow_preferred_address: bool,
+}
+
+impl ClientConfig {
+    /// Defaults with this session factory and transport.
+    pub fn new(crypto: Arc<dyn crypto::ClientFactory>, transport: Arc<TransportConfig>) -> Self {
+        let versions = Versions::default();
+        ClientConfig {
+            crypto,
+            transport,
+            token: None,
+            token_version: Version::V1,
+            first_version: versions.first_flight(),
+            follow_preferred_address: true,
+            versions,
+        }
+    }
 }
 
 impl fmt::Debug for ClientConfig {

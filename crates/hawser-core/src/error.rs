@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::Printable;
+use hawser_wire::Version;
+
+use crate::{Printable, Versions};
 
 /// A transport error code (RFC 9000 section 20.1, draft-ietf-quic-multipath-21 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +44,8 @@ impl Code {
     pub const AEAD_LIMIT_REACHED: Code = Code(0xf);
     /// No path can carry packets.
     pub const NO_VIABLE_PATH: Code = Code(0x10);
+    /// RFC 9368 section 10.2.
+    pub const VERSION_NEGOTIATION_ERROR: Code = Code(0x11);
     /// The application abandons a path (draft-ietf-quic-multipath-21 section 4.8).
     pub const APPLICATION_ABANDON_PATH: Code = Code(0x3e);
     /// No resources for another path.
@@ -77,6 +81,7 @@ impl Code {
             Code::KEY_UPDATE_ERROR => "KEY_UPDATE_ERROR",
             Code::AEAD_LIMIT_REACHED => "AEAD_LIMIT_REACHED",
             Code::NO_VIABLE_PATH => "NO_VIABLE_PATH",
+            Code::VERSION_NEGOTIATION_ERROR => "VERSION_NEGOTIATION_ERROR",
             Code::APPLICATION_ABANDON_PATH => "APPLICATION_ABANDON_PATH",
             Code::PATH_RESOURCE_LIMIT_REACHED => "PATH_RESOURCE_LIMIT_REACHED",
             Code::PATH_UNSTABLE_OR_POOR => "PATH_UNSTABLE_OR_POOR",
@@ -150,9 +155,14 @@ impl std::error::Error for TransportError {}
 /// Why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionError {
-    /// The peer speaks none of our versions.
-    #[error("the peer supports no QUIC version that we speak (version 1)")]
-    VersionMismatch,
+    /// The server speaks none of our versions.
+    #[error("the server speaks none of our QUIC versions ({ours}), but {}", display_versions(.theirs))]
+    VersionMismatch {
+        /// Those that we would have spoken.
+        ours: Versions,
+        /// Numbers of the server's versions, the first few.
+        theirs: Vec<u32>,
+    },
     /// We closed because the peer broke the protocol or TLS failed.
     #[error("closed by us: {0}")]
     Transport(TransportError),
@@ -176,6 +186,14 @@ pub enum ConnectionError {
     /// Our application closed.
     #[error("closed by this side")]
     LocallyClosed,
+}
+
+fn display_versions(numbers: &[u32]) -> String {
+    let text = |number: &u32| match Version::from_number(*number) {
+        Some(version) => version.to_string(),
+        None => format!("{number:#010x}"),
+    };
+    numbers.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn display_reason(reason: &bytes::Bytes) -> String {

@@ -33,7 +33,7 @@
 //! let mut server = Endpoint::new(config.clone(), Some(Arc::new(server_config)), [1; 32]);
 //! let mut client = Endpoint::new(config, None, [2; 32]);
 //! let tuple = FourTuple { local: "10.0.0.2:40000".parse()?, remote: "10.99.0.1:443".parse()? };
-//! let client_config = ClientConfig { crypto: Arc::new(NullClient::default()), transport, token: None };
+//! let client_config = ClientConfig::new(Arc::new(NullClient::default()), transport);
 //! let (_, mut ours) = client.connect(Time::ZERO, client_config, tuple, "server.test")?;
 //! let mut theirs: Option<Connection> = None;
 //!
@@ -98,8 +98,9 @@ mod rate_limit;
 mod receive_memory;
 mod text;
 mod tuple;
+mod versions;
 
-pub use config::{ClientConfig, EndpointConfig, ServerConfig, TransportConfig};
+pub use config::{ClientConfig, EndpointConfig, PreferredAddresses, ServerConfig, TransportConfig};
 pub use connection::ack_frequency::AckFrequencyUnsupported;
 pub use connection::datagrams::SendDatagramError;
 pub use connection::messages::SendMessageError;
@@ -115,6 +116,8 @@ pub use endpoint::{
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,
 };
 pub use error::{Code, ConnectionError, TransportError};
+pub use hawser_wire::Version;
 pub use receive_memory::ReceiveMemory;
 pub use text::Printable;
 pub use tuple::{Ecn, FourTuple};
+pub use versions::{VersionPreference, Versions, VersionsError};

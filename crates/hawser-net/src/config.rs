@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_cc::Cubic;
 use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
-use hawser_core::{EndpointGroup, TransportConfig};
+use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
 use hawser_policy::{Composed, ControllerInit, FeatureId, Registry, SchedulerInit};
 use hawser_sched::EarliestArrival;
@@ -65,13 +65,17 @@ impl ClientConfig {
             handshake_timeout: Duration::from_secs(10),
             attempt_delay: Duration::from_millis(100),
             path_manager: Arc::new(|init: &PathManagerInit| Box::new(FullMesh::new(init)) as Box<_>),
+            versions: Versions::default(),
+            first_version: None,
         }
     }
 
-    /// The same configuration with an address token from an earlier connection to the same server.
+    /// The same configuration with an address token from an earlier connection to the same server, which was of this
+    /// version. It serves no other (RFC 9369 section 5).
     #[must_use]
-    pub fn with_token(mut self, token: Vec<u8>) -> Self {
+    pub fn with_token(mut self, token: Vec<u8>, version: Version) -> Self {
         self.core.token = Some(token);
+        self.core.token_version = version;
         self
     }
 
@@ -97,6 +101,8 @@ pub struct ClientConfigBuilder {
     handshake_timeout: Duration,
     attempt_delay: Duration,
     path_manager: Arc<dyn PathManagerFactory>,
+    versions: Versions,
+    first_version: Option<Version>,
 }
 
 impl ClientConfigBuilder {
@@ -186,11 +192,30 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// QUIC versions to offer, most wanted first. Default: 1, then 2.
+    #[must_use]
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    /// With which of the [`versions`](Self::versions) connections begin. A server that speaks it moves them to another one
+    /// without a round trip; one that does not costs a round trip. Default: version 1 if it is offered.
+    #[must_use]
+    pub fn first_version(mut self, version: Version) -> Self {
+        self.first_version = Some(version);
+        self
+    }
+
     /// Checks and finishes.
     ///
     /// # Errors
     /// See [`ConfigError`].
     pub fn build(self) -> Result<ClientConfig, ConfigError> {
+        let first_version = self.first_version.unwrap_or_else(|| self.versions.first_flight());
+        if !self.versions.contains(first_version) {
+            return Err(ConfigError::FirstVersion { first: first_version, offered: self.versions });
+        }
         let transport = self.common.transport()?;
         let provider = self.common.provider()?;
         let verifier = Arc::new(RecordingVerifier::new(self.trust.verifier(&provider)?));
@@ -209,9 +234,9 @@ impl ClientConfigBuilder {
         }
         Ok(ClientConfig {
             core: hawser_core::ClientConfig {
-                crypto: Arc::new(RustlsClient::new(Arc::new(tls))?),
-                transport,
-                token: None,
+                versions: self.versions,
+                first_version,
+                ..hawser_core::ClientConfig::new(Arc::new(RustlsClient::new(Arc::new(tls))?), transport)
             },
             verifier,
             handshake_timeout: self.handshake_timeout,
@@ -243,6 +268,9 @@ impl ServerConfig {
             retry_above_handshakes: None,
             handshakes_per_source: None,
             workers: 1,
+            versions: Versions::default(),
+            version_preference: VersionPreference::default(),
+            preferred_addresses: PreferredAddresses::default(),
         }
     }
 }
@@ -256,6 +284,9 @@ pub struct ServerConfigBuilder {
     retry_above_handshakes: Option<usize>,
     handshakes_per_source: Option<u32>,
     workers: usize,
+    versions: Versions,
+    version_preference: VersionPreference,
+    preferred_addresses: PreferredAddresses,
 }
 
 impl ServerConfigBuilder {
@@ -346,6 +377,21 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// QUIC versions to speak, and who decides for one where a client offers several. Default: 1 and 2, the client.
+    #[must_use]
+    pub fn versions(mut self, versions: Versions, preference: VersionPreference) -> Self {
+        (self.versions, self.version_preference) = (versions, preference);
+        self
+    }
+
+    /// Where clients should go after the handshake, as one address of each family (RFC 9000 section 9.6). The endpoint has to
+    /// [listen](crate::EndpointBuilder::listen) there, too. Default: nowhere.
+    #[must_use]
+    pub fn preferred_addresses(mut self, addresses: PreferredAddresses) -> Self {
+        self.preferred_addresses = addresses;
+        self
+    }
+
     /// The most [`workers`](Self::workers).
     pub const MAX_WORKERS: usize = EndpointGroup::MAX_MEMBERS;
 
@@ -392,6 +438,8 @@ impl ServerConfigBuilder {
         core.max_connections = self.max_connections.unwrap_or(core.max_connections);
         core.retry_above_handshakes = self.retry_above_handshakes.unwrap_or(core.retry_above_handshakes);
         core.handshakes_per_source = self.handshakes_per_source;
+        (core.versions, core.version_preference) = (self.versions, self.version_preference);
+        core.preferred_addresses = self.preferred_addresses;
         Ok(ServerConfig { core: Arc::new(core), workers: self.workers })
     }
 }

@@ -41,6 +41,14 @@ pub enum ConfigError {
         /// Why not.
         source: std::io::Error,
     },
+    /// A connection cannot begin in a version that is not offered.
+    #[error("QUIC version {first} is to be the first, but only {offered} may be spoken")]
+    FirstVersion {
+        /// The version to begin with.
+        first: hawser_core::Version,
+        /// Those offered.
+        offered: hawser_core::Versions,
+    },
     /// So many workers make no sense.
     #[error("{asked} workers: expected 1 to {most}")]
     Workers {

@@ -84,8 +84,9 @@ pub use connection::{
 pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::{
-    ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, Printable,
-    SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
+    ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, PreferredAddresses,
+    Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig, Version,
+    VersionPreference, Versions, VersionsError,
 };
 pub use hawser_paths::FullMesh;
 pub use hawser_policy as policy;

@@ -14,7 +14,7 @@ use common::*;
 use hawser_net::policy::PathState;
 use hawser_net::{
     ClientConfig, ConfigError, Connection, ConnectionError, Endpoint, Identity, Pin, ServerConfig,
-    ServerConfigBuilder, Trust,
+    ServerConfigBuilder, Trust, Version,
 };
 use tokio::net::UdpSocket;
 
@@ -178,7 +178,7 @@ async fn a_token_from_one_worker_counts_at_the_others() {
         .await;
         // Another client, another port, and with that another worker in three of four cases.
         let second = client(pin, links(&["127.0.0.1"]));
-        let config = client_config(pin).with_token(token.unwrap());
+        let config = client_config(pin).with_token(token.unwrap(), Version::V1);
         second.connect_with(&config, &[address], "localhost").await.unwrap();
     }
     assert_eq!(accepting.await.unwrap(), [false, true].repeat(20));

@@ -49,7 +49,7 @@ pub fn server<A: Application>(transport: Arc<TransportConfig>, application: A, s
 
 /// The configuration of a client connection with the null session.
 pub fn client_config(transport: Arc<TransportConfig>) -> ClientConfig {
-    ClientConfig { crypto: Arc::new(NullClient::default()), transport, token: None }
+    ClientConfig::new(Arc::new(NullClient::default()), transport)
 }
 
 /// A link direction of `megabits` Mbit/s and `delay_ms` one way, with a queue of 100 ms at its rate.

@@ -70,7 +70,7 @@ fn handshake() -> NullHandshake {
 }
 
 fn client_config(transport: &Arc<TransportConfig>, token: Option<Vec<u8>>) -> ClientConfig {
-    ClientConfig { crypto: Arc::new(NullClient(handshake())), transport: transport.clone(), token }
+    ClientConfig { token, ..ClientConfig::new(Arc::new(NullClient(handshake())), transport.clone()) }
 }
 
 fn connect(network: &mut Net, transport: &Arc<TransportConfig>, token: Option<&Vec<u8>>) {

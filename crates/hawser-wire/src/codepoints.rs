@@ -1,7 +1,7 @@
 //! Every number of the wire format, in one place.
 //!
 //! Draft numbers change: before a release this file is compared with the registries and the drafts.
-//! Sources: RFC 9000 sections 18 to 20 and 22, RFC 9221, RFC 9287, draft-ietf-quic-multipath-21 (its
+//! Sources: RFC 9000 sections 18 to 20 and 22, RFC 9221, RFC 9287, RFC 9368, RFC 9369, draft-ietf-quic-multipath-21 (its
 //! suggested values), draft-ietf-quic-ack-frequency, draft-ietf-quic-receive-ts-02,
 //! draft-ietf-quic-address-discovery, draft-ietf-quic-reliable-stream-reset.
 
@@ -11,6 +11,8 @@ pub mod version {
     pub const NEGOTIATION: u32 = 0;
     /// QUIC version 1 (RFC 9000).
     pub const V1: u32 = 1;
+    /// QUIC version 2 (RFC 9369 section 3.1).
+    pub const V2: u32 = 0x6b33_43cf;
 
     /// A version that no endpoint may support, to exercise version negotiation: `0x?a?a?a?a`
     /// (RFC 9000 section 15). The low nibbles of `seed` are replaced.
@@ -157,6 +159,8 @@ pub mod transport_parameter {
     pub const ACTIVE_CONNECTION_ID_LIMIT: u64 = 0x0e;
     pub const INITIAL_SOURCE_CONNECTION_ID: u64 = 0x0f;
     pub const RETRY_SOURCE_CONNECTION_ID: u64 = 0x10;
+    /// RFC 9368 section 3.
+    pub const VERSION_INFORMATION: u64 = 0x11;
     /// draft-ietf-quic-reliable-stream-reset section 3.
     pub const RESET_STREAM_AT: u64 = 0x1d;
     /// RFC 9221 section 3.
@@ -206,6 +210,7 @@ pub mod transport_parameter {
             ACTIVE_CONNECTION_ID_LIMIT => "active_connection_id_limit",
             INITIAL_SOURCE_CONNECTION_ID => "initial_source_connection_id",
             RETRY_SOURCE_CONNECTION_ID => "retry_source_connection_id",
+            VERSION_INFORMATION => "version_information",
             RESET_STREAM_AT => "reset_stream_at",
             MAX_DATAGRAM_FRAME_SIZE => "max_datagram_frame_size",
             INITIAL_MAX_PATH_ID => "initial_max_path_id",
@@ -241,6 +246,8 @@ pub mod error {
     pub const KEY_UPDATE_ERROR: u64 = 0x0e;
     pub const AEAD_LIMIT_REACHED: u64 = 0x0f;
     pub const NO_VIABLE_PATH: u64 = 0x10;
+    /// RFC 9368 section 10.2.
+    pub const VERSION_NEGOTIATION_ERROR: u64 = 0x11;
     /// draft-ietf-quic-multipath-21 section 4.2.1, as are the next three.
     pub const APPLICATION_ABANDON_PATH: u64 = 0x3e;
     pub const PATH_RESOURCE_LIMIT_REACHED: u64 = 0x3e75;
@@ -274,6 +281,7 @@ pub mod error {
             KEY_UPDATE_ERROR => "KEY_UPDATE_ERROR",
             AEAD_LIMIT_REACHED => "AEAD_LIMIT_REACHED",
             NO_VIABLE_PATH => "NO_VIABLE_PATH",
+            VERSION_NEGOTIATION_ERROR => "VERSION_NEGOTIATION_ERROR",
             APPLICATION_ABANDON_PATH => "APPLICATION_ABANDON_PATH",
             PATH_RESOURCE_LIMIT_REACHED => "PATH_RESOURCE_LIMIT_REACHED",
             PATH_UNSTABLE_OR_POOR => "PATH_UNSTABLE_OR_POOR",

@@ -22,8 +22,8 @@
 //!
 //! # What is spoken
 //!
-//! QUIC version 1 (RFC 8999, 9000, 9001), DATAGRAM (RFC 9221), the greased QUIC bit (RFC 9287), multipath
-//! (draft-ietf-quic-multipath-21), ACK_FREQUENCY, RESET_STREAM_AT, receive timestamps and address discovery.
+//! QUIC versions 1 (RFC 8999, 9000, 9001) and 2 (RFC 9369), version information (RFC 9368), DATAGRAM (RFC 9221),
+//! the greased QUIC bit (RFC 9287), multipath (draft-ietf-quic-multipath-21), ACK_FREQUENCY, RESET_STREAM_AT, receive timestamps and address discovery.
 
 pub mod cid;
 pub mod codepoints;
@@ -33,6 +33,7 @@ pub mod packet;
 pub mod reader;
 pub mod transport_parameters;
 pub mod varint;
+pub mod version;
 pub mod writer;
 
 pub use cid::{ConnectionId, StatelessResetToken};
@@ -43,4 +44,5 @@ pub use packet::{
 };
 pub use reader::{Reader, UnexpectedEnd};
 pub use transport_parameters::{Role, TransportParameterError, TransportParameters};
+pub use version::Version;
 pub use writer::{BufferTooShort, VarintPlaceholder, VarintSize, Writer};

@@ -9,7 +9,7 @@ use hawser_policy::Side;
 use hawser_wire::packet::{LongHeader, LongPacketType, PlainHeader, ShortHeader};
 use hawser_wire::{
     ConnectionId, Frame, FrameIter, PacketType, PartialHeader, StatelessResetToken, TruncatedPacketNumber,
-    Writer,
+    Version, Writer,
 };
 
 use super::tap::Tap;
@@ -209,7 +209,8 @@ impl Observer {
         };
         let encoded = match packet_type {
             Some(packet_type) => {
-                LongHeader { packet_type, destination_cid, source_cid }.encode(&mut w, number)
+                LongHeader { version: Version::V1, packet_type, destination_cid, source_cid }
+                    .encode(&mut w, number)
             }
             None => ShortHeader { destination_cid, spin: header.spin, key_phase: header.phase }
                 .encode(&mut w, number),
@@ -229,7 +230,7 @@ impl Observer {
     fn with_key(&self, by: Side, header: &Header, seal: impl FnOnce(&dyn PacketKey, u32)) -> Option<()> {
         if header.space == Space::Initial {
             let destination = self.taps[0].secrets().initial;
-            let keys = NullClient::default().initial_keys(&destination, by);
+            let keys = NullClient::default().initial_keys(Version::V1, &destination, by);
             seal(&*keys.packet.local, 0);
             return Some(());
         }

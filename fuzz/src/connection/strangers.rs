@@ -94,7 +94,7 @@ impl Forger {
     /// The first datagram of a connection.
     pub fn initial(&mut self, now: Time, tuple: FourTuple) -> Option<Vec<u8>> {
         let crypto = Arc::new(NullClient::default());
-        let config = ClientConfig { crypto, transport: self.transport.clone(), token: None };
+        let config = ClientConfig::new(crypto, self.transport.clone());
         let (handle, mut connection) = self.endpoint.connect(now, config, tuple, "fuzz").ok()?;
         let mut buffer = Vec::new();
         let transmit = connection.poll_transmit(now, &mut buffer)?;

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hawser_core::TransportError;
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::crypto::{
-    ClientFactory, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, ServerFactory, Session,
+    ClientFactory, ClientHello, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, ServerFactory,
+    Session,
 };
 use hawser_policy::Side;
-use hawser_wire::{ConnectionId, Role, TransportParameters};
+use hawser_wire::{ConnectionId, Role, TransportParameters, Version};
 
 /// Changes the transport parameters that one end sends.
 pub type Forgery = Box<dyn Fn(&mut TransportParameters) + Send + Sync>;
@@ -59,27 +60,36 @@ impl Tap {
 }
 
 impl ClientFactory for Tap {
-    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+    fn start(
+        &self,
+        version: Version,
+        server_name: &str,
+        parameters: Vec<u8>,
+    ) -> Result<Box<dyn Session>, TransportError> {
         let parameters = self.forge(parameters, Role::Client);
-        let start = || NullClient::default().start(server_name, parameters.clone());
+        let start = || NullClient::default().start(version, server_name, parameters.clone());
         Ok(self.session([start()?, start()?]))
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
         self.secrets().initial = *destination;
-        NullClient::default().initial_keys(destination, side)
+        NullClient::default().initial_keys(version, destination, side)
     }
 }
 
 impl ServerFactory for Tap {
-    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+    fn look_into<'a>(&self, client_hello: &'a [u8]) -> Option<ClientHello<'a>> {
+        NullServer::default().look_into(client_hello)
+    }
+
+    fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
         let parameters = self.forge(parameters, Role::Server);
-        let start = || NullServer::default().start(parameters.clone());
+        let start = || NullServer::default().start(version, parameters.clone());
         Ok(self.session([start()?, start()?]))
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        NullServer::default().initial_keys(destination, side)
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        NullServer::default().initial_keys(version, destination, side)
     }
 }
 
@@ -102,6 +112,11 @@ impl Session for Tapped {
             None => {}
         }
         self.session.write_handshake(buffer)
+    }
+
+    fn set_version(&mut self, version: Version) {
+        self.shadow.set_version(version);
+        self.session.set_version(version);
     }
 
     fn peer_transport_parameters(&self) -> Option<&[u8]> {

@@ -128,8 +128,7 @@ impl World {
             End::new(Side::Server, Endpoint::new(config([4; 32]), Some(Arc::new(server_config)), [5; 32]));
         [client.forged, server.forged] = setup.forged;
         server.strangers = strangers;
-        let client_config =
-            ClientConfig { crypto: Arc::new(client_tap.clone()), transport: client_transport, token: None };
+        let client_config = ClientConfig::new(Arc::new(client_tap.clone()), client_transport);
         let (handle, connection) = client
             .endpoint
             .connect(Time::ZERO, client_config, from(0), "fuzz")

@@ -38,7 +38,7 @@ fn client_with(identity: &Identity, length: u64, seed: u64, transport: Transport
     let endpoint = Endpoint::new(Arc::new(EndpointConfig::new([7; 32])), None, seed_bytes(seed, 1));
     let mut host = Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None });
     let crypto = RustlsClient::new(Arc::new(identity.client())).expect("a TLS configuration for QUIC");
-    let config = ClientConfig { crypto: Arc::new(crypto), transport: Arc::new(transport), token: None };
+    let config = ClientConfig::new(Arc::new(crypto), Arc::new(transport));
     host.connect(Time::ZERO, config, client_address(0), SERVER, SERVER_NAME)
         .expect("a valid address and name");
     host

@@ -10,6 +10,7 @@ use hawser_policy::{
     MessageOrigin, PathId, PolicyError, PolicySetFactory, PolicySpec, Registry, SchedulerInit, SetInit, Side,
     StreamId, Time,
 };
+use hawser_wire::Version;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -67,7 +68,13 @@ impl Connection {
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
         let mut connection = Connection {
             side,
-            handshake: Handshake::new(init.session, init.initial_keys, now, transport.key_update_after),
+            handshake: Handshake::new(
+                init.tls,
+                init.version,
+                init.initial_keys,
+                now,
+                transport.key_update_after,
+            ),
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
@@ -91,6 +98,8 @@ impl Connection {
                 server_source: None,
                 token: init.token,
                 client: init.client,
+                follow_preferred: init.follow_preferred_address,
+                preferred: None,
             },
             cids: CidBook::new(init.cids),
             server_frames: ServerFrames::new(init.token_issuer),
@@ -133,6 +142,11 @@ impl Connection {
     /// Whether nothing is left to do: the driver forgets the connection.
     pub fn is_drained(&self) -> bool {
         self.closing == CloseState::Drained && self.endpoint_events.is_empty()
+    }
+
+    /// The QUIC version that it speaks: that with which the client began until the server has answered.
+    pub fn version(&self) -> Version {
+        self.handshake.version.current()
     }
 
     /// Whether both ends speak multipath.
@@ -211,17 +225,17 @@ impl Connection {
 
     /// Negotiated application protocol, once known.
     pub fn application_protocol(&self) -> Option<Vec<u8>> {
-        self.handshake.session.application_protocol()
+        self.handshake.session()?.application_protocol()
     }
 
     /// The server name that the client asked for (server).
     pub fn server_name(&self) -> Option<String> {
-        self.handshake.session.server_name()
+        self.handshake.session()?.server_name()
     }
 
     /// The peer's certificate chain, as the TLS implementation gives it.
     pub fn peer_identity(&self) -> Option<Box<dyn Any>> {
-        self.handshake.session.peer_identity()
+        self.handshake.session()?.peer_identity()
     }
 
     /// Keying material for the application (RFC 5705).
@@ -234,7 +248,7 @@ impl Connection {
         label: &[u8],
         context: &[u8],
     ) -> Result<(), OpenError> {
-        self.handshake.session.export_keying_material(output, label, context)
+        self.handshake.session().ok_or(OpenError)?.export_keying_material(output, label, context)
     }
 
     /// Opens a stream; `None` until the peer allows one more ([`StreamEvent::Available`](crate::StreamEvent)).
@@ -555,6 +569,9 @@ fn handshake_path(init: &ConnectionInit, controllers: &dyn ControllerFactory, se
     let mut control = Control::new(PathId::ZERO, ACTIVE_CID_LIMIT);
     let reset_token = init.cids.token(&init.local_cid);
     control.local_cids.insert_from_handshake(IssuedCid { id: init.local_cid, reset_token });
+    if let Some(id) = init.preferred_cid {
+        control.local_cids.insert_from_handshake(IssuedCid { id, reset_token: init.cids.token(&id) });
+    }
     control.remote_cids.set_handshake_cid(init.remote_cid);
     let identity = PathIdentity { path: PathId::ZERO, link: init.link, remote: init.tuple.remote, seed };
     let default_max_ack_delay = Duration::from_millis(25);

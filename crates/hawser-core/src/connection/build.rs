@@ -285,7 +285,7 @@ impl Connection {
         }
         if let Some(tracer) = &mut self.tracer {
             let payload = &packet[header.payload_offset..length - tag_length];
-            let traced = TracedPacket { space: SpaceId::Path(id), number, cids: None, length, payload };
+            let traced = TracedPacket { space: SpaceId::Path(id), number, long: None, length, payload };
             tracer.packet_sent(now, &traced, contents.kind);
         }
         let keys = self.handshake.one_rtt.as_mut()?;
@@ -369,7 +369,8 @@ impl Connection {
             Level::Initial => LongPacketType::Initial { token: &token },
             _ => LongPacketType::Handshake,
         };
-        let header = LongHeader { packet_type, destination_cid, source_cid };
+        let version = self.handshake.version.current();
+        let header = LongHeader { version, packet_type, destination_cid, source_cid };
         let built = self.build_long_with(now, level, &header, out, pad);
         self.identity.token = token;
         built
@@ -410,8 +411,8 @@ impl Connection {
         let space = if level == Level::Initial { SpaceId::Initial } else { SpaceId::Handshake };
         if let Some(tracer) = &mut self.tracer {
             let payload = &packet[encoded.payload_offset..length - tag_length];
-            let cids = Some((header.destination_cid, header.source_cid));
-            let traced = TracedPacket { space, number, cids, length, payload };
+            let long = Some((header.version, header.destination_cid, header.source_cid));
+            let traced = TracedPacket { space, number, long, length, payload };
             tracer.packet_sent(now, &traced, PacketKind::Normal);
         }
         long.packet_local().seal(0, number, packet, encoded.payload_offset);

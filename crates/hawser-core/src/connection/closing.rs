@@ -118,7 +118,7 @@ impl Connection {
             let truncated = TruncatedPacketNumber::new(number, space.largest_acked());
             (number, ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?)
         } else {
-            let source_cid = self.identity.local_cid;
+            let (version, source_cid) = (self.handshake.version.current(), self.identity.local_cid);
             let token = self.identity.token.clone();
             let long = self.handshake.long_level(level)?;
             let number = long.space.next_packet_number(random);
@@ -128,7 +128,12 @@ impl Connection {
                 _ => LongPacketType::Handshake,
             };
             let truncated = TruncatedPacketNumber::new(number, long.space.largest_acked());
-            (number, LongHeader { packet_type, destination_cid, source_cid }.encode(&mut w, truncated).ok()?)
+            (
+                number,
+                LongHeader { version, packet_type, destination_cid, source_cid }
+                    .encode(&mut w, truncated)
+                    .ok()?,
+            )
         };
         encode_close(reason, level, &mut w)?;
         let padding = if level == Level::Initial && self.side.is_client() {
@@ -141,13 +146,16 @@ impl Connection {
         let length = w.position() + 16;
         let packet = &mut out[..length];
         if let Some(tracer) = &mut self.tracer {
-            let (space, cids) = match level {
-                Level::Initial => (SpaceId::Initial, Some((destination_cid, self.identity.local_cid))),
-                Level::Handshake => (SpaceId::Handshake, Some((destination_cid, self.identity.local_cid))),
-                Level::OneRtt => (SpaceId::Path(id), None),
+            let space = match level {
+                Level::Initial => SpaceId::Initial,
+                Level::Handshake => SpaceId::Handshake,
+                Level::OneRtt => SpaceId::Path(id),
             };
+            let version = self.handshake.version.current();
+            let long =
+                (level != Level::OneRtt).then_some((version, destination_cid, self.identity.local_cid));
             let payload = &packet[header.payload_offset..length - 16];
-            let traced = TracedPacket { space, number, cids, length, payload };
+            let traced = TracedPacket { space, number, long, length, payload };
             tracer.packet_sent(now, &traced, PacketKind::Normal);
         }
         if level == Level::OneRtt {

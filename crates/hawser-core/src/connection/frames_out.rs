@@ -143,7 +143,8 @@ impl Connection {
             && let Some(path) = self.paths.get(id)
         {
             let client = path.tuples.is_validated().then(|| path.tuples.current().remote.ip());
-            self.server_frames.write(self.last_now, client, &mut self.rng, w, frames);
+            let version = self.handshake.version.current();
+            self.server_frames.write(self.last_now, version, client, &mut self.rng, w, frames);
         }
         self.paths.write_control(w, frames);
         self.streams.write_control(w, frames);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathEvent, PathId, Time};
-use hawser_wire::ConnectionId;
+use hawser_policy::{PathEvent, PathId, Side, Time};
 use hawser_wire::codepoints::private::feature;
 use hawser_wire::frame::TimestampLimits;
+use hawser_wire::{ConnectionId, TransportParameters, Version};
 
 use super::Connection;
 use super::arrival::SpaceId;
@@ -13,8 +13,10 @@ use super::events::Event;
 use super::handshake::{LongLevel, Progress};
 use super::parameters::{self, PeerParameters};
 use super::paths::life_cycle::LifeEvent;
+use super::paths::remote_cids::OfferedCid;
 use crate::crypto::Keys;
 use crate::endpoint::EndpointEvent;
+use crate::endpoint::cid::{MIN_CID_LENGTH, random_cid};
 use crate::{Code, TransportError};
 
 impl Connection {
@@ -26,6 +28,10 @@ impl Connection {
         offset: u64,
         data: &[u8],
     ) -> Result<(), TransportError> {
+        if self.side.is_client() {
+            // RFC 9369 section 4.1: the version in which the server sends CRYPTO frames is the one.
+            self.handshake.version.settle();
+        }
         let progress = self.handshake.on_crypto(space.level(), offset, data)?;
         self.handshake.last_activity = now;
         self.on_progress(now, progress)
@@ -57,7 +63,8 @@ impl Connection {
 
     /// The peer's transport parameters are known and authenticated with the handshake that goes on.
     fn adopt_peer_parameters(&mut self) -> Result<(), TransportError> {
-        let raw = self.handshake.session.peer_transport_parameters().ok_or_else(|| {
+        let session = self.handshake.session();
+        let raw = session.and_then(|session| session.peer_transport_parameters()).ok_or_else(|| {
             TransportError::new(Code::TRANSPORT_PARAMETER_ERROR, "the peer sent no transport parameters")
         })?;
         let expected = parameters::ExpectedCids {
@@ -67,6 +74,8 @@ impl Connection {
             retry_source: self.identity.retry_source,
         };
         let peer = parameters::validate(raw, &expected)?;
+        let (version, said) = (&self.handshake.version, peer.version_information.as_ref());
+        if self.side.is_client() { version.check_server(said) } else { version.check_client(said) }?;
         self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
         self.streams.set_peer_limits(&peer);
         let erasure_codes = peer.features.as_ref().is_some_and(|set| set.contains(feature::ERASURE_CODES));
@@ -81,6 +90,7 @@ impl Connection {
                 path.control.remote_cids.set_handshake_token(token, &mut self.cids.changes);
             }
         }
+        self.adopt_preferred_address(&peer)?;
         self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
         let peer_min = peer.min_ack_delay.map(Duration::from_micros);
         self.ack_frequencies.negotiate(peer_min, Duration::from_millis(peer.max_ack_delay.into()));
@@ -100,6 +110,33 @@ impl Connection {
         }
         self.sync_cids();
         Ok(())
+    }
+
+    /// RFC 9000 section 5.1.1: the connection id that comes with a preferred address has sequence number 1, whether or not
+    /// the client goes there. Nobody goes before the handshake is confirmed (section 9.6.1).
+    fn adopt_preferred_address(&mut self, peer: &TransportParameters) -> Result<(), TransportError> {
+        let Some(preferred) = &peer.preferred_address else { return Ok(()) };
+        let offer = OfferedCid {
+            sequence: 1,
+            retire_prior_to: 0,
+            id: preferred.connection_id,
+            reset_token: preferred.stateless_reset_token,
+        };
+        if let Some(path) = self.paths.get_mut(PathId::ZERO) {
+            path.control.remote_cids.on_offer(offer, &mut self.cids.changes)?;
+        }
+        if self.identity.follow_preferred {
+            self.identity.preferred = parameters::preferred_remote(preferred, self.identity.remote);
+        }
+        Ok(())
+    }
+
+    /// RFC 9000 section 9.6.1: path 0 moves to the server's preferred address if that answers. It is no address of the
+    /// handshake, so that disable_active_migration does not forbid it.
+    fn go_to_preferred_address(&mut self, now: Time) {
+        if let Some(remote) = self.identity.preferred.take() {
+            self.probe_address(now, remote);
+        }
     }
 
     /// The connection id that the peer chose for itself in the handshake.
@@ -126,6 +163,7 @@ impl Connection {
     /// carries data; connection ids for further paths go with the first of it, so that a round trip later, when the
     /// handshake is confirmed, paths can be opened.
     fn on_completed(&mut self, now: Time) {
+        self.identity.client = None;
         self.move_path(now, PathId::ZERO, LifeEvent::Validated);
         self.issue_path_cids();
         self.events.push(Event::Connected);
@@ -143,6 +181,7 @@ impl Connection {
             path.mtu.start();
         }
         self.events.push(Event::HandshakeConfirmed);
+        self.go_to_preferred_address(now);
         if self.paths.is_multipath() {
             self.events.path(PathEvent::MultipathReady);
         }
@@ -150,7 +189,7 @@ impl Connection {
 
     /// Initial keys go (RFC 9001 section 4.9.1).
     pub(super) fn discard_initial(&mut self) {
-        if let Some(mut level) = self.handshake.initial.take() {
+        if let Some(mut level) = self.handshake.take_initial() {
             self.trace_keys_discarded("initial");
             self.discard_level(&mut level);
         }
@@ -180,6 +219,24 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
             path.control.remote_cids.set_handshake_cid(cid);
         }
+    }
+
+    /// The client begins anew in a version that a Version Negotiation packet lists. That is another connection, as far as
+    /// the rules of connections go (RFC 9368 section 2.4): nothing of the first attempt counts, its connection id and its
+    /// packet numbers least of all.
+    #[cold]
+    pub(super) fn begin_anew(&mut self, version: Version) -> Result<(), TransportError> {
+        let Some(start) = self.identity.client.take() else { return Ok(()) };
+        let destination = random_cid(MIN_CID_LENGTH, &mut self.rng);
+        let session = start.session(version, self.handshake.version.ours())?;
+        let keys = start.crypto.initial_keys(version, &destination, Side::Client);
+        self.identity.client = Some(start);
+        self.identity.original_destination = destination;
+        // RFC 9369 section 5: it came from a connection in another version.
+        self.identity.token = Vec::new();
+        self.discard_initial();
+        self.set_handshake_remote_cid(destination);
+        self.handshake.begin_anew(session, keys)
     }
 
     /// After a Retry everything sent so far counts for nothing but its packet numbers (RFC 9000 section 17.2.5.3).

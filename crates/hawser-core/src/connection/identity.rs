@@ -1,11 +1,10 @@
 //! Who the ends of a connection are during the handshake: addresses, connection ids, tokens.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use hawser_wire::ConnectionId;
 
-use crate::crypto::ClientFactory;
+use super::version::ClientStart;
 
 /// What both ends call each other until the handshake is over (RFC 9000 sections 7.2 and 7.3).
 pub(crate) struct Identity {
@@ -19,10 +18,14 @@ pub(crate) struct Identity {
     pub(crate) retry_source: Option<ConnectionId>,
     /// The server's id from its first Initial.
     pub(crate) server_source: Option<ConnectionId>,
+    /// Whether to go where the server would rather be reached (client).
+    pub(crate) follow_preferred: bool,
+    /// Where that is, until the handshake is confirmed (client).
+    pub(crate) preferred: Option<SocketAddr>,
     /// Token for Initial packets (client).
     pub(crate) token: Vec<u8>,
-    /// To check a Retry and begin anew (client).
-    pub(crate) client: Option<Arc<dyn ClientFactory>>,
+    /// To check a Retry and begin anew, until the handshake is complete (client).
+    pub(crate) client: Option<Box<ClientStart>>,
 }
 
 impl Identity {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hawser_policy::{LinkId, Side, Time};
 use hawser_wire::ConnectionId;
 
-use crate::crypto::{ClientFactory, Keys, Session};
+use super::handshake::Tls;
+use super::version::{ClientStart, VersionState};
+use crate::crypto::Keys;
 use crate::endpoint::{CidIssuer, TokenIssuer};
 use crate::{EndpointConfig, FourTuple, TransportConfig};
 
@@ -18,10 +20,15 @@ pub(crate) struct ConnectionInit {
     /// Client: the local link of these addresses, if it is known.
     pub(crate) link: Option<LinkId>,
     /// TLS, with our transport parameters in it already.
-    pub(crate) session: Box<dyn Session>,
+    pub(crate) tls: Tls,
+    pub(crate) version: VersionState,
     pub(crate) initial_keys: Keys,
     /// Ours, sequence number 0 of path 0. The endpoint routes it already: no event is due.
     pub(crate) local_cid: ConnectionId,
+    /// Server: ours with sequence number 1, if a preferred address was announced with it. The endpoint routes it, too.
+    pub(crate) preferred_cid: Option<ConnectionId>,
+    /// Client: whether to move to the address that the server prefers.
+    pub(crate) follow_preferred_address: bool,
     /// Where the first packet goes. Client: random, as `original_destination`. Server: what the client chose.
     pub(crate) remote_cid: ConnectionId,
     /// Destination of the client's very first Initial, before any Retry.
@@ -35,8 +42,8 @@ pub(crate) struct ConnectionInit {
     pub(crate) transport: Arc<TransportConfig>,
     pub(crate) endpoint: Arc<EndpointConfig>,
     pub(crate) cids: CidIssuer,
-    /// Client: checks a Retry and derives the keys that follow from it.
-    pub(crate) client: Option<Arc<dyn ClientFactory>>,
+    /// Client: to check a Retry, and to begin anew.
+    pub(crate) client: Option<Box<ClientStart>>,
     /// Server: makes tokens for NEW_TOKEN frames.
     pub(crate) token_issuer: Option<TokenIssuer>,
     /// For all else that is random in the connection.

@@ -12,6 +12,7 @@
 //! | `messages` | what policies say to those of the peer |
 //! | `repair`, `protection` | erasure codes: the part, and what it has to do with the others |
 //! | `policies` | the policy set: what it sees, is asked and orders |
+//! | `version` | in which version the connection speaks, and how that is agreed on |
 //! | `identity`, `server_frames`, `cid_book`, `idle` | who the ends are, what a server says, ids for the endpoint, silence |
 //! | `arrival`, `receive`, `frames_in`, `acks` | from a datagram to the parts |
 //! | `packet_room`, `contents`, `plan`, `build`, `frames_out` | from the parts to datagrams: first decide, then write |
@@ -65,6 +66,7 @@ pub(crate) mod streams;
 mod tests;
 mod timers;
 mod trace;
+pub(crate) mod version;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

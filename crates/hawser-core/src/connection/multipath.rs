@@ -155,6 +155,17 @@ impl Connection {
         Ok(())
     }
 
+    /// Asks at another address of the server, with a connection id of its own, whether path 0 could move there, and moves it if
+    /// the answer comes (RFC 9000 section 9.6). Without a connection id to spare nothing happens.
+    pub(super) fn probe_address(&mut self, now: Time, remote: std::net::SocketAddr) {
+        let mut context = validation_context(now, &self.paths, PathId::ZERO, &mut self.validation_pacer);
+        let usable = |path: &&mut Path| path.life().can_send() && path.control.remote_cids.next().is_some();
+        if let Some(path) = self.paths.get_mut(PathId::ZERO).filter(usable) {
+            let tuple = FourTuple { remote, ..path.tuples.current() };
+            path.tuples.probe(tuple, &mut context);
+        }
+    }
+
     /// RFC 9000 section 18.2 and draft-ietf-quic-multipath-21 section 2.1: neither a path may move nor another one be
     /// opened to the address of the handshake if the peer says so.
     fn check_migration(&self, tuple: FourTuple) -> Result<(), PathError> {
@@ -343,6 +354,17 @@ impl Connection {
                 path.mtu.start();
                 self.trace_path(now, id);
                 self.after_cid_change(now, reverted);
+            }
+            TupleEvent::CandidateAnswered(tuple) => {
+                // Section 9.6.3: from wherever we are by now.
+                let tuple = FourTuple { remote: tuple.remote, ..path.tuples.current() };
+                if let Err(error) = self.migrate_path(now, id, tuple) {
+                    debug_assert!(false, "a path that is probed may move: {error}");
+                }
+            }
+            TupleEvent::CandidateFailed => {
+                let discarded = path.control.remote_cids.discard_next(&mut self.cids.changes);
+                self.after_cid_change(now, discarded);
             }
             TupleEvent::PreviousReleased => {
                 let released = path.control.remote_cids.release_previous(&mut self.cids.changes);

@@ -1,18 +1,23 @@
 //! Transport parameters: ours from the configuration, the peer's checked against what happened on the wire.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use hawser_policy::Side;
 use hawser_wire::codepoints::private::feature;
-use hawser_wire::transport_parameters::{FeatureSet, ReservedParameter, Role};
-use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, varint};
+use hawser_wire::codepoints::version;
+use hawser_wire::transport_parameters::{
+    FeatureSet, PreferredAddress, ReservedParameter, Role, VersionInformation,
+};
+use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters, Version, varint};
 use rand::RngCore;
 
 use super::ack_frequency::min_ack_delay;
 use super::datagrams::max_frame_size;
+use super::paths::IssuedCid;
 use super::paths::path_ids::PathIds;
 use super::receive_times::RECEIVE_TIMESTAMPS_EXPONENT;
-use crate::{Code, EndpointConfig, TransportConfig, TransportError};
+use crate::{Code, EndpointConfig, PreferredAddresses, TransportConfig, TransportError, Versions};
 
 /// Connection ids of the peer that we keep, per path (draft-ietf-quic-multipath-21 section 2.2): the one in use, one to
 /// change to at once, and two that may be under way in their place.
@@ -37,6 +42,8 @@ pub(crate) enum OurHandshakeCids {
         original_destination: ConnectionId,
         /// Source of our Retry, if we sent one.
         retry_source: Option<ConnectionId>,
+        /// Where we would rather be reached, and with which connection id.
+        preferred: Option<PreferredAddress>,
     },
 }
 
@@ -87,11 +94,18 @@ pub(crate) fn local_parameters(
         OurHandshakeCids::Client { initial_source } => {
             parameters.initial_source_connection_id = Some(initial_source);
         }
-        OurHandshakeCids::Server { initial_source, reset_token, original_destination, retry_source } => {
+        OurHandshakeCids::Server {
+            initial_source,
+            reset_token,
+            original_destination,
+            retry_source,
+            preferred,
+        } => {
             parameters.initial_source_connection_id = Some(initial_source);
             parameters.stateless_reset_token = Some(reset_token);
             parameters.original_destination_connection_id = Some(original_destination);
             parameters.retry_source_connection_id = retry_source;
+            parameters.preferred_address = preferred;
         }
     }
     parameters
@@ -116,6 +130,61 @@ pub(crate) fn encode(parameters: &TransportParameters, grease: bool, random: &mu
     let length = random.next_u32() as usize % (value.len() + 1);
     let value = value.get(..length).unwrap_or_default();
     parameters.to_vec(grease.then(|| ReservedParameter { n: random.next_u64(), value }))
+}
+
+/// What we say of versions.
+pub(crate) fn version_information(
+    chosen: Version,
+    ours: &Versions,
+    reserved: Option<u32>,
+) -> VersionInformation {
+    VersionInformation { chosen: chosen.number(), available: ours.advertised(reserved) }
+}
+
+/// `parameters` as TLS carries them, with this one added to them.
+pub(crate) fn with_version_information(parameters: &[u8], information: VersionInformation) -> Vec<u8> {
+    let added =
+        TransportParameters { version_information: Some(information), ..TransportParameters::default() };
+    [parameters, &added.to_vec(None)].concat()
+}
+
+/// What we announce of the addresses where we would rather be reached; `None` if there are none.
+pub(crate) fn preferred_address(
+    addresses: &PreferredAddresses,
+    issue: impl FnOnce() -> IssuedCid,
+) -> Option<PreferredAddress> {
+    let PreferredAddresses { ipv4, ipv6 } = *addresses;
+    (ipv4.is_some() || ipv6.is_some()).then(|| {
+        let cid = issue();
+        PreferredAddress { ipv4, ipv6, connection_id: cid.id, stateless_reset_token: cid.reset_token }
+    })
+}
+
+/// Where a client goes that reached the server at `remote`: to the preferred address of the same family, if that is one
+/// to which packets can be sent, and another one. Multicast and broadcast never are, and loopback is not from elsewhere
+/// (RFC 9000 section 21.5.6).
+pub(crate) fn preferred_remote(preferred: &PreferredAddress, remote: SocketAddr) -> Option<SocketAddr> {
+    let address = match remote {
+        SocketAddr::V4(_) => SocketAddr::V4(preferred.ipv4?),
+        SocketAddr::V6(remote) => {
+            let mut address = preferred.ipv6?;
+            // A link-local address means something on this link only.
+            address.set_scope_id(remote.scope_id());
+            SocketAddr::V6(address)
+        }
+    };
+    let ip = address.ip();
+    let broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+    let usable = address.port() != 0
+        && !(ip.is_unspecified() || ip.is_multicast() || broadcast)
+        && (!ip.is_loopback() || remote.ip().is_loopback());
+    (usable && address != remote).then_some(address)
+}
+
+/// A version that nobody speaks, if we are to exercise that: one per connection, as its `id` has it.
+pub(crate) fn reserved_version(grease: bool, id: &ConnectionId) -> Option<u32> {
+    let seed = id.as_bytes().first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+    grease.then(|| version::reserved(seed))
 }
 
 /// The connection ids of the handshake that the peer has to confirm (RFC 9000 section 7.3).

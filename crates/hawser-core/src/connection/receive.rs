@@ -6,11 +6,12 @@ use hawser_wire::packet::{
     MIN_INITIAL_DATAGRAM_LEN, PacketType, PartialHeader, PlainHeader, ProtectedHeader, Retry,
 };
 
+use hawser_wire::Version;
+
 use super::Connection;
 use super::arrival::{Arrival, SpaceId};
 use super::handshake::KeyChoice;
 use super::trace::tracer::TracedPacket;
-use crate::crypto::Level;
 use crate::endpoint::Datagram;
 use crate::{ConnectionError, TransportError};
 
@@ -27,11 +28,10 @@ struct Opened {
 
 impl Opened {
     fn traced(&self, header: &ProtectedHeader) -> TracedPacket<'_> {
-        let is_long = self.space.level() != Level::OneRtt;
         TracedPacket {
             space: self.space,
             number: self.number,
-            cids: is_long.then_some((header.destination_cid, header.source_cid)),
+            long: header.version.map(|version| (version, header.destination_cid, header.source_cid)),
             length: self.packet.len(),
             payload: self.packet.get(self.payload.clone()).unwrap_or_default(),
         }
@@ -127,7 +127,7 @@ impl Connection {
             self.on_unopened(arrival, &packet);
             return;
         }
-        if !self.is_acceptable(arrival, space, header) {
+        if !self.is_acceptable(arrival, space, header) || !self.fits_version(space, header, &packet) {
             self.stats.packets_dropped += 1;
             return;
         }
@@ -171,6 +171,38 @@ impl Connection {
                 .get(PathId::ZERO)
                 .is_some_and(|path| path.tuples.current().remote != arrival.tuple.remote);
         !(undersized || stranger || token || elsewhere)
+    }
+
+    /// Whether a packet is of the version of the connection, or of one that it may have (RFC 9369 section 4.1).
+    fn fits_version(&mut self, space: SpaceId, header: &ProtectedHeader, packet: &[u8]) -> bool {
+        let Some(version) = header.version else { return true };
+        let state = &self.handshake.version;
+        match space {
+            SpaceId::Initial if self.handshake.initial_keys(version).is_some() => true,
+            SpaceId::Initial => self.side.is_client() && self.try_version(version, header, packet),
+            // One that may yet be that of the connection waits for its keys.
+            SpaceId::Handshake | SpaceId::Path(_) => {
+                version == state.current() || self.side.is_client() && state.may_become(version)
+            }
+        }
+    }
+
+    /// The client takes the server's version for its own if the packet opens with its keys. What TLS says later confirms it.
+    #[cold]
+    fn try_version(&mut self, version: Version, header: &ProtectedHeader, packet: &[u8]) -> bool {
+        let Some(start) =
+            self.identity.client.as_ref().filter(|_| self.handshake.version.may_become(version))
+        else {
+            return false;
+        };
+        let destination = self.identity.retry_source.unwrap_or(self.identity.original_destination);
+        let keys = start.crypto.initial_keys(version, &destination, Side::Client);
+        let opens = keys.opens(header, packet, &mut Vec::new());
+        if opens {
+            self.handshake.switch_version(version, keys);
+            self.trace_version(self.last_now);
+        }
+        opens
     }
 
     fn can_open(&self, space: SpaceId) -> bool {
@@ -221,8 +253,9 @@ impl Connection {
         mut packet: BytesMut,
     ) -> Result<Opened, BytesMut> {
         let offset = header.packet_number_offset;
+        let version = header.version.unwrap_or_default();
         let header_key = match space {
-            SpaceId::Initial => self.handshake.initial.as_ref().map(|level| &level.keys.header_remote),
+            SpaceId::Initial => self.handshake.initial_keys(version).map(|keys| &keys.header_remote),
             SpaceId::Handshake => self.handshake.handshake.as_ref().map(|level| &level.keys.header_remote),
             SpaceId::Path(_) => self.handshake.one_rtt.as_ref().map(|keys| &keys.header_remote),
         };
@@ -232,7 +265,11 @@ impl Connection {
         let number = plain.packet_number.expand(self.largest_received(space));
         let (head, payload) = packet.split_at_mut(plain.payload_offset);
         let (opened, choice) = match space {
-            SpaceId::Initial | SpaceId::Handshake => {
+            SpaceId::Initial => {
+                let Some(keys) = self.handshake.initial_keys(version) else { return Err(packet) };
+                (keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
+            }
+            SpaceId::Handshake => {
                 let Some(level) = self.handshake.long_level(space.level()) else { return Err(packet) };
                 (level.keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
             }
@@ -394,19 +431,25 @@ impl Connection {
         let usable = self.side == Side::Client
             && self.identity.retry_source.is_none()
             && self.identity.server_source.is_none()
+            // RFC 9369 section 4.1: in the version of what it answers.
+            && retry.version == self.handshake.version.current()
             && retry.source_cid != self.identity.original_destination;
-        let Some(factory) = self.identity.client.clone().filter(|_| usable) else { return };
-        if !factory.is_valid_retry(&self.identity.original_destination, packet) {
+        let Some(factory) =
+            self.identity.client.as_ref().filter(|_| usable).map(|start| start.crypto.clone())
+        else {
+            return;
+        };
+        if !factory.is_valid_retry(retry.version, &self.identity.original_destination, packet) {
             self.stats.packets_dropped += 1;
             return;
         }
         if let Some(tracer) = &mut self.tracer {
-            tracer.retry_received(self.last_now, &retry.source_cid, packet.len());
+            tracer.retry_received(self.last_now, retry.version, &retry.source_cid, packet.len());
         }
         self.identity.token = retry.token.to_vec();
         self.identity.retry_source = Some(retry.source_cid);
         self.set_handshake_remote_cid(retry.source_cid);
-        let keys = factory.initial_keys(&retry.source_cid, Side::Client);
+        let keys = factory.initial_keys(retry.version, &retry.source_cid, Side::Client);
         self.restart_initial(keys);
     }
 
@@ -416,14 +459,27 @@ impl Connection {
         now: Time,
         negotiation: &hawser_wire::packet::VersionNegotiation<'_>,
     ) {
-        // RFC 9000 section 6.2: only as the first answer, and not if it offers what we speak.
-        let first = self.side.is_client() && self.identity.server_source.is_none();
-        let offers_ours =
-            negotiation.versions().any(|version| version == hawser_wire::codepoints::version::V1);
+        // RFC 9000 section 6.2: only as the first answer.
+        let first = self.side.is_client()
+            && self.identity.server_source.is_none()
+            && self.identity.retry_source.is_none();
         // RFC 8999 section 6: it must come from where our first packet went.
         let ours = negotiation.source_cid == self.identity.original_destination.as_bytes();
-        if first && ours && !offers_ours && self.identity.retry_source.is_none() {
-            self.terminate(now, ConnectionError::VersionMismatch);
+        if !first || !ours {
+            return;
+        }
+        match self.handshake.version.on_negotiation(negotiation.versions()) {
+            None => {}
+            Some(Ok(version)) => {
+                self.trace_version(now);
+                if let Err(error) = self.begin_anew(version) {
+                    self.fail(now, error);
+                }
+            }
+            Some(Err(theirs)) => {
+                let ours = self.handshake.version.ours().clone();
+                self.terminate(now, ConnectionError::VersionMismatch { ours, theirs });
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use hawser_policy::Time;
-use hawser_wire::{Frame, Writer};
+use hawser_wire::{Frame, Version, Writer};
 use rand_chacha::ChaCha8Rng;
 
 use super::frames::{SentFrame, SentFrames};
@@ -55,6 +55,7 @@ impl ServerFrames {
     pub(crate) fn write(
         &mut self,
         now: Time,
+        version: Version,
         client: Option<IpAddr>,
         rng: &mut ChaCha8Rng,
         w: &mut Writer<'_>,
@@ -73,7 +74,8 @@ impl ServerFrames {
             return;
         };
         while self.tokens_pending > 0 {
-            let Some(token) = self.issuer.as_ref().map(|issuer| issuer.issue(now, client, rng)) else {
+            let Some(token) = self.issuer.as_ref().map(|issuer| issuer.issue(now, version, client, rng))
+            else {
                 break;
             };
             if Frame::NewToken(&token).encode(w).is_err() {

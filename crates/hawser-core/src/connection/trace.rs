@@ -70,6 +70,7 @@ impl Connection {
         let mut tracer = Tracer::new(writer, now, &header);
         if let Some(path) = self.paths.at(0) {
             tracer.started(now, path.tuples.current(), &self.our_parameters());
+            tracer.version(now, self.handshake.version.ours(), self.handshake.version.current());
         }
         tracer.state(now, self.trace_state());
         for path in self.paths.iter() {
@@ -189,9 +190,19 @@ impl Connection {
         }
     }
 
+    /// The version of the connection is another one now.
+    pub(super) fn trace_version(&mut self, now: Time) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.version(now, self.handshake.version.ours(), self.handshake.version.current());
+        }
+    }
+
     /// TLS moved on.
     pub(super) fn trace_progress(&mut self, now: Time, progress: Progress) {
         let Some(tracer) = &mut self.tracer else { return };
+        if progress.decided && self.handshake.version.current() != self.handshake.version.original() {
+            tracer.version(now, self.handshake.version.ours(), self.handshake.version.current());
+        }
         if self.handshake.handshake.is_some() && tracer.state_is("attempted") {
             tracer.keys(now, "handshake", None, "tls");
             tracer.state(now, "handshake_started");
@@ -200,7 +211,9 @@ impl Connection {
             tracer.keys(now, "1rtt", Some(0), "tls");
         }
         if progress.completed {
-            if let Some(protocol) = self.handshake.session.application_protocol() {
+            if let Some(protocol) =
+                self.handshake.session().and_then(|session| session.application_protocol())
+            {
                 tracer.application_protocol(now, &protocol);
             }
             tracer.state(now, "handshake_complete");
@@ -272,6 +285,7 @@ impl Connection {
                 reset_token: self.cids.issuer.token(&initial_source),
                 original_destination: self.identity.original_destination,
                 retry_source: self.identity.retry_source,
+                preferred: None,
             },
         };
         local_parameters(&self.transport, &self.endpoint, &cids)

@@ -3,18 +3,23 @@
 //! Two implementations: TLS 1.3 by rustls ([`RustlsClient`], [`RustlsServer`]) for everything real, and a
 //! [null session](null) for simulations, which has the packets of a TLS handshake but none of its cost.
 
+mod client_hello;
 pub(crate) mod provider;
 mod retry;
 mod rustls;
+mod scoped;
+mod secrets;
 pub(crate) mod token;
+mod traffic;
 
 pub mod null;
 
 use std::any::Any;
 
 use hawser_policy::Side;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, PlainHeader, ProtectedHeader, Version};
 
+pub use self::client_hello::ClientHello;
 pub use self::provider::default_provider;
 pub use self::rustls::{RustlsClient, RustlsServer, TlsConfigError};
 use crate::TransportError;
@@ -86,6 +91,22 @@ pub struct Keys {
     pub packet: PacketKeys,
 }
 
+impl Keys {
+    /// Whether `packet`, whose header is `header`, opens as the peer's first with these keys. Works on a copy in `scratch`.
+    pub(crate) fn opens(&self, header: &ProtectedHeader, packet: &[u8], scratch: &mut Vec<u8>) -> bool {
+        let Some(packet) = packet.get(..header.packet_len).filter(|_| header.sample().is_some()) else {
+            return false;
+        };
+        scratch.clear();
+        scratch.extend_from_slice(packet);
+        self.header_remote.unprotect(header.packet_number_offset, scratch);
+        let Some(plain) = PlainHeader::decode(scratch, header) else { return false };
+        let number = plain.packet_number.expand(None);
+        let Some((head, payload)) = scratch.split_at_mut_checked(plain.payload_offset) else { return false };
+        self.packet.remote.open(0, number, head, payload).is_ok()
+    }
+}
+
 /// Packet keys for both directions of one key phase.
 pub struct PacketKeys {
     /// For what we receive.
@@ -121,6 +142,10 @@ pub trait Session: Send {
     /// Appends handshake bytes to send at the current level; after a returned [`KeyChange`] the level changes.
     /// Called until it returns `None` and appends nothing.
     fn write_handshake(&mut self, buffer: &mut Vec<u8>) -> Option<KeyChange>;
+
+    /// The server answered in another version than that in which the session began: keys are for that one from now on
+    /// (client). Comes before anything is read.
+    fn set_version(&mut self, version: Version);
 
     /// The peer's transport parameters, raw, once they are known.
     fn peer_transport_parameters(&self) -> Option<&[u8]>;
@@ -160,36 +185,45 @@ pub trait Session: Send {
 
 /// Starts client sessions.
 pub trait ClientFactory: Send + Sync {
-    /// A session for `server_name` that offers these encoded transport parameters.
+    /// A session for `server_name` that offers these encoded transport parameters, with keys of this version.
     ///
     /// # Errors
     /// A name that is not valid, as INTERNAL_ERROR with the reason.
-    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError>;
+    fn start(
+        &self,
+        version: Version,
+        server_name: &str,
+        parameters: Vec<u8>,
+    ) -> Result<Box<dyn Session>, TransportError>;
 
     /// Initial keys for this destination connection id.
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys;
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys;
 
     /// Whether the integrity tag at the end of a Retry packet is right (RFC 9001 section 5.8). `original` is the
     /// destination id of the Initial it answers, `packet` the whole Retry with tag.
-    fn is_valid_retry(&self, original: &ConnectionId, packet: &[u8]) -> bool {
-        retry::is_valid(original, packet)
+    fn is_valid_retry(&self, version: Version, original: &ConnectionId, packet: &[u8]) -> bool {
+        retry::is_valid(version, original, packet)
     }
 }
 
 /// Starts server sessions.
 pub trait ServerFactory: Send + Sync {
-    /// A session that offers these encoded transport parameters.
+    /// What matters of a ClientHello, a whole handshake message with its header, before a session reads it; `None` if it
+    /// is none.
+    fn look_into<'a>(&self, client_hello: &'a [u8]) -> Option<ClientHello<'a>>;
+
+    /// A session that offers these encoded transport parameters, with keys of this version.
     ///
     /// # Errors
     /// The TLS library could not start one, as INTERNAL_ERROR with the reason.
-    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError>;
+    fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError>;
 
     /// Initial keys for this destination connection id.
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys;
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys;
 
     /// The integrity tag of a Retry packet (`packet` without the tag).
-    fn retry_tag(&self, original: &ConnectionId, packet: &[u8]) -> [u8; 16] {
-        retry::tag(original, packet)
+    fn retry_tag(&self, version: Version, original: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        retry::tag(version, original, packet)
     }
 }
 

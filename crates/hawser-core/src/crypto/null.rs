@@ -16,13 +16,14 @@ use std::any::Any;
 use std::collections::VecDeque;
 
 use hawser_policy::Side;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 
 use self::checksum::{Checksum, Secret};
 use self::keys::{key_pair, keys};
 use self::messages::{ClientHello, Message, ServerFlight};
 use super::{
-    ClientFactory, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, ServerFactory, Session,
+    ClientFactory, ClientHello as ClientHelloView, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys,
+    ServerFactory, Session,
 };
 use crate::{Code, TransportError};
 
@@ -58,14 +59,19 @@ impl Default for NullHandshake {
 pub struct NullClient(pub NullHandshake);
 
 impl ClientFactory for NullClient {
-    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+    fn start(
+        &self,
+        version: Version,
+        server_name: &str,
+        parameters: Vec<u8>,
+    ) -> Result<Box<dyn Session>, TransportError> {
         if parameters.len() > usize::from(u16::MAX) || server_name.len() > 255 {
             return Err(TransportError::new(
                 Code::INTERNAL_ERROR,
                 "server name or transport parameters too long",
             ));
         }
-        let mut session = NullSession::new(Side::Client, self.0.clone(), Vec::new());
+        let mut session = NullSession::new(Side::Client, version, self.0.clone(), Vec::new());
         let hello = ClientHello {
             parameters,
             server_name: server_name.to_owned(),
@@ -75,8 +81,8 @@ impl ClientFactory for NullClient {
         Ok(Box::new(session))
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        initial_keys(destination, side)
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        initial_keys(version, destination, side)
     }
 }
 
@@ -85,17 +91,30 @@ impl ClientFactory for NullClient {
 pub struct NullServer(pub NullHandshake);
 
 impl ServerFactory for NullServer {
-    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
-        Ok(Box::new(NullSession::new(Side::Server, self.0.clone(), parameters)))
+    fn look_into<'a>(&self, client_hello: &'a [u8]) -> Option<ClientHelloView<'a>> {
+        let parameters = messages::client_parameters(client_hello)?;
+        Some(ClientHelloView { parameters, early_data: false })
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        initial_keys(destination, side)
+    fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+        Ok(Box::new(NullSession::new(Side::Server, version, self.0.clone(), parameters)))
+    }
+
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        initial_keys(version, destination, side)
     }
 }
 
-fn initial_keys(destination: &ConnectionId, side: Side) -> Keys {
-    keys(Secret::new(b"initial", destination.as_bytes()), side)
+fn initial_keys(version: Version, destination: &ConnectionId, side: Side) -> Keys {
+    keys(of_version(version, Secret::new(b"initial", destination.as_bytes())), side)
+}
+
+/// Keys differ from version to version, as with TLS.
+fn of_version(version: Version, secret: Secret) -> Secret {
+    match version {
+        Version::V1 => secret,
+        Version::V2 => secret.derive(b"quicv2"),
+    }
 }
 
 /// Something to hand out by `write_handshake`.
@@ -117,6 +136,7 @@ enum Expect {
 
 struct NullSession {
     side: Side,
+    version: Version,
     handshake: NullHandshake,
     parameters: Vec<u8>,
     expect: Expect,
@@ -133,9 +153,10 @@ struct NullSession {
 }
 
 impl NullSession {
-    fn new(side: Side, handshake: NullHandshake, parameters: Vec<u8>) -> Self {
+    fn new(side: Side, version: Version, handshake: NullHandshake, parameters: Vec<u8>) -> Self {
         NullSession {
             side,
+            version,
             handshake,
             parameters,
             expect: if side.is_client() { Expect::ServerHello } else { Expect::ClientHello },
@@ -158,7 +179,7 @@ impl NullSession {
     }
 
     fn transcript_secret(&self, label: &[u8]) -> Secret {
-        Secret::new(label, &self.transcript.finish())
+        of_version(self.version, Secret::new(label, &self.transcript.finish()))
     }
 
     fn receive(&mut self, message: &[u8]) -> Result<(), TransportError> {
@@ -274,6 +295,10 @@ impl Session for NullSession {
             }
         }
         None
+    }
+
+    fn set_version(&mut self, version: Version) {
+        self.version = version;
     }
 
     fn peer_transport_parameters(&self) -> Option<&[u8]> {

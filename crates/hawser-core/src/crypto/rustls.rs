@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use ::rustls::crypto::CryptoProvider;
 use ::rustls::pki_types::ServerName;
-use ::rustls::quic::{self, Connection, Version};
+use ::rustls::quic::{self, Connection};
 use ::rustls::{AlertDescription, CipherSuite, ClientConfig, ServerConfig};
 use hawser_policy::Side;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 
+use super::scoped;
+use super::secrets::SecretTap;
+use super::traffic::{self, KeyDerivation, TrafficSecrets};
 use super::{
-    ClientFactory, EarlyKeys, HeaderKey, KeyChange, Keys, Level, OpenError, PacketKey, PacketKeys,
-    ServerFactory, Session, default_provider,
+    ClientFactory, ClientHello, EarlyKeys, HeaderKey, KeyChange, Keys, Level, OpenError, PacketKey,
+    PacketKeys, ServerFactory, Session, default_provider,
 };
 use crate::{Code, TransportError};
 
@@ -25,6 +28,9 @@ pub enum TlsConfigError {
     /// The provider's packet keys do not take a path into the nonce (draft-ietf-quic-multipath-21 section 2.4).
     #[error("cipher suite {0:?} of the TLS provider does not support multipath nonces")]
     NoPathNonce(CipherSuite),
+    /// Keys in another version than that of the first flight could not be derived.
+    #[error("cipher suite {0:?} of the TLS provider is none of those that QUIC names")]
+    UnknownSuite(CipherSuite),
     /// rustls itself cannot make a QUIC session of it: no TLS 1.3, or a limit of early data other than 0 and 2^32-1.
     #[error("not a TLS configuration for QUIC: {0}")]
     Rustls(#[from] ::rustls::Error),
@@ -46,32 +52,43 @@ impl RustlsClient {
         // rustls checks versions and suites when a session starts; start one to hear of a mistake now.
         let name =
             ServerName::try_from("probe.invalid").map_err(|_| ::rustls::Error::HandshakeNotComplete)?;
-        quic::ClientConnection::new(config.clone(), Version::V1, name, Vec::new())?;
+        quic::ClientConnection::new(config.clone(), quic::Version::V1, name, Vec::new())?;
         Ok(RustlsClient { config, initial })
     }
 }
 
 impl ClientFactory for RustlsClient {
-    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+    fn start(
+        &self,
+        version: Version,
+        server_name: &str,
+        parameters: Vec<u8>,
+    ) -> Result<Box<dyn Session>, TransportError> {
         let name = ServerName::try_from(server_name.to_owned()).map_err(|_| {
             TransportError::new(
                 Code::INTERNAL_ERROR,
                 format!("{server_name:?} is neither a DNS name nor an IP address"),
             )
         })?;
-        let connection = quic::ClientConnection::new(self.config.clone(), Version::V1, name, parameters)
-            .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
-        Ok(Box::new(RustlsSession::new(connection.into())))
+        // The server may choose another version, and the library derives keys for the one that it is told here.
+        let mut config = ClientConfig::clone(&self.config);
+        let tap = Arc::new(SecretTap::new(config.key_log));
+        config.key_log = tap.clone();
+        let connection =
+            quic::ClientConnection::new(Arc::new(config), library_version(version), name, parameters)
+                .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
+        Ok(Box::new(RustlsSession::new(connection.into(), version, Some(tap))))
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        initial_keys(&self.initial, destination, side)
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        initial_keys(&self.initial, version, destination, side)
     }
 }
 
 /// Starts TLS server sessions.
 pub struct RustlsServer {
-    config: Arc<ServerConfig>,
+    /// For each version, in the order of [`Version::ALL`].
+    configs: [Arc<ServerConfig>; Version::ALL.len()],
     initial: quic::Suite,
 }
 
@@ -82,20 +99,30 @@ impl RustlsServer {
     /// The configuration cannot serve QUIC.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, TlsConfigError> {
         let initial = initial_suite(config.crypto_provider())?;
-        quic::ServerConnection::new(config.clone(), Version::V1, Vec::new())?;
-        Ok(RustlsServer { config, initial })
+        quic::ServerConnection::new(config.clone(), quic::Version::V1, Vec::new())?;
+        let configs = Version::ALL.map(|version| scoped::server_config(&config, version));
+        Ok(RustlsServer { configs, initial })
     }
 }
 
 impl ServerFactory for RustlsServer {
-    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
-        let connection = quic::ServerConnection::new(self.config.clone(), Version::V1, parameters)
-            .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
-        Ok(Box::new(RustlsSession::new(connection.into())))
+    fn look_into<'a>(&self, client_hello: &'a [u8]) -> Option<ClientHello<'a>> {
+        ClientHello::read(client_hello)
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        initial_keys(&self.initial, destination, side)
+    fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+        let [v1, v2] = &self.configs;
+        let config = match version {
+            Version::V1 => v1.clone(),
+            Version::V2 => v2.clone(),
+        };
+        let connection = quic::ServerConnection::new(config, library_version(version), parameters)
+            .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
+        Ok(Box::new(RustlsSession::new(connection.into(), version, None)))
+    }
+
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        initial_keys(&self.initial, version, destination, side)
     }
 }
 
@@ -106,7 +133,10 @@ fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigErro
     for offered in &provider.cipher_suites {
         let Some(suite) = offered.tls13().and_then(|suite| suite.quic_suite()) else { continue };
         is_empty = false;
-        let probe = suite.keys(&[0; 8], ::rustls::Side::Client, Version::V1).local.packet;
+        if !traffic::is_supported(offered.suite()) {
+            return Err(TlsConfigError::UnknownSuite(offered.suite()));
+        }
+        let probe = suite.keys(&[0; 8], ::rustls::Side::Client, quic::Version::V1).local.packet;
         if probe.encrypt_in_place_for_path(1, 0, &[], &mut [0; 4]).is_err() {
             return Err(TlsConfigError::NoPathNonce(offered.suite()));
         }
@@ -123,17 +153,31 @@ fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigErro
     }
 }
 
-fn initial_keys(suite: &quic::Suite, destination: &ConnectionId, side: Side) -> Keys {
+/// The library's name for a version.
+fn library_version(version: Version) -> quic::Version {
+    match version {
+        Version::V1 => quic::Version::V1,
+        Version::V2 => quic::Version::V2,
+    }
+}
+
+fn initial_keys(suite: &quic::Suite, version: Version, destination: &ConnectionId, side: Side) -> Keys {
     let side = match side {
         Side::Client => ::rustls::Side::Client,
         Side::Server => ::rustls::Side::Server,
     };
-    suite.keys(destination.as_bytes(), side, Version::V1).into()
+    suite.keys(destination.as_bytes(), side, library_version(version)).into()
 }
 
 /// One rustls connection.
 struct RustlsSession {
     connection: Connection,
+    /// For whose keys the library was asked.
+    version: Version,
+    /// What is needed for keys of another one (client).
+    tap: Option<Arc<SecretTap>>,
+    /// The version in whose place another one came, and its secrets of the present key phase.
+    switched: Option<Switched>,
     /// Level at which the peer's next handshake bytes must arrive.
     read_level: Level,
     /// Whether 1-RTT keys were handed out while the client's Finished is still awaited (server).
@@ -143,14 +187,55 @@ struct RustlsSession {
     reported_handshake_data: bool,
 }
 
+/// A client's session whose server answered in another version.
+struct Switched {
+    version: Version,
+    secrets: Option<TrafficSecrets>,
+}
+
 impl RustlsSession {
-    fn new(connection: Connection) -> Self {
+    fn new(connection: Connection, version: Version, tap: Option<Arc<SecretTap>>) -> Self {
         RustlsSession {
             connection,
+            version,
+            tap,
+            switched: None,
             read_level: Level::Initial,
             one_rtt_after_handshake: false,
             next_secrets: None,
             reported_handshake_data: false,
+        }
+    }
+
+    fn derivation(&self, version: Version) -> Option<KeyDerivation> {
+        let suite = self.connection.negotiated_cipher_suite()?.tls13()?;
+        let side = match &self.connection {
+            Connection::Client(_) => Side::Client,
+            Connection::Server(_) => Side::Server,
+        };
+        Some(KeyDerivation { suite, version, side })
+    }
+
+    /// The keys of a level in the version of the connection: those of the library, unless that took another one for it.
+    fn keys(&mut self, level: Level, keys: quic::Keys) -> Keys {
+        let secrets = self.tap.as_ref().and_then(|tap| tap.take(level));
+        if level == Level::OneRtt {
+            self.tap = None;
+        }
+        let Some(version) = self.switched.as_ref().map(|switched| switched.version) else {
+            return keys.into();
+        };
+        let derived = self
+            .derivation(version)
+            .zip(secrets)
+            .and_then(|(derivation, secrets)| Some((derivation.keys(&secrets)?, secrets)));
+        debug_assert!(derived.is_some(), "the library logs its secrets, and its suites were checked");
+        match (derived, &mut self.switched) {
+            (Some((keys, secrets)), Some(switched)) => {
+                switched.secrets = Some(secrets);
+                keys
+            }
+            _ => keys.into(),
         }
     }
 
@@ -198,7 +283,7 @@ impl Session for RustlsSession {
         match self.connection.write_hs(buffer)? {
             quic::KeyChange::Handshake { keys } => {
                 self.read_level = Level::Handshake;
-                Some(KeyChange::Handshake(keys.into()))
+                Some(KeyChange::Handshake(self.keys(Level::Handshake, keys)))
             }
             quic::KeyChange::OneRtt { keys, next } => {
                 self.next_secrets = Some(next);
@@ -207,9 +292,13 @@ impl Session for RustlsSession {
                 } else {
                     self.read_level = Level::OneRtt;
                 }
-                Some(KeyChange::OneRtt(keys.into()))
+                Some(KeyChange::OneRtt(self.keys(Level::OneRtt, keys)))
             }
         }
+    }
+
+    fn set_version(&mut self, version: Version) {
+        self.switched = (version != self.version).then_some(Switched { version, secrets: None });
     }
 
     fn peer_transport_parameters(&self) -> Option<&[u8]> {
@@ -221,6 +310,13 @@ impl Session for RustlsSession {
     }
 
     fn next_packet_keys(&mut self) -> Option<PacketKeys> {
+        if let Some(switched) = &self.switched {
+            let derivation = self.derivation(switched.version)?;
+            let secrets = derivation.update(switched.secrets.as_ref()?)?;
+            let keys = derivation.packet_keys(&secrets)?;
+            self.switched = Some(Switched { version: derivation.version, secrets: Some(secrets) });
+            return Some(keys);
+        }
         let keys = self.next_secrets.as_mut()?.next_packet_keys();
         Some(PacketKeys { remote: packet_key(keys.remote), local: packet_key(keys.local) })
     }

@@ -8,14 +8,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hawser_wire::{ConnectionId, Reader};
+use hawser_wire::{ConnectionId, Reader, Version};
 use rand::RngCore;
 
 use super::provider::{aead, hmac};
 
 const SALT_LEN: usize = 16;
-/// Salt, kind, time, address and port, two connection IDs, tag.
-const MAX_LEN: usize = SALT_LEN + 1 + 8 + 17 + 2 + 2 * (1 + ConnectionId::MAX_LEN) + 16;
+/// Salt, kind, version, time, address and port, two connection IDs, tag.
+const MAX_LEN: usize = SALT_LEN + 1 + 4 + 8 + 17 + 2 + 2 * (1 + ConnectionId::MAX_LEN) + 16;
 const KIND_RETRY: u8 = 1;
 const KIND_ADDRESS: u8 = 2;
 
@@ -31,6 +31,8 @@ pub(crate) enum Token {
 /// Contents of a token sent in a Retry packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RetryToken {
+    /// In which version the client began; it must go on in the same (RFC 9369 section 4.1).
+    pub(crate) version: Version,
     /// Where the Retry was sent; the port counts, for the client answers from the same socket.
     pub(crate) remote: SocketAddr,
     /// Destination of the client's first Initial.
@@ -44,6 +46,8 @@ pub(crate) struct RetryToken {
 /// Contents of a token sent in a NEW_TOKEN frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AddressToken {
+    /// The version of the connection that it comes from; it is good for no other (RFC 9369 section 5).
+    pub(crate) version: Version,
     /// The address that was validated; the port changes from connection to connection.
     pub(crate) ip: IpAddr,
     /// Milliseconds since 1970.
@@ -103,6 +107,7 @@ impl Token {
         match self {
             Token::Retry(token) => {
                 out.push(KIND_RETRY);
+                out.extend_from_slice(&token.version.number().to_be_bytes());
                 out.extend_from_slice(&token.issued.to_be_bytes());
                 encode_ip(token.remote.ip(), out);
                 out.extend_from_slice(&token.remote.port().to_be_bytes());
@@ -113,6 +118,7 @@ impl Token {
             }
             Token::Address(token) => {
                 out.push(KIND_ADDRESS);
+                out.extend_from_slice(&token.version.number().to_be_bytes());
                 out.extend_from_slice(&token.issued.to_be_bytes());
                 encode_ip(token.ip, out);
             }
@@ -122,16 +128,18 @@ impl Token {
     fn decode(plain: &[u8]) -> Option<Token> {
         let mut reader = Reader::new(plain);
         let kind = reader.read_u8().ok()?;
+        let version = Version::from_number(reader.read_u32().ok()?)?;
         let issued = u64::from_be_bytes(reader.read_array().ok()?);
         let ip = decode_ip(&mut reader)?;
         let token = match kind {
             KIND_RETRY => Token::Retry(RetryToken {
+                version,
                 remote: SocketAddr::new(ip, reader.read_u16().ok()?),
                 original_destination: reader.read_connection_id().ok()??,
                 retry_source: reader.read_connection_id().ok()??,
                 issued,
             }),
-            KIND_ADDRESS => Token::Address(AddressToken { ip, issued }),
+            KIND_ADDRESS => Token::Address(AddressToken { version, ip, issued }),
             _ => return None,
         };
         reader.is_empty().then_some(token)

@@ -9,8 +9,11 @@ use super::tokens::TokenGate;
 use super::{
     AcceptError, AcceptErrorReason, ConnectionHandle, Endpoint, Incoming, RetryError, StatelessDatagram,
 };
+use crate::connection::handshake::{FirstFlight, Tls};
 use crate::connection::init::ConnectionInit;
 use crate::connection::parameters::{self, OurHandshakeCids};
+use crate::connection::paths::IssuedCid;
+use crate::connection::version::VersionState;
 use crate::{Code, Connection, ServerConfig, TransportError};
 
 impl Endpoint {
@@ -18,7 +21,7 @@ impl Endpoint {
     /// as the endpoint's server configuration says.
     ///
     /// # Errors
-    /// It waited too long, or TLS cannot start; the client is told by the response in the error.
+    /// It waited too long, or `config` does not speak the client's version; the client is told by the response in the error.
     pub fn accept(
         &mut self,
         now: Time,
@@ -35,9 +38,18 @@ impl Endpoint {
                 response: refusal(&incoming).map(Box::new),
             });
         };
-        let destination = incoming.cids.destination;
-        let (init, first) = self.server_init(now, incoming, &config)?;
+        let (version, destination) = (incoming.cids.version, incoming.cids.destination);
+        if !config.versions.contains(version) {
+            return Err(AcceptError {
+                reason: AcceptErrorReason::Version(version),
+                response: refusal(&incoming).map(Box::new),
+            });
+        }
+        let (init, first) = self.server_init(now, incoming, &config);
         let handle = self.routes.insert(init.local_cid);
+        if let Some(id) = init.preferred_cid {
+            self.routes.add_local(handle, id);
+        }
         self.routes.set_initial(handle, destination);
         let mut connection = Connection::new(init);
         for datagram in std::iter::once(first).chain(pending.datagrams) {
@@ -84,23 +96,32 @@ impl Endpoint {
         now: Time,
         incoming: Incoming,
         config: &ServerConfig,
-    ) -> Result<(ConnectionInit, super::Datagram), AcceptError> {
+    ) -> (ConnectionInit, super::Datagram) {
         let mut cids = self.cid_issuer();
         let (local_cid, reset_token) = cids.issue();
+        let preferred = parameters::preferred_address(&config.preferred_addresses, || {
+            let (id, reset_token) = cids.issue();
+            IssuedCid { id, reset_token }
+        });
         let ours = OurHandshakeCids::Server {
             initial_source: local_cid,
             reset_token,
             original_destination: incoming.original_destination,
             retry_source: incoming.retry_source,
+            preferred,
         };
         let parameters = parameters::local_parameters(&config.transport, &self.config, &ours);
         let parameters = parameters::encode(&parameters, config.transport.grease, &mut self.random);
-        let session = match config.crypto.start(parameters) {
-            Ok(session) => session,
-            Err(error) => {
-                let response = refusal(&incoming).map(Box::new);
-                return Err(AcceptError { reason: AcceptErrorReason::Tls(error), response });
-            }
+        let version = incoming.cids.version;
+        let first_flight = FirstFlight {
+            crypto: config.crypto.clone(),
+            parameters,
+            versions: config.versions.clone(),
+            preference: config.version_preference,
+            reserved: parameters::reserved_version(config.transport.grease, &local_cid),
+            original: version,
+            destination: incoming.cids.destination,
+            received: Vec::new(),
         };
         // Tokens come back to the endpoint, so they are sealed with its key if it has one.
         let token_issuer = match &self.server {
@@ -112,9 +133,12 @@ impl Endpoint {
             now,
             tuple: incoming.tuple(),
             link: None,
-            session,
+            tls: Tls::FirstFlight(Box::new(first_flight)),
+            version: VersionState::new(version, config.versions.clone()),
             initial_keys: incoming.keys,
             local_cid,
+            preferred_cid: preferred.map(|preferred| preferred.connection_id),
+            follow_preferred_address: false,
             remote_cid: incoming.cids.source,
             original_destination: incoming.original_destination,
             retry_source: incoming.retry_source,
@@ -127,7 +151,7 @@ impl Endpoint {
             token_issuer: Some(token_issuer),
             seed: self.seed(),
         };
-        Ok((init, incoming.datagram))
+        (init, incoming.datagram)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::crypto::provider::hmac;
 
 /// The least length of our connection ids in bytes: that of a client's first destination (RFC 9000 section 7.2), and
 /// enough that random ones do not meet.
-pub(super) const MIN_CID_LENGTH: usize = 8;
+pub(crate) const MIN_CID_LENGTH: usize = 8;
 
 // Ids have a byte for the member, and a nonce beside it.
 const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
@@ -77,7 +77,7 @@ impl CidIssuer {
 }
 
 /// A connection id of `length` random bytes, at most 20.
-pub(super) fn random_cid(length: usize, random: &mut impl RngCore) -> ConnectionId {
+pub(crate) fn random_cid(length: usize, random: &mut impl RngCore) -> ConnectionId {
     let mut bytes = [0; ConnectionId::MAX_LEN];
     random.fill_bytes(&mut bytes);
     ConnectionId::new(bytes.get(..length).unwrap_or(&bytes)).unwrap_or_default()

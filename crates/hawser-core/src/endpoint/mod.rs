@@ -34,8 +34,10 @@ use self::group::Membership;
 use self::incoming::PendingTable;
 use self::routes::Routes;
 use self::tokens::{TokenGate, WallClock};
+use crate::connection::handshake::Tls;
 use crate::connection::init::ConnectionInit;
 use crate::connection::parameters::{self, OurHandshakeCids};
+use crate::connection::version::{ClientStart, VersionState};
 use crate::{ClientConfig, Connection, EndpointConfig, FourTuple, ServerConfig};
 
 pub(crate) use self::cid::{CidIssuer, local_cid_length};
@@ -181,6 +183,10 @@ impl Endpoint {
         if tuple.remote.port() == 0 || tuple.remote.ip().is_unspecified() {
             return Err(ConnectError::InvalidRemote(tuple.remote));
         }
+        let version = config.first_version;
+        if !config.versions.contains(version) {
+            return Err(ConnectError::FirstVersion(version));
+        }
         let mut cids = self.cid_issuer();
         let (local_cid, _) = cids.issue();
         // RFC 9000 section 7.2: unpredictable, and at least 8 bytes.
@@ -188,24 +194,34 @@ impl Endpoint {
         let ours = OurHandshakeCids::Client { initial_source: local_cid };
         let parameters = parameters::local_parameters(&config.transport, &self.config, &ours);
         let parameters = parameters::encode(&parameters, config.transport.grease, &mut self.random);
-        let session = config.crypto.start(server_name, parameters).map_err(ConnectError::Tls)?;
+        let start = ClientStart {
+            crypto: config.crypto,
+            server_name: server_name.to_owned(),
+            parameters,
+            reserved: parameters::reserved_version(config.transport.grease, &local_cid),
+        };
+        let session = start.session(version, &config.versions).map_err(ConnectError::Tls)?;
+        let token = config.token.filter(|_| config.token_version == version);
         let connection = Connection::new(ConnectionInit {
             side: Side::Client,
             now,
             tuple,
             link,
-            session,
-            initial_keys: config.crypto.initial_keys(&destination, Side::Client),
+            tls: Tls::Session(session),
+            version: VersionState::new(version, config.versions),
+            initial_keys: start.crypto.initial_keys(version, &destination, Side::Client),
             local_cid,
+            preferred_cid: None,
+            follow_preferred_address: config.follow_preferred_address,
             remote_cid: destination,
             original_destination: destination,
             retry_source: None,
-            token: config.token.unwrap_or_default(),
+            token: token.unwrap_or_default(),
             address_validated: true,
             transport: config.transport,
             endpoint: self.config.clone(),
             cids,
-            client: Some(config.crypto),
+            client: Some(Box::new(start)),
             token_issuer: None,
             seed: self.seed(),
         });

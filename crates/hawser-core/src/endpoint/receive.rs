@@ -2,10 +2,10 @@
 
 use hawser_policy::{Side, Time};
 use hawser_wire::packet::{
-    InvariantHeader, MIN_INITIAL_DATAGRAM_LEN, PacketType, PartialHeader, PlainHeader, ProtectedHeader,
+    InvariantHeader, MIN_INITIAL_DATAGRAM_LEN, PacketType, PartialHeader, ProtectedHeader,
     peek_destination_cid,
 };
-use hawser_wire::{ConnectionId, StatelessResetToken};
+use hawser_wire::{ConnectionId, StatelessResetToken, Version};
 
 use super::incoming;
 use super::routes::InitialRoute;
@@ -13,7 +13,7 @@ use super::stateless::{self, InitialCids};
 use super::tokens::Verdict;
 use super::{Datagram, Endpoint, Incoming, MIN_CID_LENGTH, Routed, StatelessDatagram, random_cid};
 use crate::crypto::Keys;
-use crate::{Code, TransportError};
+use crate::{Code, TransportError, Versions};
 
 const LONG_FORM: u8 = 0x80;
 const FIXED_BIT: u8 = 0x40;
@@ -75,11 +75,21 @@ impl Endpoint {
         datagram: Datagram,
         responses: &mut Vec<StatelessDatagram>,
     ) -> Option<Routed> {
-        self.server.as_ref()?;
+        let versions = &self.server.as_ref()?.config.versions;
         let source = datagram.tuple.remote.ip();
         match PartialHeader::decode(&datagram.payload, self.cid_length).ok()? {
             PartialHeader::UnknownVersion(header) => {
-                let response = Self::negotiate_version(&datagram, &header, &mut self.random);
+                let response = Self::negotiate_version(&datagram, &header, versions, &mut self.random);
+                responses.extend(response.filter(|_| self.answer_limit.admit(now, source)));
+                None
+            }
+            PartialHeader::Protected(header) if !header.version.is_some_and(|v| versions.contains(v)) => {
+                let header = InvariantHeader {
+                    version: header.version.map_or(0, Version::number),
+                    destination_cid: header.destination_cid.as_bytes(),
+                    source_cid: header.source_cid.as_bytes(),
+                };
+                let response = Self::negotiate_version(&datagram, &header, versions, &mut self.random);
                 responses.extend(response.filter(|_| self.answer_limit.admit(now, source)));
                 None
             }
@@ -108,13 +118,14 @@ impl Endpoint {
     fn negotiate_version(
         datagram: &Datagram,
         header: &InvariantHeader<'_>,
+        ours: &Versions,
         random: &mut impl rand::RngCore,
     ) -> Option<StatelessDatagram> {
         // RFC 9000 section 5.2.2: smaller ones could begin no connection of ours.
         if datagram.payload.len() < MIN_INITIAL_DATAGRAM_LEN {
             return None;
         }
-        let bytes = stateless::version_negotiation(header, random).ok()?;
+        let bytes = stateless::version_negotiation(header, ours, random).ok()?;
         Some(StatelessDatagram::new(datagram.tuple, bytes))
     }
 
@@ -137,10 +148,16 @@ impl Endpoint {
         {
             return Err(Rejection::Drop);
         }
-        let cids = InitialCids { destination: header.destination_cid, source: header.source_cid };
+        let cids = InitialCids {
+            version: header.version.unwrap_or_default(),
+            destination: header.destination_cid,
+            source: header.source_cid,
+        };
         let verdict = match header.token(&datagram.payload) {
             [] => Verdict::Unproven,
-            token => server.gate.judge(now, token, datagram.tuple.remote, &header.destination_cid),
+            token => {
+                server.gate.judge(now, cids.version, token, datagram.tuple.remote, &header.destination_cid)
+            }
         };
         let has_share = self.take_handshake(now, datagram.tuple.remote.ip(), verdict);
         let server = self.server.as_ref().ok_or(Rejection::Drop)?;
@@ -153,8 +170,8 @@ impl Endpoint {
         if verdict == Verdict::Unproven && !full && is_busy {
             return Err(self.answer_with_retry(now, &datagram, &cids));
         }
-        let keys = server.config.crypto.initial_keys(&header.destination_cid, Side::Server);
-        if !is_authentic(&keys, header, &datagram.payload, &mut self.scratch) {
+        let keys = server.config.crypto.initial_keys(cids.version, &header.destination_cid, Side::Server);
+        if !keys.opens(header, &datagram.payload, &mut self.scratch) {
             return Err(Rejection::Drop);
         }
         let error = match verdict {
@@ -196,7 +213,8 @@ impl Endpoint {
     ) -> Option<Vec<u8>> {
         let server = self.server.as_ref()?;
         let source = random_cid(self.cid_length, &mut self.random);
-        let token = server.gate.retry_token(now, remote, cids.destination, source, &mut self.random);
+        let token =
+            server.gate.retry_token(now, cids.version, remote, cids.destination, source, &mut self.random);
         stateless::retry(cids, &source, &token, &*server.config.crypto, &mut self.random).ok()
     }
 
@@ -233,16 +251,4 @@ impl Endpoint {
 enum Rejection {
     Drop,
     Answer(StatelessDatagram),
-}
-
-/// Whether the first packet of a datagram opens with these keys. Works on a copy: the connection will open it again.
-fn is_authentic(keys: &Keys, header: &ProtectedHeader, datagram: &[u8], scratch: &mut Vec<u8>) -> bool {
-    let Some(packet) = datagram.get(..header.packet_len) else { return false };
-    scratch.clear();
-    scratch.extend_from_slice(packet);
-    keys.header_remote.unprotect(header.packet_number_offset, scratch);
-    let Some(plain) = PlainHeader::decode(scratch, header) else { return false };
-    let number = plain.packet_number.expand(None);
-    let Some((head, payload)) = scratch.split_at_mut_checked(plain.payload_offset) else { return false };
-    keys.packet.remote.open(0, number, head, payload).is_ok()
 }

@@ -6,11 +6,13 @@ use hawser_wire::packet::{
     InvariantHeader, LongHeader, LongPacketType, MIN_STATELESS_RESET_LEN, write_retry, write_stateless_reset,
     write_version_negotiation,
 };
-use hawser_wire::{BufferTooShort, ConnectionId, Frame, StatelessResetToken, TruncatedPacketNumber, Writer};
+use hawser_wire::{
+    BufferTooShort, ConnectionId, Frame, StatelessResetToken, TruncatedPacketNumber, Version, Writer,
+};
 use rand::{Rng, RngCore};
 
-use crate::TransportError;
 use crate::crypto::{Keys, ServerFactory};
+use crate::{TransportError, Versions};
 
 /// From this length on a stateless reset cannot be told from other packets, whatever connection ids the peer uses
 /// (RFC 9000 section 10.3).
@@ -25,10 +27,11 @@ const MAX_REASON_LEN: usize = 128;
 /// Room for any packet of this file but a Retry: long header with two connection ids, CONNECTION_CLOSE, tag.
 const MAX_CLOSE_LEN: usize = 256;
 
-/// A Version Negotiation packet (RFC 9000 section 6.1) that offers version 1, and one that no one speaks, so that
+/// A Version Negotiation packet (RFC 9000 section 6.1) that offers our versions, and one that no one speaks, so that
 /// clients keep to the rules (section 6.3).
 pub(super) fn version_negotiation(
     header: &InvariantHeader<'_>,
+    ours: &Versions,
     random: &mut impl RngCore,
 ) -> Result<Vec<u8>, BufferTooShort> {
     let reserved = loop {
@@ -38,10 +41,11 @@ pub(super) fn version_negotiation(
             break candidate;
         }
     };
-    let mut bytes = vec![0; 7 + header.destination_cid.len() + header.source_cid.len() + 8];
-    let mut writer = Writer::new(&mut bytes);
+    let versions = ours.advertised(Some(reserved));
     let (destination, source) = (header.destination_cid, header.source_cid);
-    write_version_negotiation(&mut writer, destination, source, &[version::V1, reserved], random.random())?;
+    let mut bytes = vec![0; 7 + destination.len() + source.len() + 4 * versions.len()];
+    let mut writer = Writer::new(&mut bytes);
+    write_version_negotiation(&mut writer, destination, source, &versions, random.random())?;
     Ok(bytes)
 }
 
@@ -66,9 +70,11 @@ pub(super) fn stateless_reset(
     Some(bytes)
 }
 
-/// The connection ids of an Initial packet that is answered.
+/// Version and connection ids of an Initial packet that is answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InitialCids {
+    /// Its version.
+    pub(super) version: Version,
     /// Where it was sent.
     pub(super) destination: ConnectionId,
     /// Where the answer goes.
@@ -85,8 +91,8 @@ pub(super) fn retry(
 ) -> Result<Vec<u8>, BufferTooShort> {
     let mut bytes = vec![0; 7 + 2 * ConnectionId::MAX_LEN + token.len() + 16];
     let mut writer = Writer::new(&mut bytes);
-    write_retry(&mut writer, &cids.source, retry_source, token, random.random())?;
-    let tag = crypto.retry_tag(&cids.destination, writer.written());
+    write_retry(&mut writer, cids.version, &cids.source, retry_source, token, random.random())?;
+    let tag = crypto.retry_tag(cids.version, &cids.destination, writer.written());
     writer.write_bytes(&tag)?;
     let length = writer.position();
     bytes.truncate(length);
@@ -100,6 +106,7 @@ pub(super) fn initial_close(
     error: &TransportError,
 ) -> Result<Vec<u8>, BufferTooShort> {
     let header = LongHeader {
+        version: cids.version,
         packet_type: LongPacketType::Initial { token: &[] },
         destination_cid: cids.source,
         // The client knows no other id of ours, and will need none.

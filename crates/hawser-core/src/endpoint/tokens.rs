@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use hawser_policy::Time;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 use rand::RngCore;
 use rustc_hash::FxHashSet;
 
@@ -41,10 +41,16 @@ pub(crate) struct TokenIssuer {
 }
 
 impl TokenIssuer {
-    /// A token for a later connection from `ip`, which must be validated.
-    pub(crate) fn issue(&self, now: Time, ip: IpAddr, random: &mut impl RngCore) -> Vec<u8> {
+    /// A token for a later connection in the same version from `ip`, which must be validated.
+    pub(crate) fn issue(
+        &self,
+        now: Time,
+        version: Version,
+        ip: IpAddr,
+        random: &mut impl RngCore,
+    ) -> Vec<u8> {
         let issued = self.clock.unix_millis(now);
-        self.key.seal(&Token::Address(AddressToken { ip, issued }), random)
+        self.key.seal(&Token::Address(AddressToken { version, ip, issued }), random)
     }
 }
 
@@ -96,13 +102,14 @@ impl TokenGate {
     pub(super) fn retry_token(
         &self,
         now: Time,
+        version: Version,
         remote: SocketAddr,
         original_destination: ConnectionId,
         retry_source: ConnectionId,
         random: &mut impl RngCore,
     ) -> Vec<u8> {
         let issued = self.clock.unix_millis(now);
-        let token = RetryToken { remote, original_destination, retry_source, issued };
+        let token = RetryToken { version, remote, original_destination, retry_source, issued };
         self.key.seal(&Token::Retry(token), random)
     }
 
@@ -110,15 +117,17 @@ impl TokenGate {
     pub(super) fn judge(
         &self,
         now: Time,
+        version: Version,
         token: &[u8],
         remote: SocketAddr,
         destination: &ConnectionId,
     ) -> Verdict {
         match self.key.open(token) {
             None => Verdict::Unproven,
-            Some((Token::Retry(token), _)) => self.judge_retry(now, &token, remote, destination),
+            Some((Token::Retry(token), _)) => self.judge_retry(now, version, &token, remote, destination),
             Some((Token::Address(token), id)) => {
-                let valid = token.ip == remote.ip().to_canonical()
+                let valid = token.version == version
+                    && token.ip == remote.ip().to_canonical()
                     && self.is_fresh(now, token.issued, self.address_lifetime)
                     && !self.used.contains(&id);
                 if valid { Verdict::Address(id) } else { Verdict::Unproven }
@@ -134,12 +143,16 @@ impl TokenGate {
     fn judge_retry(
         &self,
         now: Time,
+        version: Version,
         token: &RetryToken,
         remote: SocketAddr,
         destination: &ConnectionId,
     ) -> Verdict {
         if token.remote.ip() != remote.ip().to_canonical() || token.remote.port() != remote.port() {
             return Verdict::InvalidRetry("Retry token was sent to another address");
+        }
+        if token.version != version {
+            return Verdict::InvalidRetry("Retry token belongs to another QUIC version");
         }
         if token.retry_source != *destination {
             return Verdict::InvalidRetry("Retry token belongs to another connection id");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use bytes::BytesMut;
 use hawser_policy::Time;
-use hawser_wire::{ConnectionId, StatelessResetToken};
+use hawser_wire::{ConnectionId, StatelessResetToken, Version};
 
 use super::Incoming;
 use crate::{Ecn, FourTuple, TransportError};
@@ -101,6 +101,9 @@ pub enum ConnectError {
     /// Nothing can be sent there.
     #[error("cannot connect to {0}: it lacks an address or a port")]
     InvalidRemote(SocketAddr),
+    /// The version to begin with is none of those offered.
+    #[error("QUIC version {0} is to be the first, but not among those offered")]
+    FirstVersion(Version),
     /// TLS refused to start, as for a server name that is none.
     #[error("TLS cannot start: {}", .0.reason)]
     Tls(TransportError),
@@ -125,9 +128,9 @@ pub enum AcceptErrorReason {
     /// The endpoint has no server configuration and none was given.
     #[error("the endpoint has no server configuration")]
     NoServerConfig,
-    /// TLS could not start.
-    #[error("TLS cannot start: {}", .0.reason)]
-    Tls(TransportError),
+    /// The configuration given does not speak the version with which the client began.
+    #[error("the server configuration does not speak QUIC version {0}, with which the client began")]
+    Version(Version),
 }
 
 /// The client has answered a Retry already and accepts no second one (RFC 9000 section 17.2.5.2).

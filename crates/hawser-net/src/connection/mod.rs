@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hawser_core::{
     Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
-    SendMessageError, SetControllerError,
+    SendMessageError, SetControllerError, Version,
 };
 use hawser_policy::{
     DatagramInfo, Feedback, Message, PathId, PathStatus, PolicyError, PolicySetFactory, PolicySpec, Side,
@@ -435,6 +435,11 @@ impl Connection {
         self.shared().now()
     }
 
+    /// The QUIC version that it speaks.
+    pub fn version(&self) -> Version {
+        self.ask(|state| state.core.version())
+    }
+
     /// Whether both ends speak multipath.
     pub fn is_multipath(&self) -> bool {
         self.ask(|state| state.core.is_multipath())
@@ -486,7 +491,8 @@ impl Connection {
     }
 
     /// The token that lets the next connection to the same server skip address validation, if the server gave one
-    /// (client). For [`ClientConfig::with_token`](crate::ClientConfig::with_token); use it once.
+    /// (client). For [`ClientConfig::with_token`](crate::ClientConfig::with_token); use it once, and in the same
+    /// [`version`](Self::version).
     pub fn take_token(&self) -> Option<Vec<u8>> {
         self.shared().lock().token.take()
     }

@@ -297,7 +297,7 @@ impl<'a> Builder<'a> {
             links,
             port: FIRST_PORT + number as u16,
             remote: addresses::server(server),
-            config: ClientConfig { crypto: self.crypto.0.clone(), transport: transport.clone(), token: None },
+            config: ClientConfig::new(self.crypto.0.clone(), transport.clone()),
             path_manager: self.registry.paths(&self.scenario.policies_of(flow))?,
             start: Time::from_nanos(flow.start),
             stop: flow.stop.map(Time::from_nanos),

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hawser_core::TransportError;
 use hawser_core::crypto::{
-    ClientFactory, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, RustlsClient, RustlsServer,
-    ServerFactory, Session, TlsConfigError,
+    ClientFactory, ClientHello, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, RustlsClient,
+    RustlsServer, ServerFactory, Session, TlsConfigError,
 };
 use hawser_link::derive_seed;
 use hawser_policy::Side;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 use rustls::{ClientConfig, ServerConfig};
 
 use super::Randomness;
@@ -48,14 +48,19 @@ impl SeededClient {
 }
 
 impl ClientFactory for SeededClient {
-    fn start(&self, server_name: &str, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+    fn start(
+        &self,
+        version: Version,
+        server_name: &str,
+        parameters: Vec<u8>,
+    ) -> Result<Box<dyn Session>, TransportError> {
         let mut randomness = self.seeds.next();
-        let inner = randomness.lend(|| self.inner.start(server_name, parameters))?;
+        let inner = randomness.lend(|| self.inner.start(version, server_name, parameters))?;
         Ok(Box::new(SeededSession { inner, randomness }))
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        self.inner.initial_keys(destination, side)
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        self.inner.initial_keys(version, destination, side)
     }
 }
 
@@ -73,14 +78,18 @@ impl SeededServer {
 }
 
 impl ServerFactory for SeededServer {
-    fn start(&self, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
+    fn look_into<'a>(&self, client_hello: &'a [u8]) -> Option<ClientHello<'a>> {
+        self.inner.look_into(client_hello)
+    }
+
+    fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
         let mut randomness = self.seeds.next();
-        let inner = randomness.lend(|| self.inner.start(parameters))?;
+        let inner = randomness.lend(|| self.inner.start(version, parameters))?;
         Ok(Box::new(SeededSession { inner, randomness }))
     }
 
-    fn initial_keys(&self, destination: &ConnectionId, side: Side) -> Keys {
-        self.inner.initial_keys(destination, side)
+    fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
+        self.inner.initial_keys(version, destination, side)
     }
 }
 
@@ -97,6 +106,10 @@ impl Session for SeededSession {
 
     fn write_handshake(&mut self, buffer: &mut Vec<u8>) -> Option<KeyChange> {
         self.randomness.lend(|| self.inner.write_handshake(buffer))
+    }
+
+    fn set_version(&mut self, version: Version) {
+        self.inner.set_version(version);
     }
 
     fn peer_transport_parameters(&self) -> Option<&[u8]> {

@@ -6,6 +6,7 @@ use super::{FIXED_BIT, LONG_FORM, MAX_PACKET_NUMBER_LEN, PacketType, RETRY_INTEG
 use crate::cid::ConnectionId;
 use crate::codepoints::version;
 use crate::reader::{Reader, UnexpectedEnd};
+use crate::version::Version;
 
 /// Why a datagram, or what is left of it, holds no packet. The answer is always to drop it (RFC 9000 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +17,7 @@ pub enum PacketError {
     /// A field or the packet itself reaches past the datagram.
     #[error("packet reaches past the end of the datagram")]
     Truncated,
-    /// RFC 9000 section 17.2: at most 20 bytes in version 1.
+    /// RFC 9000 section 17.2: at most 20 bytes in versions 1 and 2.
     #[error("connection ID of {0} bytes, expected at most 20")]
     ConnectionIdTooLong(usize),
     /// The connection ID of a short header has no known length.
@@ -54,6 +55,8 @@ pub enum PartialHeader<'a> {
 pub struct ProtectedHeader {
     /// Initial, 0-RTT, Handshake or 1-RTT.
     pub packet_type: PacketType,
+    /// The version; `None` in 1-RTT packets, which do not say.
+    pub version: Option<Version>,
     /// Whether the fixed bit is set. If not, the packet has to be dropped unless grease_quic_bit was sent (RFC 9287).
     pub fixed_bit: bool,
     /// The connection ID it is sent to.
@@ -86,6 +89,8 @@ impl ProtectedHeader {
 /// A Retry packet (RFC 9000 section 17.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry<'a> {
+    /// The version.
+    pub version: Version,
     /// The client's connection ID.
     pub destination_cid: ConnectionId,
     /// The server's new connection ID.
@@ -111,7 +116,7 @@ pub struct VersionNegotiation<'a> {
 
 impl<'a> VersionNegotiation<'a> {
     /// The versions that the server supports, at least one.
-    pub fn versions(&self) -> impl Iterator<Item = u32> + 'a {
+    pub fn versions(&self) -> impl Iterator<Item = u32> + Clone + 'a {
         self.versions.as_chunks().0.iter().map(|bytes| u32::from_be_bytes(*bytes))
     }
 }
@@ -153,9 +158,10 @@ impl<'a> PartialHeader<'a> {
             return Self::decode_long(first, datagram, r);
         }
         let length = local_cid_len(r.peek_rest()).ok_or(PacketError::UnknownConnectionId)?;
-        let destination_cid = version_1_cid(r.read_bytes(length)?)?;
+        let destination_cid = known_version_cid(r.read_bytes(length)?)?;
         Ok(Self::Protected(ProtectedHeader {
             packet_type: PacketType::OneRtt,
+            version: None,
             fixed_bit: first & FIXED_BIT != 0,
             destination_cid,
             source_cid: ConnectionId::EMPTY,
@@ -187,28 +193,29 @@ impl<'a> PartialHeader<'a> {
                 }
                 Ok(Self::VersionNegotiation(VersionNegotiation { destination_cid, source_cid, versions }))
             }
-            version::V1 => {
-                let (destination_cid, source_cid) =
-                    (version_1_cid(destination_cid)?, version_1_cid(source_cid)?);
-                Self::decode_version_1(first, datagram, r, destination_cid, source_cid)
-            }
-            _ => Ok(Self::UnknownVersion(InvariantHeader { version, destination_cid, source_cid })),
+            _ => match Version::from_number(version) {
+                Some(version) => {
+                    let (destination_cid, source_cid) =
+                        (known_version_cid(destination_cid)?, known_version_cid(source_cid)?);
+                    Self::decode_known_version(version, first, datagram, r, destination_cid, source_cid)
+                }
+                None => Ok(Self::UnknownVersion(InvariantHeader { version, destination_cid, source_cid })),
+            },
         }
     }
 
-    fn decode_version_1(
+    fn decode_known_version(
+        version: Version,
         first: u8,
         datagram: &'a [u8],
         mut r: Reader<'a>,
         destination_cid: ConnectionId,
         source_cid: ConnectionId,
     ) -> Result<Self, PacketError> {
-        let packet_type = match (first >> 4) & 0b11 {
-            0 => PacketType::Initial,
-            1 => PacketType::ZeroRtt,
-            2 => PacketType::Handshake,
-            _ => return decode_retry(datagram, r, destination_cid, source_cid).map(Self::Retry),
-        };
+        let packet_type = version.long_packet_type(first);
+        if packet_type == PacketType::Retry {
+            return decode_retry(version, datagram, r, destination_cid, source_cid).map(Self::Retry);
+        }
         let token = match packet_type {
             PacketType::Initial => {
                 let length = r.read_varint_prefixed()?.len();
@@ -220,6 +227,7 @@ impl<'a> PartialHeader<'a> {
         let rest = r.read_varint_prefixed()?.len();
         Ok(Self::Protected(ProtectedHeader {
             packet_type,
+            version: Some(version),
             fixed_bit: first & FIXED_BIT != 0,
             destination_cid,
             source_cid,
@@ -231,6 +239,7 @@ impl<'a> PartialHeader<'a> {
 }
 
 fn decode_retry<'a>(
+    version: Version,
     datagram: &'a [u8],
     mut r: Reader<'a>,
     destination_cid: ConnectionId,
@@ -241,10 +250,10 @@ fn decode_retry<'a>(
         return Err(PacketError::EmptyRetryToken);
     }
     let without_tag = datagram.get(..datagram.len() - RETRY_INTEGRITY_TAG_LEN).unwrap_or_default();
-    Ok(Retry { destination_cid, source_cid, token, integrity_tag: *integrity_tag, without_tag })
+    Ok(Retry { version, destination_cid, source_cid, token, integrity_tag: *integrity_tag, without_tag })
 }
 
-fn version_1_cid(bytes: &[u8]) -> Result<ConnectionId, PacketError> {
+fn known_version_cid(bytes: &[u8]) -> Result<ConnectionId, PacketError> {
     ConnectionId::new(bytes).ok_or(PacketError::ConnectionIdTooLong(bytes.len()))
 }
 

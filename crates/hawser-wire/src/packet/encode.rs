@@ -4,8 +4,9 @@ use super::{
     FIXED_BIT, LONG_FORM, MAX_PACKET_NUMBER_LEN, PacketType, RETRY_INTEGRITY_TAG_LEN, TruncatedPacketNumber,
 };
 use crate::cid::ConnectionId;
-use crate::codepoints::version;
+use crate::codepoints;
 use crate::varint;
+use crate::version::Version;
 use crate::writer::{BufferTooShort, VarintPlaceholder, VarintSize, Writer};
 
 /// A header that was written, and what is needed to finish and protect its packet. Offsets count from the start of
@@ -44,9 +45,11 @@ impl EncodedHeader {
     }
 }
 
-/// The long header of an Initial, 0-RTT or Handshake packet of version 1.
+/// The long header of an Initial, 0-RTT or Handshake packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongHeader<'a> {
+    /// The version.
+    pub version: Version,
     /// Which of the three.
     pub packet_type: LongPacketType<'a>,
     /// The connection ID it is sent to.
@@ -79,12 +82,12 @@ impl LongPacketType<'_> {
         }
     }
 
-    const fn bits(self) -> u8 {
-        match self {
-            Self::Initial { .. } => 0x00,
-            Self::ZeroRtt => 0x10,
-            Self::Handshake => 0x20,
-        }
+    const fn bits(self, version: Version) -> u8 {
+        version.type_bits(match self {
+            Self::Initial { .. } => 0,
+            Self::ZeroRtt => 1,
+            Self::Handshake => 2,
+        })
     }
 }
 
@@ -105,8 +108,8 @@ impl LongHeader<'_> {
         let number_bits = packet_number.byte_len() as u8 - 1;
         write_invariant(
             w,
-            LONG_FORM | FIXED_BIT | self.packet_type.bits() | number_bits,
-            version::V1,
+            LONG_FORM | FIXED_BIT | self.packet_type.bits(self.version) | number_bits,
+            self.version.number(),
             self.destination_cid.as_bytes(),
             self.source_cid.as_bytes(),
         )?;
@@ -203,6 +206,7 @@ fn write_invariant(
 /// [`BufferTooShort`] if the packet and its tag do not fit; the writer is then as before.
 pub fn write_retry(
     w: &mut Writer<'_>,
+    version: Version,
     destination_cid: &ConnectionId,
     source_cid: &ConnectionId,
     token: &[u8],
@@ -212,8 +216,8 @@ pub fn write_retry(
     if w.remaining() < length + RETRY_INTEGRITY_TAG_LEN {
         return Err(BufferTooShort);
     }
-    let first = LONG_FORM | FIXED_BIT | 0x30 | (unused & 0x0f);
-    write_invariant(w, first, version::V1, destination_cid.as_bytes(), source_cid.as_bytes())?;
+    let first = LONG_FORM | FIXED_BIT | version.type_bits(3) | (unused & 0x0f);
+    write_invariant(w, first, version.number(), destination_cid.as_bytes(), source_cid.as_bytes())?;
     w.write_bytes(token)
 }
 
@@ -251,7 +255,13 @@ pub fn write_version_negotiation(
     let start = w.position();
     let first = LONG_FORM | FIXED_BIT | unused;
     let write = |w: &mut Writer<'_>| {
-        write_invariant(w, first, version::NEGOTIATION, received_source_cid, received_destination_cid)?;
+        write_invariant(
+            w,
+            first,
+            codepoints::version::NEGOTIATION,
+            received_source_cid,
+            received_destination_cid,
+        )?;
         versions.iter().try_for_each(|version| w.write_u32(*version))
     };
     write(w).inspect_err(|_| w.rewind(start))

@@ -39,7 +39,7 @@ pub const RETRY_INTEGRITY_TAG_LEN: usize = 16;
 pub(crate) const LONG_FORM: u8 = 0x80;
 pub(crate) const FIXED_BIT: u8 = 0x40;
 
-/// The packets of QUIC version 1.
+/// The packets of QUIC versions 1 and 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PacketType {
     /// RFC 9000 section 17.2.2.

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::cid::{ConnectionId, StatelessResetToken};
 use crate::codepoints::version;
+use crate::version::Version;
 use crate::writer::{BufferTooShort, Writer};
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -42,6 +43,7 @@ fn initial_packets_of_the_standard() {
     for case in [
         Case {
             header: LongHeader {
+                version: Version::V1,
                 packet_type: initial,
                 destination_cid: cid("8394c8f03e515708"),
                 source_cid: ConnectionId::EMPTY,
@@ -54,6 +56,7 @@ fn initial_packets_of_the_standard() {
         },
         Case {
             header: LongHeader {
+                version: Version::V1,
                 packet_type: initial,
                 destination_cid: ConnectionId::EMPTY,
                 source_cid: cid("f067a5502a4262b5"),
@@ -109,11 +112,53 @@ fn retry_packet_of_the_standard() {
 
     let mut buffer = [0; 64];
     let mut w = Writer::new(&mut buffer);
-    write_retry(&mut w, &retry.destination_cid, &retry.source_cid, retry.token, 0x0f).unwrap();
+    write_retry(&mut w, retry.version, &retry.destination_cid, &retry.source_cid, retry.token, 0x0f).unwrap();
     assert_eq!(w.written(), retry.without_tag);
     w.rewind(0);
     write_retry_pseudo_packet(&mut w, &cid("8394c8f03e515708"), retry.without_tag).unwrap();
     assert_eq!(w.written(), unhex("088394c8f03e515708 ff000000010008f067a5502a4262b5746f6b656e"));
+}
+
+/// RFC 9369 appendices A.2 to A.4: the headers of version 2, and all its types.
+#[test]
+fn headers_of_version_2() {
+    let initial = LongPacketType::Initial { token: &[] };
+    let header = |packet_type, destination_cid, source_cid| LongHeader {
+        version: Version::V2,
+        packet_type,
+        destination_cid,
+        source_cid,
+    };
+    let client = header(initial, cid("8394c8f03e515708"), ConnectionId::EMPTY);
+    let server = header(initial, ConnectionId::EMPTY, cid("f067a5502a4262b5"));
+    for (header, number, payload_len, plain) in [
+        (client, TruncatedPacketNumber::with_len(2, 4), 1162, "d36b3343cf088394c8f03e5157080000449e00000002"),
+        (server, TruncatedPacketNumber::with_len(1, 2), 99, "d16b3343cf0008f067a5502a4262b50040750001"),
+    ] {
+        let mut buffer = [0; 1300];
+        let mut w = Writer::new(&mut buffer);
+        let encoded = header.encode(&mut w, number).unwrap();
+        w.write_zeros(payload_len).unwrap();
+        encoded.finish(&mut w, 16).unwrap();
+        assert_eq!(w.written()[..encoded.payload_offset], unhex(plain));
+    }
+
+    let packet = unhex("cf6b3343cf0008f067a5502a4262b5746f6b656ec8646ce8bfe33952d955543665dcc7b6");
+    let Ok(PartialHeader::Retry(retry)) = PartialHeader::decode(&packet, 8) else { panic!() };
+    assert_eq!((retry.version, retry.token), (Version::V2, &b"token"[..]));
+    let mut buffer = [0; 64];
+    let mut w = Writer::new(&mut buffer);
+    write_retry(&mut w, Version::V2, &retry.destination_cid, &retry.source_cid, retry.token, 0x0f).unwrap();
+    assert_eq!(w.written(), retry.without_tag);
+
+    // RFC 9369 section 3.2.
+    for (bits, packet_type) in
+        [(0b01, PacketType::Initial), (0b10, PacketType::ZeroRtt), (0b11, PacketType::Handshake)]
+    {
+        let packet = unhex(&format!("{:02x} 6b3343cf 00 00 00 00 00 00", 0xc0 | bits << 4));
+        let PartialHeader::Protected(header) = PartialHeader::decode(&packet, 8).unwrap() else { panic!() };
+        assert_eq!((header.version, header.packet_type), (Some(Version::V2), packet_type));
+    }
 }
 
 /// RFC 9001 appendix A.5.
@@ -227,8 +272,18 @@ fn any_cid() -> impl Strategy<Value = ConnectionId> {
 }
 
 /// Long and short packets to be put into one datagram; a short one has to be last.
-fn any_packet() -> impl Strategy<Value = (u8, ConnectionId, ConnectionId, Vec<u8>, u64, usize)> {
-    (0..3_u8, any_cid(), any_cid(), vec(any::<u8>(), 0..80), 0..=crate::varint::MAX, 0_usize..200)
+type AnyPacket = (Version, u8, ConnectionId, ConnectionId, Vec<u8>, u64, usize);
+
+fn any_packet() -> impl Strategy<Value = AnyPacket> {
+    (
+        prop::sample::select(&Version::ALL[..]),
+        0..3_u8,
+        any_cid(),
+        any_cid(),
+        vec(any::<u8>(), 0..80),
+        0..=crate::varint::MAX,
+        0_usize..200,
+    )
 }
 
 /// Any, with the end of the packet numbers more often than chance has it.
@@ -246,13 +301,13 @@ proptest! {
     ) {
         let mut buffer = [0; 2000];
         let mut w = Writer::new(&mut buffer);
-        for (kind, destination_cid, source_cid, token, number, payload) in &packets {
+        for (version, kind, destination_cid, source_cid, token, number, payload) in &packets {
             let packet_type = match kind {
                 0 => LongPacketType::Initial { token },
                 1 => LongPacketType::ZeroRtt,
                 _ => LongPacketType::Handshake,
             };
-            let header = LongHeader { packet_type, destination_cid: *destination_cid, source_cid: *source_cid };
+            let header = LongHeader { version: *version, packet_type, destination_cid: *destination_cid, source_cid: *source_cid };
             let encoded = header.encode(&mut w, TruncatedPacketNumber::new(*number, None)).unwrap();
             w.write_zeros(*payload).unwrap();
             encoded.finish(&mut w, 0).unwrap();
@@ -262,11 +317,11 @@ proptest! {
         short.encode(&mut w, short_number).unwrap().finish(&mut w, 0).unwrap();
 
         let mut rest = w.written();
-        for (kind, destination_cid, source_cid, token, number, payload) in &packets {
+        for (version, kind, destination_cid, source_cid, token, number, payload) in &packets {
             prop_assert_eq!(peek_destination_cid(rest, 0), Ok(destination_cid.as_bytes()));
             let header = protected(PartialHeader::decode(rest, short_cid.len()).unwrap());
             let types = [PacketType::Initial, PacketType::ZeroRtt, PacketType::Handshake];
-            prop_assert_eq!(header.packet_type, types[usize::from(*kind)]);
+            prop_assert_eq!((header.version, header.packet_type), (Some(*version), types[usize::from(*kind)]));
             prop_assert_eq!((&header.destination_cid, &header.source_cid), (destination_cid, source_cid));
             prop_assert_eq!(header.token(rest), if *kind == 0 { &token[..] } else { &[] });
             let (packet, following) = rest.split_at(header.packet_len);
@@ -310,7 +365,7 @@ proptest! {
     #[test]
     fn headers_that_do_not_fit_leave_no_trace(destination_cid in any_cid(), source_cid in any_cid(), token in vec(any::<u8>(), 0..80), room in 0_usize..60) {
         let number = TruncatedPacketNumber::new(1 << 20, None);
-        let long = LongHeader { packet_type: LongPacketType::Initial { token: &token }, destination_cid, source_cid };
+        let long = LongHeader { version: Version::V2, packet_type: LongPacketType::Initial { token: &token }, destination_cid, source_cid };
         let short = ShortHeader { destination_cid, spin: true, key_phase: true };
         let mut buffer = vec![0; room];
         let mut w = Writer::new(&mut buffer);
@@ -319,7 +374,7 @@ proptest! {
         w.rewind(0);
         prop_assert_eq!(short.encode(&mut w, number).is_ok(), short.encoded_len(number) <= room);
         w.rewind(0);
-        prop_assert!(write_retry(&mut w, &destination_cid, &source_cid, &token, 0).is_ok() || w.position() == 0);
+        prop_assert!(write_retry(&mut w, Version::V2, &destination_cid, &source_cid, &token, 0).is_ok() || w.position() == 0);
     }
 
     /// No panic, offsets inside the datagram, and an end to it.
@@ -327,7 +382,7 @@ proptest! {
     fn arbitrary_datagrams(
         mut datagram in vec(prop_oneof![2 => 0..24_u8, 1 => any::<u8>()], 0..200),
         first: u8,
-        version in prop_oneof![4 => Just(Some(1_u32)), 1 => Just(Some(0)), 1 => Just(None)],
+        version in prop_oneof![3 => Just(Some(version::V1)), 3 => Just(Some(version::V2)), 1 => Just(Some(0)), 1 => Just(None)],
         cid_len in 0_usize..25,
     ) {
         // Most long headers get a version that is understood.

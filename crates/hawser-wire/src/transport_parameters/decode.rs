@@ -2,7 +2,7 @@
 
 use super::{
     AddressDiscovery, FeatureSet, PreferredAddress, Role, TransportParameterError,
-    TransportParameterProblem as Problem, TransportParameters,
+    TransportParameterProblem as Problem, TransportParameters, VersionInformation,
 };
 use crate::cid::{ConnectionId, StatelessResetToken};
 use crate::codepoints::transport_parameter as id;
@@ -13,7 +13,7 @@ use crate::varint;
 type Decoded<T> = Result<T, Problem>;
 
 /// The parameters that are read, in order: the place of each is its bit in the set of those seen.
-const KNOWN: [u64; 26] = [
+const KNOWN: [u64; 27] = [
     id::ORIGINAL_DESTINATION_CONNECTION_ID,
     id::MAX_IDLE_TIMEOUT,
     id::STATELESS_RESET_TOKEN,
@@ -31,6 +31,7 @@ const KNOWN: [u64; 26] = [
     id::ACTIVE_CONNECTION_ID_LIMIT,
     id::INITIAL_SOURCE_CONNECTION_ID,
     id::RETRY_SOURCE_CONNECTION_ID,
+    id::VERSION_INFORMATION,
     id::RESET_STREAM_AT,
     id::MAX_DATAGRAM_FRAME_SIZE,
     id::INITIAL_MAX_PATH_ID,
@@ -70,6 +71,11 @@ impl TransportParameters {
             match id {
                 // Means nothing without another parameter, which may still come.
                 id::RECEIVE_TIMESTAMPS_EXPONENT => timestamps_exponent = integer(value).ok(),
+                id::VERSION_INFORMATION => {
+                    let information =
+                        whole(value, |r| VersionInformation::decode(r, sender)).map_err(fail)?;
+                    parameters.version_information = Some(information);
+                }
                 _ => parameters.set(id, value).map_err(fail)?,
             }
         }

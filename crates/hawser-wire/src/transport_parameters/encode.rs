@@ -90,6 +90,9 @@ impl TransportParameters {
         if let Some(token) = &self.stateless_reset_token {
             bytes(sink, id::STATELESS_RESET_TOKEN, &token.0)?;
         }
+        if let Some(information) = &self.version_information {
+            nested(sink, id::VERSION_INFORMATION, information)?;
+        }
         if let Some(address) = &self.preferred_address {
             nested(sink, id::PREFERRED_ADDRESS, address)?;
         }

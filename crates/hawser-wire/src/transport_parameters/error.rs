@@ -50,6 +50,12 @@ pub enum TransportParameterProblem {
     /// RFC 9000 section 18.2: only servers send it.
     #[error("sent by a client, but only servers may")]
     ServerOnly,
+    /// RFC 9368 section 4.
+    #[error("version 0, which is none")]
+    VersionZero,
+    /// RFC 9368 section 4: a client has to offer the version that it uses.
+    #[error("chosen version {0:#010x} is not among those available")]
+    ChosenVersion(u32),
     /// RFC 9000 section 17.2 and, in a preferred address, 18.2.
     #[error("connection ID of {0} bytes")]
     ConnectionIdLength(usize),

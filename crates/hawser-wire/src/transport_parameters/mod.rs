@@ -5,12 +5,14 @@ mod encode;
 mod error;
 mod features;
 mod preferred_address;
+mod version_information;
 
 use crate::cid::{ConnectionId, StatelessResetToken};
 
 pub use error::{TransportParameterError, TransportParameterProblem};
 pub use features::{FeatureSet, MAX_FEATURES};
 pub use preferred_address::PreferredAddress;
+pub use version_information::{MAX_AVAILABLE_VERSIONS, VersionInformation};
 
 /// Who sent the parameters: some are for servers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,10 +80,12 @@ pub struct TransportParameters {
     pub preferred_address: Option<PreferredAddress>,
     /// Connection IDs that it stores, per path where multipath is in use; at least 2, 2 if absent.
     pub active_connection_id_limit: u64,
-    /// The source connection ID of its first Initial packet. Always sent in version 1.
+    /// The source connection ID of its first Initial packet. Always sent in versions 1 and 2.
     pub initial_source_connection_id: Option<ConnectionId>,
     /// The source connection ID of the Retry packet, if one was sent. Server only.
     pub retry_source_connection_id: Option<ConnectionId>,
+    /// Its version, and others that it could use; `None` if it does not negotiate versions (RFC 9368).
+    pub version_information: Option<VersionInformation>,
     /// The longest DATAGRAM frame it takes, with type and length, in bytes; 0 for none (RFC 9221).
     pub max_datagram_frame_size: u64,
     /// It takes packets whose fixed bit is not set (RFC 9287).
@@ -127,6 +131,7 @@ impl Default for TransportParameters {
             active_connection_id_limit: Self::DEFAULT_ACTIVE_CONNECTION_ID_LIMIT,
             initial_source_connection_id: None,
             retry_source_connection_id: None,
+            version_information: None,
             max_datagram_frame_size: 0,
             grease_quic_bit: false,
             initial_max_path_id: None,

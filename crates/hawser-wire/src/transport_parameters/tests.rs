@@ -112,6 +112,39 @@ fn values_out_of_range_are_refused() {
     }
 }
 
+/// RFC 9368 sections 3 and 4.
+#[test]
+fn version_information_has_its_rules() {
+    let decode = |value: &str, sender| {
+        let bytes = parameter(id::VERSION_INFORMATION, &hex::decode(value).unwrap());
+        TransportParameters::decode(&bytes, sender)
+    };
+    let information = VersionInformation { chosen: 1, available: vec![0x6b33_43cf, 1] };
+    let parameters =
+        TransportParameters { version_information: Some(information), ..TransportParameters::default() };
+    assert_eq!(hex::encode(parameters.to_vec(None)), "110c000000016b3343cf00000001");
+    assert_eq!(decode("000000016b3343cf00000001", Role::Client), Ok(parameters));
+    let too_many = "00000001".repeat(MAX_AVAILABLE_VERSIONS + 2);
+    for (value, problem) in [
+        ("", Problem::Malformed(0)),
+        ("000001", Problem::Malformed(3)),
+        ("000000010000000100", Problem::Malformed(9)),
+        ("0000000000000001", Problem::VersionZero),
+        ("000000010000000100000000", Problem::VersionZero),
+        (too_many.as_str(), Problem::Malformed(4 * (MAX_AVAILABLE_VERSIONS + 2))),
+    ] {
+        for sender in [Role::Client, Role::Server] {
+            let error = TransportParameterError { id: id::VERSION_INFORMATION, problem };
+            assert_eq!(decode(value, sender), Err(error), "{value}");
+        }
+    }
+    // A server may be about to give up the version that it chose.
+    for value in ["00000001", "000000016b3343cf"] {
+        assert!(decode(value, Role::Server).is_ok());
+        assert_eq!(decode(value, Role::Client).unwrap_err().problem, Problem::ChosenVersion(1));
+    }
+}
+
 /// The order of parameters is free: max_ack_delay may come after the min_ack_delay that it bounds.
 #[test]
 fn min_ack_delay_is_compared_at_the_end() {
@@ -229,8 +262,14 @@ fn any_parameters() -> impl Strategy<Value = TransportParameters> {
         Just(AddressDiscovery::ProvideAndReceive)
     ]);
     let features = option::of(vec(integer(), 0..MAX_FEATURES));
-    let rest =
-        (any::<[bool; 3]>(), option::of(any::<u32>()), option::of(preferred_address()), modes, features);
+    let rest = (
+        any::<[bool; 3]>(),
+        option::of(any::<u32>()),
+        option::of(preferred_address()),
+        modes,
+        features,
+        option::of(version_information()),
+    );
     (limits, sizes, acks, ids, rest).prop_map(|(limits, sizes, acks, ids, rest)| TransportParameters {
         initial_max_data: limits.0,
         initial_max_stream_data_bidi_local: limits.1,
@@ -258,7 +297,14 @@ fn any_parameters() -> impl Strategy<Value = TransportParameters> {
         preferred_address: rest.2,
         address_discovery: rest.3,
         features: rest.4.map(|features| features.into_iter().collect()),
+        version_information: rest.5,
     })
+}
+
+fn version_information() -> impl Strategy<Value = VersionInformation> {
+    let versions = vec(1..=u32::MAX, 1..=MAX_AVAILABLE_VERSIONS);
+    // A client's choice is one of the list.
+    versions.prop_map(|available| VersionInformation { chosen: available[available.len() / 2], available })
 }
 
 /// What was understood means the same when written again.

@@ -1,5 +1,5 @@
 use hawser_policy::Side;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 
 use super::*;
 use crate::connection::recovery::{PacketNumberSpace, SpaceKind};
@@ -18,7 +18,7 @@ fn acknowledges(level: &mut LongLevel) -> Vec<u64> {
 
 #[test]
 fn handshake_packets_acknowledge_only_what_asks_for_it() {
-    let keys = NullServer::default().initial_keys(&ConnectionId::EMPTY, Side::Server);
+    let keys = NullServer::default().initial_keys(Version::V1, &ConnectionId::EMPTY, Side::Server);
     let mut level = LongLevel::new(keys, PacketNumberSpace::new(SpaceKind::Handshake));
     // The client's Finished in packet 0 was lost; packet 1 only acknowledges.
     level.space.received.on_received(1, Time::from_millis(1), false, None);

@@ -1,17 +1,22 @@
 //! The handshake: TLS messages, and the keys and packet-number spaces of each encryption level (RFC 9001 section 4).
 
 mod crypto_stream;
+mod first_flight;
 mod keys;
 #[cfg(test)]
 mod tests;
 
 use hawser_policy::Time;
+use hawser_wire::Version;
 
 use crate::connection::recovery::{PacketNumberSpace, SpaceKind};
+use crate::connection::version::VersionState;
 use crate::crypto::{HeaderKey, KeyChange, Keys, Level, PacketKey, Session};
 use crate::{Code, TransportError};
 
 pub(crate) use crypto_stream::{CryptoReceive, CryptoSend};
+use first_flight::Decided;
+pub(crate) use first_flight::FirstFlight;
 pub(crate) use keys::{KeyChoice, OneRttKeys, PathKeyPhase};
 
 /// An Initial or Handshake level while its keys exist: dropping it discards everything that belongs to it.
@@ -47,12 +52,23 @@ pub(crate) struct Progress {
     pub(crate) one_rtt_ready: bool,
     /// The TLS handshake completed just now.
     pub(crate) completed: bool,
+    /// The server decided for the version of the connection.
+    pub(crate) decided: bool,
+}
+
+/// TLS: at a server it starts when the ClientHello is there.
+pub(crate) enum Tls {
+    FirstFlight(Box<FirstFlight>),
+    Session(Box<dyn Session>),
 }
 
 /// The TLS session, the levels that exist and how far the handshake is.
 pub(crate) struct Handshake {
-    pub(crate) session: Box<dyn Session>,
+    tls: Tls,
+    pub(crate) version: VersionState,
     pub(crate) initial: Option<LongLevel>,
+    /// Initial keys of the client's first flight, if the server answered in another version. They go with the level.
+    original_keys: Option<Keys>,
     pub(crate) handshake: Option<LongLevel>,
     pub(crate) one_rtt: Option<OneRttKeys>,
     /// CRYPTO frames after the handshake: session tickets.
@@ -70,13 +86,16 @@ pub(crate) struct Handshake {
 
 impl Handshake {
     pub(crate) fn new(
-        session: Box<dyn Session>,
+        tls: Tls,
+        version: VersionState,
         initial: Keys,
         now: Time,
         key_update_after: Option<u64>,
     ) -> Self {
         Handshake {
-            session,
+            tls,
+            version,
+            original_keys: None,
             initial: Some(LongLevel::new(initial, PacketNumberSpace::new(SpaceKind::Initial))),
             handshake: None,
             one_rtt: None,
@@ -87,6 +106,41 @@ impl Handshake {
             complete: false,
             confirmed: false,
             last_activity: now,
+        }
+    }
+
+    /// The TLS session, once it has started.
+    pub(crate) fn session(&self) -> Option<&dyn Session> {
+        match &self.tls {
+            Tls::FirstFlight(_) => None,
+            Tls::Session(session) => Some(&**session),
+        }
+    }
+
+    fn session_mut(&mut self) -> Option<&mut Box<dyn Session>> {
+        match &mut self.tls {
+            Tls::FirstFlight(_) => None,
+            Tls::Session(session) => Some(session),
+        }
+    }
+
+    /// The keys that open Initial packets of this version.
+    pub(crate) fn initial_keys(&self, version: Version) -> Option<&Keys> {
+        if version == self.version.current() {
+            self.initial.as_ref().map(|level| &level.keys)
+        } else {
+            self.original_keys.as_ref().filter(|_| version == self.version.original())
+        }
+    }
+
+    /// The server answered in another version, in which Initial packets have these keys (client).
+    pub(crate) fn switch_version(&mut self, version: Version, keys: Keys) {
+        self.version.switch(version);
+        if let Some(session) = self.session_mut() {
+            session.set_version(version);
+        }
+        if let Some(level) = &mut self.initial {
+            level.keys = keys;
         }
     }
 
@@ -117,16 +171,18 @@ impl Handshake {
         offset: u64,
         data: &[u8],
     ) -> Result<Progress, TransportError> {
-        let receive = match level {
-            Level::Initial => self.initial.as_mut().map(|l| &mut l.receive),
-            Level::Handshake => self.handshake.as_mut().map(|l| &mut l.receive),
-            Level::OneRtt => Some(&mut self.late_receive),
-        };
-        let Some(receive) = receive else { return Ok(Progress::default()) };
+        let Some(receive) = self.receive_mut(level) else { return Ok(Progress::default()) };
         receive.insert(offset, data)?;
         let mut progress = Progress::default();
-        while let Some(piece) = receive.read() {
-            progress.data_ready |= self.session.read_handshake(level, &piece)?;
+        while let Some(piece) = self.receive_mut(level).and_then(CryptoReceive::read) {
+            match &mut self.tls {
+                Tls::Session(session) => progress.data_ready |= session.read_handshake(level, &piece)?,
+                Tls::FirstFlight(first) => {
+                    let Some(decided) = first.read(&piece)? else { continue };
+                    progress.data_ready |= self.start(level, decided)?;
+                    progress.decided = true;
+                }
+            }
         }
         let driven = self.drive()?;
         progress.one_rtt_ready = driven.one_rtt_ready;
@@ -134,12 +190,45 @@ impl Handshake {
         Ok(progress)
     }
 
+    /// The server's TLS starts, in the version that the ClientHello decided for, and reads that.
+    fn start(&mut self, level: Level, mut decided: Decided) -> Result<bool, TransportError> {
+        if let (Some(keys), Some(level)) = (decided.initial, &mut self.initial) {
+            self.original_keys = Some(std::mem::replace(&mut level.keys, keys));
+        }
+        self.version.switch(decided.version);
+        let data_ready = decided.session.read_handshake(level, &decided.received);
+        self.tls = Tls::Session(decided.session);
+        data_ready
+    }
+
+    /// A client begins anew with another session, after a Version Negotiation packet.
+    pub(crate) fn begin_anew(&mut self, session: Box<dyn Session>, keys: Keys) -> Result<(), TransportError> {
+        self.tls = Tls::Session(session);
+        self.initial = Some(LongLevel::new(keys, PacketNumberSpace::new(SpaceKind::Initial)));
+        self.drive().map(|_| ())
+    }
+
+    /// Takes the Initial level away, with all its keys.
+    pub(crate) fn take_initial(&mut self) -> Option<LongLevel> {
+        self.original_keys = None;
+        self.initial.take()
+    }
+
+    fn receive_mut(&mut self, level: Level) -> Option<&mut CryptoReceive> {
+        match level {
+            Level::Initial => self.initial.as_mut().map(|l| &mut l.receive),
+            Level::Handshake => self.handshake.as_mut().map(|l| &mut l.receive),
+            Level::OneRtt => Some(&mut self.late_receive),
+        }
+    }
+
     /// Lets TLS write what it has to say, and installs the keys that come with it.
     pub(crate) fn drive(&mut self) -> Result<Progress, TransportError> {
         let mut progress = Progress::default();
         loop {
             let mut buffer = Vec::new();
-            let change = self.session.write_handshake(&mut buffer);
+            let Some(session) = self.session_mut() else { break };
+            let change = session.write_handshake(&mut buffer);
             let idle = buffer.is_empty() && change.is_none();
             self.send(self.write_level).append(&buffer);
             match change {
@@ -160,7 +249,7 @@ impl Handshake {
                 break;
             }
         }
-        if !self.complete && !self.session.is_handshaking() {
+        if !self.complete && self.session().is_some_and(|session| !session.is_handshaking()) {
             self.complete = true;
             progress.completed = true;
         }
@@ -168,7 +257,7 @@ impl Handshake {
     }
 
     fn install_one_rtt(&mut self, keys: Keys) -> Result<(), TransportError> {
-        let next = self.session.next_packet_keys().ok_or_else(|| {
+        let next = self.session_mut().and_then(|session| session.next_packet_keys()).ok_or_else(|| {
             TransportError::new(Code::INTERNAL_ERROR, "TLS gave 1-RTT keys but none for the next key phase")
         })?;
         self.one_rtt = Some(OneRttKeys::new(keys, next, self.key_update_after));
@@ -177,11 +266,16 @@ impl Handshake {
 
     /// Moves both directions to the next key phase.
     pub(crate) fn update_keys(&mut self) -> Result<(), TransportError> {
-        let Some(keys) = &mut self.one_rtt else { return Ok(()) };
-        let following = self.session.next_packet_keys().ok_or_else(|| {
-            TransportError::new(Code::KEY_UPDATE_ERROR, "TLS gave no keys for the next key phase")
-        })?;
-        keys.update(following);
+        if self.one_rtt.is_none() {
+            return Ok(());
+        }
+        let following =
+            self.session_mut().and_then(|session| session.next_packet_keys()).ok_or_else(|| {
+                TransportError::new(Code::KEY_UPDATE_ERROR, "TLS gave no keys for the next key phase")
+            })?;
+        if let Some(keys) = &mut self.one_rtt {
+            keys.update(following);
+        }
         Ok(())
     }
 

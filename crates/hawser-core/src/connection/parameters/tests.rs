@@ -1,14 +1,18 @@
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_cc::NewReno;
 use hawser_policy::{ControllerInit, SchedulerInit, Side};
 use hawser_sched::MinRtt;
+use hawser_wire::transport_parameters::PreferredAddress;
 use hawser_wire::{ConnectionId, StatelessResetToken, TransportParameters};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{ExpectedCids, OurHandshakeCids, encode, idle_timeout, local_parameters, validate};
+use super::{
+    ExpectedCids, OurHandshakeCids, encode, idle_timeout, local_parameters, preferred_remote, validate,
+};
 use crate::{Code, EndpointConfig, TransportConfig};
 
 fn cid(byte: u8) -> ConnectionId {
@@ -24,6 +28,7 @@ fn transport() -> TransportConfig {
 
 fn server_cids() -> OurHandshakeCids {
     OurHandshakeCids::Server {
+        preferred: None,
         initial_source: cid(3),
         reset_token: StatelessResetToken([9; 16]),
         original_destination: cid(1),
@@ -123,4 +128,28 @@ fn the_lesser_idle_timeout_counts() {
     assert_eq!(idle_timeout(None, 10_000), seconds(10));
     assert_eq!(idle_timeout(seconds(5), 0), seconds(5));
     assert_eq!(idle_timeout(None, 0), None);
+}
+
+/// RFC 9000 section 9.6: of the family by which the client came, and nowhere that only harms.
+#[test]
+fn only_a_fitting_preferred_address_is_followed() {
+    let address = |ipv4: &str, ipv6: &str| PreferredAddress {
+        ipv4: ipv4.parse().ok(),
+        ipv6: ipv6.parse().ok(),
+        connection_id: cid(1),
+        stateless_reset_token: StatelessResetToken([0; 16]),
+    };
+    let (v4, v6): (SocketAddr, SocketAddr) =
+        ("192.0.2.1:443".parse().unwrap(), "[2001:db8::1]:443".parse().unwrap());
+    let both = address("192.0.2.7:5", "[2001:db8::7]:6");
+    assert_eq!(preferred_remote(&both, v4), Some("192.0.2.7:5".parse().unwrap()));
+    assert_eq!(preferred_remote(&both, v6), Some("[2001:db8::7]:6".parse().unwrap()));
+    assert_eq!(preferred_remote(&address("", "[2001:db8::7]:6"), v4), None, "of the other family only");
+    for unusable in
+        ["0.0.0.0:5", "192.0.2.7:0", "224.0.0.1:5", "255.255.255.255:5", "127.0.0.1:5", "192.0.2.1:443"]
+    {
+        assert_eq!(preferred_remote(&address(unusable, ""), v4), None, "{unusable}");
+    }
+    let local = "127.0.0.1:443".parse().unwrap();
+    assert_eq!(preferred_remote(&address("127.0.0.1:5", ""), local), Some("127.0.0.1:5".parse().unwrap()));
 }

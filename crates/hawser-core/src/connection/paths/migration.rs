@@ -55,6 +55,10 @@ pub(crate) enum TupleEvent {
     FellBack,
     /// The addresses left in a migration are of no more interest; their connection id can be retired.
     PreviousReleased,
+    /// The addresses that were probed answer: the path may move there.
+    CandidateAnswered(FourTuple),
+    /// They do not answer. The connection id that was used there must not be used anywhere else.
+    CandidateFailed,
     /// Validation failed, begun when it says, and there is nothing to fall back to.
     Failed { failure: ValidationFailure, began: Time },
 }
@@ -94,6 +98,8 @@ pub(crate) struct Tuples {
     /// Until when a client that has moved keeps the previous ones. The server asks there too (RFC 9000 section 9.3.3), and
     /// the answer needs the connection id of those addresses (section 9.5).
     answers_until: Option<Time>,
+    /// Addresses to move to once they answer: nothing but probes goes there before (RFC 9000 section 21.5.3). Client only.
+    candidate: Option<Addresses>,
     last_generation: u32,
 }
 
@@ -132,7 +138,7 @@ impl Tuples {
         validation: Option<TupleValidation>,
     ) -> Self {
         let current = Addresses { tuple, generation: 0, amplification, validation };
-        Tuples { side, current, previous: None, answers_until: None, last_generation: 0 }
+        Tuples { side, current, previous: None, answers_until: None, candidate: None, last_generation: 0 }
     }
 
     /// The addresses in use.
@@ -193,7 +199,10 @@ impl Tuples {
     #[inline]
     pub(crate) fn accepts(&self, tuple: FourTuple) -> bool {
         let is_known = |addresses: &Addresses| addresses.tuple.remote == tuple.remote;
-        self.side.is_server() || is_known(&self.current) || self.previous.as_ref().is_some_and(is_known)
+        self.side.is_server()
+            || is_known(&self.current)
+            || self.previous.as_ref().is_some_and(is_known)
+            || self.candidate.as_ref().is_some_and(is_known)
     }
 
     /// Whether a challenge that came over these addresses may be answered: not from an address for which a client has no
@@ -254,10 +263,17 @@ impl Tuples {
             self.return_to(previous);
             return TupleDecision::Returned;
         }
-        let drops_previous = self.move_to(tuple, Amplification::unvalidated(), context);
+        // RFC 9000 section 8.1: the limit protects the peer's address. That is proven already where only ours is another
+        // one, as when a client goes to a preferred address.
+        let is_proven = tuple.remote == self.current.tuple.remote && self.is_validated();
+        let amplification = if is_proven { Amplification::validated() } else { Amplification::unvalidated() };
+        let drops_previous = self.move_to(tuple, amplification, context);
         self.current.amplification.on_received(packet.datagram_size);
-        // RFC 9000 section 9.3.3: asking at the old addresses too calls the peer back if it never left.
-        if let Some(previous) = self.previous.as_mut().filter(|previous| previous.validation.is_none()) {
+        // RFC 9000 section 9.3.3: asking at the old addresses too calls the peer back if it never left. It did not where only
+        // our address is another one.
+        if let Some(previous) =
+            self.previous.as_mut().filter(|previous| !is_proven && previous.validation.is_none())
+        {
             previous.validation = Some(context.begin());
         }
         TupleDecision::Moved { drops_previous }
@@ -268,8 +284,27 @@ impl Tuples {
         if tuple == self.current.tuple {
             return TupleDecision::Keep;
         }
+        // RFC 9000 section 9.6.3: what is probed is probed from the new address from now on.
+        if let Some(candidate) = &mut self.candidate {
+            candidate.tuple.local = tuple.local;
+        }
         // RFC 9000 section 9.2: the peer's address is known, so nothing limits what we send there.
         TupleDecision::Moved { drops_previous: self.move_to(tuple, Amplification::validated(), context) }
+    }
+
+    /// A client finds out whether these addresses answer before it moves there.
+    pub(crate) fn probe(&mut self, tuple: FourTuple, context: &mut ValidationContext<'_>) {
+        self.candidate = Some(Addresses {
+            tuple,
+            generation: NO_GENERATION,
+            amplification: Amplification::validated(),
+            validation: Some(context.begin()),
+        });
+    }
+
+    /// The addresses that are probed.
+    pub(crate) fn candidate(&self) -> Option<FourTuple> {
+        self.candidate.as_ref().map(|addresses| addresses.tuple)
     }
 
     /// The addresses over which a challenge is to be sent now.
@@ -299,6 +334,18 @@ impl Tuples {
                 return self.on_current_answered(effect);
             }
         }
+        if let Some(candidate) = &mut self.candidate
+            && let Some(validation) = &mut candidate.validation
+        {
+            let effect = validation.on_response(now, data);
+            if effect != ResponseEffect::None {
+                let tuple = candidate.tuple;
+                return self
+                    .candidate
+                    .take_if(|_| effect == ResponseEffect::Complete)
+                    .map(|_| TupleEvent::CandidateAnswered(tuple));
+            }
+        }
         let previous = self.previous.as_mut()?;
         if previous.validation.as_mut()?.on_response(now, data) == ResponseEffect::None {
             return None;
@@ -320,6 +367,12 @@ impl Tuples {
             if self.release_previous() {
                 return Some(TupleEvent::PreviousReleased);
             }
+        }
+        let is_over = |candidate: &mut Addresses| {
+            candidate.validation.as_ref().is_none_or(|validation| validation.failure(now).is_some())
+        };
+        if self.candidate.take_if(is_over).is_some() {
+            return Some(TupleEvent::CandidateFailed);
         }
         let validation = self.current.validation.as_ref()?;
         let (failure, began) = (validation.failure(now)?, validation.began());
@@ -360,6 +413,7 @@ impl Tuples {
         self.current.validation = None;
         self.previous = None;
         self.answers_until = None;
+        self.candidate = None;
     }
 
     fn on_current_answered(&mut self, effect: ResponseEffect) -> Option<TupleEvent> {
@@ -421,7 +475,7 @@ impl Tuples {
     }
 
     fn all(&self) -> impl Iterator<Item = &Addresses> {
-        std::iter::once(&self.current).chain(&self.previous)
+        std::iter::once(&self.current).chain(&self.previous).chain(&self.candidate)
     }
 
     fn find(&self, tuple: FourTuple) -> Option<&Addresses> {
@@ -431,6 +485,7 @@ impl Tuples {
     fn find_mut(&mut self, tuple: FourTuple) -> Option<&mut Addresses> {
         std::iter::once(&mut self.current)
             .chain(&mut self.previous)
+            .chain(&mut self.candidate)
             .find(|addresses| addresses.tuple == tuple)
     }
 }

@@ -98,6 +98,19 @@ impl RemoteCids {
         self.previous.map(|cid| cid.id)
     }
 
+    /// The one that a move would change to, for probes of where it would lead (RFC 9000 section 9.5).
+    pub(crate) fn next(&self) -> Option<ConnectionId> {
+        self.spare.first().map(|cid| cid.id)
+    }
+
+    /// The [next](Self::next) one was used for probes that led nowhere, so it must not be used anywhere else.
+    ///
+    /// # Errors
+    /// CONNECTION_ID_LIMIT_ERROR if the peer acknowledges no retirement.
+    pub(crate) fn discard_next(&mut self, changes: &mut Vec<CidChange>) -> Result<(), TransportError> {
+        self.take_spare(changes).map_or(Ok(()), |cid| self.retire(cid, changes))
+    }
+
     /// How many have never been used.
     #[cfg(test)]
     pub(crate) fn spare_count(&self) -> usize {

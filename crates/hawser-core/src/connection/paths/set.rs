@@ -348,9 +348,12 @@ impl PathSet {
     /// The connection id for packets on a path to these addresses.
     pub(crate) fn remote_cid(&self, id: PathId, tuple: Option<&FourTuple>) -> Option<ConnectionId> {
         let path = self.get(id)?;
-        let to_previous = tuple.is_some_and(|tuple| path.tuples.previous().as_ref() == Some(tuple));
         let cids = &path.control.remote_cids;
-        if to_previous { cids.previous().or(cids.current()) } else { cids.current() }
+        match tuple.copied() {
+            Some(tuple) if path.tuples.previous() == Some(tuple) => cids.previous().or(cids.current()),
+            Some(tuple) if path.tuples.candidate() == Some(tuple) => cids.next(),
+            _ => cids.current(),
+        }
     }
 
     /// The largest smoothed round-trip time of the paths in use: the pace at which windows must grow.

@@ -66,6 +66,7 @@ impl Connection {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None).unwrap();
         let source_cid = from.unwrap_or(self.identity.local_cid);
         let random = self.next_random();
+        let version = self.handshake.version.current();
         let long = self.handshake.long_level(level).unwrap();
         let number = long.space.next_packet_number(random);
         long.space.on_unrecorded_sent();
@@ -75,7 +76,7 @@ impl Connection {
             Level::Initial => LongPacketType::Initial { token: &[] },
             _ => LongPacketType::Handshake,
         };
-        let header = LongHeader { packet_type, destination_cid, source_cid };
+        let header = LongHeader { version, packet_type, destination_cid, source_cid };
         let header = header.encode(&mut w, TruncatedPacketNumber::new(number, None)).unwrap();
         w.write_bytes(payload).unwrap();
         let short_of = size.saturating_sub(w.position() + TAG);

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use hawser_policy::{PathId, Side, Time};
 use hawser_wire::packet::{LongHeader, LongPacketType, TruncatedPacketNumber, write_version_negotiation};
-use hawser_wire::{ConnectionId, Frame, Writer};
+use hawser_wire::{ConnectionId, Frame, Version, Writer};
 
 use super::forge::encode;
 use super::pair::{DELAY, Pair, Sent, Settings, at_server, client_address, from, transport};
 use crate::crypto::Level;
 use crate::crypto::null::NullHandshake;
-use crate::{ConnectionError, Event, TransportConfig};
+use crate::{ConnectionError, Event, TransportConfig, Versions};
 
 fn sizes(client_hello: usize, server_flight: usize) -> Settings {
     let handshake = NullHandshake { client_hello, server_flight, ..NullHandshake::default() };
@@ -93,6 +93,7 @@ fn packets_that_wait_for_keys_allow_nothing_more() {
         let mut noise = [0x55; 100];
         let mut w = Writer::new(&mut noise);
         let header = LongHeader {
+            version: Version::V1,
             packet_type: LongPacketType::Handshake,
             destination_cid,
             source_cid: ConnectionId::new(&[9; 8]).unwrap(),
@@ -163,7 +164,9 @@ fn only_a_fitting_version_negotiation_is_believed() {
         (pair.client().identity.original_destination, ConnectionId::new(&[9; 8]).unwrap());
     assert_eq!(negotiation(&mut pair, original, &[0x0a1a_2a3a, 1]), None, "it offers what we speak");
     assert_eq!(negotiation(&mut pair, stranger, &[0x0a1a_2a3a]), None, "from somebody else");
-    assert_eq!(negotiation(&mut pair, original, &[0x0a1a_2a3a]), Some(ConnectionError::VersionMismatch));
+    let ended =
+        Some(ConnectionError::VersionMismatch { ours: Versions::default(), theirs: vec![0x0a1a_2a3a] });
+    assert_eq!(negotiation(&mut pair, original, &[0x0a1a_2a3a]), ended);
 
     let mut pair = Pair::new(Settings::default());
     let original = pair.client().identity.original_destination;

@@ -17,7 +17,8 @@ use hawser_sched::MinRtt;
 use crate::crypto::null::{NullClient, NullHandshake, NullServer};
 use crate::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint, EndpointConfig,
-    Event, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
+    Event, FourTuple, PreferredAddresses, Routed, ServerConfig, StatelessDatagram, TransportConfig, Version,
+    VersionPreference, Versions,
 };
 
 /// One way.
@@ -129,6 +130,12 @@ pub(super) struct Settings {
     pub(super) server: TransportConfig,
     pub(super) handshake: NullHandshake,
     pub(super) always_retry: bool,
+    pub(super) client_versions: Versions,
+    /// With which the client begins.
+    pub(super) first_version: Version,
+    pub(super) server_versions: Versions,
+    pub(super) preference: VersionPreference,
+    pub(super) preferred: PreferredAddresses,
 }
 
 impl Default for Settings {
@@ -138,6 +145,11 @@ impl Default for Settings {
             server: transport(),
             handshake: NullHandshake::default(),
             always_retry: false,
+            client_versions: Versions::default(),
+            first_version: Version::V1,
+            server_versions: Versions::default(),
+            preference: VersionPreference::Client,
+            preferred: PreferredAddresses::default(),
         }
     }
 }
@@ -150,6 +162,8 @@ pub(super) struct Pair {
     /// All that left, whether it arrived or not.
     pub(super) sent: Vec<Sent>,
     pub(super) lose: fn(&Sent) -> bool,
+    /// The datagram that is lost, counted from the first.
+    pub(super) lose_nth: Option<usize>,
     /// The mark with which it arrives.
     pub(super) remark: fn(&Sent) -> Option<Ecn>,
     /// Client addresses behind which nobody is.
@@ -165,15 +179,18 @@ impl Pair {
             Arc::new(settings.server),
             [3; 32],
         );
+        config.versions = settings.server_versions;
+        config.version_preference = settings.preference;
+        config.preferred_addresses = settings.preferred;
         if settings.always_retry {
             config.retry_above_handshakes = 0;
         }
         let server_config = Arc::new(config);
         let mut client = End::new(Endpoint::new(Arc::new(EndpointConfig::new([1; 32])), None, [2; 32]));
         let config = ClientConfig {
-            crypto: Arc::new(NullClient(settings.handshake)),
-            transport: Arc::new(settings.client),
-            token: None,
+            versions: settings.client_versions,
+            first_version: settings.first_version,
+            ..ClientConfig::new(Arc::new(NullClient(settings.handshake)), Arc::new(settings.client))
         };
         let (handle, connection) =
             client.endpoint.connect(Time::ZERO, config, from(client_address(0)), "server.test").unwrap();
@@ -185,6 +202,7 @@ impl Pair {
             under_way: BTreeMap::new(),
             sent: Vec::new(),
             lose: |_| false,
+            lose_nth: None,
             remark: |sent| sent.ecn,
             dead: Vec::new(),
             server_config,
@@ -243,7 +261,8 @@ impl Pair {
         let sent = Sent { at: self.now, by, tuple, ecn, payload };
         self.sent.push(sent.clone());
         let towards_nobody = !by.is_client() && self.dead.contains(&tuple.remote);
-        if !towards_nobody && !(self.lose)(&sent) {
+        let lost = (self.lose)(&sent) || self.lose_nth == Some(self.sent.len() - 1);
+        if !towards_nobody && !lost {
             self.under_way.insert((self.now + DELAY, self.sent.len()), sent);
         }
     }

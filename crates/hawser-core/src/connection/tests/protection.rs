@@ -155,10 +155,11 @@ fn what_repair_symbols_bring_back_is_not_sent_again() {
     assert!(off.client.stream_bytes_retransmitted > 80_000, "{:?}", off.client);
     assert_eq!((off.client.repair_symbols_sent, off.server.stream_bytes_recovered), (0, 0));
     // Of six packets two or more are lost in 3 percent of cases: that is beyond exclusive or, and shows in the 99th percentile.
+    // Of 333 blocks these are 11 with 22,000 bytes, give or take 7,000.
     for (text, most, quicker) in [
         ("fixed,rate=0.2", 3_000, 0.4),
         ("fixed,rate=0.2,code=random-linear", 3_000, 0.4),
-        ("fixed,code=xor,block=5", 30_000, 1.0),
+        ("fixed,code=xor,block=5", 40_000, 1.0),
     ] {
         let mut on = bulk(text, five_percent);
         let again = on.client.stream_bytes_retransmitted;

@@ -107,7 +107,7 @@ fn tokens_are_for_addresses_that_answered() {
     for (n, token) in (8..).zip(tokens) {
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new([9; 32])), None, [n; 32]);
         let crypto = Arc::new(NullClient(handshake.clone()));
-        let config = ClientConfig { crypto, transport: Arc::new(transport()), token: Some(token) };
+        let config = ClientConfig { token: Some(token), ..ClientConfig::new(crypto, Arc::new(transport())) };
         let now = pair.now;
         let tuple = FourTuple { local: victim, remote: server_address() };
         let (_, mut client) = endpoint.connect(now, config, tuple, "server.test").unwrap();

@@ -48,7 +48,7 @@ pub(super) fn write_remote(json: &mut Json, error: &ConnectionError) {
             json.text("initiator", "local");
             json.text("trigger", "idle_timeout");
         }
-        ConnectionError::VersionMismatch => {
+        ConnectionError::VersionMismatch { .. } => {
             json.text("initiator", "local");
             json.text("trigger", "version_mismatch");
         }

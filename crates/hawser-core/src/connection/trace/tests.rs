@@ -132,7 +132,7 @@ fn records_are_framed_and_in_order_of_time() {
     let disk = Disk { room: usize::MAX, ..Disk::default() };
     let mut tracer = tracer(&disk, Time::from_millis(1000));
     let packet =
-        TracedPacket { space: SpaceId::Path(PathId(1)), number: 5, cids: None, length: 20, payload: &[1] };
+        TracedPacket { space: SpaceId::Path(PathId(1)), number: 5, long: None, length: 20, payload: &[1] };
     tracer.packet_sent(Time::from_micros(1_002_500), &packet, PacketKind::MtuProbe);
     // Older than the last record: it had waited for its keys.
     tracer.packet_received(Time::from_millis(1001), &packet, 3);

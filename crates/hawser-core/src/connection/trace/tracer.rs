@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use hawser_policy::{PathId, Side, Time};
 use hawser_wire::frame::FrameIter;
-use hawser_wire::{ConnectionId, TransportParameters};
+use hawser_wire::{ConnectionId, TransportParameters, Version};
 
 use super::addresses::endpoint_info;
 use super::closing;
@@ -22,10 +22,7 @@ use crate::connection::paths::life_cycle::{LifeEvent, Move};
 use crate::connection::paths::path::Path;
 use crate::connection::recovery::{PacketKind, SentPacket};
 use crate::connection::stats::ConnectionStats;
-use crate::{ConnectionError, FourTuple};
-
-/// QUIC version 1 as a hexadecimal string.
-const VERSION_1: &str = "00000001";
+use crate::{ConnectionError, FourTuple, Versions};
 
 /// Takes events of one connection down.
 pub(in crate::connection) struct Tracer {
@@ -41,8 +38,8 @@ pub(in crate::connection) struct Tracer {
 pub(in crate::connection) struct TracedPacket<'a> {
     pub(in crate::connection) space: SpaceId,
     pub(in crate::connection) number: u64,
-    /// Destination and source; left out of 1-RTT packets, whose path tells enough.
-    pub(in crate::connection) cids: Option<(ConnectionId, ConnectionId)>,
+    /// Version, destination and source; left out of 1-RTT packets, whose path tells enough.
+    pub(in crate::connection) long: Option<(Version, ConnectionId, ConnectionId)>,
     /// Bytes, header and tag included.
     pub(in crate::connection) length: usize,
     /// The frames.
@@ -63,19 +60,25 @@ impl Tracer {
         self.records.error()
     }
 
-    /// Both addresses, the version and our parameters.
+    /// Both addresses and our parameters.
     pub(super) fn started(&mut self, now: Time, tuple: FourTuple, parameters: &TransportParameters) {
         self.records.event(now, "quic:connection_started", |json| {
             json.member("local", |json| endpoint_info(json, tuple.local));
             json.member("remote", |json| endpoint_info(json, tuple.remote));
         });
-        let ours = if self.side.is_client() { "client_versions" } else { "server_versions" };
-        self.records.event(now, "quic:version_information", |json| {
-            json.array(ours, |json| json.text_element(VERSION_1));
-            json.text("chosen_version", VERSION_1);
-        });
         self.keys(now, "initial", None, "tls");
         self.parameters(now, "local", parameters);
+    }
+
+    /// Our versions, and that of the connection.
+    pub(in crate::connection) fn version(&mut self, now: Time, ours: &Versions, chosen: Version) {
+        let member = if self.side.is_client() { "client_versions" } else { "server_versions" };
+        self.records.event(now, "quic:version_information", |json| {
+            json.array(member, |json| {
+                ours.iter().for_each(|version| json.text_element(&hexadecimal(version)))
+            });
+            json.text("chosen_version", &hexadecimal(chosen));
+        });
     }
 
     pub(in crate::connection) fn parameters(
@@ -117,8 +120,8 @@ impl Tracer {
         self.records.event_on(now, packet.space.path(), name, |json| {
             json.member("header", |json| {
                 write_header(json, packet.space, packet.number);
-                if let Some((destination, source)) = packet.cids {
-                    json.text("version", VERSION_1);
+                if let Some((version, destination, source)) = packet.long {
+                    json.text("version", &hexadecimal(version));
                     json.hex("scid", source.as_bytes());
                     json.hex("dcid", destination.as_bytes());
                 }
@@ -139,11 +142,17 @@ impl Tracer {
     }
 
     /// The server wants our address proved first.
-    pub(in crate::connection) fn retry_received(&mut self, now: Time, source: &ConnectionId, length: usize) {
+    pub(in crate::connection) fn retry_received(
+        &mut self,
+        now: Time,
+        version: Version,
+        source: &ConnectionId,
+        length: usize,
+    ) {
         self.records.event(now, "quic:packet_received", |json| {
             json.member("header", |json| {
                 json.text("packet_type", "retry");
-                json.text("version", VERSION_1);
+                json.text("version", &hexadecimal(version));
                 json.hex("scid", source.as_bytes());
             });
             json.member("raw", |json| json.number("length", length as u64));
@@ -330,6 +339,11 @@ impl fmt::Debug for Tracer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tracer").field("error", &self.records.error()).finish_non_exhaustive()
     }
+}
+
+/// A version as qlog has it.
+fn hexadecimal(version: Version) -> String {
+    format!("{:08x}", version.number())
 }
 
 /// Type, number and path of a packet.

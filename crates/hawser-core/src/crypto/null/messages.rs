@@ -123,6 +123,14 @@ impl Message {
     }
 }
 
+/// The transport parameters in a whole ClientHello.
+pub(super) fn client_parameters(message: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader::new(message);
+    let [kind, ..] = reader.read_array::<HEADER_LEN>().ok()?;
+    let length = reader.read_u16().ok()?;
+    reader.read_bytes(usize::from(length)).ok().filter(|_| kind == CLIENT_HELLO)
+}
+
 fn read_parameters(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
     let length = reader.read_u16().ok()?;
     reader.read_bytes(usize::from(length)).ok().map(<[u8]>::to_vec)

@@ -1,5 +1,5 @@
 use hawser_policy::Side;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 use proptest::prelude::*;
 
 use super::{NullClient, NullHandshake, NullServer};
@@ -16,8 +16,8 @@ fn protocols(names: &[&[u8]]) -> NullHandshake {
 
 fn pair(client: NullHandshake, server: NullHandshake) -> Pair {
     Pair::new(
-        NullClient(client).start("server.test", b"client parameters".to_vec()).unwrap(),
-        NullServer(server).start(b"server parameters".to_vec()).unwrap(),
+        NullClient(client).start(Version::V1, "server.test", b"client parameters".to_vec()).unwrap(),
+        NullServer(server).start(Version::V1, b"server parameters".to_vec()).unwrap(),
     )
 }
 
@@ -45,7 +45,10 @@ fn flights_have_the_sizes_and_levels_of_tls() {
 fn equal_inputs_give_equal_bytes_and_other_parameters_other_keys() {
     let hello = |parameters: &[u8]| {
         let mut bytes = Vec::new();
-        NullClient::default().start("a", parameters.to_vec()).unwrap().write_handshake(&mut bytes);
+        NullClient::default()
+            .start(Version::V1, "a", parameters.to_vec())
+            .unwrap()
+            .write_handshake(&mut bytes);
         bytes
     };
     assert_eq!(hello(b"one"), hello(b"one"));
@@ -88,15 +91,15 @@ proptest! {
     fn arbitrary_handshake_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0..21_u8) {
         let mut message = vec![kind, 0, (bytes.len() >> 8) as u8, bytes.len() as u8];
         message.extend_from_slice(&bytes);
-        let _ = NullServer::default().start(Vec::new()).unwrap().read_handshake(Level::Initial, &message);
-        let _ = NullClient::default().start("", Vec::new()).unwrap().read_handshake(Level::Initial, &message);
+        let _ = NullServer::default().start(Version::V1, Vec::new()).unwrap().read_handshake(Level::Initial, &message);
+        let _ = NullClient::default().start(Version::V1, "", Vec::new()).unwrap().read_handshake(Level::Initial, &message);
     }
 
     #[test]
     fn corruption_is_found(payload in prop::collection::vec(any::<u8>(), 0..100), change in 1..=255_u8, at: prop::sample::Index) {
         let id = ConnectionId::new(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
         let (client, server) = (NullClient::default(), NullServer::default());
-        let (sender, receiver) = (client.initial_keys(&id, Side::Client), server.initial_keys(&id, Side::Server));
+        let (sender, receiver) = (client.initial_keys(Version::V1, &id, Side::Client), server.initial_keys(Version::V1, &id, Side::Server));
         let mut packet = [&[0xc0, 0][..], &payload, &[0; 16]].concat();
         sender.packet.local.seal(0, 1, &mut packet, 2);
         let at = at.index(packet.len());

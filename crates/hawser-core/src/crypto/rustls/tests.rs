@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
+use ::rustls::crypto::CryptoProvider;
 use ::rustls::crypto::cipher::{AeadKey, Iv};
 use ::rustls::pki_types::PrivateKeyDer;
 use ::rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig};
 use hawser_policy::Side;
-use hawser_wire::{ConnectionId, PacketType, PartialHeader, PlainHeader, multipath_nonce};
+use hawser_wire::{ConnectionId, PacketType, PartialHeader, PlainHeader, Version, multipath_nonce};
 
 use super::{RustlsClient, RustlsServer, TlsConfigError, header_key, packet_key};
 use crate::Code;
@@ -12,20 +13,32 @@ use crate::crypto::provider::aead;
 use crate::crypto::tests::{Pair, check_keys_match};
 use crate::crypto::{ClientFactory, Keys, Level, OpenError, ServerFactory, default_provider};
 
+const CLIENT_INITIAL: &str = include_str!("../vectors/client_initial.hex");
+const CLIENT_INITIAL_V2: &str = include_str!("../vectors/client_initial_v2.hex");
+const SERVER_INITIAL: &str = include_str!("../vectors/server_initial.hex");
+const SERVER_INITIAL_V2: &str = include_str!("../vectors/server_initial_v2.hex");
+
 fn vector(text: &str) -> Vec<u8> {
     hex::decode(text.split_whitespace().collect::<String>()).unwrap()
 }
 
-fn keys(side: Side) -> Keys {
+fn keys(version: Version, side: Side) -> Keys {
     let (client, _) = configs(&[b"test"], &[b"test"]);
     let destination = ConnectionId::new(&vector("8394c8f03e515708")).unwrap();
-    RustlsClient::new(client).unwrap().initial_keys(&destination, side)
+    RustlsClient::new(client).unwrap().initial_keys(version, &destination, side)
 }
 
 /// Protects `header` and `payload` and compares with `expected`; then opens `expected` with the receiver's keys.
-fn check_initial(sender: Side, header: &str, payload: &[u8], packet_number: u64, expected: &str) {
+fn check_initial(
+    version: Version,
+    sender: Side,
+    header: &str,
+    payload: &[u8],
+    packet_number: u64,
+    expected: &str,
+) {
     let expected = vector(expected);
-    let (header, sending, receiving) = (vector(header), keys(sender), keys(sender.peer()));
+    let (header, sending, receiving) = (vector(header), keys(version, sender), keys(version, sender.peer()));
 
     let mut packet = [&header[..], payload, &[0; 16]].concat();
     sending.packet.local.seal(0, packet_number, &mut packet, header.len());
@@ -33,6 +46,7 @@ fn check_initial(sender: Side, header: &str, payload: &[u8], packet_number: u64,
         panic!("protected")
     };
     assert_eq!((parsed.packet_type, parsed.packet_len), (PacketType::Initial, packet.len()));
+    assert_eq!(parsed.version, Some(version));
     sending.header_local.protect(parsed.packet_number_offset, &mut packet);
     assert_eq!(hex::encode(&packet), hex::encode(&expected));
 
@@ -45,21 +59,29 @@ fn check_initial(sender: Side, header: &str, payload: &[u8], packet_number: u64,
     assert_eq!(&sealed[..length], payload);
 }
 
-/// RFC 9001 appendix A.2; the keys of A.1 are implied.
+/// RFC 9001 and RFC 9369, appendix A.2; the keys of A.1 are implied.
 #[test]
 fn client_initial_vector() {
     let mut payload = vector(include_str!("../vectors/client_initial_frame.hex"));
     payload.resize(1162, 0);
-    let header = "c300000001088394c8f03e5157080000449e00000002";
-    check_initial(Side::Client, header, &payload, 2, include_str!("../vectors/client_initial.hex"));
+    for (version, header, packet) in [
+        (Version::V1, "c300000001088394c8f03e5157080000449e00000002", CLIENT_INITIAL),
+        (Version::V2, "d36b3343cf088394c8f03e5157080000449e00000002", CLIENT_INITIAL_V2),
+    ] {
+        check_initial(version, Side::Client, header, &payload, 2, packet);
+    }
 }
 
-/// RFC 9001 appendix A.3.
+/// RFC 9001 and RFC 9369, appendix A.3.
 #[test]
 fn server_initial_vector() {
     let payload = vector(include_str!("../vectors/server_initial_frames.hex"));
-    let header = "c1000000010008f067a5502a4262b50040750001";
-    check_initial(Side::Server, header, &payload, 1, include_str!("../vectors/server_initial.hex"));
+    for (version, header, packet) in [
+        (Version::V1, "c1000000010008f067a5502a4262b50040750001", SERVER_INITIAL),
+        (Version::V2, "d16b3343cf0008f067a5502a4262b50040750001", SERVER_INITIAL_V2),
+    ] {
+        check_initial(version, Side::Server, header, &payload, 1, packet);
+    }
 }
 
 /// The QUIC side of the suite with this name and 32-byte keys.
@@ -119,19 +141,27 @@ fn path_enters_the_nonce() {
 }
 
 fn configs(client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+    configs_with(&default_provider(), client_protocols, server_protocols)
+}
+
+fn configs_with(
+    provider: &Arc<CryptoProvider>,
+    client_protocols: &[&[u8]],
+    server_protocols: &[&[u8]],
+) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
     let certified = rcgen::generate_simple_self_signed(vec!["server.test".into()]).unwrap();
     let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
     let chain = vec![certified.cert.der().clone()];
     let mut roots = RootCertStore::empty();
     roots.add(chain[0].clone()).unwrap();
     let tls13 = &[&::rustls::version::TLS13];
-    let mut server = ServerConfig::builder_with_provider(default_provider())
+    let mut server = ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(tls13)
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .unwrap();
-    let mut client = ClientConfig::builder_with_provider(default_provider())
+    let mut client = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(tls13)
         .unwrap()
         .with_root_certificates(roots)
@@ -144,8 +174,8 @@ fn configs(client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> (Arc<Clien
 fn pair(name: &str, client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> Pair {
     let (client, server) = configs(client_protocols, server_protocols);
     Pair::new(
-        RustlsClient::new(client).unwrap().start(name, b"client parameters".to_vec()).unwrap(),
-        RustlsServer::new(server).unwrap().start(b"server parameters".to_vec()).unwrap(),
+        RustlsClient::new(client).unwrap().start(Version::V1, name, b"client parameters".to_vec()).unwrap(),
+        RustlsServer::new(server).unwrap().start(Version::V1, b"server parameters".to_vec()).unwrap(),
     )
 }
 
@@ -160,6 +190,63 @@ fn handshake_yields_matching_keys_and_parameters() {
     assert_eq!(pair.server.session.server_name().as_deref(), Some("server.test"));
     let chain = pair.client.session.peer_identity().unwrap();
     assert!(chain.downcast_ref::<Vec<::rustls::pki_types::CertificateDer<'static>>>().is_some());
+}
+
+/// The server's keys are the library's own: so are those that the client derives for the version that it turned to.
+#[test]
+fn a_client_follows_its_server_into_another_version() {
+    for name in [
+        CipherSuite::TLS13_AES_128_GCM_SHA256,
+        CipherSuite::TLS13_AES_256_GCM_SHA384,
+        CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+    ] {
+        for (first, then) in [(Version::V1, Version::V2), (Version::V2, Version::V1)] {
+            let mut provider = CryptoProvider::clone(&default_provider());
+            provider.cipher_suites.sort_by_key(|suite| suite.suite() != name);
+            let (client, server) = configs_with(&Arc::new(provider), &[b"test"], &[b"test"]);
+            let client = RustlsClient::new(client).unwrap().start(first, "server.test", vec![1]).unwrap();
+            let server = RustlsServer::new(server).unwrap().start(then, vec![2]).unwrap();
+            let mut pair = Pair::new(client, server);
+            pair.client.session.set_version(then);
+            pair.handshake().unwrap();
+            check_header_keys(&pair);
+            check_keys_match(&mut pair);
+        }
+    }
+}
+
+#[test]
+fn keys_of_different_versions_differ() {
+    let (client, server) = configs(&[b"test"], &[b"test"]);
+    let client = RustlsClient::new(client).unwrap().start(Version::V1, "server.test", vec![1]).unwrap();
+    let server = RustlsServer::new(server).unwrap().start(Version::V2, vec![2]).unwrap();
+    let mut pair = Pair::new(client, server);
+    pair.handshake().unwrap();
+    let (client, server) = (pair.client.one_rtt.unwrap(), pair.server.one_rtt.unwrap());
+    let mut packet = vec![0; 40];
+    client.packet.local.seal(0, 9, &mut packet, 4);
+    let (header, sealed) = packet.split_at_mut(4);
+    assert_eq!(server.packet.remote.open(0, 9, header, sealed), Err(OpenError));
+}
+
+/// Headers that one end protects, the other one reads.
+fn check_header_keys(pair: &Pair) {
+    for (one, other) in [
+        (&pair.client.handshake, &pair.server.handshake),
+        (&pair.server.handshake, &pair.client.handshake),
+        (&pair.client.one_rtt, &pair.server.one_rtt),
+        (&pair.server.one_rtt, &pair.client.one_rtt),
+    ] {
+        let (one, other) = (one.as_ref().unwrap(), other.as_ref().unwrap());
+        for first in [0x43, 0xc1] {
+            let plain: Vec<u8> = std::iter::once(first).chain(1..60).collect();
+            let mut packet = plain.clone();
+            one.header_local.protect(9, &mut packet);
+            assert_ne!(packet, plain);
+            other.header_remote.unprotect(9, &mut packet);
+            assert_eq!(packet, plain);
+        }
+    }
 }
 
 #[test]
@@ -201,7 +288,8 @@ fn client_with(suites: impl Fn(CipherSuite) -> bool) -> Result<RustlsClient, Tls
 fn initial_keys_do_not_depend_on_the_suites_that_are_offered() {
     let destination = ConnectionId::new(&vector("8394c8f03e515708")).unwrap();
     let only = client_with(|suite| suite == CipherSuite::TLS13_CHACHA20_POLY1305_SHA256).unwrap();
-    let (only, all) = (only.initial_keys(&destination, Side::Client), keys(Side::Client));
+    let (only, all) =
+        (only.initial_keys(Version::V1, &destination, Side::Client), keys(Version::V1, Side::Client));
     let sealed = [only, all].map(|keys| {
         let mut packet = [7; 64];
         keys.packet.local.seal(0, 1, &mut packet, 20);
@@ -213,6 +301,7 @@ fn initial_keys_do_not_depend_on_the_suites_that_are_offered() {
 #[test]
 fn a_name_that_is_none_is_refused() {
     let (client, _) = configs(&[], &[]);
-    let error = RustlsClient::new(client).unwrap().start("not a name", Vec::new()).err().unwrap();
+    let error =
+        RustlsClient::new(client).unwrap().start(Version::V1, "not a name", Vec::new()).err().unwrap();
     assert_eq!(error.code, Code::INTERNAL_ERROR);
 }

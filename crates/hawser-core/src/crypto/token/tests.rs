@@ -1,6 +1,6 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -14,17 +14,25 @@ fn ip() -> impl Strategy<Value = IpAddr> {
     ]
 }
 
+fn version() -> impl Strategy<Value = Version> {
+    prop::sample::select(&Version::ALL[..])
+}
+
 fn connection_id() -> impl Strategy<Value = ConnectionId> {
     prop::collection::vec(any::<u8>(), 0..=20).prop_map(|bytes| ConnectionId::new(&bytes).unwrap())
 }
 
 fn token() -> impl Strategy<Value = Token> {
     prop_oneof![
-        (ip(), any::<u64>()).prop_map(|(ip, issued)| Token::Address(AddressToken { ip, issued })),
-        (ip(), any::<u16>(), connection_id(), connection_id(), any::<u64>()).prop_map(
-            |(ip, port, original_destination, retry_source, issued)| {
+        (version(), ip(), any::<u64>()).prop_map(|(version, ip, issued)| Token::Address(AddressToken {
+            version,
+            ip,
+            issued
+        })),
+        (version(), ip(), any::<u16>(), connection_id(), connection_id(), any::<u64>()).prop_map(
+            |(version, ip, port, original_destination, retry_source, issued)| {
                 let remote = SocketAddr::new(ip, port);
-                Token::Retry(RetryToken { remote, original_destination, retry_source, issued })
+                Token::Retry(RetryToken { version, remote, original_destination, retry_source, issued })
             }
         ),
     ]
@@ -55,7 +63,8 @@ proptest! {
 fn equal_contents_give_unlinkable_tokens() {
     let mut random = ChaCha20Rng::from_seed([1; 32]);
     let key = TokenKey::new(&[2; 32]);
-    let token = Token::Address(AddressToken { ip: Ipv4Addr::LOCALHOST.into(), issued: 1 });
+    let token =
+        Token::Address(AddressToken { version: Version::V2, ip: Ipv4Addr::LOCALHOST.into(), issued: 1 });
     let (one, two) = (key.seal(&token, &mut random), key.seal(&token, &mut random));
     assert_ne!(one[..16], two[..16]);
     assert_ne!(one[16..], two[16..]);
@@ -65,9 +74,10 @@ fn equal_contents_give_unlinkable_tokens() {
 #[test]
 fn mapped_addresses_are_written_plain() {
     let plain = Ipv4Addr::new(192, 0, 2, 7);
-    let mapped = Token::Address(AddressToken { ip: plain.to_ipv6_mapped().into(), issued: 5 });
+    let mapped =
+        Token::Address(AddressToken { version: Version::V2, ip: plain.to_ipv6_mapped().into(), issued: 5 });
     let key = TokenKey::new(&[2; 32]);
     let sealed = key.seal(&mapped, &mut ChaCha20Rng::from_seed([1; 32]));
     let opened = key.open(&sealed).unwrap().0;
-    assert_eq!(opened, Token::Address(AddressToken { ip: plain.into(), issued: 5 }));
+    assert_eq!(opened, Token::Address(AddressToken { version: Version::V2, ip: plain.into(), issued: 5 }));
 }

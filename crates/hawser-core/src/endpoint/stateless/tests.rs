@@ -1,14 +1,14 @@
 use hawser_policy::Side;
 use hawser_wire::codepoints::version;
 use hawser_wire::packet::InvariantHeader;
-use hawser_wire::{ConnectionId, PartialHeader, StatelessResetToken};
+use hawser_wire::{ConnectionId, PartialHeader, StatelessResetToken, Version};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{InitialCids, initial_close, retry, stateless_reset, version_negotiation};
 use crate::crypto::null::{NullClient, NullServer};
 use crate::crypto::{ClientFactory, ServerFactory};
-use crate::{Code, TransportError};
+use crate::{Code, TransportError, Versions};
 
 fn random() -> ChaCha8Rng {
     ChaCha8Rng::from_seed([7; 32])
@@ -16,6 +16,7 @@ fn random() -> ChaCha8Rng {
 
 fn cids() -> InitialCids {
     InitialCids {
+        version: Version::V1,
         destination: ConnectionId::new(&[1; 8]).unwrap(),
         source: ConnectionId::new(&[2; 5]).unwrap(),
     }
@@ -49,14 +50,14 @@ fn version_negotiation_echoes_the_longest_ids_and_never_the_clients_version() {
     for seed in 0..200_u32 {
         let asked = version::reserved(seed.wrapping_mul(0x9e37_79b9));
         let header = InvariantHeader { version: asked, destination_cid: &destination, source_cid: &source };
-        let packet = version_negotiation(&header, &mut random).unwrap();
+        let packet = version_negotiation(&header, &Versions::default(), &mut random).unwrap();
         let Ok(PartialHeader::VersionNegotiation(parsed)) = PartialHeader::decode(&packet, 8) else {
             panic!()
         };
         assert_eq!((parsed.destination_cid, parsed.source_cid), (&source[..], &destination[..]));
         let versions: Vec<_> = parsed.versions().collect();
-        assert_eq!(versions[0], version::V1);
-        assert!(versions.len() == 2 && !versions.contains(&asked));
+        assert_eq!(versions[..2], [version::V1, version::V2]);
+        assert!(versions.len() == 3 && !versions.contains(&asked));
     }
 }
 
@@ -69,17 +70,22 @@ fn a_retry_is_valid_for_the_client_that_asked() {
         (parsed.destination_cid, parsed.source_cid, parsed.token),
         (cids().source, source, &b"token"[..])
     );
-    assert!(NullClient::default().is_valid_retry(&cids().destination, &packet));
-    assert!(!NullClient::default().is_valid_retry(&cids().source, &packet));
+    assert!(NullClient::default().is_valid_retry(Version::V1, &cids().destination, &packet));
+    assert!(!NullClient::default().is_valid_retry(Version::V1, &cids().source, &packet));
 }
 
 #[test]
 fn a_close_fits_even_with_the_longest_ids_and_reason() {
     let long = ConnectionId::new(&[6; 20]).unwrap();
-    let keys = NullServer::default().initial_keys(&long, Side::Server);
+    let keys = NullServer::default().initial_keys(Version::V1, &long, Side::Server);
     for reason in ["", &"x".repeat(1_000)] {
         let error = TransportError::new(Code(u64::MAX >> 2), reason.to_owned()).in_frame(u64::MAX >> 2);
-        let packet = initial_close(&InitialCids { destination: long, source: long }, &keys, &error).unwrap();
+        let packet = initial_close(
+            &InitialCids { version: Version::V1, destination: long, source: long },
+            &keys,
+            &error,
+        )
+        .unwrap();
         assert!(packet.len() <= 256);
         let Ok(PartialHeader::Protected(header)) = PartialHeader::decode(&packet, 8) else { panic!() };
         assert!(header.sample().is_some(), "long enough for header protection");

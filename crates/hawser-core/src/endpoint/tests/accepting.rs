@@ -40,11 +40,7 @@ fn an_accepted_connection_is_found_by_its_ids_until_it_is_drained() {
 #[test]
 fn connections_of_a_client_are_found_and_their_addresses_checked() {
     let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new([4; 32])), None, [5; 32]);
-    let config = ClientConfig {
-        crypto: Arc::new(NullClient::default()),
-        transport: Arc::new(transport()),
-        token: None,
-    };
+    let config = ClientConfig::new(Arc::new(NullClient::default()), Arc::new(transport()));
     let connect =
         |endpoint: &mut Endpoint, to| endpoint.connect(NOW, config.clone(), tuple(to), "server.test");
     assert!(matches!(connect(&mut endpoint, "192.0.2.1:0").err(), Some(ConnectError::InvalidRemote(_))));

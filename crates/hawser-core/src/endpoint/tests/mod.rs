@@ -14,7 +14,7 @@ use hawser_policy::{ControllerInit, SchedulerInit, Side, Time};
 use hawser_sched::MinRtt;
 use hawser_wire::frame::{ConnectionClose, FrameIter};
 use hawser_wire::packet::{LongHeader, LongPacketType, PacketType};
-use hawser_wire::{ConnectionId, Frame, PartialHeader, PlainHeader, TruncatedPacketNumber, Writer};
+use hawser_wire::{ConnectionId, Frame, PartialHeader, PlainHeader, TruncatedPacketNumber, Version, Writer};
 
 use super::{Datagram, Endpoint, Incoming, Routed, StatelessDatagram};
 use crate::crypto::ClientFactory;
@@ -55,13 +55,14 @@ fn server() -> Endpoint {
 /// A client's first Initial packet with a ClientHello, in a datagram of `length` bytes.
 fn initial(destination: ConnectionId, source: ConnectionId, token: &[u8], length: usize) -> Vec<u8> {
     let crypto = NullClient::default();
-    let keys = crypto.initial_keys(&destination, Side::Client);
+    let keys = crypto.initial_keys(Version::V1, &destination, Side::Client);
     let mut hello = Vec::new();
-    let _ = crypto.start("server.test", Vec::new()).unwrap().write_handshake(&mut hello);
+    let _ = crypto.start(Version::V1, "server.test", Vec::new()).unwrap().write_handshake(&mut hello);
 
     let mut bytes = vec![0; length];
     let mut writer = Writer::new(&mut bytes);
     let header = LongHeader {
+        version: Version::V1,
         packet_type: LongPacketType::Initial { token },
         destination_cid: destination,
         source_cid: source,
@@ -133,7 +134,7 @@ fn feed(endpoint: &mut Endpoint, tuple: FourTuple, payload: &[u8]) -> Outcome {
 
 /// The code of the CONNECTION_CLOSE in an Initial packet, as the client reads it that sent to `destination` from `source`.
 fn close_code(packet: &[u8], destination: ConnectionId, source: ConnectionId) -> Code {
-    let keys = NullClient::default().initial_keys(&destination, Side::Client);
+    let keys = NullClient::default().initial_keys(Version::V1, &destination, Side::Client);
     let Ok(PartialHeader::Protected(header)) = PartialHeader::decode(packet, source.len()) else {
         panic!("not an Initial packet")
     };

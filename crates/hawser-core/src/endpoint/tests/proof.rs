@@ -15,7 +15,7 @@ struct RetryInfo {
 
 /// Checks a Retry packet as a client does that sent to `destination` from `source`.
 fn read_retry(packet: &[u8], destination: ConnectionId, source: ConnectionId) -> RetryInfo {
-    assert!(NullClient::default().is_valid_retry(&destination, packet));
+    assert!(NullClient::default().is_valid_retry(Version::V1, &destination, packet));
     let Ok(PartialHeader::Retry(retry)) = PartialHeader::decode(packet, source.len()) else {
         panic!("not a Retry")
     };
@@ -125,7 +125,7 @@ fn an_address_token_spares_the_retry_once() {
     let mut endpoint = strict();
     let issuer = endpoint.server.as_ref().unwrap().gate.issuer(1);
     let address: SocketAddr = remote("192.0.2.1:1");
-    let token = issuer.issue(NOW, address.ip(), &mut ChaCha8Rng::from_seed([1; 32]));
+    let token = issuer.issue(NOW, Version::V1, address.ip(), &mut ChaCha8Rng::from_seed([1; 32]));
     let with_token = |destination| initial(destination, cid(2), &token, 1200);
 
     let stranger = feed(&mut endpoint, tuple("192.0.2.7:4000"), &with_token(cid(20))).answer();

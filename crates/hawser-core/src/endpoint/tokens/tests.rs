@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::Time;
-use hawser_wire::ConnectionId;
+use hawser_wire::{ConnectionId, Version};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -39,8 +39,10 @@ fn cid(byte: u8) -> ConnectionId {
 fn a_retry_token_is_good_for_its_address_its_id_and_its_time() {
     let (gate, start) = (gate([1; 32], NOON), Time::from_secs(100));
     let client = address("192.0.2.1:4433");
-    let token = gate.retry_token(start, client, cid(1), cid(2), &mut random());
-    let judge = |now, remote, destination| gate.judge(now, &token, remote, &destination);
+    let token = gate.retry_token(start, Version::V1, client, cid(1), cid(2), &mut random());
+    let judge = |now, remote, destination| gate.judge(now, Version::V1, &token, remote, &destination);
+    let other = gate.judge(start, Version::V2, &token, client, &cid(2));
+    assert!(matches!(other, Verdict::InvalidRetry(_)), "RFC 9369 section 4.1");
 
     let good = Verdict::Retry { original_destination: cid(1) };
     assert_eq!(judge(start, client, cid(2)), good);
@@ -67,15 +69,17 @@ fn a_retry_token_is_good_for_its_address_its_id_and_its_time() {
 fn an_address_token_is_good_once_from_its_address_in_its_time() {
     let mut gate = gate([1; 32], NOON);
     let (start, client) = (Time::from_secs(100), address("192.0.2.1:1"));
-    let token = gate.issuer(2).issue(start, client.ip(), &mut random());
+    let token = gate.issuer(2).issue(start, Version::V1, client.ip(), &mut random());
     let other_port = address("192.0.2.1:9");
     let two_weeks = Duration::from_secs(14 * 24 * 3600);
 
-    let verdict = gate.judge(start + two_weeks, &token, other_port, &cid(1));
+    let verdict = gate.judge(start + two_weeks, Version::V1, &token, other_port, &cid(1));
     let Verdict::Address(id) = verdict else { panic!("{verdict:?}") };
-    let judge = |gate: &TokenGate, now, remote| gate.judge(now, &token, remote, &cid(1));
+    let judge = |gate: &TokenGate, now, remote| gate.judge(now, Version::V1, &token, remote, &cid(1));
     assert_eq!(judge(&gate, start + two_weeks + Duration::from_millis(1), client), Verdict::Unproven);
     assert_eq!(judge(&gate, start, address("192.0.2.2:1")), Verdict::Unproven);
+    let in_version_2 = gate.judge(start, Version::V2, &token, client, &cid(1));
+    assert_eq!(in_version_2, Verdict::Unproven, "RFC 9369 section 5");
     gate.consume(id);
     assert_eq!(judge(&gate, start, client), Verdict::Unproven, "used");
     let gate = gate.reconfigure(&config([1; 32]));
@@ -85,8 +89,10 @@ fn an_address_token_is_good_once_from_its_address_in_its_time() {
 #[test]
 fn a_token_outlives_the_process_that_made_it() {
     let client = address("192.0.2.1:1");
-    let token = gate([1; 32], NOON).issuer(1).issue(Time::from_secs(1), client.ip(), &mut random());
-    let after_restart = |key, origin| gate(key, origin).judge(Time::ZERO, &token, client, &cid(1));
+    let token =
+        gate([1; 32], NOON).issuer(1).issue(Time::from_secs(1), Version::V1, client.ip(), &mut random());
+    let after_restart =
+        |key, origin| gate(key, origin).judge(Time::ZERO, Version::V1, &token, client, &cid(1));
     assert!(matches!(after_restart([1; 32], NOON + Duration::from_secs(5)), Verdict::Address(_)));
     assert_eq!(after_restart([2; 32], NOON), Verdict::Unproven, "another key");
     assert_eq!(after_restart([1; 32], NOON - Duration::from_secs(60)), Verdict::Unproven, "from the future");
@@ -95,7 +101,8 @@ fn a_token_outlives_the_process_that_made_it() {
 #[test]
 fn used_tokens_take_bounded_memory_and_the_newest_are_remembered() {
     let key = TokenKey::new(&[1; 32]);
-    let token = Token::Address(AddressToken { ip: address("192.0.2.1:1").ip(), issued: 0 });
+    let token =
+        Token::Address(AddressToken { version: Version::V1, ip: address("192.0.2.1:1").ip(), issued: 0 });
     let mut random = random();
     let mut used = UsedTokens::default();
     let ids: Vec<_> = (0..2 * USED_PER_GENERATION + 10)

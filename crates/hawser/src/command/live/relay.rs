@@ -68,7 +68,7 @@ pub(super) async fn run(
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder)
     };
-    let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT)?;
+    let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT, &[])?;
     let keys: Vec<Keys> = match arguments.keys.is_empty() {
         false => arguments.keys.clone(),
         true => vec![Keys::random()],
