@@ -135,7 +135,7 @@ fn http3() {
     server_tls.alpn_protocols = vec![b"h3".to_vec()];
     let (client_crypto, server_crypto) = tls::sessions_with(client_tls, server_tls, 1).unwrap();
     let mut host = Host::new(endpoint(7, None), Http::new(client));
-    let config = ClientConfig { crypto: client_crypto, transport: transport.clone(), token: None };
+    let config = ClientConfig::new(client_crypto, transport.clone());
     host.connect(Time::ZERO, config, client_address(0), SERVER, tls::SERVER_NAME).unwrap();
     let server_config = ServerConfig::new(server_crypto, transport, [9; 32]);
     let server = Host::new(endpoint(8, Some(Arc::new(server_config))), Http::new(server));

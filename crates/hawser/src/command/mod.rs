@@ -19,6 +19,7 @@ mod emulate;
 mod exit;
 mod get;
 mod guarantee;
+mod hq;
 mod http_client;
 mod interrupt;
 mod key_log;

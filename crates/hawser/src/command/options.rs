@@ -14,7 +14,7 @@ use crate::command::policy_options::PolicyOptions;
 use crate::command::units::parse_bytes;
 use crate::{
     Cipher, ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec, Registry,
-    ServerConfigBuilder, TransportConfig, Trust,
+    ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
 };
 
 /// A live player sends nothing of its own. One whose relay was started anew learns it from the answer to this PING.
@@ -64,6 +64,11 @@ pub(crate) struct TransportOptions {
     /// Most bytes of each of these files (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     qlog_limit: u64,
+    /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1. A client begins with 1 if it is listed, and a
+    /// server that speaks both moves it to the version that it wants most, without a round trip. A server given this decides
+    /// itself; otherwise it speaks both and follows the client [default: 1,2]
+    #[arg(long, value_name = "LIST")]
+    quic_version: Option<Versions>,
     /// Append TLS secrets to this file, for packet analysers
     #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
     keylog: Option<PathBuf>,
@@ -83,7 +88,7 @@ impl TransportOptions {
         let policies = policies.map_err(|error| Failure::usage(error.to_string()))?;
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..crate::default_transport() };
-        if alpn == crate::h3::ALPN {
+        if alpn == crate::h3::ALPN || alpn == crate::command::hq::ALPN {
             // Datagrams that nobody reads would only fill their buffer.
             transport.datagram_receive_buffer = None;
         }
@@ -114,6 +119,9 @@ impl TransportOptions {
         alpn: &[u8],
     ) -> Result<ServerConfigBuilder, Failure> {
         let mut builder = builder.alpn([alpn]).transport(self.transport(registry, alpn)?);
+        if let Some(versions) = &self.quic_version {
+            builder = builder.versions(versions.clone(), VersionPreference::Server);
+        }
         if let Some(folder) = &self.qlog {
             builder = builder.qlog_directory(folder).qlog_limit(self.qlog_limit);
         }
@@ -213,7 +221,8 @@ impl ClientOptions {
             .alpn([alpn])
             .transport(self.transport.transport(registry, alpn)?)
             .path_manager(self.transport.path_manager(registry)?)
-            .handshake_timeout(self.connect_timeout);
+            .handshake_timeout(self.connect_timeout)
+            .versions(self.transport.quic_version.clone().unwrap_or_default());
         if let Some(folder) = &self.transport.qlog {
             builder = builder.qlog_directory(folder).qlog_limit(self.transport.qlog_limit);
         }

@@ -6,6 +6,7 @@ mod failures;
 mod get;
 mod hostile;
 mod http;
+mod interop;
 mod live;
 mod matrix;
 mod own_policies;

@@ -1,6 +1,7 @@
 //! `hawser get`: files from an HTTP/3 server.
 
 mod attempt;
+mod hq;
 mod parallel;
 mod partial;
 
@@ -64,6 +65,10 @@ pub(crate) struct Get {
     /// each stream
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: Option<u8>,
+    /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3, all files at once: only for interoperability tests. Nothing is checked
+    /// or resumed
+    #[arg(long, conflicts_with_all = ["continue_at", "limit_rate", "retry", "parallel", "bins"])]
+    hq: bool,
     /// Add the bytes of every 100 ms to the JSON result
     #[arg(long, requires = "json")]
     bins: bool,
@@ -107,6 +112,9 @@ pub(crate) async fn run(
     }
     if let Some(folder) = &arguments.output_dir {
         std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
+    }
+    if arguments.hq {
+        return hq::run(&arguments, registry, output, &mut interrupt).await;
     }
     // What is wrong is to be found before anything is transferred.
     let client = arguments.client.setup(registry, crate::h3::ALPN)?;

@@ -37,7 +37,7 @@ pub(super) async fn run(
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder)
     };
-    let endpoint = listen(builder, &identity, arguments.listen, 5201)?;
+    let endpoint = listen(builder, &identity, arguments.listen, 5201, &[])?;
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "port": port, "pin": pin.to_string() }));

@@ -1,5 +1,6 @@
 //! `hawser serve`: a folder over HTTP/3.
 
+mod hq;
 mod limits;
 mod reset_key;
 mod respond;
@@ -21,7 +22,9 @@ use crate::command::report::Channel;
 use crate::command::server_scheduler::AllowedSchedulers;
 use crate::command::site::{Rights, Site};
 use crate::command::units::parse_bytes;
-use crate::{Connection, Endpoint, EndpointBuilder, EndpointError, Identity, ServerConfig};
+use crate::{
+    Connection, Endpoint, EndpointBuilder, EndpointError, Identity, PreferredAddresses, ServerConfig,
+};
 use limits::Limits;
 
 const EXAMPLES: &str = "\
@@ -74,9 +77,19 @@ pub(crate) struct Serve {
     /// those that have are refused (0: no limit)
     #[arg(long, value_name = "N", default_value_t = 200)]
     handshakes_per_source: u32,
+    /// Make every client prove its address before anything else (Retry), which costs it a round trip
+    #[arg(long)]
+    retry: bool,
+    /// Where clients should go after the handshake, of a network that they reach better than the address they came to. The
+    /// server listens there, too. Once for IPv4, once for IPv6
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    preferred_address: Vec<SocketAddr>,
     /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
+    /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3: only for interoperability tests
+    #[arg(long, conflicts_with = "allow_put")]
+    hq: bool,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
     /// How the transport behaves
@@ -89,6 +102,7 @@ struct Server {
     site: Site,
     output: Output,
     limits: Limits,
+    hq: bool,
 }
 
 /// Serves until Ctrl-C.
@@ -111,14 +125,19 @@ pub(crate) async fn run(
     if arguments.handshakes_per_source > 0 {
         config = config.handshakes_per_source(arguments.handshakes_per_source);
     }
-    let config = arguments.transport.server(registry, config, crate::h3::ALPN)?.build()?;
+    if arguments.retry {
+        config = config.retry_above_handshakes(0);
+    }
+    config = config.preferred_addresses(preferred_addresses(&arguments.preferred_address)?);
+    let alpn = if arguments.hq { crate::command::hq::ALPN } else { crate::h3::ALPN };
+    let config = arguments.transport.server(registry, config, alpn)?.build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder)
     };
-    let endpoint = listen(builder, &identity, arguments.listen, 4433)?;
-    let server = Arc::new(Server { site, output, limits: Limits::new() });
+    let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
+    let server = Arc::new(Server { site, output, limits: Limits::new(), hq: arguments.hq });
     remove_leftovers(&server);
     announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
@@ -168,7 +187,10 @@ fn remove_leftovers(server: &Arc<Server>) {
 
 /// One connection, until it ends or, after Ctrl-C, its requests are done.
 async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr, mut interrupt: Interrupt) {
-    tracing::info!(%remote, multipath = connection.is_multipath(), "connected");
+    tracing::info!(%remote, version = %connection.version(), multipath = connection.is_multipath(), "connected");
+    if server.hq {
+        return hq::serve(server, &connection, remote, interrupt).await;
+    }
     let http = crate::h3::server_builder().build(crate::h3::Connection::new(connection.clone())).await;
     let mut http: h3::server::Connection<_, bytes::Bytes> = match http {
         Ok(http) => http,
@@ -220,15 +242,43 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
     connection.close(H3_NO_ERROR, b"");
 }
 
-/// Binds an endpoint to the address, or to the default ones with this port.
+/// The addresses of both families, of each one at most.
+fn preferred_addresses(addresses: &[SocketAddr]) -> Result<PreferredAddresses, Failure> {
+    let mut preferred = PreferredAddresses::default();
+    for address in addresses {
+        let is_usable = !address.ip().is_unspecified() && address.port() != 0;
+        let is_first = match address {
+            SocketAddr::V4(address) => preferred.ipv4.replace(*address).is_none(),
+            SocketAddr::V6(address) => preferred.ipv6.replace(*address).is_none(),
+        };
+        if !is_usable || !is_first {
+            return Err(Failure::usage(format!(
+                "--preferred-address {address}: expected one address and port for each of IPv4 and IPv6, which clients can \
+                 reach"
+            )));
+        }
+    }
+    Ok(preferred)
+}
+
+/// Whether a socket at `listening` receives what is sent to `address`.
+fn covers(listening: SocketAddr, address: SocketAddr) -> bool {
+    let any = listening.ip().is_unspecified() && (listening.is_ipv6() || address.is_ipv4());
+    listening.port() == address.port() && (any || listening.ip() == address.ip())
+}
+
+/// Binds an endpoint to the address, or to the default ones with this port, and to those of `also` that are not among
+/// them.
 pub(crate) fn listen(
     builder: impl Fn() -> EndpointBuilder,
     identity: &Identity,
     address: Option<SocketAddr>,
     default_port: u16,
+    also: &[SocketAddr],
 ) -> Result<Endpoint, EndpointError> {
     let bind = |address: SocketAddr| {
-        let endpoint = builder().listen(address);
+        let further = also.iter().filter(|further| !covers(address, **further));
+        let endpoint = further.fold(builder().listen(address), |endpoint, further| endpoint.listen(*further));
         // A port that the system chooses is another one the next time.
         match address.port() {
             0 => endpoint.bind(),

@@ -176,7 +176,8 @@ async fn send_file(
     Ok(())
 }
 
-fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
+/// Reads a block of the file from `start` on, where threads may wait for the disk.
+pub(super) fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
     let file = file.clone();
     let length = usize::try_from(end.saturating_sub(start)).unwrap_or(BLOCK).min(BLOCK);
     tokio::task::spawn_blocking(move || {
