@@ -172,15 +172,15 @@ def put_file(bench, peer):
 # A foreign client at `hawser serve`.
 
 
-def fetch(bench, peer, names, *options, check=lambda answer: None):
+def fetch(bench, peer, names, *options, check=lambda answer: None, serve=(), version="v1"):
     log = bench.new_path("hawser-serve.log")
-    with bench.hawser_server(log=log) as here:
+    with bench.hawser_server(*serve, log=log) as here:
         answer = bench.ask(peer, here["port"], *options, names=names)
     for name, response in zip(names, answer["responses"], strict=True):
         content = (bench.site / name).read_bytes()
         expect(f"status of {name}", response["status"], 200)
         expect(f"SHA-256 of {name}", response["sha256"], sha256(content))
-    expect("QUIC version", answer["version"], "v1")
+    expect("QUIC version", answer["version"], version)
     told = check(answer)
     expect("requests that the server saw", len(requests_in(log)), len(names))
     return told or f"{sum(response['length'] for response in answer['responses'])} bytes"
@@ -210,8 +210,8 @@ def changed(answer):
     return f"{answer['changes']} changes"
 
 
-def version_fell_back(answer):
-    return f"began with v2, ended with {answer['version']}"
+def version_of(answer):
+    return f"ended with {answer['version']}"
 
 
 def fetch_missing(bench, peer):
@@ -305,6 +305,8 @@ def server_cases(peer):
     yield "get: empty file", partial(get_file, name="empty.bin")
     yield "get: 24 MiB", partial(get_file, name="large.bin")
     yield "get: 24 MiB in 4 parallel parts", partial(get_file, name="large.bin", options=["--parallel", "4"])
+    yield "get: QUIC v2", partial(get_file, name="large.bin", options=["--quic-version", "2"])
+    yield "get: QUIC v2 preferred", partial(get_file, name="large.bin", options=["--quic-version", "2,1"])
     yield "get: after Retry", lambda bench, peer: get_file(bench, peer, "small.txt", "--retry")
     yield "get: 404", get_missing
     yield "get: interrupted and resumed", get_resumed
@@ -313,8 +315,8 @@ def server_cases(peer):
 
 
 def client_cases(peer):
-    def fetching(*options, names=("large.bin",), check=lambda answer: None):
-        return lambda bench, peer: fetch(bench, peer, names, *options, check=check)
+    def fetching(*options, names=("large.bin",), **more):
+        return lambda bench, peer: fetch(bench, peer, names, *options, **more)
 
     yield "small file", fetching(names=["small.txt"], check=digest_came)
     yield "empty file", fetching(names=["empty.bin"])
@@ -326,10 +328,17 @@ def client_cases(peer):
     yield "ranges", fetch_range
     yield "PUT 24 MiB, new and replaced", upload
     yield "PUT refused", upload_refused
-    yield "QUIC v2 offered first", fetching("--prefer-v2", check=version_fell_back)
+    yield "QUIC v2 offered first", fetching("--prefer-v2", check=version_of, version="v2")
+    only_v1 = ("--quic-version", "1")
+    yield "QUIC v2 offered first, v1 only here", fetching("--prefer-v2", check=version_of, serve=only_v1)
     if peer.name == "quic-go":
         yield "migration to another port", fetching("--migrate", check=moved)
     if peer.name == "aioquic":
+        prefers_v2 = ("--quic-version", "2,1")
+        yield (
+            "QUIC v1, moved to v2 in the handshake",
+            fetching("--accept-v2", check=version_of, serve=prefers_v2, version="v2"),
+        )
         yield "ChaCha20-Poly1305", fetching("--chacha20")
         yield "key updates", fetching("--update-keys", check=changed)
         yield "connection ids changed", fetching("--change-ids", check=changed)

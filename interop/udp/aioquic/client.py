@@ -112,6 +112,8 @@ def configuration_for(arguments):
     configuration.supported_versions = [QuicProtocolVersion.VERSION_1]
     if arguments.prefer_v2:
         configuration.supported_versions = [QuicProtocolVersion.VERSION_2, QuicProtocolVersion.VERSION_1]
+    if arguments.accept_v2:
+        configuration.supported_versions = [QuicProtocolVersion.VERSION_1, QuicProtocolVersion.VERSION_2]
     if arguments.chacha20:
         configuration.cipher_suites = [CipherSuite.CHACHA20_POLY1305_SHA256]
     return configuration
@@ -139,6 +141,7 @@ if __name__ == "__main__":
     parser.add_argument("--range", help="Range field")
     parser.add_argument("--body", help="file to send")
     parser.add_argument("--prefer-v2", action="store_true", help="begin with QUIC v2, go back to v1 if told so")
+    parser.add_argument("--accept-v2", action="store_true", help="begin with QUIC v1, go on in v2 if the server does")
     parser.add_argument("--chacha20", action="store_true", help="offer only ChaCha20-Poly1305")
     parser.add_argument("--trailers", action="store_true", help="ask for trailers")
     parser.add_argument("--update-keys", action="store_true", help="update the keys with every MiB received")

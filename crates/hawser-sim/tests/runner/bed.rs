@@ -89,11 +89,7 @@ impl Case {
         let (client_crypto, server_crypto) =
             tls::sessions_with(self.client_tls, self.server_tls, self.seed).unwrap();
         let of_client = transport.clone();
-        let configure = Box::new(move || ClientConfig {
-            crypto: client_crypto.clone(),
-            transport: of_client.clone(),
-            token: None,
-        });
+        let configure = Box::new(move || ClientConfig::new(client_crypto.clone(), of_client.clone()));
         let mut client = Client::new(configure, tuple, &self.connections);
         client.rival = self.rival;
         let mut server = ServerConfig::new(server_crypto, transport, [9; 32]);
