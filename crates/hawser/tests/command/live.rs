@@ -1,7 +1,7 @@
 //! `hawser live`: what goes in comes out, over several links, with programs that die in between.
 
 use std::io::{BufRead, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -50,7 +50,9 @@ const KEY: &str = "a-key";
 impl Relay {
     fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (process, hello) = Self::spawn(&folder, "127.0.0.1:0", arguments);
+        // A port of its own choice: only then has the relay, started anew, the key of its stateless resets.
+        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (process, hello) = Self::spawn(&folder, &format!("127.0.0.1:{port}"), arguments);
         let pin = hello["pin"].as_str().unwrap().to_owned();
         Relay { process, address: format!("127.0.0.1:{}", hello["port"]), pin, folder }
     }

@@ -20,6 +20,8 @@ use crate::command::options::Output;
 const SET_UP: Duration = Duration::from_secs(10);
 /// How long an encoder may be silent: one that hangs must not keep its place for ever.
 const SILENCE: Duration = Duration::from_secs(30);
+/// How long one that is done may take to close its connection.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Connections at the same time, most of them of programs that are no encoders.
 const MAX_CONNECTIONS: usize = 16;
 /// Bytes read at a time.
@@ -120,13 +122,16 @@ impl Encoder<'_> {
         let app = Printable::new(&app).to_string();
         self.encoders.output.remark(format_args!("hawser: an encoder publishes to /{app}"));
         let ended = self.publish().await;
-        let _ = self.encoders.done.try_send(());
-        match ended? {
-            true => self.encoders.output.remark("hawser: the encoder is done"),
-            false => {
-                self.encoders.output.remark("hawser: the encoder has gone without a word; another may follow")
-            }
+        if ended == Ok(true) {
+            // It closes the connection itself; one that is closed first complains.
+            let closing = async { while self.read().await == Ok(true) {} };
+            let _ = tokio::time::timeout(FAREWELL, closing).await;
         }
+        let _ = self.encoders.done.try_send(());
+        self.encoders.output.remark(match ended? {
+            true => "hawser: the encoder is done",
+            false => "hawser: the encoder has gone without a word; another may follow",
+        });
         Ok(())
     }
 
