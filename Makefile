@@ -36,11 +36,10 @@ fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fu
 fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
 
-soak: setup ## SOAK_SECONDS=600 of random courses, processes under attack, links that flap, restarts (docs/security.md)
+soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
 	$(CARGO) build --locked --release -p hawser
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks"
-	HAWSER_SIEGE=10 $(CARGO) test --locked --release -p hawser --test command siege -- --nocapture
 	@scripts/soak --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" \
 		--courses "$${CARGO_TARGET_DIR:-target}/release/examples/soak"
 

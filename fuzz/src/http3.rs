@@ -162,7 +162,9 @@ async fn request(transport: Transport) {
         if stream.recv_response().await.is_ok() {
             // Whoever asks for trailers before the end of the body, or after an error, made a mistake of his own.
             while let Ok(data) = stream.recv_data().await {
-                if data.is_none() {
+                let is_over = data.is_none();
+                drop(data);
+                if is_over {
                     let _ = stream.recv_trailers().await;
                     break;
                 }
