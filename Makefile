@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test fuzz fuzz-replay clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test fuzz fuzz-replay soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -35,6 +35,13 @@ fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fu
 
 fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
+
+soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
+	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
+	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks"
+	@scripts/soak --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" \
+		--courses "$${CARGO_TARGET_DIR:-target}/release/examples/soak"
 
 bench: bench-memory bench-sim bench-bulk bench-aggregate ## next to other stacks: goodput, CPU, aggregation, memory; the simulator (docs/benchmarks.md)
 

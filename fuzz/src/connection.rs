@@ -12,11 +12,10 @@
 mod application;
 mod grammar;
 mod network;
-mod packets;
 mod script;
 mod setup;
 mod strangers;
-mod tap;
+mod tokens;
 mod world;
 
 use std::time::Duration;
@@ -24,10 +23,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use hawser_core::Code;
 use hawser_policy::{PathId, PathStatus, PolicyKind, Side};
+use hawser_sim::adversary::{Space, honest_acks};
 
 use self::application::Delivery;
-use self::network::{LINKS, UnderWay, from, victim};
-use self::packets::Space;
+use self::network::{LINKS, Mangling, UnderWay, from, victim};
 use self::script::Script;
 use self::world::{Rewrite, World};
 
@@ -210,6 +209,7 @@ fn change_network(operation: u8, script: &mut Script<'_>, world: &mut World) -> 
             0 => link.hold = script.byte()?,
             1 => link.duplicate = script.byte()?,
             2 => link.mark = script.byte()?,
+            4 => link.ecn = Mangling::ALL[script.below(Mangling::ALL.len())?],
             3 => link.mtu = script.choose(&[1200, 1252, 1300, 1400, 1500])?,
             _ => link.delay = Duration::from_millis(script.choose(&[1, 5, 10, 30, 100, 400])?),
         },
@@ -262,7 +262,7 @@ fn inject(script: &mut Script<'_>, world: &mut World) -> Option<()> {
         header.phase ^= how & 16 != 0;
         let mut frames = grammar::payload(script, side, &world.observer)?;
         if how & 32 != 0 && matches!(header.space, Space::Path(_)) {
-            frames.splice(0..0, grammar::honest_acks(side, &world.observer));
+            frames.splice(0..0, honest_acks(side, &world.observer, grammar::MAX_PAYLOAD));
         }
         if how & 64 != 0 {
             frames.resize(frames.len().max(1_200), 0);

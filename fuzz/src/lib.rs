@@ -8,15 +8,21 @@
 
 mod connection;
 mod endpoint;
+mod files;
+mod http3;
 mod memory;
+mod repair;
 
 pub use connection::connection;
 pub use endpoint::endpoint;
+pub use files::files;
 use hawser_wire::packet::{PacketNumber, peek_destination_cid};
 use hawser_wire::{
     Frame, FrameIter, PacketType, PartialHeader, PlainHeader, Reader, Role, TransportParameters,
     TruncatedPacketNumber, Version, Writer, varint,
 };
+pub use http3::http3;
+pub use repair::repair;
 
 /// A target: its name, which is that of its corpus, and its check.
 pub type Target = (&'static str, fn(&[u8]));
@@ -30,6 +36,9 @@ pub const TARGETS: &[Target] = &[
     ("transport_parameters", transport_parameters),
     ("endpoint", endpoint),
     ("connection", connection),
+    ("http3", http3),
+    ("repair", repair),
+    ("files", files),
 ];
 
 /// A run of variable-length integers.

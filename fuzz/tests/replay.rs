@@ -76,6 +76,8 @@ fn rounds(target: &str) -> usize {
     match target {
         "connection" => 10_000,
         "endpoint" => 50_000,
+        "http3" => 20_000,
+        "repair" => 3_000,
         _ => 200_000,
     }
 }

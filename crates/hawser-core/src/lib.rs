@@ -94,6 +94,8 @@ mod connection;
 pub mod crypto;
 mod endpoint;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod rate_limit;
 mod receive_memory;
 mod text;

@@ -50,6 +50,8 @@
 
 mod connection;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod guard;
 mod stream;
 mod transport;

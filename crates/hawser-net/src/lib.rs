@@ -96,6 +96,8 @@ pub use incoming::{AcceptError, Connecting, Incoming};
 pub use interfaces::{Interface, Interfaces, watch_interfaces};
 pub use link_control::{AttachAnswer, LinkController};
 pub use link_state::LinkStateFile;
+#[cfg(feature = "fuzzing")]
+pub use link_state::read_line;
 pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
 pub use pin::{InvalidPin, Pin};
 pub use stream::{

@@ -42,6 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod adversary;
 pub mod amplification;
 mod application;
 mod deadlines;
@@ -55,6 +56,7 @@ pub mod oracle;
 mod pattern;
 pub mod run;
 pub mod sets;
+pub mod soak;
 pub mod testing;
 pub mod tls;
 mod trace_hash;

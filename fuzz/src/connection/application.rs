@@ -83,6 +83,8 @@ pub struct Application {
     /// The newest message of each channel.
     newest: BTreeMap<Channel, u64>,
     pub confirmed: bool,
+    /// The latest address token.
+    pub token: Option<Vec<u8>>,
     pub closed: Option<ConnectionError>,
 }
 
@@ -101,6 +103,7 @@ impl Application {
             reliable: [0; 2],
             newest: BTreeMap::new(),
             confirmed: false,
+            token: None,
             closed: None,
         }
     }
@@ -123,6 +126,7 @@ impl Application {
     fn on_event(&mut self, connection: &mut Connection, event: Event) {
         match event {
             Event::HandshakeConfirmed => self.confirmed = true,
+            Event::NewToken(token) => self.token = Some(token),
             Event::Closed(reason) => {
                 assert!(!reason.to_string().is_empty());
                 self.closed = Some(reason);

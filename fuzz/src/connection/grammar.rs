@@ -1,21 +1,21 @@
 //! Payloads that a peer could write if it wanted to do harm: any frame, any number of times, with numbers near those
 //! in use or far off.
 
-use std::ops::RangeInclusive;
-
 use hawser_policy::Side;
 use hawser_wire::frame::{
     AckFrequency, AckHeader, ConnectionClose, Crypto, Datagram, EcnCounts, MessageDelivery, NewConnectionId,
-    ObservedAddress, PathStatus, PolicyMessage, ResetStream, ResetStreamAt, RetireConnectionId, StopSending,
-    Stream, StreamDirection, StreamSkip, TimestampLimits, write_ack, write_ack_with_timestamps,
+    ObservedAddress, PathStatus, PolicyMessage, Recovered, Repair, RepairCode, ResetStream, ResetStreamAt,
+    RetireConnectionId, SourceRange, SourceRangeList, StopSending, Stream, StreamDirection, StreamSkip,
+    TimestampLimits, write_ack, write_ack_with_timestamps,
 };
 use hawser_wire::{BufferTooShort, ConnectionId, Frame, StatelessResetToken, Writer, varint};
 
-use super::packets::{Observer, Sent, Space};
+use hawser_sim::adversary::{Observer, Sent, Space};
+
 use super::script::Script;
 
 /// Room for the frames of one packet.
-const MAX_PAYLOAD: usize = 1300;
+pub const MAX_PAYLOAD: usize = 1300;
 /// Groups of frames in one packet.
 const MAX_GROUPS: usize = 8;
 /// Frames of a group.
@@ -36,35 +36,6 @@ pub fn payload(script: &mut Script<'_>, by: Side, observer: &Observer) -> Option
     Some(bytes)
 }
 
-/// An acknowledgement of all that the peer of `by` has sent in 1-RTT packets, one frame for each path.
-pub fn honest_acks(by: Side, observer: &Observer) -> Vec<u8> {
-    let mut bytes = vec![0; MAX_PAYLOAD];
-    let mut w = Writer::new(&mut bytes);
-    let sent = observer.sent(by.peer());
-    for space in sent.spaces() {
-        let Space::Path(path) = space else { continue };
-        let header = AckHeader { path_id: (path > 0).then_some(path), ..AckHeader::default() };
-        if write_ack(&mut w, &header, ranges(sent.numbers(space)), 64).is_err() {
-            break;
-        }
-    }
-    let length = w.position();
-    bytes.truncate(length);
-    bytes
-}
-
-/// Ranges from the largest number down.
-fn ranges(numbers: impl DoubleEndedIterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
-    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
-    for number in numbers.rev() {
-        match ranges.last_mut() {
-            Some(last) if *last.start() == number + 1 => *last = number..=*last.end(),
-            _ => ranges.push(number..=number),
-        }
-    }
-    ranges
-}
-
 /// Frames of one kind.
 struct Group<'a> {
     kind: u8,
@@ -81,6 +52,8 @@ impl<'a> Group<'a> {
     fn read(script: &mut Script<'a>) -> Option<Self> {
         // Our own frames came last and have the last bytes, so that kept scripts mean what they meant.
         let kind = match script.byte()? {
+            247..=248 => 35,
+            249 => 36,
             250..=252 => 33,
             253..=255 => 34,
             other => other % 33,
@@ -123,6 +96,7 @@ impl<'a> Group<'a> {
             }
             17 => Frame::PathChallenge((a + c).to_be_bytes()).encode(w),
             18 => Frame::PathResponse(response(peer, a)).encode(w),
+            35 => self.write_repair(w, a),
             _ => self.path_frame(a, b, c).encode(w),
         }
     }
@@ -151,6 +125,27 @@ impl<'a> Group<'a> {
             return write_ack_with_timestamps(w, &header, ranges, 64, limits, arrivals).map(drop);
         }
         write_ack(w, &header, ranges, 64).map(drop)
+    }
+
+    /// A repair symbol of a block with the number that grows, over ranges of one stream.
+    fn write_repair(&self, w: &mut Writer<'_>, block: u64) -> Result<(), BufferTooShort> {
+        let length = 1 + self.c % 400;
+        let mut list = SourceRangeList::default();
+        for n in 0..=self.b % 64 {
+            let offset = n * length * (1 + self.b / 64 % 2);
+            list.push(SourceRange { stream_id: self.c / 400 % 16, offset, length, fin: self.b % 11 == n });
+        }
+        let codes = [RepairCode::Xor, RepairCode::ReedSolomon, RepairCode::RandomLinear];
+        let sources = list.encode();
+        Frame::Repair(Repair {
+            block,
+            code: codes[(self.b / 128 % 3) as usize],
+            first: self.b / 512 % 8,
+            index: (block % 32) as u32,
+            sources: sources.as_ranges(),
+            symbol: filler(length),
+        })
+        .encode(w)
     }
 
     fn stream_frame(&self, a: u64, b: u64, c: u64) -> Frame<'static> {
@@ -215,6 +210,8 @@ impl<'a> Group<'a> {
                 sequence_number: a,
                 payload: filler(c),
             }),
+            36 if c.is_multiple_of(4) => Frame::Protected,
+            36 => Frame::Recovered(Recovered { block: a, first: b, bitmap: c.max(1) }),
             // The start grows: with a stride, many gaps.
             _ => Frame::StreamSkip(StreamSkip {
                 stream_id: b,

@@ -28,6 +28,31 @@ pub struct UnderWay {
     pub payload: Vec<u8>,
 }
 
+/// What a router does to the ECN field (RFC 9000 section 13.4.2: some are not to be relied on).
+#[derive(Clone, Copy)]
+pub enum Mangling {
+    None,
+    /// Clears it.
+    Bleach,
+    /// Turns ECT(0) into ECT(1).
+    Remark,
+    /// Sets it where nobody asked for it.
+    Invent,
+}
+
+impl Mangling {
+    pub const ALL: [Mangling; 4] = [Mangling::None, Mangling::Bleach, Mangling::Remark, Mangling::Invent];
+
+    fn apply(self, ecn: Option<Ecn>) -> Option<Ecn> {
+        match self {
+            Mangling::None => ecn,
+            Mangling::Bleach => None,
+            Mangling::Remark => ecn.map(|_| Ecn::Ect1),
+            Mangling::Invent => Some(Ecn::Ect0),
+        }
+    }
+}
+
 /// How a link treats datagrams. Patterns have a bit for each of eight datagrams in turn.
 #[derive(Clone, Copy)]
 pub struct Link {
@@ -39,6 +64,8 @@ pub struct Link {
     pub hold: u8,
     /// Those that a router marks with congestion experienced; all if its queue is full.
     pub mark: u8,
+    /// What it does to the ECN field of all others.
+    pub ecn: Mangling,
     /// The largest datagram that passes.
     pub mtu: usize,
     /// How often the NAT has given it another port.
@@ -55,6 +82,7 @@ impl Link {
             duplicate: 0,
             hold: 0,
             mark: 0,
+            ecn: Mangling::None,
             mtu: 1500,
             rebound: 0,
             count: 0,
@@ -103,7 +131,7 @@ impl Network {
         if !link.up || payload.len() > link.mtu {
             return;
         }
-        let ecn = if link.mark & bit != 0 { ecn.map(|_| Ecn::Ce) } else { ecn };
+        let ecn = if link.mark & bit != 0 { ecn.map(|_| Ecn::Ce) } else { link.ecn.apply(ecn) };
         let delay = if link.hold & bit != 0 { 3 * link.delay } else { link.delay };
         let (lost, twice) = (link.lose & bit != 0, link.duplicate & bit != 0);
         let is_proof = by.is_client() && self.ledger.is_reached(client);

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use hawser_core::{QlogFactory, TransportConfig};
 use hawser_policy::{Composition, FeatureId, PolicyKind, Registry};
+use hawser_sim::adversary::{Forgery, Tap};
 use hawser_wire::TransportParameters;
 use hawser_wire::transport_parameters::AddressDiscovery;
 
 use super::script::Script;
-use super::tap::{Forgery, Tap};
+use super::tokens;
 use super::world::Setup;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
@@ -20,6 +21,8 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     hawser_cc::register(&mut registry);
     hawser_paths::register(&mut registry);
     hawser_sched::register(&mut registry);
+    hawser_sched::register_sets(&mut registry);
+    hawser_cc::register_sets(&mut registry);
     registry
 });
 
@@ -37,11 +40,47 @@ pub fn nth_name<'a>(mut names: impl Iterator<Item = &'a str> + Clone, n: usize) 
 /// Reads how the connection is set up; `None` if the script is too short for it.
 pub fn read(script: &mut Script<'_>) -> Option<Setup> {
     let flags = script.byte()?;
-    let transports = [transport(script)?, transport(script)?];
+    let mut transports = [transport(script)?, transport(script)?];
     let client = if flags & 1 == 1 { Some(forgery(script)?) } else { None };
     let server = if flags & 2 == 2 { Some(forgery(script)?) } else { None };
     let forged = [client.is_some(), server.is_some()];
-    Some(Setup { transports, taps: [Tap::new(client), Tap::new(server)], forged, retry: flags & 4 == 4 })
+    // What came later has a flag of its own, so that kept scripts mean what they meant.
+    let mut token = None;
+    if flags & 8 == 8 {
+        let how = script.byte()?;
+        for (transport, shift) in transports.iter_mut().zip([0, 3]) {
+            policies(script, transport, how >> shift & 7)?;
+        }
+        token = tokens::read(script, how >> 6)?;
+    }
+    let taps = [Tap::new(client), Tap::new(server)];
+    Some(Setup { transports, taps, forged, retry: flags & 4 == 4, token })
+}
+
+/// Other policies than [`transport`] can name: a whole set, or parts of any kind.
+fn policies(script: &mut Script<'_>, transport: &mut TransportConfig, which: u8) -> Option<()> {
+    let nth = |kind, n: usize| {
+        let names = registry().names(kind).collect::<Vec<_>>();
+        nth_name(names.into_iter(), n).parse().expect("a name")
+    };
+    let mut wanted = Composition::default();
+    let kinds: &[PolicyKind] = match which {
+        0 => return Some(()),
+        1 => &[PolicyKind::Set],
+        2 => &[PolicyKind::Protection],
+        _ => &[
+            PolicyKind::Scheduler,
+            PolicyKind::Congestion,
+            PolicyKind::Acknowledgements,
+            PolicyKind::Protection,
+        ],
+    };
+    for kind in kinds {
+        wanted.set(*kind, nth(*kind, usize::from(script.byte()?)));
+    }
+    transport.policies = registry().set(&wanted).expect("names that it has");
+    transport.repair_buffer = Some(64_000).filter(|_| which != 7);
+    Some(())
 }
 
 fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::{
-    ClientConfig, Connection, ConnectionHandle, Datagram, Endpoint, EndpointConfig, FourTuple, Incoming,
-    ServerConfig, TransportConfig,
+    ClientConfig, Connection, ConnectionHandle, Datagram, Endpoint, FourTuple, Incoming, ServerConfig,
+    TransportConfig,
 };
 use hawser_policy::Time;
 
-use super::packets::CID_LENGTH;
+use super::world::endpoint_config;
 
 /// Connections at a time; more are ignored.
 const MAX_STRANGERS: usize = 8;
@@ -83,18 +83,20 @@ impl Strangers {
 pub struct Forger {
     endpoint: Endpoint,
     transport: Arc<TransportConfig>,
+    /// Stolen from the client.
+    token: Option<Vec<u8>>,
 }
 
 impl Forger {
-    pub fn new(transport: Arc<TransportConfig>) -> Self {
-        let config = EndpointConfig { connection_id_length: CID_LENGTH, ..EndpointConfig::new([6; 32]) };
-        Forger { endpoint: Endpoint::new(Arc::new(config), None, [7; 32]), transport }
+    pub fn new(transport: Arc<TransportConfig>, token: Option<Vec<u8>>) -> Self {
+        Forger { endpoint: Endpoint::new(endpoint_config([6; 32]), None, [7; 32]), transport, token }
     }
 
     /// The first datagram of a connection.
     pub fn initial(&mut self, now: Time, tuple: FourTuple) -> Option<Vec<u8>> {
         let crypto = Arc::new(NullClient::default());
-        let config = ClientConfig::new(crypto, self.transport.clone());
+        let config =
+            ClientConfig { token: self.token.clone(), ..ClientConfig::new(crypto, self.transport.clone()) };
         let (handle, mut connection) = self.endpoint.connect(now, config, tuple, "fuzz").ok()?;
         let mut buffer = Vec::new();
         let transmit = connection.poll_transmit(now, &mut buffer)?;

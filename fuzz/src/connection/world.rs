@@ -11,12 +11,11 @@ use hawser_core::{
     EndpointConfig, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
 };
 use hawser_policy::{Side, Time};
+use hawser_sim::adversary::{CID_LENGTH, Observer, Space, Tap};
 
 use super::application::Application;
 use super::network::{Network, UnderWay, from, is_victim, server_address};
-use super::packets::{CID_LENGTH, Observer, Space};
 use super::strangers::{Forger, Strangers};
-use super::tap::Tap;
 
 /// Turns of the loop at one instant that mean that somebody spins.
 const MAX_TURNS_AT_ONCE: usize = 2_000;
@@ -93,6 +92,22 @@ pub struct Setup {
     /// Whose transport parameters are not what it meant to send.
     pub forged: [bool; 2],
     pub retry: bool,
+    /// The address token that the client comes with.
+    pub token: Option<Vec<u8>>,
+}
+
+/// Real time at the beginning, without which tokens of other connections are worth nothing: 50 years, in seconds.
+const ORIGIN: Duration = Duration::from_secs(50 * 365 * 24 * 3_600);
+/// All servers here seal their tokens with it.
+const TOKEN_KEY: [u8; 32] = [3; 32];
+
+/// The configuration of an endpoint.
+pub fn endpoint_config(reset_key: [u8; 32]) -> Arc<EndpointConfig> {
+    Arc::new(EndpointConfig {
+        connection_id_length: CID_LENGTH,
+        unix_time_at_origin: ORIGIN,
+        ..EndpointConfig::new(reset_key)
+    })
 }
 
 /// All of it.
@@ -114,21 +129,23 @@ impl World {
     pub fn new(setup: Setup) -> Self {
         let memory_before = crate::memory::live();
         let [client_transport, server_transport] = setup.transports.map(Arc::new);
-        let forger = Forger::new(client_transport.clone());
+        let forger = Forger::new(client_transport.clone(), setup.token.clone());
         let [client_tap, server_tap] = setup.taps;
         let strangers = Strangers::new(server_transport.clone());
-        let mut server_config = ServerConfig::new(Arc::new(server_tap.clone()), server_transport, [3; 32]);
+        let mut server_config = ServerConfig::new(Arc::new(server_tap.clone()), server_transport, TOKEN_KEY);
         if setup.retry {
             server_config.retry_above_handshakes = 0;
         }
-        let config =
-            |key| Arc::new(EndpointConfig { connection_id_length: CID_LENGTH, ..EndpointConfig::new(key) });
-        let mut client = End::new(Side::Client, Endpoint::new(config([1; 32]), None, [2; 32]));
-        let mut server =
-            End::new(Side::Server, Endpoint::new(config([4; 32]), Some(Arc::new(server_config)), [5; 32]));
+        let client = Endpoint::new(endpoint_config([1; 32]), None, [2; 32]);
+        let server = Endpoint::new(endpoint_config([4; 32]), Some(Arc::new(server_config)), [5; 32]);
+        let mut client = End::new(Side::Client, client);
+        let mut server = End::new(Side::Server, server);
         [client.forged, server.forged] = setup.forged;
         server.strangers = strangers;
-        let client_config = ClientConfig::new(Arc::new(client_tap.clone()), client_transport);
+        let client_config = ClientConfig {
+            token: setup.token,
+            ..ClientConfig::new(Arc::new(client_tap.clone()), client_transport)
+        };
         let (handle, connection) = client
             .endpoint
             .connect(Time::ZERO, client_config, from(0), "fuzz")

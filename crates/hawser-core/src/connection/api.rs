@@ -422,7 +422,7 @@ impl Connection {
         self.apply_commands(now);
     }
 
-    /// Whether both ends offered a feature ([`TransportConfig::features`](crate::TransportConfig::features)).
+    /// Whether both ends offered a feature whose messages are for policies ([`TransportConfig::features`](crate::TransportConfig::features)).
     pub fn is_feature_negotiated(&self, feature: FeatureId) -> bool {
         self.messages.is_negotiated(feature.0)
     }

@@ -73,11 +73,12 @@ pub(crate) struct EarlyPackets {
 }
 
 impl EarlyPackets {
-    /// Keeps a packet; `false` if there is no room.
-    pub(crate) fn keep(&mut self, arrival: &Arrival, packet: BytesMut) -> bool {
+    /// Keeps a packet; `false` if there is no room. It gets memory of its own: as a slice it would keep a whole receive
+    /// buffer alive, for the price of a few bytes of somebody who has not proven anything.
+    pub(crate) fn keep(&mut self, arrival: &Arrival, packet: &[u8]) -> bool {
         let fits = self.packets.len() < MAX_EARLY_PACKETS;
         if fits {
-            self.packets.push(EarlyPacket { arrival: *arrival, packet });
+            self.packets.push(EarlyPacket { arrival: *arrival, packet: BytesMut::from(packet) });
         }
         fits
     }
@@ -97,5 +98,33 @@ impl EarlyPackets {
     pub(crate) fn take(&mut self) -> Vec<EarlyPacket> {
         self.keys_arrived = false;
         std::mem::take(&mut self.packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_that_wait_for_keys_are_few_and_pin_no_receive_buffers() {
+        let address = ([127, 0, 0, 1], 1).into();
+        let arrival = Arrival {
+            now: Time::ZERO,
+            tuple: FourTuple { local: address, remote: address },
+            ecn: None,
+            received_at: Time::ZERO,
+            datagram_bytes: 40,
+            datagram_number: 0,
+        };
+        let mut early = EarlyPackets::default();
+        for n in 0..2 * MAX_EARLY_PACKETS {
+            let mut buffer = BytesMut::zeroed(65_536);
+            let packet = buffer.split_to(40);
+            assert_eq!(early.keep(&arrival, &packet), n < MAX_EARLY_PACKETS);
+            drop(packet);
+            buffer.clear();
+            assert!(buffer.try_reclaim(65_536), "nothing refers to the receive buffer");
+        }
+        assert_eq!(early.take().len(), MAX_EARLY_PACKETS);
     }
 }

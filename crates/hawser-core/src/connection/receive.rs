@@ -132,7 +132,7 @@ impl Connection {
             return;
         }
         if !self.can_open(space) {
-            self.keep_early(arrival, space, packet);
+            self.keep_early(arrival, space, &packet);
             return;
         }
         match self.open(space, header, packet) {
@@ -224,7 +224,7 @@ impl Connection {
     }
 
     #[cold]
-    fn keep_early(&mut self, arrival: &Arrival, space: SpaceId, packet: BytesMut) {
+    fn keep_early(&mut self, arrival: &Arrival, space: SpaceId, packet: &[u8]) {
         let length = packet.len();
         if self.keys_may_come(space) && self.early.keep(arrival, packet) {
             if let Some(tracer) = &mut self.tracer {

@@ -15,6 +15,20 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 pub use self::json_lines::LinkStateFile;
+
+/// Reads one line of a source of link states at a time since 1970, for fuzzing (feature `fuzzing`): what it says of a link,
+/// if anything, or a sentence that says what is wrong.
+///
+/// # Errors
+/// When the line is none.
+#[cfg(feature = "fuzzing")]
+pub fn read_line(line: &[u8], unix: Duration) -> Result<Option<(LinkState, Vec<Forecast>)>, String> {
+    let reading = record::Reading { now: Time::from_secs(100), unix, age: Duration::ZERO };
+    match record::Record::read(line, reading) {
+        Ok(record) => Ok(record.map(|record| (record.state, record.forecasts))),
+        Err(error) => Err(error.to_string()),
+    }
+}
 use crate::worker::Worker;
 
 /// How often the observer is asked, as in the simulator.

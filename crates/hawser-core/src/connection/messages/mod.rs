@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 
 use hawser_policy::{FeatureId, Message, PathId, Time};
 use hawser_wire::Writer;
+use hawser_wire::codepoints::private::feature;
 use hawser_wire::frame::PolicyMessage;
 use hawser_wire::transport_parameters::FeatureSet;
 
@@ -47,12 +48,15 @@ impl Messages {
         }
     }
 
-    /// Both ends have said what they offer.
+    /// Both ends have said what they offer. Features with frames of their own have no messages: an end lists them whether or
+    /// not its policies know them, and so what it lists says nothing of those.
     pub(crate) fn negotiate(&mut self, ours: &FeatureSet, peers: Option<&FeatureSet>) {
-        self.negotiated = peers.map_or(FeatureSet::EMPTY, |peers| ours.intersection(peers));
+        let has_messages = |id: &u64| ![feature::STREAM_SKIP, feature::ERASURE_CODES].contains(id);
+        let common = peers.map_or(FeatureSet::EMPTY, |peers| ours.intersection(peers));
+        self.negotiated = common.iter().filter(has_messages).collect();
     }
 
-    /// Whether both ends listed the feature.
+    /// Whether both ends listed the feature, and it has messages.
     pub(crate) fn is_negotiated(&self, feature: u64) -> bool {
         self.negotiated.contains(feature)
     }

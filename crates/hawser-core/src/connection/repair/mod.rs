@@ -31,6 +31,8 @@ use hawser_policy::{ErasureCode, Time};
 use hawser_wire::frame::RepairCode;
 
 pub(crate) use block::Subject;
+#[cfg(feature = "fuzzing")]
+pub(crate) use receiver::WORK_PER_BYTE;
 pub(crate) use receiver::{Delivered, Receiver};
 pub(crate) use sender::Sender;
 

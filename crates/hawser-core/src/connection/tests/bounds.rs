@@ -8,6 +8,7 @@ use hawser_wire::Frame;
 
 use super::forge::encode;
 use super::pair::{Pair, Settings, client_address, from};
+use crate::connection::events::EventQueue;
 use crate::{Code, ConnectionError, Datagram, Event, ReceiveMemory};
 
 /// The client gets a packet of the server with these frames, and nobody asks it for events.
@@ -59,6 +60,19 @@ fn leave_to_open_more_paths_is_told_once() {
     assert_eq!((waiting.len(), &waiting[0]), (1, &Event::Path(PathEvent::MorePathsAllowed)));
     receive(&mut pair, &[Frame::MaxPathId(3_000)]);
     assert_eq!(events(&mut pair), [Event::Path(PathEvent::MorePathsAllowed)], "and again when it was taken");
+}
+
+/// A peer may open and abandon paths as often as it is granted new ids.
+#[test]
+fn events_of_paths_that_nobody_takes_are_bounded() {
+    let mut queue = EventQueue::default();
+    for n in 0..10_000 {
+        queue.path(PathEvent::Established(PathId(n)));
+        let held = queue.memory();
+        assert!(held <= 300 * size_of::<Event>() as u64, "{held} bytes after {n} events");
+    }
+    let newest = std::iter::from_fn(|| queue.pop()).last();
+    assert_eq!(newest, Some(Event::Path(PathEvent::Established(PathId(9_999)))), "the oldest gave way");
 }
 
 const BYTES: usize = 20_000_000;

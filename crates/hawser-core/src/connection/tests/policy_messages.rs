@@ -44,6 +44,22 @@ fn only_what_both_ends_list_is_spoken() {
     assert!(!pair.server().is_feature_negotiated(FEATURE));
 }
 
+/// The core lists the features of its own frames on behalf of every end, so that the list does not say whether policies of the
+/// peer speak of them: it would take a message for a violation.
+#[test]
+fn features_with_frames_of_their_own_have_no_messages() {
+    for listed in [&[][..], &[FeatureId::STREAM_SKIP, FeatureId::ERASURE_CODES][..]] {
+        let client = speaking(&[FeatureId::STREAM_SKIP, FeatureId::ERASURE_CODES]);
+        let mut pair = Pair::connected(Settings { client, server: speaking(listed), ..Settings::default() });
+        for feature in [FeatureId::STREAM_SKIP, FeatureId::ERASURE_CODES] {
+            let refused = pair.client().send_message(Message::reliable(feature, "unheard of"));
+            assert_eq!(refused, Err(SendMessageError::NotNegotiated(feature)));
+        }
+        pair.run(SOON);
+        assert_eq!(pair.server.closed(), None);
+    }
+}
+
 #[test]
 fn messages_arrive_after_one_delay_and_are_counted() {
     let mut pair = Pair::connected(both(&[FEATURE]));

@@ -4,6 +4,7 @@
 //! the same keys.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hawser_core::TransportError;
@@ -23,12 +24,13 @@ pub type Forgery = Box<dyn Fn(&mut TransportParameters) + Send + Sync>;
 pub struct Secrets {
     /// From what the Initial keys derive (client).
     pub initial: ConnectionId,
+    /// Of Handshake packets.
     pub handshake: Option<Keys>,
     /// By key phase.
     pub one_rtt: Vec<PacketKeys>,
 }
 
-/// One end's session factory.
+/// One end's session factory. Clones share what it gave away.
 #[derive(Clone)]
 pub struct Tap {
     secrets: Arc<Mutex<Secrets>>,
@@ -36,10 +38,12 @@ pub struct Tap {
 }
 
 impl Tap {
+    /// An end that sends its transport parameters as they are, or forged.
     pub fn new(forgery: Option<Forgery>) -> Self {
         Tap { secrets: Arc::default(), forgery: forgery.map(Arc::new) }
     }
 
+    /// What it gave away so far.
     pub fn secrets(&self) -> MutexGuard<'_, Secrets> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,5 +164,11 @@ impl Session for Tapped {
         context: &[u8],
     ) -> Result<(), OpenError> {
         self.session.export_keying_material(output, label, context)
+    }
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").field("forges", &self.forgery.is_some()).finish_non_exhaustive()
     }
 }

@@ -1,11 +1,12 @@
 //! Packets under way, read and written by somebody who has all keys.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use hawser_core::crypto::null::NullClient;
 use hawser_core::crypto::{ClientFactory, PacketKey};
 use hawser_policy::Side;
+use hawser_wire::frame::{AckHeader, StreamDirection, write_ack};
 use hawser_wire::packet::{LongHeader, LongPacketType, PlainHeader, ShortHeader};
 use hawser_wire::{
     ConnectionId, Frame, FrameIter, PacketType, PartialHeader, StatelessResetToken, TruncatedPacketNumber,
@@ -19,38 +20,54 @@ const TAG: usize = 16;
 pub const CID_LENGTH: usize = 8;
 /// Connection ids, tokens and challenges remembered, of each as many.
 const REMEMBERED: usize = 64;
+/// Ranges of an honest acknowledgement.
+const MAX_ACK_RANGES: usize = 64;
 
 /// A packet-number space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Space {
+    /// Of Initial packets.
     Initial,
+    /// Of Handshake packets.
     Handshake,
+    /// Of 1-RTT packets on a path.
     Path(u32),
 }
 
 /// What a packet says before its frames.
 #[derive(Clone, Debug)]
 pub struct Header {
+    /// Its packet-number space.
     pub space: Space,
+    /// Its packet number.
     pub number: u64,
+    /// Bytes of the number that are sent, 1 to 4.
     pub number_length: usize,
+    /// Whom it is for.
     pub destination: ConnectionId,
+    /// Who sends it; of long headers only.
     pub source: ConnectionId,
+    /// Of Initial packets only.
     pub token: Vec<u8>,
+    /// The spin bit.
     pub spin: bool,
+    /// The key phase bit.
     pub phase: bool,
 }
 
 /// A packet within a datagram.
+#[derive(Debug)]
 pub struct Packet {
+    /// What it says before its frames.
     pub header: Header,
+    /// Where in the datagram it is.
     pub at: Range<usize>,
     /// Its frames.
     pub payload: Range<usize>,
 }
 
 /// What one end has sent so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Sent {
     /// Numbers that left, by space.
     numbers: BTreeMap<Space, BTreeSet<u64>>,
@@ -60,15 +77,21 @@ pub struct Sent {
     pub tokens: VecDeque<StatelessResetToken>,
     /// Its latest challenges.
     pub challenges: VecDeque<[u8; 8]>,
+    /// Bidirectional streams that it has granted in MAX_STREAMS frames, in all.
+    pub streams_granted: u64,
+    /// The largest path id that it has granted in MAX_PATH_ID frames.
+    pub path_id_granted: u32,
     /// Its key phase.
     phase: usize,
 }
 
 impl Sent {
+    /// Numbers of packets that left, in order.
     pub fn numbers(&self, space: Space) -> impl DoubleEndedIterator<Item = u64> {
         self.numbers.get(&space).into_iter().flatten().copied()
     }
 
+    /// Spaces in which it has sent anything.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
         self.numbers.keys().copied()
     }
@@ -87,17 +110,52 @@ fn remember<T>(list: &mut VecDeque<T>, item: T) {
     }
 }
 
+/// An acknowledgement of all that the peer of `by` has sent in 1-RTT packets, one frame for each path, as far as they fit
+/// `room` bytes.
+pub fn honest_acks(by: Side, observer: &Observer, room: usize) -> Vec<u8> {
+    let mut bytes = vec![0; room];
+    let mut w = Writer::new(&mut bytes);
+    let sent = observer.sent(by.peer());
+    for space in sent.spaces() {
+        let Space::Path(path) = space else { continue };
+        let header = AckHeader { path_id: (path > 0).then_some(path), ..AckHeader::default() };
+        if write_ack(&mut w, &header, ranges(sent.numbers(space)), MAX_ACK_RANGES).is_err() {
+            break;
+        }
+    }
+    let length = w.position();
+    bytes.truncate(length);
+    bytes
+}
+
+/// Ranges from the largest number down, as many as an acknowledgement has.
+fn ranges(numbers: impl DoubleEndedIterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for number in numbers.rev() {
+        let is_full = ranges.len() == MAX_ACK_RANGES;
+        match ranges.last_mut() {
+            Some(last) if *last.start() == number + 1 => *last = number..=*last.end(),
+            _ if is_full => break,
+            _ => ranges.push(number..=number),
+        }
+    }
+    ranges
+}
+
 /// Both ends' packets and keys.
+#[derive(Debug)]
 pub struct Observer {
     taps: [Tap; 2],
     sent: [Sent; 2],
 }
 
 impl Observer {
+    /// Of two ends that have not sent anything.
     pub fn new(client: Tap, server: Tap) -> Self {
         Observer { taps: [client, server], sent: Default::default() }
     }
 
+    /// What one end has sent.
     pub fn sent(&self, by: Side) -> &Sent {
         &self.sent[index(by)]
     }
@@ -118,6 +176,12 @@ impl Observer {
                     Frame::NewConnectionId(new) => {
                         sent.remember_cid(new.connection_id, new.path_id.unwrap_or(0));
                         remember(&mut sent.tokens, new.reset_token);
+                    }
+                    Frame::MaxStreams { direction: StreamDirection::Bidirectional, maximum } => {
+                        sent.streams_granted = sent.streams_granted.max(maximum);
+                    }
+                    Frame::MaxPathId(maximum) => {
+                        sent.path_id_granted = sent.path_id_granted.max(maximum);
                     }
                     Frame::PathChallenge(data) if visible => {
                         remember(&mut sent.challenges, data);
@@ -181,6 +245,18 @@ impl Observer {
             1 => Space::Handshake,
             _ => Space::Path(path),
         };
+        self.header(by, space, destination, ahead)
+    }
+
+    /// The header of a 1-RTT packet that `by` might send next on a path, so many numbers ahead, to the newest of the peer's
+    /// connection ids for it; `None` if it has none.
+    pub fn next_on_path(&self, by: Side, path: u32, ahead: u64) -> Option<Header> {
+        let mut newest_first = self.sent(by.peer()).cids.iter().rev();
+        let (destination, _) = newest_first.find(|(_, known)| *known == path)?;
+        self.header(by, Space::Path(path), *destination, ahead)
+    }
+
+    fn header(&self, by: Side, space: Space, destination: ConnectionId, ahead: u64) -> Option<Header> {
         let sent = self.sent(by);
         let number = sent.numbers(space).next_back().map_or(0, |largest| largest + 1).checked_add(ahead)?;
         let source = sent.cids.front().map_or(ConnectionId::EMPTY, |(cid, _)| *cid);
@@ -257,6 +333,6 @@ impl Observer {
     }
 }
 
-pub fn index(side: Side) -> usize {
+fn index(side: Side) -> usize {
     usize::from(side.is_server())
 }

@@ -1,0 +1,17 @@
+//! The first of the random courses; `make soak` goes on with others.
+
+use hawser_policy::Registry;
+use hawser_sim::soak::Course;
+
+#[test]
+fn random_courses() {
+    let mut registry = Registry::new();
+    hawser_sched::register(&mut registry);
+    hawser_cc::register(&mut registry);
+    hawser_paths::register(&mut registry);
+    let failures: Vec<String> = (1..=24)
+        .filter_map(|seed| Course::of(seed, &registry).run(&registry).err())
+        .map(|failure| failure.to_string())
+        .collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+}
