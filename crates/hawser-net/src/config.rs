@@ -239,6 +239,7 @@ impl ServerConfig {
             identity,
             common: Common::default(),
             token_key: rand::random(),
+            accepted_token_keys: Vec::new(),
             max_connections: None,
             retry_above_handshakes: None,
             handshakes_per_source: None,
@@ -252,6 +253,7 @@ pub struct ServerConfigBuilder {
     identity: Identity,
     common: Common,
     token_key: [u8; 32],
+    accepted_token_keys: Vec<[u8; 32]>,
     max_connections: Option<usize>,
     retry_above_handshakes: Option<usize>,
     handshakes_per_source: Option<u32>,
@@ -324,6 +326,13 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Further keys whose tokens are accepted, while servers that share keys change them. Default: none.
+    #[must_use]
+    pub fn accepted_token_keys(mut self, keys: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        self.accepted_token_keys = keys.into_iter().collect();
+        self
+    }
+
     /// Connections above which new ones are refused.
     #[must_use]
     pub fn max_connections(mut self, limit: usize) -> Self {
@@ -392,6 +401,7 @@ impl ServerConfigBuilder {
         core.max_connections = self.max_connections.unwrap_or(core.max_connections);
         core.retry_above_handshakes = self.retry_above_handshakes.unwrap_or(core.retry_above_handshakes);
         core.handshakes_per_source = self.handshakes_per_source;
+        core.accepted_token_keys = self.accepted_token_keys;
         Ok(ServerConfig { core: Arc::new(core), workers: self.workers })
     }
 }
