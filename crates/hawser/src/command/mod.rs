@@ -39,6 +39,7 @@ mod scenario_table;
 mod serve;
 mod server_scheduler;
 mod session;
+mod silence;
 mod sim;
 mod site;
 mod trace;
