@@ -208,6 +208,9 @@ pub struct ServerConfig {
     pub transport: Arc<TransportConfig>,
     /// Key that seals Retry and address-validation tokens. Share it between servers behind one address.
     pub token_key: [u8; 32],
+    /// Further keys: tokens that they sealed are accepted, none are made with them. For the time in which servers that share
+    /// keys change them.
+    pub accepted_token_keys: Vec<[u8; 32]>,
     /// How long a Retry token is good.
     pub retry_token_lifetime: Duration,
     /// How long a NEW_TOKEN token is good.
@@ -240,6 +243,7 @@ impl ServerConfig {
             crypto,
             transport,
             token_key,
+            accepted_token_keys: Vec::new(),
             retry_token_lifetime: Duration::from_secs(15),
             address_token_lifetime: Duration::from_secs(14 * 24 * 3600),
             retry_above_handshakes: 1_000,

@@ -264,6 +264,7 @@ impl ServerConfig {
             identity,
             common: Common::default(),
             token_key: rand::random(),
+            accepted_token_keys: Vec::new(),
             max_connections: None,
             retry_above_handshakes: None,
             handshakes_per_source: None,
@@ -280,6 +281,7 @@ pub struct ServerConfigBuilder {
     identity: Identity,
     common: Common,
     token_key: [u8; 32],
+    accepted_token_keys: Vec<[u8; 32]>,
     max_connections: Option<usize>,
     retry_above_handshakes: Option<usize>,
     handshakes_per_source: Option<u32>,
@@ -352,6 +354,13 @@ impl ServerConfigBuilder {
     #[must_use]
     pub fn token_key(mut self, key: [u8; 32]) -> Self {
         self.token_key = key;
+        self
+    }
+
+    /// Further keys whose tokens are accepted, while servers that share keys change them. Default: none.
+    #[must_use]
+    pub fn accepted_token_keys(mut self, keys: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        self.accepted_token_keys = keys.into_iter().collect();
         self
     }
 
@@ -440,6 +449,7 @@ impl ServerConfigBuilder {
         core.handshakes_per_source = self.handshakes_per_source;
         (core.versions, core.version_preference) = (self.versions, self.version_preference);
         core.preferred_addresses = self.preferred_addresses;
+        core.accepted_token_keys = self.accepted_token_keys;
         Ok(ServerConfig { core: Arc::new(core), workers: self.workers })
     }
 }

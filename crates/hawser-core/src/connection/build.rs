@@ -28,6 +28,10 @@ const MAX_ATTEMPTS: usize = 64;
 /// Clears the fixed bit of a first byte (RFC 9287).
 const FIXED_BIT: u8 = 0x40;
 
+/// Bytes that a packet has beyond the length of our connection ids: a peer that lost its state answers it with a stateless
+/// reset that is shorter, and looks like a packet to us (RFC 9000 section 10.3).
+const BYTES_BESIDE_CID: usize = 22;
+
 /// The largest UDP payload over IPv4. A batch is one message to the kernel, however many datagrams it is cut into: more
 /// would need a second, much smaller one.
 const MAX_BATCH_BYTES: usize = 65_507;
@@ -261,8 +265,9 @@ impl Connection {
         let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
-        let header =
-            ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?;
+        let header = ShortHeader { destination_cid, spin: spin_of(random), key_phase }
+            .encode(&mut w, truncated)
+            .ok()?;
 
         let mut frames = SentFrames::new();
         let filled = self.fill(now, id, &mut w, &mut frames, contents);
@@ -270,8 +275,13 @@ impl Connection {
             return None;
         }
         let payload_length = w.position() - header.payload_offset;
-        let padding =
-            if contents.pad { w.remaining() } else { header.padding_for_sample(payload_length, tag_length) };
+        let padding = if contents.pad {
+            w.remaining()
+        } else {
+            let least = self.identity.local_cid.len() + BYTES_BESIDE_CID;
+            let short_of = least.saturating_sub(w.position() + tag_length).min(w.remaining());
+            header.padding_for_sample(payload_length, tag_length).max(short_of)
+        };
         w.write_zeros(padding).ok()?;
         let length = w.position() + tag_length;
 
@@ -447,4 +457,10 @@ impl Connection {
             path.tuples.on_sent(transmit.tuple, transmit.size);
         }
     }
+}
+
+/// RFC 9000 section 17.4: we do not measure with the spin bit, so it is random. The highest bit of the random number is
+/// taken for the fixed bit, the low ones decide about packet numbers.
+pub(super) fn spin_of(random: u64) -> bool {
+    random >> 62 & 1 == 1
 }

@@ -10,6 +10,7 @@ use hawser_wire::packet::{LongHeader, LongPacketType, ShortHeader, TruncatedPack
 
 use super::Connection;
 use super::arrival::SpaceId;
+use super::build::spin_of;
 use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
 use super::packet_room::reserve;
 use super::paths::life_cycle::LifeCycle;
@@ -116,7 +117,12 @@ impl Connection {
             let number = space.next_packet_number(random);
             space.on_unrecorded_sent();
             let truncated = TruncatedPacketNumber::new(number, space.largest_acked());
-            (number, ShortHeader { destination_cid, spin: false, key_phase }.encode(&mut w, truncated).ok()?)
+            (
+                number,
+                ShortHeader { destination_cid, spin: spin_of(random), key_phase }
+                    .encode(&mut w, truncated)
+                    .ok()?,
+            )
         } else {
             let (version, source_cid) = (self.handshake.version.current(), self.identity.local_cid);
             let token = self.identity.token.clone();

@@ -46,8 +46,10 @@ pub enum PathError {
     /// There is no such path.
     #[error("there is no path {0}")]
     Unknown(PathId),
-    /// The peer does not want to be reached from another address (RFC 9000 section 18.2).
-    #[error("the peer forbids packets from further addresses (disable_active_migration)")]
+    /// The peer does not want to be reached from another address (RFC 9000 sections 9.5 and 18.2).
+    #[error(
+        "the peer forbids packets from further addresses (disable_active_migration, or it has no connection ids)"
+    )]
     MigrationForbidden,
     /// It is the only path.
     #[error("path {0} is the only one: close the connection instead")]
@@ -147,6 +149,10 @@ impl Connection {
             return Err(PathError::NotClient);
         }
         self.check_migration(tuple)?;
+        // RFC 9000 section 9.5: without connection ids the peer may know us by our address alone.
+        if self.paths.remote_cid(id, None).is_some_and(|cid| cid.is_empty()) {
+            return Err(PathError::MigrationForbidden);
+        }
         let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         let path =
             self.paths.get_mut(id).filter(|path| path.life().can_send()).ok_or(PathError::Unknown(id))?;

@@ -72,6 +72,8 @@ pub(super) enum Verdict {
 /// Judges tokens.
 pub(super) struct TokenGate {
     key: TokenKey,
+    /// Keys that make no tokens.
+    accepted: Vec<TokenKey>,
     clock: WallClock,
     retry_lifetime: Duration,
     address_lifetime: Duration,
@@ -82,6 +84,7 @@ impl TokenGate {
     pub(super) fn new(config: &ServerConfig, clock: WallClock) -> Self {
         TokenGate {
             key: TokenKey::new(&config.token_key),
+            accepted: config.accepted_token_keys.iter().map(TokenKey::new).collect(),
             clock,
             retry_lifetime: config.retry_token_lifetime,
             address_lifetime: config.address_token_lifetime,
@@ -122,7 +125,8 @@ impl TokenGate {
         remote: SocketAddr,
         destination: &ConnectionId,
     ) -> Verdict {
-        match self.key.open(token) {
+        let opened = std::iter::once(&self.key).chain(&self.accepted).find_map(|key| key.open(token));
+        match opened {
             None => Verdict::Unproven,
             Some((Token::Retry(token), _)) => self.judge_retry(now, version, &token, remote, destination),
             Some((Token::Address(token), id)) => {

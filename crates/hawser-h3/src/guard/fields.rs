@@ -1,4 +1,5 @@
-//! Field sections: how many lines, and which pseudo-header fields (RFC 9114 section 4.3, RFC 9204 section 4.5).
+//! Field sections: how many lines, which pseudo-header fields, and no fields of HTTP/1.1's connections (RFC 9114 sections 4.2
+//! and 4.3, RFC 9204 section 4.5).
 
 use h3::error::Code;
 
@@ -40,6 +41,19 @@ const NAMES: [(u8, &[u8], &[u8]); 6] = [
     (STATUS, b":status", b"\xb8\x84\x8d\x36\xa3"),
 ];
 
+/// Fields about the connection (RFC 9110 section 7.6.1), which HTTP/3 has no use for, and the same in Huffman code. The static
+/// table has none of them.
+const CONNECTION_SPECIFIC: [(&[u8], &[u8]); 5] = [
+    (b"connection", b"\x21\xea\xa8\xa4\x49\x8f\x57"),
+    (b"keep-alive", b"\xea\x52\xd6\xb0\xe8\x37\x72\xff"),
+    (b"proxy-connection", b"\xae\xc3\xf9\xf4\xb1\x0f\x55\x45\x22\x4c\x7a\xbf"),
+    (b"transfer-encoding", b"\x4d\x83\xa9\x12\x96\xc5\x8b\x51\x0f\x21\xaa\x9b"),
+    (b"upgrade", b"\xb6\xb9\xac\x1c\x85"),
+];
+/// The one that may stay, with one value.
+const TE: (&[u8], &[u8]) = (b"te", b"\x49\x7f");
+const TRAILERS: (&[u8], &[u8]) = (b"trailers", b"\x4d\x83\x35\x05\xb1\x1f");
+
 /// Checks an encoded field section.
 pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
     let allowed = match of {
@@ -62,6 +76,7 @@ pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
         }
         match rest.line()? {
             Name::Regular => is_regular = true,
+            Name::ConnectionSpecific => return Err(Problem::Malformed),
             // `h3` knows no others.
             Name::Pseudo(None) => return Err(Problem::Malformed),
             Name::Pseudo(Some(bit)) => {
@@ -78,6 +93,8 @@ pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
 /// What a field line names.
 enum Name {
     Regular,
+    /// RFC 9114 section 4.2.
+    ConnectionSpecific,
     /// A pseudo-header field, if it is a known one.
     Pseudo(Option<u8>),
 }
@@ -100,9 +117,8 @@ impl<'a> Reader<'a> {
                 Ok(name)
             }
             first if first & 0xe0 == 0x20 => {
-                let name = literal_name(self.string(3)?);
-                self.string(7)?;
-                Ok(name)
+                let name = self.string(3)?;
+                Ok(literal_name(name, self.string(7)?))
             }
             _ => Err(dynamic()),
         }
@@ -127,7 +143,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string with the bit for Huffman before its length (RFC 9204 section 4.1.2).
-    fn string(&mut self, prefix: u32) -> Result<(bool, &'a [u8]), Problem> {
+    fn string(&mut self, prefix: u32) -> Result<Coded<'a>, Problem> {
         let is_huffman = self.bytes.first().is_some_and(|first| first >> prefix & 1 == 1);
         let length = usize::try_from(self.integer(prefix)?).map_err(|_| undecodable())?;
         let (string, rest) = self.bytes.split_at_checked(length).ok_or_else(undecodable)?;
@@ -161,15 +177,25 @@ fn static_name(index: u64) -> Result<Name, Problem> {
     })
 }
 
-fn literal_name((is_huffman, name): (bool, &[u8])) -> Name {
+/// A string as it came: whether in Huffman code, and its bytes.
+type Coded<'a> = (bool, &'a [u8]);
+
+fn literal_name((is_huffman, name): Coded<'_>, value: Coded<'_>) -> Name {
     // A colon is seven bits long in the Huffman code: 1011100.
     let is_pseudo =
         name.first().is_some_and(|first| if is_huffman { first >> 1 == 0x5c } else { *first == b':' });
-    if !is_pseudo {
-        return Name::Regular;
+    if is_pseudo {
+        let known = NAMES.iter().find(|(_, plain, coded)| name == if is_huffman { *coded } else { *plain });
+        return Name::Pseudo(known.map(|(bit, ..)| *bit));
     }
-    let known = NAMES.iter().find(|(_, plain, coded)| name == if is_huffman { *coded } else { *plain });
-    Name::Pseudo(known.map(|(bit, ..)| *bit))
+    let is_specific = CONNECTION_SPECIFIC.iter().any(|known| is((is_huffman, name), *known))
+        || (is((is_huffman, name), TE) && !is(value, TRAILERS));
+    if is_specific { Name::ConnectionSpecific } else { Name::Regular }
+}
+
+/// Whether a string is this one, given plain and in Huffman code.
+fn is((is_huffman, string): Coded<'_>, (plain, coded): (&[u8], &[u8])) -> bool {
+    string == if is_huffman { coded } else { plain }
 }
 
 /// We offer no dynamic table.

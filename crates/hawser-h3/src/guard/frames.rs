@@ -41,6 +41,8 @@ pub(crate) struct Frames {
     /// What came and was not looked at yet.
     input: Bytes,
     message: Message,
+    /// Of the last MAX_PUSH_ID frame.
+    max_push_id: u64,
 }
 
 #[derive(Debug)]
@@ -107,6 +109,7 @@ impl Frames {
             state: State::Header(Header::default()),
             input: Bytes::new(),
             message: Message::Start,
+            max_push_id: 0,
         }
     }
 
@@ -182,11 +185,15 @@ impl Frames {
             (Rules::Response, PUSH_PROMISE) => {
                 return Err(Violation::new(Code::H3_ID_ERROR, "a push that was not allowed"));
             }
+            // Neither did we, nor did we promise any (RFC 9114 section 7.2.3).
+            (Rules::Control, CANCEL_PUSH) => {
+                return Err(Violation::new(Code::H3_ID_ERROR, "a push cancelled that was never promised"));
+            }
             (Rules::Control, SETTINGS) => MAX_SETTINGS_LENGTH,
-            (Rules::Control, CANCEL_PUSH | GOAWAY | MAX_PUSH_ID) if length > MAX_ID_LENGTH => {
+            (Rules::Control, GOAWAY | MAX_PUSH_ID) if length > MAX_ID_LENGTH => {
                 return Err(Violation::new(Code::H3_FRAME_ERROR, "an identifier of more than eight bytes"));
             }
-            (Rules::Control, CANCEL_PUSH | GOAWAY | MAX_PUSH_ID) => MAX_ID_LENGTH,
+            (Rules::Control, GOAWAY | MAX_PUSH_ID) => MAX_ID_LENGTH,
             (_, DATA | HEADERS | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID) => {
                 return Err(Violation::new(
                     Code::H3_FRAME_UNEXPECTED,
@@ -229,6 +236,9 @@ impl Frames {
     fn gathered(&mut self) -> Result<Bytes, Violation> {
         let state = std::mem::replace(&mut self.state, State::Header(Header::default()));
         let State::Gather { kind, header, frame, .. } = state else { return Ok(Bytes::new()) };
+        if kind == MAX_PUSH_ID {
+            self.raise_max_push_id(frame.get(header..).unwrap_or_default())?;
+        }
         if kind != HEADERS {
             return Ok(frame.freeze());
         }
@@ -238,6 +248,16 @@ impl Frames {
             Err(Problem::Malformed) => Ok(Bytes::from_static(MALFORMED_HEADERS)),
             Err(Problem::Fatal(violation)) => Err(violation),
         }
+    }
+
+    /// RFC 9114 section 7.2.7: the maximum never falls. `h3` does not remember it.
+    fn raise_max_push_id(&mut self, payload: &[u8]) -> Result<(), Violation> {
+        let Some((id, _)) = varint(payload) else { return Ok(()) };
+        if id < self.max_push_id {
+            return Err(Violation::new(Code::H3_ID_ERROR, "a MAX_PUSH_ID below the one before"));
+        }
+        self.max_push_id = id;
+        Ok(())
     }
 
     /// What the field section is that has come (RFC 9114 section 4.1).

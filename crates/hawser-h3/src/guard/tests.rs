@@ -41,6 +41,43 @@ fn names_are_known_in_each_form() {
     }
 }
 
+/// RFC 9114 section 4.2: fields of HTTP/1.1's connections, plain and in Huffman code, and what only resembles them.
+#[test]
+fn fields_about_the_connection_are_malformed() {
+    let malformed = b"\x01\x05\x00\x00\x21:\x00";
+    for (line, is_malformed) in [
+        (b"\x27\x03connection\x05close".as_slice(), true),
+        (b"\x2f\x00\x21\xea\xa8\xa4\x49\x8f\x57\x05close", true),
+        (b"\x27\x0atransfer-encoding\x07chunked", true),
+        (b"\x27\x00upgrade\x03h2c", true),
+        (b"\x22te\x04gzip", true),
+        (b"\x22te\x08trailers", false),
+        (b"\x22te\x86\x4d\x83\x35\x05\xb1\x1f", false),
+        (b"\x27\x04connections\x01x", false),
+    ] {
+        let section = [b"\x00\x00".as_slice(), line].concat();
+        let frame = [&[1, u8::try_from(section.len()).unwrap()], section.as_slice()].concat();
+        let passed = pass(Rules::Request, &frame, 100).unwrap();
+        assert_eq!(passed, if is_malformed { malformed.to_vec() } else { frame }, "{line:x?}");
+    }
+}
+
+/// RFC 9114 sections 4.6, 7.2.3, 7.2.5 and 7.2.7. We never send MAX_PUSH_ID, nor PUSH_PROMISE.
+#[test]
+fn pushes_that_nobody_allowed_cost_the_connection() {
+    let cases: [(Rules, &[u8], Code); 4] = [
+        (Rules::Response, b"\x05\x03\0\0\0", Code::H3_ID_ERROR),
+        (Rules::Control, b"\x05\x03\0\0\0", Code::H3_FRAME_UNEXPECTED),
+        (Rules::Control, b"\x03\x01\0", Code::H3_ID_ERROR),
+        (Rules::Control, b"\x0d\x01\x05\x0d\x01\x04", Code::H3_ID_ERROR),
+    ];
+    for (rules, bytes, code) in cases {
+        assert_eq!(pass(rules, bytes, 100).unwrap_err().code, code, "{bytes:x?}");
+    }
+    let rising = b"\x0d\x01\x05\x0d\x01\x05\x0d\x01\x06";
+    assert_eq!(pass(Rules::Control, rising, 100).unwrap(), rising);
+}
+
 /// RFC 9204 section 3.1: the table has 99 entries, whether a line takes all of one or its name.
 #[test]
 fn what_lies_beyond_the_static_table_costs_the_connection() {

@@ -16,7 +16,7 @@ use crate::command::exit::{Exit, Failure};
 use crate::command::options::{Output, seconds};
 use crate::command::report::{Channel, print};
 use crate::command::scenario_table::ScenarioTable;
-use crate::command::units;
+use crate::command::units::{self, parse_bytes};
 
 /// `hawser emu`.
 #[derive(Subcommand, Debug)]
@@ -60,6 +60,9 @@ pub(crate) struct Run {
     /// Write a capture of all packets to this file, one interface per link and direction (pcapng)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Most bytes of this file; packets beyond them are left out and counted (suffixes k, M, G)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "4G")]
+    pcap_limit: u64,
     /// The command and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -90,13 +93,16 @@ pub(crate) fn emulate(command: Emu, registry: &Registry, output: Output) -> Resu
     for remark in remarks(&scenario) {
         output.remark(format_args!("hawser: {remark}"));
     }
-    let recorder = match (&arguments.packets, &arguments.pcap) {
+    let mut recorder = match (&arguments.packets, &arguments.pcap) {
         (None, None) => None,
         (table, capture) => Some(
             EmulatedPackets::create(&scenario, table.as_deref(), capture.as_deref())
                 .map_err(|error| Failure::of_table(&error))?,
         ),
     };
+    if let Some(recorder) = &mut recorder {
+        recorder.limit_capture(arguments.pcap_limit);
+    }
     let mut options = RunOptions::new(scenario, arguments.command);
     options.server = arguments.server.map(|line| vec!["sh".into(), "-c".into(), line]);
     options.server_wait = arguments.server_wait;
@@ -104,6 +110,7 @@ pub(crate) fn emulate(command: Emu, registry: &Registry, output: Output) -> Resu
         None => run(options).map_err(failure)?,
         Some(recorder) => {
             let (report, recorder) = run_recorded(options, recorder).map_err(failure)?;
+            tell_left_out(recorder.left_out(), output);
             recorder.finish().map_err(|error| Failure::of_table(&error))?;
             report
         }
@@ -119,6 +126,15 @@ pub(crate) fn emulate(command: Emu, registry: &Registry, output: Output) -> Resu
         summarise(&report);
     }
     Ok(ExitCode::from(u8::try_from(report.exit_code).unwrap_or(Exit::Failure as u8)))
+}
+
+/// Says that a capture is not complete.
+pub(crate) fn tell_left_out(packets: u64, output: Output) {
+    if packets > 0 {
+        output.remark(format_args!(
+            "hawser: the capture has reached its limit; {packets} packets are left out (--pcap-limit)"
+        ));
+    }
 }
 
 fn summarise(report: &RunReport) {

@@ -40,6 +40,7 @@ mod scenario_table;
 mod serve;
 mod server_scheduler;
 mod session;
+mod silence;
 mod sim;
 mod site;
 mod trace;

@@ -160,10 +160,17 @@ pub(crate) struct ClientOptions {
     /// Seconds to wait for the server's answer
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
+    /// Seconds of silence after which the server is given up: nothing was heard from it over any link. The server may be less
+    /// patient (30 s)
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    timeout: Duration,
     /// How the transport behaves
     #[command(flatten)]
     pub(crate) transport: TransportOptions,
 }
+
+/// How long a client is silent before it asks whether the server is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// What a client needs to reach servers: made once, before anything is sent.
 pub(crate) struct ClientSetup {
@@ -177,6 +184,8 @@ pub(crate) struct ClientSetup {
     pub(crate) registry: Arc<Registry>,
     /// What tells of them.
     pub(crate) link_state: Option<PathBuf>,
+    /// After how much silence a server is given up.
+    pub(crate) timeout: Duration,
 }
 
 impl ClientOptions {
@@ -191,6 +200,7 @@ impl ClientOptions {
             scheduler: self.transport.policies.scheduler(registry)?,
             registry: registry.clone(),
             link_state: self.link_state.clone(),
+            timeout: self.timeout,
         })
     }
 
@@ -216,10 +226,16 @@ impl ClientOptions {
         } else {
             Trust::System
         };
+        let transport = TransportConfig {
+            max_idle_timeout: Some(self.timeout),
+            // Whoever only receives would not notice that the server is gone, nor that it merely takes its time.
+            keep_alive_interval: Some(KEEP_ALIVE.min(self.timeout / 3)),
+            ..self.transport.transport(registry, alpn)?
+        };
         let mut builder = ClientConfig::builder()
             .trust(trust)
             .alpn([alpn])
-            .transport(self.transport.transport(registry, alpn)?)
+            .transport(transport)
             .path_manager(self.transport.path_manager(registry)?)
             .handshake_timeout(self.connect_timeout)
             .versions(self.transport.quic_version.clone().unwrap_or_default());

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::command::silence::Shown;
 use crate::{Connection, Endpoint, LinkId, PathId, PathInfo, PathState, PathStats, PathStatus};
 
 /// Time constant of a path's rate in seconds.
@@ -36,6 +37,8 @@ pub(crate) struct PathTable {
     /// What paths had done before: a connection may have carried other files.
     before: PathCounters,
     sampled: Instant,
+    /// What the watch over the server's silence says.
+    pub(crate) shown: Shown,
 }
 
 #[derive(Debug)]
@@ -97,9 +100,15 @@ impl PathTable {
             rows: BTreeMap::new(),
             before,
             sampled: Instant::now(),
+            shown: Shown::default(),
         };
         table.sample();
         table
+    }
+
+    /// The same, beside a watch over the server's silence.
+    pub(crate) fn beside(self, shown: Shown) -> Self {
+        PathTable { shown, ..self }
     }
 
     /// Looks at all paths now. Call it a few times a second, so that no path comes and goes unseen.

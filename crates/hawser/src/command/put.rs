@@ -144,7 +144,8 @@ async fn attempt(
     retries: u32,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let session = connect_to(url, client, interrupt).await?;
+    let mut session = connect_to(url, client, interrupt).await?;
+    session.watch_silence(client, output);
     let result = send(arguments, url, source, output, retries, &session, interrupt).await;
     session.close(if result.is_ok() { 0x100 } else { 0x10c }).await;
     result

@@ -16,6 +16,7 @@ use crate::command::options::{ClientSetup, Output};
 use crate::command::path_log;
 use crate::command::paths::{PathCounters, PathTable, counters};
 use crate::command::server_scheduler::ServerScheduler;
+use crate::command::silence::{self, Shown};
 use crate::command::url::Url;
 use crate::{Connection, Endpoint, LinkStateFile};
 
@@ -43,6 +44,9 @@ pub(crate) struct Session {
     before: PathCounters,
     /// What happens to its paths is noted by this task, if at all.
     path_log: Option<JoinHandle<()>>,
+    /// What says that the server fell silent, and what the progress shows of that.
+    silence: Option<JoinHandle<()>>,
+    shown: Shown,
     /// HTTP, once begun. h3 closes the connection when the last of these goes.
     requests: OnceCell<Requests>,
 }
@@ -85,8 +89,17 @@ impl Session {
             server_scheduler: None,
             before: PathCounters::new(),
             path_log,
+            silence: None,
+            shown: Shown::default(),
             requests: OnceCell::new(),
         })
+    }
+
+    /// Says from now on when the server falls silent.
+    pub(crate) fn watch_silence(&mut self, client: &ClientSetup, output: Output) {
+        let (endpoint, connection) = (self.endpoint.clone(), self.connection.clone());
+        let watch = silence::watch(endpoint, connection, client.timeout, self.shown.clone(), output);
+        self.silence = Some(watch);
     }
 
     /// The server is the end that sends: asks it for the scheduler that was chosen, if one was.
@@ -111,7 +124,8 @@ impl Session {
 
     /// A table of its paths.
     pub(crate) fn path_table(&self) -> PathTable {
-        PathTable::new(self.endpoint.clone(), self.connection.clone(), self.before.clone())
+        let table = PathTable::new(self.endpoint.clone(), self.connection.clone(), self.before.clone());
+        table.beside(self.shown.clone())
     }
 
     /// Another transfer begins: what the paths did so far is not its doing.
@@ -132,6 +146,9 @@ impl Session {
     /// Says goodbye.
     pub(crate) async fn close(self, code: u64) {
         let patience = self.goodbye();
+        if let Some(silence) = &self.silence {
+            silence.abort();
+        }
         self.connection.close(code, b"");
         // Those who do not wait for the packet to leave make the server wait for its idle timeout.
         let _ = tokio::time::timeout(patience, self.endpoint.wait_idle()).await;

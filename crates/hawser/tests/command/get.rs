@@ -306,3 +306,63 @@ fn a_server_that_is_to_end_finishes_what_it_began() {
     assert!(fs::read(&target).unwrap() == content);
     server.wait();
 }
+
+/// Whoever only receives notices it, too, and need not wait for the idle timeout to hear of it.
+#[test]
+fn a_silent_server_is_told_at_once_and_given_up() {
+    let server = Server::start(&[]);
+    server.add_sparse("x", 1 << 30);
+    let here = tempfile::tempdir().unwrap();
+    let target = here.path().join("x");
+    let mut command = server.get(&["--timeout", "5", "--limit-rate", "4M", "-o", target.to_str().unwrap()]);
+    let process = command.arg(server.url("/x")).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_bytes(&here.path().join("x.part"), 1 << 20);
+    server.signal(Signal::SIGSTOP);
+    let output = process.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(18), "{words}");
+    assert!(
+        words.contains("nothing was heard from the server") && words.contains("after 5 s (--timeout)"),
+        "{words}"
+    );
+    assert!(words.contains("are kept in"), "{words}");
+}
+
+#[test]
+fn each_server_keeps_its_connection_while_it_is_asked_for_more() {
+    let servers = [Server::start(&[]), Server::start(&[])];
+    let here = tempfile::tempdir().unwrap();
+    let mut command =
+        hawser(["get", "--insecure", "-q", "-O", "--json", "--path", "127.0.0.1", "--output-dir"]);
+    command.arg(here.path());
+    for (name, server) in [("a", &servers[0]), ("b", &servers[1]), ("c", &servers[0]), ("d", &servers[1])] {
+        server.add(name, b"content");
+        command.arg(server.url(&format!("/{name}")));
+    }
+    let output = run(command);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let reports: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_slice(&output.stdout).into_iter().map(Result::unwrap).collect();
+    let local = |index: usize| reports[index]["paths"][0]["local"].as_str().unwrap().to_owned();
+    assert_eq!((local(0), local(1)), (local(2), local(3)));
+    assert_ne!(local(0), local(1));
+}
+
+#[test]
+fn token_keys_are_read_anew_on_sighup() {
+    let here = tempfile::tempdir().unwrap();
+    let (keys, log) = (here.path().join("keys"), here.path().join("log"));
+    fs::write(&keys, "01".repeat(32)).unwrap();
+    let server = Server::start_logging(&log, &["--token-keys", keys.to_str().unwrap()]);
+    server.add("x", b"content");
+    for (text, answer) in [
+        (format!("{}\n{}\n", "02".repeat(32), "01".repeat(32)), "were read anew"),
+        ("no key\n".to_owned(), "stay as they were"),
+    ] {
+        fs::write(&keys, text).unwrap();
+        server.signal(Signal::SIGHUP);
+        wait_until(answer, || fs::read_to_string(&log).unwrap().contains(answer));
+        assert_eq!(run(server.get(&[&server.url("/x")])).stdout, b"content");
+    }
+    assert!(fs::read_to_string(&log).unwrap().contains("line 1"));
+}

@@ -136,3 +136,23 @@ fn what_another_program_writes_is_stored() {
     let words = run_failing(server.put(&["-", &server.url("/")]), 2);
     assert!(words.contains("no file name"), "{words}");
 }
+
+#[test]
+fn all_uploads_together_have_a_quota() {
+    let server = Server::start(&["--allow-put", "--upload-quota", "1M"]);
+    let here = tempfile::tempdir().unwrap();
+    let file = |name: &str, length| {
+        let path = here.path().join(name);
+        fs::write(&path, noise(length)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (large, small) = (file("large", 400 << 10), file("small", 100 << 10));
+    run_json(server.put(&[&large, &server.url("/x")]));
+    run_json(server.put(&[&large, &server.url("/y")]));
+    let words = run_failing(server.put(&[&large, &server.url("/z")]), 70);
+    assert!(words.contains("507") && words.contains("--upload-quota"), "{words}");
+    assert!(!server.folder.path().join("z").exists());
+    // A smaller file in the place of one makes room.
+    run_json(server.put(&[&small, &server.url("/x")]));
+    run_json(server.put(&[&large, &server.url("/z")]));
+}

@@ -156,6 +156,9 @@ impl RemoteCids {
         if self.abandoned {
             return Ok(());
         }
+        if self.current.is_some_and(|cid| cid.id.is_empty()) {
+            return Err(TransportError::protocol_violation("a connection id from a peer that has none"));
+        }
         self.check_conflict(&offer)?;
         // RFC 9000 section 5.1.2: first retire, then add, so that all may be replaced at once.
         self.retire_below(offer.retire_prior_to, changes)?;

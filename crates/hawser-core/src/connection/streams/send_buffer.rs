@@ -90,8 +90,13 @@ impl SendBuffer {
             data = &data[fits..];
         }
         while !data.is_empty() {
-            let held = usize::try_from(self.end - self.start).unwrap_or(usize::MAX);
-            let capacity = data.len().max(held).clamp(MIN_BLOCK, MAX_BLOCK).next_power_of_two();
+            // Blocks grow one after the other. One behind shared bytes begins small: who frames what it shares writes few
+            // bytes in between.
+            let grown = match self.chunks.back() {
+                Some(Chunk { content: Content::Block(block), .. }) => block.capacity() * 2,
+                _ => 0,
+            };
+            let capacity = data.len().max(grown).clamp(MIN_BLOCK, MAX_BLOCK).next_power_of_two();
             let (now, later) = data.split_at(data.len().min(capacity));
             let mut block = Vec::with_capacity(capacity);
             block.extend_from_slice(now);
@@ -178,7 +183,10 @@ impl SendBuffer {
                 let keep = (self.end - back.offset) as usize;
                 self.allocated -= back.allocated();
                 match &mut back.content {
-                    Content::Block(block) => block.truncate(keep),
+                    Content::Block(block) => {
+                        block.truncate(keep);
+                        block.shrink_to(keep.max(MIN_BLOCK));
+                    }
                     Content::Shared(bytes) => bytes.truncate(keep),
                 }
                 self.allocated += back.allocated();

@@ -145,6 +145,17 @@ fn who_may_not_migrate_is_told() {
     );
 }
 
+/// RFC 9000 section 9.5.
+#[test]
+fn nobody_moves_towards_a_peer_without_connection_ids() {
+    let mut pair = Pair::connected(Settings::default());
+    let now = pair.now;
+    let path = pair.client().paths.get_mut(PathId::ZERO).unwrap();
+    path.control.remote_cids.set_handshake_cid(hawser_wire::ConnectionId::EMPTY);
+    let moved = pair.client().migrate_path(now, PathId::ZERO, from(client_address(3)));
+    assert_eq!(moved, Err(PathError::MigrationForbidden));
+}
+
 /// draft-ietf-quic-multipath-21 section 4.7.
 #[test]
 fn a_migration_without_spare_connection_ids_asks_for_more() {

@@ -154,3 +154,25 @@ fn initial_and_handshake_packets_share_datagrams() {
     }
     assert!(to_client <= 3 * to_server, "{to_client} bytes for {to_server}");
 }
+
+/// RFC 9000 section 17.4.
+#[test]
+fn the_spin_bit_is_random() {
+    let mut pair = at_rest(0);
+    let began = pair.now;
+    pair.write(Side::Client, 100_000);
+    pair.run(Duration::from_millis(300));
+    let sent: Vec<bool> =
+        pair.datagrams(Side::Client, began).map(|sent| sent.payload[0] & 0x20 != 0).collect();
+    let set = sent.iter().filter(|bit| **bit).count();
+    assert!(sent.len() > 30 && set > sent.len() / 4 && set < sent.len() * 3 / 4, "{set} of {}", sent.len());
+}
+
+/// RFC 9000 section 10.3: 22 bytes more than our connection ids have, or a stateless reset would not pass for one.
+#[test]
+fn no_packet_is_too_short_to_be_answered_by_a_reset() {
+    let mut pair = at_rest(0);
+    pair.client().paths.get_mut(PathId::ZERO).unwrap().probes = 1;
+    let ping = poll(&mut pair, Side::Client).unwrap();
+    assert_eq!((ping.frames()[0][0].as_str(), ping.sizes()), ("Ping", vec![8 + 22]));
+}

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use hawser_policy::{PathId, Side, Time};
 use hawser_wire::Frame;
 use hawser_wire::frame::{ConnectionClose, Stream};
+use hawser_wire::packet::{PacketType, PartialHeader};
 
 use super::forge::encode;
 use super::pair::{DELAY, Pair, Settings, transport};
-use crate::{ConnectionError, Event, TransportConfig};
+use crate::{Code, ConnectionError, Event, TransportConfig, TransportError};
 
 const SOON: Duration = Duration::from_millis(100);
 
@@ -56,6 +57,40 @@ fn a_close_delivers_its_reason_and_is_answered_once() {
             assert_eq!(end.events.iter().filter(|event| matches!(event, Event::Closed(_))).count(), 1);
         }
     }
+}
+
+/// RFC 9000 section 10.2.3: whoever sees Initial packets can read them. The peer has the keys of some level at least.
+#[test]
+fn an_applications_close_in_the_handshake_says_neither_code_nor_reason() {
+    let hushed = ConnectionError::PeerTransport(TransportError::new(Code::APPLICATION_ERROR, ""));
+    for side in [Side::Client, Side::Server] {
+        let other = if side.is_client() { Side::Server } else { Side::Client };
+        let mut pair = Pair::new(Settings::default());
+        // The server has answered, and its answer is lost.
+        pair.lose = |sent| !sent.by.is_client() && sent.at < Time::from_millis(15);
+        pair.run(Duration::from_millis(15));
+        let began = pair.now;
+        close(&mut pair, side);
+        pair.run(SOON);
+        assert_eq!(pair.end(other).closed(), Some(&hushed), "{side:?} closed");
+        let first = pair.datagrams(side, began).next().unwrap().payload.clone();
+        let (kinds, in_the_open) = long_packets(&first);
+        let all = [PacketType::Initial, PacketType::Handshake];
+        assert_eq!(kinds, if side.is_client() { &all[..1] } else { &all }, "{side:?}");
+        assert!(!in_the_open.windows(3).any(|window| window == b"bye"));
+    }
+}
+
+/// The packets with long headers at the start of a datagram: their types and their bytes.
+fn long_packets(datagram: &[u8]) -> (Vec<PacketType>, &[u8]) {
+    let (mut types, mut length) = (Vec::new(), 0);
+    while let Ok(PartialHeader::Protected(header)) = PartialHeader::decode(&datagram[length..], 8)
+        && header.packet_type != PacketType::OneRtt
+    {
+        types.push(header.packet_type);
+        length += header.packet_len;
+    }
+    (types, &datagram[..length])
 }
 
 #[test]

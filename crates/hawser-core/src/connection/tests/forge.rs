@@ -32,9 +32,23 @@ pub(super) fn acknowledgement(path_id: Option<u32>, range: std::ops::RangeInclus
     bytes
 }
 
+/// What no honest header has.
+#[derive(Default)]
+pub(super) struct Oddities {
+    /// Further bits of the first byte.
+    pub(super) bits: u8,
+    /// The token of an Initial packet.
+    pub(super) token: &'static [u8],
+}
+
 impl Connection {
     /// A 1-RTT packet with this payload, of which recovery does not know.
     pub(super) fn forge(&mut self, id: PathId, payload: &[u8]) -> Vec<u8> {
+        self.forge_with_bits(id, payload, 0)
+    }
+
+    /// The same with further bits in the first byte.
+    pub(super) fn forge_with_bits(&mut self, id: PathId, payload: &[u8], bits: u8) -> Vec<u8> {
         let destination_cid = self.paths.remote_cid(id, None).unwrap();
         let random = self.next_random();
         let keys = self.handshake.one_rtt.as_mut().unwrap();
@@ -50,6 +64,7 @@ impl Connection {
         w.write_zeros(header.padding_for_sample(payload.len(), TAG)).unwrap();
         let length = w.position() + TAG;
         packet.truncate(length);
+        packet[0] |= bits;
         keys.local().seal(id.0, number, &mut packet, header.payload_offset);
         keys.header_local.protect(header.packet_number_offset, &mut packet);
         packet
@@ -63,6 +78,18 @@ impl Connection {
         payload: &[u8],
         size: usize,
     ) -> Vec<u8> {
+        self.forge_long_with(level, from, payload, size, &Oddities::default())
+    }
+
+    /// The same, with oddities in its header.
+    pub(super) fn forge_long_with(
+        &mut self,
+        level: Level,
+        from: Option<ConnectionId>,
+        payload: &[u8],
+        size: usize,
+        oddities: &Oddities,
+    ) -> Vec<u8> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None).unwrap();
         let source_cid = from.unwrap_or(self.identity.local_cid);
         let random = self.next_random();
@@ -73,7 +100,7 @@ impl Connection {
         let mut packet = vec![0; size.max(payload.len() + 100)];
         let mut w = Writer::new(&mut packet);
         let packet_type = match level {
-            Level::Initial => LongPacketType::Initial { token: &[] },
+            Level::Initial => LongPacketType::Initial { token: oddities.token },
             _ => LongPacketType::Handshake,
         };
         let header = LongHeader { version, packet_type, destination_cid, source_cid };
@@ -84,6 +111,7 @@ impl Connection {
         header.finish(&mut w, TAG).unwrap();
         let length = w.position() + TAG;
         packet.truncate(length);
+        packet[0] |= oddities.bits;
         long.packet_local().seal(0, number, &mut packet, header.payload_offset);
         long.header_local().protect(header.packet_number_offset, &mut packet);
         packet

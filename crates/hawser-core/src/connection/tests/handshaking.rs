@@ -6,7 +6,7 @@ use hawser_policy::{PathId, Side, Time};
 use hawser_wire::packet::{LongHeader, LongPacketType, TruncatedPacketNumber, write_version_negotiation};
 use hawser_wire::{ConnectionId, Frame, Version, Writer};
 
-use super::forge::encode;
+use super::forge::{Oddities, encode};
 use super::pair::{DELAY, Pair, Sent, Settings, at_server, client_address, from, transport};
 use crate::crypto::Level;
 use crate::crypto::null::NullHandshake;
@@ -130,6 +130,22 @@ fn initials_that_break_the_rules_do_not_reach_a_connection_either() {
         pair.receive(Side::Server, at_server(client_address(0)), &packet);
         assert_eq!(pair.server().stats().packets_dropped - dropped, expected);
     }
+}
+
+/// RFC 9000 section 17.2.2.
+#[test]
+fn a_client_drops_initial_packets_with_a_token() {
+    let mut pair = Pair::new(Settings::default());
+    pair.run(Duration::from_millis(15));
+    let dropped = pair.client().stats().packets_dropped;
+    let ping = encode(&[Frame::Ping]);
+    for (token, expected) in [(&b"token"[..], 1), (b"", 1)] {
+        let oddities = Oddities { token, ..Oddities::default() };
+        let packet = pair.server().forge_long_with(Level::Initial, None, &ping, 1_200, &oddities);
+        pair.receive(Side::Client, from(client_address(0)), &packet);
+        assert_eq!(pair.client().stats().packets_dropped - dropped, expected, "{token:?}");
+    }
+    assert_eq!(pair.client.closed(), None);
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn settings(text: &str) -> Settings {
 fn noise(sent: &Sent) -> u64 {
     let start = sent.at.since(Time::ZERO).as_nanos() as u64 ^ (sent.payload.len() as u64) << 40;
     let hash = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    let sum = sent.payload.iter().take(40).fold(start ^ 0xcbf2_9ce4_8422_2325, hash);
+    // Without the spin bit, which is as random, so that the pattern does not change with how it is chosen.
+    let first = sent.payload[0] & !0x20;
+    let bytes = std::iter::once(&first).chain(sent.payload.iter().take(40).skip(1));
+    let sum = bytes.fold(start ^ 0xcbf2_9ce4_8422_2325, hash);
     (sum ^ (sum >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
 }
 

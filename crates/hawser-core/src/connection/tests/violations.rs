@@ -9,7 +9,7 @@ use hawser_wire::frame::{
 };
 use hawser_wire::{ConnectionId, Frame, StatelessResetToken, codepoints};
 
-use super::forge::{acknowledgement, encode};
+use super::forge::{Oddities, acknowledgement, encode};
 use super::pair::{Pair, Settings, client_address, from, transport};
 use crate::crypto::Level;
 use crate::{Code, ConnectionError, Event, TransportConfig};
@@ -289,6 +289,28 @@ fn frames_that_belong_elsewhere() {
         other => panic!("{other:?}"),
     };
     assert_eq!(said.code, Code::PROTOCOL_VIOLATION);
+}
+
+/// RFC 9000 sections 17.2 and 17.3.1.
+#[test]
+fn reserved_header_bits_close_the_connection() {
+    let ping = encode(&[Frame::Ping]);
+    for bits in [0x08, 0x10] {
+        let mut pair = Pair::connected(strict());
+        let packet = pair.client().forge_with_bits(PathId::ZERO, &ping, bits);
+        pair.send(Side::Client, from(client_address(0)), packet);
+        pair.run(SOON);
+        assert_eq!(verdict(&mut pair, Side::Client).0, Code::PROTOCOL_VIOLATION, "short header, {bits:#x}");
+    }
+    for bits in [0x04, 0x08] {
+        let mut pair = Pair::new(strict());
+        pair.run(Duration::from_millis(15));
+        let oddities = Oddities { bits, ..Oddities::default() };
+        let packet = pair.server().forge_long_with(Level::Initial, None, &ping, 1_200, &oddities);
+        pair.receive(Side::Client, from(client_address(0)), &packet);
+        let Some(ConnectionError::Transport(said)) = pair.client.closed() else { panic!("{bits:#x}") };
+        assert_eq!(said.code, Code::PROTOCOL_VIOLATION, "long header, {bits:#x}");
+    }
 }
 
 /// RFC 9000 section 21.4.

@@ -115,3 +115,25 @@ fn used_tokens_take_bounded_memory_and_the_newest_are_remembered() {
     assert!(ids[ids.len() - USED_PER_GENERATION..].iter().all(|id| used.contains(id)));
     assert!(!used.contains(&ids[0]), "the oldest are forgotten");
 }
+
+/// As a fleet changes its key: first all accept the new one, then all make tokens with it, then the old one goes.
+#[test]
+fn tokens_of_a_key_that_is_only_accepted_are_good() {
+    let with = |key: u8, accepted: &[u8]| {
+        let accepted_token_keys = accepted.iter().map(|key| [*key; 32]).collect();
+        let config = ServerConfig { accepted_token_keys, ..config([key; 32]) };
+        TokenGate::new(&config, WallClock { origin: NOON })
+    };
+    let (now, client) = (Time::from_secs(100), address("192.0.2.1:4433"));
+    let token_of = |gate: &TokenGate| gate.retry_token(now, client, cid(1), cid(2), &mut random());
+    let good = Verdict::Retry { original_destination: cid(1) };
+    let stages = [with(1, &[2]), with(2, &[1]), with(2, &[])];
+    for neighbours in stages.windows(2) {
+        for (maker, judge) in [(0, 1), (1, 0)] {
+            let token = token_of(&neighbours[maker]);
+            assert_eq!(neighbours[judge].judge(now, &token, client, &cid(2)), good);
+        }
+    }
+    let gone = token_of(&stages[0]);
+    assert_eq!(stages[2].judge(now, &gone, client, &cid(2)), Verdict::Unproven, "its key is gone");
+}

@@ -15,6 +15,9 @@ pub struct Capture {
     writer: PcapngWriter<PartialFile>,
     path: std::path::PathBuf,
     interfaces: Vec<(String, Direction, InterfaceId)>,
+    /// No packet begins beyond so many bytes.
+    limit: u64,
+    left_out: u64,
 }
 
 impl Capture {
@@ -25,7 +28,8 @@ impl Capture {
     pub fn create(path: &Path, scenario: &Scenario) -> Result<Self, TableError> {
         let failed = |error| TableError::write(path, error);
         let writer = PcapngWriter::new(PartialFile::create(path)?, "hawser").map_err(failed)?;
-        let mut capture = Capture { writer, path: path.to_owned(), interfaces: Vec::new() };
+        let mut capture =
+            Capture { writer, path: path.to_owned(), interfaces: Vec::new(), limit: u64::MAX, left_out: 0 };
         for link in &scenario.links {
             for direction in Direction::BOTH {
                 capture.add_interface(&link.name, direction)?;
@@ -37,6 +41,16 @@ impl Capture {
             }
         }
         Ok(capture)
+    }
+
+    /// Leaves out packets once the file has this many bytes.
+    pub fn set_limit(&mut self, bytes: u64) {
+        self.limit = bytes;
+    }
+
+    /// Packets that are not in the file for want of room.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     fn add_interface(&mut self, name: &str, direction: Direction) -> Result<(), TableError> {
@@ -62,6 +76,10 @@ impl Capture {
     ) -> Result<(), TableError> {
         let is_it = |entry: &&(String, Direction, InterfaceId)| entry.0 == route && entry.1 == direction;
         let Some(&(.., interface)) = self.interfaces.iter().find(is_it) else { return Ok(()) };
+        if self.writer.written() >= self.limit {
+            self.left_out += 1;
+            return Ok(());
+        }
         let comment = dropped.map(|(link, cause)| format!("dropped at {link}: {cause}"));
         let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
         let written = self.writer.packet(at_ns, interface, packet, length, comment.as_deref());
@@ -74,5 +92,28 @@ impl Capture {
     /// When the file cannot be written.
     pub fn finish(self) -> Result<(), TableError> {
         self.writer.into_inner().complete().map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "version = 1\n[[link]]\nname = \"a0\"\nrate = \"9 Mbit/s\"\n";
+
+    #[test]
+    fn a_capture_ends_at_its_limit_and_counts_what_it_leaves_out() {
+        let scenario = Scenario::parse(TEXT, "test.toml", &mut |_| Err(String::new())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.pcapng");
+        let mut capture = Capture::create(&path, &scenario).unwrap();
+        capture.set_limit(10_000);
+        for at in 0..100 {
+            capture.add(at, "a0", Direction::Up, &[0x45; 1_000], None).unwrap();
+        }
+        let left_out = capture.left_out();
+        capture.finish().unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        assert!((90..=92).contains(&left_out) && (10_000..11_100).contains(&length), "{left_out}, {length}");
     }
 }

@@ -41,6 +41,18 @@ impl EmulatedPackets {
         })
     }
 
+    /// Leaves packets out of the capture once it has this many bytes.
+    pub fn limit_capture(&mut self, bytes: u64) {
+        if let Some(capture) = &mut self.capture {
+            capture.set_limit(bytes);
+        }
+    }
+
+    /// Packets that the capture left out.
+    pub fn left_out(&self) -> u64 {
+        self.capture.as_ref().map_or(0, Capture::left_out)
+    }
+
     /// Gives the files their names.
     ///
     /// # Errors

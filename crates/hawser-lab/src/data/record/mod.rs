@@ -158,6 +158,18 @@ impl FileRecorder {
         Ok(())
     }
 
+    /// Leaves packets out of the capture once it has this many bytes.
+    pub fn limit_capture(&mut self, bytes: u64) {
+        if let Some(capture) = &mut self.capture {
+            capture.set_limit(bytes);
+        }
+    }
+
+    /// Packets that the capture left out.
+    pub fn left_out(&self) -> u64 {
+        self.capture.as_ref().map_or(0, capture::Capture::left_out)
+    }
+
     fn note(&mut self, result: Result<(), TableError>) {
         if let Err(error) = result {
             self.failure.get_or_insert(error);

@@ -49,6 +49,8 @@ pub struct PcapngWriter<W> {
     interfaces: u32,
     /// The block being put together.
     block: Vec<u8>,
+    /// Bytes so far.
+    written: u64,
 }
 
 impl<W: Write> PcapngWriter<W> {
@@ -57,7 +59,7 @@ impl<W: Write> PcapngWriter<W> {
     /// # Errors
     /// When the output cannot be written.
     pub fn new(output: W, application: &str) -> io::Result<Self> {
-        let mut writer = PcapngWriter { output, interfaces: 0, block: Vec::new() };
+        let mut writer = PcapngWriter { output, interfaces: 0, block: Vec::new(), written: 0 };
         writer.word(BYTE_ORDER_MAGIC);
         // Version 1.0, and a section whose length is not known in advance.
         writer.half(1);
@@ -115,6 +117,11 @@ impl<W: Write> PcapngWriter<W> {
         self.finish_block(ENHANCED_PACKET)
     }
 
+    /// Bytes written so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Hands the output back; nothing is left to be written.
     pub fn into_inner(self) -> W {
         self.output
@@ -122,7 +129,9 @@ impl<W: Write> PcapngWriter<W> {
 
     /// Writes the block with its type and, at either end, its length.
     fn finish_block(&mut self, kind: u32) -> io::Result<()> {
-        let length = u32::try_from(self.block.len() + FRAME).map_err(io::Error::other)?.to_ne_bytes();
+        let length = u32::try_from(self.block.len() + FRAME).map_err(io::Error::other)?;
+        self.written += u64::from(length);
+        let length = length.to_ne_bytes();
         self.output.write_all(&kind.to_ne_bytes())?;
         self.output.write_all(&length)?;
         self.output.write_all(&self.block)?;

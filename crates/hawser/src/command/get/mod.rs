@@ -5,6 +5,7 @@ mod hq;
 mod parallel;
 mod partial;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -119,14 +120,14 @@ pub(crate) async fn run(
     // What is wrong is to be found before anything is transferred.
     let client = arguments.client.setup(registry, crate::h3::ALPN)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
-    let mut session = None;
+    let mut kept = Kept::new();
     let mut first_failure = None;
-    for url in &urls {
+    for (index, url) in urls.iter().enumerate() {
         let result = match destination(&arguments, url) {
             Ok(destination) => {
                 let mut job =
                     Job { arguments: &arguments, client: &client, output, url, destination, retries: 0 };
-                job.run(&mut session, &mut interrupt).await
+                job.run(&mut kept, &mut interrupt).await
             }
             Err(failure) => Err(failure),
         };
@@ -139,12 +140,20 @@ pub(crate) async fn run(
                 break;
             }
         }
+        let later = urls.get(index + 1..).unwrap_or_default();
+        if !later.iter().any(|later| authority(later) == authority(url)) {
+            close(kept.remove(&authority(url))).await;
+        }
     }
-    if let Some((_, session)) = session {
-        let _: Session = session;
+    close(kept.into_values()).await;
+    first_failure.map_or(Ok(()), Err)
+}
+
+/// Says goodbye on sessions that are not needed any more.
+async fn close(sessions: impl IntoIterator<Item = Session>) {
+    for session in sessions {
         session.close(H3_NO_ERROR).await;
     }
-    first_failure.map_or(Ok(()), Err)
 }
 
 /// RFC 9114 section 8.1.
@@ -178,8 +187,15 @@ struct Job<'a> {
     retries: u32,
 }
 
-/// A session and the host it leads to.
-type Kept = Option<((String, u16), Session)>;
+/// Host and port.
+type Authority = (String, u16);
+
+fn authority(url: &Url) -> Authority {
+    (url.host.clone(), url.port)
+}
+
+/// Open sessions, one for each authority that is still to be asked for something.
+type Kept = BTreeMap<Authority, Session>;
 
 impl Job<'_> {
     /// Tries until it works, the failure is final, or the attempts are used up.
@@ -215,17 +231,15 @@ impl Job<'_> {
         stdout_used: &mut bool,
         interrupt: &mut Interrupt,
     ) -> Result<Finished, Failure> {
-        let host = (self.url.host.clone(), self.url.port);
-        let (session, started) = match kept.take() {
-            Some((of, mut session)) if of == host && session.connection.close_reason().is_none() => {
+        let (session, started) = match kept.remove(&authority(self.url)) {
+            Some(mut session) if session.connection.close_reason().is_none() => {
                 session.begin_another();
                 (session, Instant::now())
             }
             other => {
-                if let Some((_, other)) = other {
-                    other.close(H3_NO_ERROR).await;
-                }
+                close(other).await;
                 let mut session = connect_to(self.url, self.client, interrupt).await?;
+                session.watch_silence(self.client, self.output);
                 session.request_scheduler(self.client, self.output).await;
                 let started = session.started;
                 (session, started)
@@ -249,7 +263,7 @@ impl Job<'_> {
         // After a failure the next attempt begins with a new connection.
         match result {
             Ok(finished) => {
-                *kept = Some((host, session));
+                kept.insert(authority(self.url), session);
                 Ok(finished)
             }
             Err(failure) => {

@@ -4,6 +4,8 @@ mod hq;
 mod limits;
 mod reset_key;
 mod respond;
+mod sources;
+mod token_keys;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::Registry;
@@ -20,12 +23,13 @@ use crate::command::interrupt::Interrupt;
 use crate::command::options::{Output, TransportOptions, listen_address, workers};
 use crate::command::report::Channel;
 use crate::command::server_scheduler::AllowedSchedulers;
-use crate::command::site::{Rights, Site};
+use crate::command::site::{Quota, Rights, Site};
 use crate::command::units::parse_bytes;
 use crate::{
     Connection, Endpoint, EndpointBuilder, EndpointError, Identity, PreferredAddresses, ServerConfig,
 };
 use limits::Limits;
+use sources::Sources;
 
 const EXAMPLES: &str = "\
 On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
@@ -42,6 +46,7 @@ Examples:
 const IDLE_PATIENCE: Duration = Duration::from_secs(1);
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: u64 = 0x100;
+const H3_EXCESSIVE_LOAD: u64 = 0x107;
 
 /// Arguments of `hawser serve`.
 #[derive(Args, Debug)]
@@ -58,6 +63,9 @@ pub(crate) struct Serve {
     /// Most bytes of a file that clients may store (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16G", requires = "allow_put")]
     max_upload: u64,
+    /// Most bytes that all uploads together may add to the folder while the server runs (suffixes k, M, G; 0: no limit)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64G", requires = "allow_put")]
+    upload_quota: u64,
     /// Serve and list names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
@@ -70,6 +78,10 @@ pub(crate) struct Serve {
     /// Folder that keeps the server's own certificate. Default: hawser in $XDG_STATE_HOME or ~/.local/state
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     state: Option<PathBuf>,
+    /// Keys of address tokens that servers behind one address share: 64 hexadecimal digits in each line. Tokens are made with the
+    /// first and accepted of all. Read anew on SIGHUP. Default: one that nobody else has
+    #[arg(long, value_name = "FILE")]
+    token_keys: Option<PathBuf>,
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
@@ -84,6 +96,9 @@ pub(crate) struct Serve {
     /// server listens there, too. Once for IPv4, once for IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     preferred_address: Vec<SocketAddr>,
+    /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit)
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    connections_per_source: usize,
     /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
@@ -103,6 +118,7 @@ struct Server {
     output: Output,
     limits: Limits,
     hq: bool,
+    sources: Sources,
 }
 
 /// Serves until Ctrl-C.
@@ -115,37 +131,48 @@ pub(crate) async fn run(
     let rights = Rights {
         put: arguments.allow_put,
         max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
+        upload_quota: Quota::new(Some(arguments.upload_quota).filter(|most| *most > 0)),
         hidden: arguments.hidden,
     };
     let site =
         Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let own = arguments.cert.is_none();
-    let mut config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
-    if arguments.handshakes_per_source > 0 {
-        config = config.handshakes_per_source(arguments.handshakes_per_source);
-    }
-    if arguments.retry {
-        config = config.retry_above_handshakes(0);
-    }
-    config = config.preferred_addresses(preferred_addresses(&arguments.preferred_address)?);
-    let alpn = if arguments.hq { crate::command::hq::ALPN } else { crate::h3::ALPN };
-    let config = arguments.transport.server(registry, config, alpn)?.build()?;
+    let config = configuration(&arguments, registry, &identity)?;
+    let hangup = arguments.token_keys.is_some().then(|| signal(SignalKind::hangup())).transpose();
+    let mut hangup = hangup.map_err(|error| Failure::new(Exit::Failure, format!("cannot start: {error}")))?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
-    let server = Arc::new(Server { site, output, limits: Limits::new(), hq: arguments.hq });
+    let sources = Sources::new(Some(arguments.connections_per_source).filter(|most| *most > 0));
+    let server = Arc::new(Server { site, output, limits: Limits::new(), hq: arguments.hq, sources });
     remove_leftovers(&server);
     announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
         let incoming = tokio::select! {
             incoming = endpoint.accept() => incoming,
             () = interrupt.raised() => break,
+            () = hung_up(&mut hangup) => {
+                match configuration(&arguments, registry, &identity) {
+                    Ok(config) => {
+                        endpoint.set_server_config(Some(config));
+                        output.remark("the token keys were read anew");
+                    }
+                    Err(failure) => output.remark(format_args!("the token keys stay as they were: {failure}")),
+                }
+                continue;
+            }
         };
         let Some(incoming) = incoming else { break };
+        // Before the handshake, which costs something.
+        if !server.sources.has_room(incoming.remote_address().ip()) {
+            tracing::info!(remote = %incoming.remote_address(), "refused: too many connections of this address");
+            incoming.refuse();
+            continue;
+        }
         let (server, interrupt) = (server.clone(), interrupt.clone());
         tokio::spawn(async move {
             let remote = incoming.remote_address();
@@ -165,6 +192,39 @@ pub(crate) async fn run(
         let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     }
     Ok(())
+}
+
+/// The configuration of the endpoint. Made again when keys change; all else in it stays.
+fn configuration(
+    arguments: &Serve,
+    registry: &Registry,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let mut config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    if arguments.handshakes_per_source > 0 {
+        config = config.handshakes_per_source(arguments.handshakes_per_source);
+    }
+    if arguments.retry {
+        config = config.retry_above_handshakes(0);
+    }
+    config = config.preferred_addresses(preferred_addresses(&arguments.preferred_address)?);
+    if let Some(path) = &arguments.token_keys {
+        let keys = token_keys::read(path)?;
+        let (first, accepted) = keys.split_first().ok_or_else(|| Failure::usage("no token keys"))?;
+        config = config.token_key(*first).accepted_token_keys(accepted.iter().copied());
+    }
+    let alpn = if arguments.hq { crate::command::hq::ALPN } else { crate::h3::ALPN };
+    Ok(arguments.transport.server(registry, config, alpn)?.build()?)
+}
+
+/// SIGHUP; never without `--token-keys`: it then ends the process, as ever.
+async fn hung_up(hangup: &mut Option<Signal>) {
+    match hangup {
+        Some(hangup) => {
+            hangup.recv().await;
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// Tells new clients to go elsewhere, until the endpoint is closed.
@@ -187,6 +247,9 @@ fn remove_leftovers(server: &Arc<Server>) {
 
 /// One connection, until it ends or, after Ctrl-C, its requests are done.
 async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr, mut interrupt: Interrupt) {
+    let Some(_open) = server.sources.open(remote.ip()) else {
+        return connection.close(H3_EXCESSIVE_LOAD, b"too many connections from this address");
+    };
     tracing::info!(%remote, version = %connection.version(), multipath = connection.is_multipath(), "connected");
     if server.hq {
         return hq::serve(server, &connection, remote, interrupt).await;

@@ -15,11 +15,12 @@ use super::progress::Shown;
 use super::qlog::QlogFolder;
 use super::summary;
 use crate::Registry;
-use crate::command::emulate::load;
+use crate::command::emulate::{load, tell_left_out};
 use crate::command::exit::{Exit, Failure, is_full};
 use crate::command::options::{Output, seconds};
 use crate::command::policy_options::PolicyOptions;
 use crate::command::report::{Channel, print, remark, to_json};
+use crate::command::units::parse_bytes;
 
 const EXAMPLES: &str = "\
 The same file, seed and version give the same run, packet for packet: `trace_hash` tells. Without flows in the scenario a \
@@ -48,12 +49,18 @@ pub(crate) struct Run {
     /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ)
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
+    /// Most bytes of each of these files (suffixes k, M, G)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
+    qlog_limit: u64,
     /// Write tables of samples over time to this folder, and the outcome; those of an earlier run are removed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write every packet to this file, as a capture for packet analysers (pcapng)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Most bytes of this file; packets beyond them are left out and counted (suffixes k, M, G)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "4G")]
+    pcap_limit: u64,
     /// With --out: record every packet, too
     #[arg(long, requires = "out")]
     packets: bool,
@@ -83,7 +90,8 @@ pub(crate) fn run(arguments: &Run, registry: &Registry, output: Output) -> Resul
     set.splice(0..0, arguments.policies.overrides(registry)?);
     set.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let scenario = load(registry, &arguments.scenario, &set)?;
-    let qlog = arguments.qlog.as_deref().map(QlogFolder::create).transpose()?;
+    let qlog = arguments.qlog.as_deref().map(|folder| QlogFolder::create(folder, arguments.qlog_limit));
+    let qlog = qlog.transpose()?;
     let options = Options { qlog: qlog.as_ref().map(QlogFolder::factory), ..Options::default() };
     let failed = |error: hawser_sim::run::RunError| {
         Failure::new(Exit::Scenario, format!("{}: {error}", arguments.scenario.display()))
@@ -96,7 +104,7 @@ pub(crate) fn run(arguments: &Run, registry: &Registry, output: Output) -> Resul
     };
     // The connections go with it, and their last words reach their traces.
     drop(simulation);
-    qlog.map_or(Ok(()), QlogFolder::finish)?;
+    qlog.map_or(Ok(()), |qlog| qlog.finish(output))?;
     let report = RunReport { outcome, wall_seconds: began.elapsed().as_secs_f64() };
     if let Some(folder) = &arguments.out {
         write_outcome(folder, &report.outcome)?;
@@ -147,7 +155,9 @@ fn recorded(
     });
     let options = RecordOptions { samples, packets: arguments.packets, capture: arguments.pcap.clone() };
     let mut recorder = FileRecorder::create(&options, scenario).map_err(|error| record_failure(&error))?;
+    recorder.limit_capture(arguments.pcap_limit);
     let outcome = simulation.run(&mut Shown::new(&mut recorder, scenario, output));
+    tell_left_out(recorder.left_out(), output);
     recorder.finish().map_err(|error| record_failure(&error))?;
     Ok(outcome)
 }

@@ -3,6 +3,7 @@
 mod digests;
 mod leftovers;
 mod listing;
+mod quota;
 mod range;
 mod reply;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 pub(crate) use digests::PendingDigest;
+pub(crate) use quota::Quota;
 pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
 
@@ -30,14 +32,23 @@ use tree::{Entry, Location, Tree};
 use validators::Validators;
 
 /// What may be done with the folder beside reading it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rights {
     /// PUT stores files.
     pub(crate) put: bool,
     /// Most bytes of one; `None`: as many as the disk has room for.
     pub(crate) max_upload: Option<u64>,
+    /// Bytes that all uploads together may add.
+    pub(crate) upload_quota: Quota,
     /// Names that begin with a dot exist.
     pub(crate) hidden: bool,
+}
+
+impl Default for Rights {
+    /// Reading only.
+    fn default() -> Self {
+        Rights { put: false, max_upload: None, upload_quota: Quota::new(None), hidden: false }
+    }
 }
 
 /// A folder that is served.
@@ -99,7 +110,7 @@ impl Site {
             return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
         }
         let location = self.locate(uri)?;
-        Upload::begin(&self.tree, &location, headers, self.rights.max_upload)
+        Upload::begin(&self.tree, &location, headers, &self.rights)
     }
 
     /// Removes what a server that was killed left of uploads; returns how many files that were. Blocks, and for long on

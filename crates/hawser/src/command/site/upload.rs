@@ -15,7 +15,9 @@ use nix::sys::stat::{FileStat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use sha2::{Digest as _, Sha256};
 
+use super::Rights;
 use super::leftovers;
+use super::quota::Reservation;
 use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
 use super::validators::Validators;
@@ -35,6 +37,8 @@ pub(crate) struct Upload {
     expected_length: Option<u64>,
     expected_digest: Option<Digest>,
     max_length: Option<u64>,
+    reservation: Reservation,
+    quota: Option<u64>,
 }
 
 /// Removes the temporary file unless it got its final name.
@@ -59,8 +63,10 @@ impl Upload {
         tree: &Tree,
         location: &Location,
         headers: &HeaderMap,
-        max_length: Option<u64>,
+        rights: &Rights,
     ) -> Result<Self, Refusal> {
+        let max_length = rights.max_upload;
+        let (reservation, quota) = (rights.upload_quota.reservation(), rights.upload_quota.most());
         // RFC 9110 section 14.5: a part must not be taken for the whole.
         if headers.contains_key(CONTENT_RANGE) {
             let text = "parts cannot be uploaded: send the whole file without Content-Range";
@@ -91,6 +97,9 @@ impl Upload {
         {
             return Err(too_long(most));
         }
+        if expected_length.is_some_and(|length| !reservation.has_room_for(length)) {
+            return Err(beyond(quota));
+        }
         let (temporary_name, file) =
             create_temporary(&folder).map_err(|error| Refusal::new(refused(&error)))?;
         let handle = folder.try_clone().map_err(|error| Refusal::new(refused(&error)))?;
@@ -104,6 +113,8 @@ impl Upload {
             expected_length,
             expected_digest,
             max_length,
+            reservation,
+            quota,
         })
     }
 
@@ -117,6 +128,9 @@ impl Upload {
             && self.received > most
         {
             return Err(too_long(most));
+        }
+        if !self.reservation.take(bytes.len() as u64) {
+            return Err(beyond(self.quota));
         }
         self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(|error| refused(&error).into())
@@ -138,11 +152,13 @@ impl Upload {
             let text = format!("SHA-256 of what came is {digest}, not {expected}; nothing was stored");
             return Reply::text(StatusCode::BAD_REQUEST, text);
         }
-        let replaced = stat(&self.folder, &self.name).is_some();
+        let replaced = stat(&self.folder, &self.name);
         if let Err(error) = self.store() {
             return refused(&error);
         }
-        let status = if replaced { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
+        let freed = replaced.map_or(0, |file| u64::try_from(file.st_size).unwrap_or(0));
+        self.reservation.keep(freed);
+        let status = if replaced.is_some() { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
         let mut reply = Reply::empty(status);
         reply.set(HeaderName::from_static(REPR_DIGEST), &digest.to_field());
         if let Ok(metadata) = self.file.metadata() {
@@ -175,6 +191,12 @@ fn create_temporary(folder: &File) -> io::Result<(OsString, File)> {
 fn too_long(most: u64) -> Refusal {
     let text = format!("the server stores files of at most {} (--max-upload)", units::bytes(most));
     Reply::text(StatusCode::PAYLOAD_TOO_LARGE, text).into()
+}
+
+fn beyond(quota: Option<u64>) -> Refusal {
+    let most = units::bytes(quota.unwrap_or(u64::MAX));
+    let text = format!("the server takes {most} of uploads in all, and they are used up (--upload-quota)");
+    Reply::text(StatusCode::INSUFFICIENT_STORAGE, text).into()
 }
 
 /// What is at a name in a folder, symbolic links not followed.

@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use crate::command::paths::{Flow, PathReport, PathTable};
+use crate::command::silence::Shown;
 use crate::command::units;
 
 /// Between two drawings.
@@ -58,8 +59,10 @@ impl Meter {
     /// Begins to watch. `hidden` keeps it from drawing; so does a standard error that is no terminal.
     pub(crate) fn start(table: PathTable, flow: Flow, progress: Progress, hidden: bool) -> Self {
         let visible = !hidden && std::io::stderr().is_terminal();
+        let shown = table.shown.clone();
+        shown.set_drawn(visible);
         let table = Arc::new(Mutex::new(table));
-        let drawing = Arc::new(std::sync::Mutex::new(Drawing::new(progress)));
+        let drawing = Arc::new(std::sync::Mutex::new(Drawing::new(progress, shown.clone())));
         let (watched, canvas) = (table.clone(), drawing.clone());
         let task = tokio::spawn(async move {
             let mut ticks = tokio::time::interval(INTERVAL);
@@ -82,6 +85,7 @@ impl Meter {
         self.task.abort();
         let mut table = self.table.lock().await;
         table.sample();
+        table.shown.set_drawn(false);
         self.drawing.lock().unwrap_or_else(std::sync::PoisonError::into_inner).wipe();
         table.report(self.flow)
     }
@@ -95,12 +99,14 @@ struct Drawing {
     last: (Instant, u64),
     /// When the last bytes came.
     moved: Instant,
+    /// Whether the server answers at all.
+    shown: Shown,
 }
 
 impl Drawing {
-    fn new(progress: Progress) -> Self {
+    fn new(progress: Progress, shown: Shown) -> Self {
         let now = Instant::now();
-        Drawing { progress, lines: 0, rate: 0.0, last: (now, 0), moved: now }
+        Drawing { progress, lines: 0, rate: 0.0, last: (now, 0), moved: now, shown }
     }
 
     fn draw(&mut self, paths: &[PathReport], flow: Flow) {
@@ -125,9 +131,14 @@ impl Drawing {
             let _ = writeln!(text, "\x1b[2K{}", path_line(path, flow));
             lines += 1;
         }
-        let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", total_line(done, length, self.rate, silent));
+        let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", self.total(done, length, silent));
         self.lines = lines + 1;
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    fn total(&self, done: u64, length: Option<u64>, silent: Duration) -> String {
+        let who = if self.shown.is_silent() { "the server is silent" } else { "nothing" };
+        total_line(done, length, self.rate, (who, silent))
     }
 
     fn erase(&self) -> String {
@@ -165,9 +176,9 @@ pub(crate) fn path_line(path: &PathReport, flow: Flow) -> String {
     line
 }
 
-fn total_line(done: u64, length: Option<u64>, rate: f64, silent: Duration) -> String {
+fn total_line(done: u64, length: Option<u64>, rate: f64, (who, silent): (&str, Duration)) -> String {
     let rate_text = units::bit_rate(rate);
-    let silence = (silent >= SILENCE).then(|| format!("nothing for {} s", silent.as_secs()));
+    let silence = (silent >= SILENCE).then(|| format!("{who} for {} s", silent.as_secs()));
     let Some(length) = length else {
         let silence = silence.map(|text| format!("  {text}")).unwrap_or_default();
         return format!("  {:<12} {rate_text:>13}  {}{silence}", "total", units::bytes(done));
@@ -194,9 +205,9 @@ mod tests {
 
     #[test]
     fn a_transfer_that_stands_still_has_no_estimate() {
-        let line = |silent| total_line(500, Some(1_000), 4_000.0, Duration::from_millis(silent));
+        let line = |silent| total_line(500, Some(1_000), 4_000.0, ("nothing", Duration::from_millis(silent)));
         assert!(line(1_999).ends_with("ETA 0:01"), "{}", line(1_999));
         assert!(line(12_300).ends_with("nothing for 12 s"), "{}", line(12_300));
-        assert!(total_line(5, None, 0.0, SILENCE).ends_with("5 B  nothing for 2 s"));
+        assert!(total_line(5, None, 0.0, ("nothing", SILENCE)).ends_with("5 B  nothing for 2 s"));
     }
 }

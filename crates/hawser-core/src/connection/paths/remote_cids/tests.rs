@@ -467,3 +467,11 @@ impl Pair {
 fn ok(result: Result<(), TransportError>) -> Result<(), TestCaseError> {
     result.map_err(|error| TestCaseError::fail(error.to_string()))
 }
+
+/// RFC 9000 section 19.15.
+#[test]
+fn who_has_no_connection_id_can_not_offer_another() {
+    let mut peer = Peer::new();
+    peer.cids.set_handshake_cid(ConnectionId::EMPTY);
+    assert_eq!(code(peer.offer(1, 0)), Code::PROTOCOL_VIOLATION);
+}

@@ -81,3 +81,15 @@ fn many_small_writes_share_blocks() {
     }
     assert!(buffer.chunks.len() < 32, "{} chunks for 1 MB", buffer.chunks.len());
 }
+
+/// As HTTP/3 writes DATA frames: their headers copied, what they carry shared.
+#[test]
+fn a_few_bytes_between_shared_ones_take_a_small_block() {
+    let mut buffer = SendBuffer::default();
+    for _ in 0..64 {
+        buffer.push_copy(b"abc");
+        buffer.push_shared(vec![7; 16 << 10].into());
+    }
+    let bytes = (buffer.end() - buffer.start()) as usize;
+    assert!(buffer.allocated() < bytes + bytes / 8, "{bytes} bytes in {}", buffer.allocated());
+}
