@@ -35,7 +35,7 @@ pub struct Receiver {
     /// Release of frame 0 by the sender's clock, once a header came.
     epoch: Option<Time>,
     /// Streams that are not at their end.
-    reading: BTreeMap<StreamId, Reading>,
+    pub(super) reading: BTreeMap<StreamId, Reading>,
     /// Frames that are not due yet, the first of which is `due`.
     pub(super) frames: VecDeque<Frame>,
     due: u32,
@@ -65,7 +65,7 @@ struct Arrived {
 }
 
 #[derive(Debug)]
-enum Reading {
+pub(super) enum Reading {
     Header { bytes: [u8; HEADER_LENGTH], filled: usize },
     Body { header: Header, offset: u64, is_damaged: bool },
     Ignored,
@@ -267,27 +267,33 @@ impl Application for Receiver {
     }
 
     fn on_readable(&mut self, now: Time, stream: StreamId, transport: &mut dyn Transport) {
-        let is_new = !self.reading.contains_key(&stream);
-        if is_new && self.reading.len() >= MAX_READING {
+        let mut known = self.reading.remove(&stream);
+        if known.is_none() && self.reading.len() >= MAX_READING {
             return;
         }
-        let unread = || Reading::Header { bytes: [0; HEADER_LENGTH], filled: 0 };
-        let mut reading = self.reading.remove(&stream).unwrap_or_else(unread);
         loop {
-            match transport.read(stream) {
-                Piece::Data(bytes) => self.take(now, &mut reading, &bytes),
+            let piece = transport.read(stream);
+            // A stream that has ended may be said to be readable once more: it is not begun anew.
+            if piece == Piece::Nothing {
+                break;
+            }
+            let unread = || Reading::Header { bytes: [0; HEADER_LENGTH], filled: 0 };
+            let reading = known.get_or_insert_with(unread);
+            match piece {
+                Piece::Data(bytes) => self.take(now, reading, &bytes),
                 Piece::Gap(length) => match reading {
-                    Reading::Body { .. } => self.advance(now, &mut reading, length, None),
+                    Reading::Body { .. } => self.advance(now, reading, length, None),
                     Reading::Header { .. } | Reading::Ignored => {
                         self.log.corrupt += u64::from(!matches!(reading, Reading::Ignored));
-                        reading = Reading::Ignored;
+                        *reading = Reading::Ignored;
                     }
                 },
-                Piece::Nothing => break,
-                Piece::End => return,
+                Piece::Nothing | Piece::End => return,
             }
         }
-        self.reading.insert(stream, reading);
+        if let Some(reading) = known {
+            self.reading.insert(stream, reading);
+        }
     }
 
     fn next_timeout(&self) -> Option<Time> {

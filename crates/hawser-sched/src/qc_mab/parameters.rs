@@ -66,6 +66,8 @@ pub struct QcMabParameters {
     pub fec: QcMabFec,
     /// Whether the access point is part of the arm; else the link stays where its own rule puts it.
     pub attach: bool,
+    /// How long after the display event the link is attached elsewhere.
+    pub attach_after: Duration,
     /// Whether the context is refined; else eleven raw features take its place.
     pub refined: bool,
 }
@@ -90,6 +92,7 @@ impl Default for QcMabParameters {
             strongest: 0,
             fec: QcMabFec::Learned,
             attach: true,
+            attach_after: Duration::ZERO,
             refined: true,
         }
     }
@@ -120,6 +123,7 @@ impl QcMabParameters {
                 _ => QcMabFec::Learned,
             },
             attach: parameters.flag("attach"),
+            attach_after: parameters.duration("attach_after"),
             refined: parameters.flag("refined"),
         }
     }
@@ -181,7 +185,7 @@ fn context_parameters() -> [ParameterInfo; 9] {
     ]
 }
 
-fn arm_parameters() -> [ParameterInfo; 7] {
+fn arm_parameters() -> [ParameterInfo; 8] {
     [
         ParameterInfo::number("redundancy", 0.01..=0.5, 0.3)
             .meaning("repair symbols per source symbol where a path is protected")
@@ -202,5 +206,8 @@ fn arm_parameters() -> [ParameterInfo; 7] {
         ParameterInfo::choice("fec", ["learned", "on", "off"])
             .meaning("protection: part of the arm, or fixed"),
         ParameterInfo::flag("attach", true).meaning("whether the access point is part of the arm"),
+        ParameterInfo::duration("attach_after", Duration::ZERO..=Duration::from_secs(1), Duration::ZERO)
+            .meaning("after a display event, until the link is attached elsewhere: the next frame is on its way then")
+            .source("ours; 0 in the source"),
     ]
 }

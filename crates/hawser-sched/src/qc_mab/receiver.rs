@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use hawser_policy::{
-    Agent, AttachRequest, AttachmentPoint, Command, Commands, Event, FeatureId, Feedback, Interests,
-    LayerPackets, LinkId, LinkUpdate, MessageOrigin, PathId, PathView, SendView, Time,
+    Agent, AttachRequest, AttachmentPoint, Command, Commands, Earliest, Event, FeatureId, Feedback,
+    Interests, LayerPackets, LinkId, LinkUpdate, MessageOrigin, PathId, PathView, SendView, Time,
 };
 
 use super::context::{QcMabSample, Slot};
@@ -30,6 +30,9 @@ pub(super) struct Receiver {
     links: Vec<Link>,
     frames: VecDeque<(u32, f64)>,
     display: Option<Time>,
+    /// Links that are to be attached elsewhere, and when.
+    moves: Vec<AttachRequest>,
+    moves_at: Option<Time>,
     last_slot: Option<Time>,
     points: Vec<QcMabPoint>,
     log: Option<QcMabLog>,
@@ -65,6 +68,8 @@ impl Receiver {
             links: Vec::with_capacity(MAX_PATHS),
             frames: VecDeque::with_capacity(MAX_FRAMES),
             display: None,
+            moves: Vec::new(),
+            moves_at: None,
             last_slot: None,
             points: Vec::new(),
             log,
@@ -243,7 +248,7 @@ impl Receiver {
             });
             let moves = to.is_some() && to != current && parameters.attach;
             if let Some((to, link)) = to.zip(link).filter(|_| moves) {
-                commands.push(Command::Attach(AttachRequest { link: link.id, to }));
+                self.moves.push(AttachRequest { link: link.id, to });
             }
             let context = path.learner.context();
             note(&self.log, || QcMabRecord::Decision {
@@ -295,16 +300,24 @@ impl Agent for Receiver {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.display
+        Earliest::NONE.or(self.display).or(self.moves_at).time()
     }
 
     fn on_timeout(&mut self, view: &SendView<'_>, commands: &mut Commands) {
-        self.display = None;
-        let length = self.last_slot.map_or(self.parameters.deadline, |last| view.now.since(last));
-        self.last_slot = Some(view.now);
-        let frames = std::mem::take(&mut self.frames);
-        self.paths.iter_mut().for_each(|path| path.credit(&frames));
-        self.frames = frames;
-        self.decide(view, length, commands);
+        if self.display.take().is_some() {
+            let length = self.last_slot.map_or(self.parameters.deadline, |last| view.now.since(last));
+            self.last_slot = Some(view.now);
+            let frames = std::mem::take(&mut self.frames);
+            self.paths.iter_mut().for_each(|path| path.credit(&frames));
+            self.frames = frames;
+            // What was not done yet is out of date.
+            self.moves.clear();
+            self.decide(view, length, commands);
+            self.moves_at = (!self.moves.is_empty()).then(|| view.now + self.parameters.attach_after);
+        }
+        if self.moves_at.is_some_and(|at| at <= view.now) {
+            self.moves_at = None;
+            commands.extend(self.moves.drain(..).map(Command::Attach));
+        }
     }
 }

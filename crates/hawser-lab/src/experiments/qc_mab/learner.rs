@@ -21,14 +21,16 @@ pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
         let request = Request { seed, ..*request };
         let (log, _) = watched(&request, "qcmab-a.toml", &[WALK])?;
         let is_decision = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { .. });
-        let decisions: Vec<&QcMabRecord> = log.iter().filter(is_decision).collect();
-        Ok::<_, String>((decisions.len(), format!("{log:?}")))
+        let is_move = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { moves: true, .. });
+        let [decisions, moves] = [log.iter().filter(is_decision).count(), log.iter().filter(is_move).count()];
+        Ok::<_, String>((decisions, format!("{log:?}"), moves as f64 / decisions.max(1) as f64))
     };
-    let (decisions, first) = log(request.seed)?;
-    let (_, again) = log(request.seed)?;
-    let (_, other) = log(request.seed + 1_000)?;
+    let (decisions, first, moves) = log(request.seed)?;
+    let (_, again, _) = log(request.seed)?;
+    let (_, other, _) = log(request.seed + 1_000)?;
     Ok(Measured::new(&digest(first.as_bytes())[..DIGITS])
         .with("decisions", decisions as f64)
+        .with("moves_share", moves)
         .with("logs_differ", f64::from(u8::from(first != again)))
         .with("other_seed_same_log", f64::from(u8::from(first == other))))
 }

@@ -17,6 +17,9 @@ const UNPROTECTED: &str = "qc-mab,fec=off";
 /// Links stay where their own rule puts them, with and without protection.
 const PROTECTED_THERE: &str = "qc-mab,attach=off,fec=on";
 const UNPROTECTED_THERE: &str = "qc-mab,attach=off,fec=off";
+/// Ours: links move when the frame has arrived; two access points, remembered by rank; little exploration.
+const BETWEEN: &str = "qc-mab,attach_after=90ms";
+const TAMED: &str = "qc-mab,attach_after=90ms,key=rank,strongest=2,exploration=0.1";
 const RAW: &str = "qc-mab,refined=off";
 const PEEKABOO: &str = "peekaboo";
 const MINRTT: &str = "minrtt";
@@ -29,7 +32,10 @@ const WALKING: &[Policy] = &[
     Policy::Named(LESS),
     Policy::Named(LEAST),
     Policy::Named(UNPROTECTED),
+    Policy::Named(BETWEEN),
+    Policy::Named(TAMED),
     Policy::Named(PROTECTED_THERE),
+    Policy::Named(UNPROTECTED_THERE),
     Policy::Named(PEEKABOO),
     Policy::Named(MINRTT),
 ];
@@ -68,7 +74,7 @@ pub const LIST: List = List {
         walk("walk-40m", &["scene.field.distance=40 m", SHORT]),
         walk("walk-60m", &["scene.field.distance=60 m", SHORT]),
         scenario("rest", "qcmab-b.toml", &[SHORT], THREE, FEW),
-        scenario("background", "qcmab-b-background.toml", &[SHORT], THREE, BUSY),
+        scenario("background", "qcmab-b-background.toml", &["duration=60 s"], THREE, BUSY),
     ],
     items: &[items::COMPARED, items::ABLATIONS, items::COMPUTED, items::ROWS],
     figures: &[
