@@ -47,4 +47,4 @@ pub use mahalanobis::{Mahalanobis, nearest_pairs};
 pub use mlp::{Mlp, MlpError};
 pub use random::Random;
 pub use simplex_ftrl::{MAX_SHARES, SimplexFtrl, SimplexPlay};
-pub use ucb1::Ucb1;
+pub use ucb1::{Ucb1, upper_confidence};

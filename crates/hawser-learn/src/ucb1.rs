@@ -1,5 +1,14 @@
 //! UCB1: a bandit without context.
 
+/// `mean + sqrt(factor ln(time) / pulls)`, the upper confidence bound of an arm; infinite before its first pull. The factor is 2
+/// in UCB1.
+pub fn upper_confidence(mean: f64, pulls: u64, time: u64, factor: f64) -> f64 {
+    if pulls == 0 {
+        return f64::INFINITY;
+    }
+    mean + (factor * libm::log(time.max(1) as f64) / pulls as f64).sqrt()
+}
+
 /// UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002): each arm once, then the arm with the largest
 /// `mean + c * sqrt(2 ln n / n_a)`, where `n` counts all pulls and `n_a` those of the arm. Rewards lie in 0 to 1.
 ///

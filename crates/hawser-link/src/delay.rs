@@ -111,6 +111,11 @@ impl DelayLine {
         }
     }
 
+    /// Another delay from now on; what is under way is still not overtaken unless the model reorders.
+    pub(crate) fn reconfigure(&mut self, model: &DelayModel, seed: u64) {
+        *self = Self { last_arrival: self.last_arrival, ..Self::new(model, seed) };
+    }
+
     /// When a packet arrives whose last bit leaves at `sent`.
     #[inline]
     pub(crate) fn arrival(&mut self, sent: Nanos) -> Nanos {

@@ -306,6 +306,15 @@ impl<P: Frame> Fabric<P> {
         }
     }
 
+    /// Gives a link another rate, delay, loss and other outages; see [`Link::reconfigure`]. Oracles keep what they foresaw.
+    pub fn reconfigure(&mut self, now: Nanos, link: LinkIndex, config: &DirectionConfig, seed: u64) {
+        if let Some(changed) = self.links.get_mut(link.as_usize()) {
+            changed.reconfigure(now, config, seed);
+            self.collect_dropped(link.as_usize());
+            self.schedule(link.as_usize());
+        }
+    }
+
     /// Counters of a link.
     pub fn stats(&self, link: LinkIndex) -> Option<&LinkStats> {
         self.links.get(link.as_usize()).map(Link::stats)

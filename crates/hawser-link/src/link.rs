@@ -184,6 +184,22 @@ impl<P: Frame> Link<P> {
         self.advance(now);
     }
 
+    /// From `now` on rate, delay, loss and outages are those of `config`, such as those of another access point. What waits
+    /// or is on its way stays, and so do queue and counters; the packet being sent begins anew. `seed` is that of losses
+    /// and jitter from now on.
+    pub fn reconfigure(&mut self, now: Nanos, config: &DirectionConfig, seed: u64) {
+        self.advance(now);
+        self.server = RateServer::new(&config.rate, seed);
+        self.server.idle_until(now);
+        self.loss = LossProcess::new(&config.loss, seed);
+        self.line.reconfigure(&config.delay, seed);
+        self.outages = config.outages.clone();
+        self.outage_policy = config.outage_policy;
+        if let Some(sending) = self.sending.take() {
+            self.begin(sending.packet, now);
+        }
+    }
+
     /// Whether the link is up at `now`.
     pub fn is_up(&self, now: Nanos) -> bool {
         self.forced.unwrap_or_else(|| !self.outages.is_down(now))

@@ -24,6 +24,9 @@ pub trait Transport {
     /// Opens a stream to the peer; `None` while the peer allows no more.
     fn open_stream(&mut self) -> Option<StreamId>;
 
+    /// Of all streams those of higher priority send first; 0 without a call.
+    fn set_priority(&mut self, stream: StreamId, priority: i32);
+
     /// Writes bytes with what policies should know of them; returns how many were taken, fewer than given when the stream is
     /// full. Then [`Application::on_writable`] is called when there is room again.
     fn write_frame(&mut self, stream: StreamId, info: &FrameInfo, data: Bytes) -> usize;

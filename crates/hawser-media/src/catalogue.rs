@@ -4,7 +4,7 @@ use std::fmt;
 
 use hawser_policy::{ParameterError, ParameterInfo, Parameters, PolicySpec};
 
-use crate::{Application, live};
+use crate::{Application, layered, live};
 
 /// What can be said of an application without running one.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +34,20 @@ impl PartialEq for Make {
 
 /// All applications.
 pub fn catalogue() -> Vec<ApplicationInfo> {
-    vec![ApplicationInfo {
-        name: "live",
-        summary: "a live video: frames are sent when they are made, and played at the other end",
-        parameters: live::parameters(),
-        make: Make { sender: live::publisher, receiver: live::viewer },
-    }]
+    vec![
+        ApplicationInfo {
+            name: "live",
+            summary: "a live video: frames are sent when they are made, and played at the other end",
+            parameters: live::parameters(),
+            make: Make { sender: live::publisher, receiver: live::viewer },
+        },
+        ApplicationInfo {
+            name: "layered",
+            summary: "a video of a base and two enhancement layers, of which late ones are left out",
+            parameters: layered::parameters(),
+            make: Make { sender: layered::sender, receiver: layered::receiver },
+        },
+    ]
 }
 
 /// The application that a text chooses.

@@ -18,6 +18,7 @@ use hawser_policy::Reliability;
 
 pub use publisher::{HEADER_ID, Publisher};
 pub use viewer::Viewer;
+pub(crate) use {publisher::body, viewer::fill, viewer::mismatches};
 
 /// The clips of 4D-MAP, table 1: name, Mbit/s on average and at most, seconds.
 const CLIPS: [(&str, f64, f64, u64); 6] = [

@@ -102,7 +102,7 @@ impl VideoModel {
 }
 
 /// A standard normal number (Box and Muller).
-fn normal(random: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (one, other): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
 }

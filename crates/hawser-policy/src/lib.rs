@@ -115,8 +115,8 @@ pub use protection::{
 pub use rate::Rate;
 pub use registry::{PolicyError, PolicyInfo, PolicyKind, Registry};
 pub use scheduler::{
-    Assignment, Command, Commands, Decision, Feedback, MAX_COMMANDS, MAX_PACING_PERCENT, MIN_PACING_PERCENT,
-    MIN_WAIT, PathChange, Scheduler, SchedulerFactory, SchedulerInit, Selection,
+    Assignment, Command, Commands, Decision, Feedback, LayerPackets, MAX_COMMANDS, MAX_PACING_PERCENT,
+    MIN_PACING_PERCENT, MIN_WAIT, PathChange, Scheduler, SchedulerFactory, SchedulerInit, Selection,
 };
 pub use segment::{DatagramInfo, FrameInfo, QueuedDatagram, Reliability, Segment, SegmentKind, SendQueue};
 pub use set::{Agent, Composed, PolicySet, PolicySetFactory, SetInit};

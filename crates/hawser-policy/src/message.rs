@@ -38,6 +38,8 @@ impl FeatureId {
     pub const PROTECTION_ADVICE: FeatureId = FeatureId(10);
     /// Never sent, only told to the application: a learned scheduler was set aside, or restored.
     pub const SCHEDULER_GUARD: FeatureId = FeatureId(11);
+    /// State of a path as its sender sees it, reported to the receiver.
+    pub const PATH_REPORT: FeatureId = FeatureId(12);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

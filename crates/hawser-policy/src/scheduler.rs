@@ -224,6 +224,15 @@ pub enum PathChange {
     Abandoned,
 }
 
+/// Packets of layers of a video frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LayerPackets {
+    /// As many as there are.
+    pub all: u32,
+    /// Those that came in time.
+    pub in_time: u32,
+}
+
 /// Word from the peer's application about what it received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Feedback {
@@ -238,6 +247,15 @@ pub enum Feedback {
         in_time: bool,
         /// Bytes of it that arrived, gaps not counted.
         bytes: u64,
+    },
+    /// A frame of layered video was due: what of it had come by then (QC-MAB's reward).
+    LayeredFrame {
+        /// Its number.
+        number: u64,
+        /// Of the base layer, without which nothing of it can be shown.
+        base: LayerPackets,
+        /// Of all enhancement layers together.
+        enhancement: LayerPackets,
     },
     /// Quality of experience as one number; larger is better (XLINK's QOE_FEEDBACK: buffer level in seconds).
     Quality {

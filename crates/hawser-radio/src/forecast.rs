@@ -2,9 +2,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    AttachmentPoint, Forecast, HandOver, LinkDirection, LinkId, LinkKind, LinkObserver, LinkState, Rate, Time,
+    AttachmentPoint, Forecast, HandOver, LinkCandidate, LinkDirection, LinkId, LinkKind, LinkObserver,
+    LinkState, MAX_LINK_CANDIDATES, Rate, Signal, Time,
 };
 
+use crate::access::Reach;
 use crate::profile::{Event, EventKind, Profile, Sample, sample_at};
 use crate::random::{Random, mix};
 
@@ -90,8 +92,26 @@ impl ProfileObserver {
             attached_to: serving_at(&profile.events, at).map(|number| self.point(number)),
             hand_over,
             position: profile.position_at(at),
-            ..LinkState::default()
+            signal: self.signal(profile, at),
+            candidates: self.candidates(profile, at),
         })
+    }
+
+    /// Of what serves the link, where the model knows of it.
+    fn signal(&self, profile: &Profile, at: u64) -> Signal {
+        let serving = serving_at(&profile.events, at);
+        let reach = profile.sites.as_ref().zip(serving).and_then(|(sites, site)| sites.reach(at, site));
+        reach.map_or(Signal::default(), signal_of)
+    }
+
+    /// The strongest of what could serve it.
+    fn candidates(&self, profile: &Profile, at: u64) -> Vec<LinkCandidate> {
+        let mut within: Vec<&Reach> = profile.sites.iter().flat_map(|sites| sites.within_reach(at)).collect();
+        within.sort_by(|one, other| other.rss_dbm.total_cmp(&one.rss_dbm));
+        within.truncate(MAX_LINK_CANDIDATES);
+        let candidate =
+            |reach: &Reach| LinkCandidate { point: self.point(reach.site), signal: signal_of(reach) };
+        within.into_iter().map(candidate).collect()
     }
 
     fn direction(&self, sample: &Sample, link: LinkId, at: u64, direction: Direction) -> LinkDirection {
@@ -119,6 +139,10 @@ impl ProfileObserver {
     fn point(&self, number: u64) -> AttachmentPoint {
         attachment_point(self.kind, number)
     }
+}
+
+fn signal_of(reach: &Reach) -> Signal {
+    Signal { strength_dbm: Some(reach.rss_dbm), snr_db: Some(reach.snr_db) }
 }
 
 /// What serves a link of this kind, by the number that a model gives it: WiFi links have access points, satellite terminals

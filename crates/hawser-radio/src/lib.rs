@@ -47,7 +47,7 @@ mod random;
 mod satellite;
 mod synthetic;
 
-pub use access::{Access, ApLattice, HandOver, Highway, Layout, Motion, Roaming, Urban};
+pub use access::{Access, ApLattice, HandOver, Highway, Layout, Motion, Reach, Roaming, Sites, Urban};
 pub use encounters::{
     Association, Band, City, CityStatistics, Lognormal, Outcome, Provider, Quality, SpatialEncounters,
     WifiEncounters,

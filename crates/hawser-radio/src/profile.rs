@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use crate::access::Sites;
 use crate::math::{exp, nanos, seconds};
 
 /// The state of one direction of a link from [`at`](Sample::at) until the next sample.
@@ -86,6 +89,9 @@ pub struct Profile {
     pub forecast: ForecastSamples,
     /// Of the moving end, in order of time; to be interpolated linearly; empty when the model has no geometry.
     pub positions: Vec<Position>,
+    /// What else could serve; `None` when the model does not say. Then a host may be attached elsewhere
+    /// ([`Sites::attached`]).
+    pub sites: Option<Arc<Sites>>,
 }
 
 impl Profile {

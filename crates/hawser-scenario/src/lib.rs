@@ -132,6 +132,10 @@ pub struct ScenarioLink {
     pub down: DirectionConfig,
     /// Segments between this link and the second host, in the order of `up`.
     pub via: Via,
+    /// For how long the link carries nothing when a policy attaches it elsewhere, nanoseconds. With it policies are told where
+    /// it could be attached, and a link of a scene may be attached to any site within reach; without it links of several routes
+    /// change at once, and policies have to know where to.
+    pub attach_outage: Option<Nanos>,
     /// When a NAT on the way forgets its mapping: from then on the second host sees another address. Sorted.
     pub nat_rebinding: Vec<Nanos>,
     /// What happens to the link and when, such as `hand-over start, cell 12`, for reports. In order of time.
@@ -323,6 +327,26 @@ impl ScenarioLink {
         match direction {
             Direction::Up => &self.up,
             Direction::Down => &self.down,
+        }
+    }
+
+    /// The parameters of one direction once the link follows another profile than that of its scene: it was attached elsewhere.
+    pub fn following(&self, direction: Direction, profile: &Profile) -> DirectionConfig {
+        let config = self.direction(direction);
+        let samples = |profile: &'_ Profile| match direction {
+            Direction::Up => profile.up.clone(),
+            Direction::Down => profile.down.clone(),
+        };
+        // What the file adds to the delay of the scene.
+        let given = self.forecasts.as_ref().and_then(|source| samples(&source.profile).first().copied());
+        let more = config.delay.base.value_at(0).saturating_sub(given.map_or(0, |sample| sample.delay));
+        let channel = read::channel(&samples(profile), more);
+        DirectionConfig {
+            rate: channel.rate,
+            delay: hawser_link::DelayModel { base: channel.delay, ..config.delay.clone() },
+            loss: channel.loss,
+            outages: channel.outages,
+            ..config.clone()
         }
     }
 }

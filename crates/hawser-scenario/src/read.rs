@@ -32,6 +32,8 @@ use crate::files::Files;
 use crate::{ReadOptions, Scenario};
 use fields::Fields;
 
+pub(crate) use channel::direction as channel;
+
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The hosts of a link that names none.

@@ -28,7 +28,8 @@
 //! | `xlink` | [`Xlink`] | re-injects what blocks the player, when its buffer runs low |
 //!
 //! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry. [`FourDMap`] is one for live
-//! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best.
+//! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best. [`QcMab`] is one for layered video on
+//! the move: the receiver learns where to attach its links, and which paths to protect.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -57,6 +58,7 @@ mod mmquic;
 mod otias;
 mod peekaboo;
 mod placement;
+mod qc_mab;
 mod raven;
 mod redundant;
 mod round_robin;
@@ -100,6 +102,11 @@ pub use min_rtt::MinRtt;
 pub use mmquic::Mmquic;
 pub use otias::Otias;
 pub use peekaboo::{Peekaboo, PeekabooParameters};
+pub use qc_mab::{
+    PathDecision, PathReport, QcMab, QcMabArm, QcMabBandit, QcMabContext, QcMabDecision, QcMabEta, QcMabFec,
+    QcMabKey, QcMabLearner, QcMabLog, QcMabObservation, QcMabParameters, QcMabPoint, QcMabRecord,
+    QcMabSample, qc_mab_block_failure, qc_mab_goodput, qc_mab_on_time, qc_mab_reward,
+};
 pub use raven::{Raven, RavenParameters};
 pub use redundant::Redundant;
 pub use round_robin::RoundRobin;
@@ -136,6 +143,7 @@ pub fn register(registry: &mut Registry) {
 pub fn register_sets(registry: &mut Registry) {
     FourDMap::register(registry);
     Mmquic::register(registry);
+    QcMab::register(registry);
 }
 
 /// Those that may wait for the fast path.

@@ -4,7 +4,7 @@
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
 //! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`four_d_map`], [`ftrl_wrr`], [`maco`], [`mams`],
-//!   [`ride`], [`seam`], [`sscc`].
+//!   [`qc_mab`], [`ride`], [`seam`], [`sscc`].
 //! * [`matrix`] runs every congestion controller over every link.
 //! * [`scheduler_matrix`] runs every scheduler over links with several paths.
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
@@ -19,6 +19,7 @@ pub mod guarantee;
 pub mod maco;
 pub mod mams;
 pub mod matrix;
+pub mod qc_mab;
 pub mod ride;
 pub mod scheduler_matrix;
 pub mod seam;
@@ -27,12 +28,13 @@ pub mod sscc;
 pub mod verify;
 
 /// All acceptance lists.
-pub const LISTS: [&verify::List; 8] = [
+pub const LISTS: [&verify::List; 9] = [
     &bbrv2plus::LIST,
     &four_d_map::LIST,
     &ftrl_wrr::LIST,
     &maco::LIST,
     &mams::LIST,
+    &qc_mab::LIST,
     &ride::LIST,
     &seam::LIST,
     &sscc::LIST,

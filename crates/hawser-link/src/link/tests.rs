@@ -26,6 +26,22 @@ fn offer(link: &mut Link<u64>, length: u32, interval: Nanos, until: Nanos) -> Ve
     departures
 }
 
+/// A packet that is being sent begins anew at the new rate, and those behind it keep their places and are not overtaken.
+#[test]
+fn a_link_that_is_reconfigured_keeps_its_queue_and_goes_on_at_its_new_rate() {
+    // 1000 bytes in a millisecond, and 10 ms on the way; then in two, and 5 ms.
+    let mut link = Link::new(&config(8_000_000, 10 * MILLISECOND), 1);
+    (0..4).for_each(|number| link.enqueue(0, 1_000, number).unwrap());
+    link.reconfigure(2 * MILLISECOND, &config(4_000_000, 5 * MILLISECOND), 2);
+    let left: Vec<_> = std::iter::from_fn(|| link.dequeue(SECOND)).map(|it| (it.payload, it.at)).collect();
+    assert_eq!(left, [(0, 11), (1, 12), (2, 12), (3, 12)].map(|(number, at)| (number, at * MILLISECOND)));
+
+    let silent = Outages::none().with_window(3 * SECOND, 4 * SECOND);
+    link.reconfigure(2 * SECOND, &DirectionConfig { outages: silent, ..config(8_000_000, 0) }, 3);
+    let down = link.enqueue(3 * SECOND, 1_000, 5).unwrap_err().cause;
+    assert_eq!((down, link.is_up(4 * SECOND)), (DropCause::Down, true));
+}
+
 #[test]
 fn overload_leaves_at_the_rate_and_fills_the_queue_to_its_bound() {
     let mut link = Link::new(

@@ -24,7 +24,7 @@ static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {
 });
 
 /// Bytes of a body from `offset` on, at most `length` of them; nothing is copied.
-pub(super) fn body(frame: u32, offset: u64, length: u64) -> Bytes {
+pub(crate) fn body(frame: u32, offset: u64, length: u64) -> Bytes {
     let start = ((u64::from(frame) * 97 + offset) % PERIOD as u64) as usize;
     PATTERN.slice(start..start + length.min(PERIOD as u64) as usize)
 }

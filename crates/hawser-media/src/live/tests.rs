@@ -51,6 +51,8 @@ impl Transport for Memory {
         Some(STREAM)
     }
 
+    fn set_priority(&mut self, _: StreamId, _: i32) {}
+
     fn write_frame(&mut self, _: StreamId, info: &FrameInfo, data: Bytes) -> usize {
         let taken = data.len().min(self.room);
         self.infos.entry(self.written.len() as u64).or_insert_with(|| info.clone());

@@ -212,7 +212,7 @@ impl Viewer {
 }
 
 /// Takes from `data` what `bytes` lacks.
-fn fill(bytes: &mut [u8], filled: &mut usize, data: &mut &[u8]) {
+pub(crate) fn fill(bytes: &mut [u8], filled: &mut usize, data: &mut &[u8]) {
     let (taken, rest) = data.split_at(data.len().min(bytes.len() - *filled));
     bytes[*filled..*filled + taken.len()].copy_from_slice(taken);
     *filled += taken.len();
@@ -232,7 +232,7 @@ fn next_header() -> Reading {
 }
 
 /// Pieces of a body that are not what was sent.
-fn mismatches(frame: u32, offset: u64, data: &[u8]) -> u64 {
+pub(crate) fn mismatches(frame: u32, offset: u64, data: &[u8]) -> u64 {
     let mut wrong = 0;
     let mut at = 0;
     while at < data.len() {

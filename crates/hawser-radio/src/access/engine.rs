@@ -1,4 +1,4 @@
-use super::{Access, Layout};
+use super::{Access, Layout, Reach};
 use crate::math::{from_db, log2, nanos, seconds};
 use crate::mobility::{Trajectory, distance};
 use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps, gaps, layered};
@@ -63,7 +63,39 @@ impl Engine<'_> {
             events: journey.events,
             forecast: ForecastSamples { up: mean.clone(), down: mean },
             positions: trajectory.positions(duration_ns),
+            sites: None,
         }
+    }
+
+    /// What every site within reach would give along the way: for models without fading, in which it is no matter of
+    /// chance.
+    pub(crate) fn survey(&self, trajectory: &Trajectory, duration_ns: u64, seed: u64) -> Vec<Vec<Reach>> {
+        let shadow_seed = crate::random::derive_seed(seed, self.name);
+        let mut shadows = ShadowField::new(self.access.shadowing, shadow_seed);
+        let step = nanos(self.access.update_interval);
+        let reach = |(site, rss_dbm): (u64, f64)| {
+            let cell = (self.cell)(site);
+            let snr = from_db(rss_dbm - cell.noise_dbm);
+            let rate = (cell.bits_per_log * log2(1.0 + snr)).max(1.0) as u64;
+            let loss = self.access.loss.mean(snr, &self.access.fading);
+            Reach { site, rss_dbm, snr_db: rss_dbm - cell.noise_dbm, rate, loss }
+        };
+        let look =
+            |at: u64| self.heard(trajectory, seconds(at), &mut shadows).into_iter().map(reach).collect();
+        (0..duration_ns.div_ceil(step)).map(|index| index * step).map(look).collect()
+    }
+
+    /// The sites near the host, and their mean signals in dBm.
+    fn heard(&self, trajectory: &Trajectory, time: f64, shadows: &mut ShadowField) -> Vec<(u64, f64)> {
+        let place = trajectory.at(time);
+        let travelled = trajectory.travelled(time);
+        let near = self.layout.near(place).into_iter();
+        near.map(|(id, site)| {
+            let far = distance(site, place).max(self.access.minimum_distance);
+            let shadow = shadows.towards(id, travelled);
+            (id, (self.cell)(id).power_dbm - self.path_loss.db(far) + shadow)
+        })
+        .collect()
     }
 
     /// Moves the host and lets it choose cells.
@@ -80,23 +112,13 @@ impl Engine<'_> {
         let mut at = 0;
         while at < duration_ns {
             let time = seconds(at);
-            let place = trajectory.at(time);
-            let travelled = trajectory.travelled(time);
-            let heard: Vec<(u64, f64)> = self
-                .layout
-                .near(place)
-                .into_iter()
-                .map(|(id, site)| {
-                    let far = distance(site, place).max(self.access.minimum_distance);
-                    let shadow = shadows.towards(id, travelled);
-                    (id, (self.cell)(id).power_dbm - self.path_loss.db(far) + shadow)
-                })
-                .collect();
+            let heard = self.heard(trajectory, time, &mut shadows);
             let best = heard.iter().copied().fold(None, stronger);
             if at >= busy_until {
                 let before = serving;
                 serving = choose(serving, &heard, best, rule);
-                busy_until = note_change(before, serving, at, rule, &mut journey).unwrap_or(busy_until);
+                let change = note_change(before, serving, at, rule, &mut journey.events, &mut journey.gaps);
+                busy_until = change.unwrap_or(busy_until);
             }
             let level = serving.and_then(|id| heard.iter().find(|known| known.0 == id)).copied();
             self.write(at, level, trajectory.speed(time), &mut forecast, &mut journey.signals);
@@ -160,7 +182,7 @@ impl Engine<'_> {
     }
 }
 
-fn stronger(best: Option<(u64, f64)>, next: (u64, f64)) -> Option<(u64, f64)> {
+pub(super) fn stronger(best: Option<(u64, f64)>, next: (u64, f64)) -> Option<(u64, f64)> {
     match best {
         Some(known) if known.1 >= next.1 => best,
         _ => Some(next),
@@ -168,7 +190,7 @@ fn stronger(best: Option<(u64, f64)>, next: (u64, f64)) -> Option<(u64, f64)> {
 }
 
 /// The cell that serves from now on.
-fn choose(
+pub(super) fn choose(
     serving: Option<u64>,
     heard: &[(u64, f64)],
     best: Option<(u64, f64)>,
@@ -182,14 +204,15 @@ fn choose(
 }
 
 /// Writes down what a change of cell means; returns until when no further change is looked for.
-fn note_change(
+pub(super) fn note_change(
     before: Option<u64>,
     after: Option<u64>,
     at: u64,
     rule: &super::HandOver,
-    journey: &mut Journey,
+    events: &mut Vec<Event>,
+    gaps: &mut Vec<(u64, u64)>,
 ) -> Option<u64> {
-    let mut note = |at, kind, cell| journey.events.push(Event { at, kind, cell });
+    let mut note = |at, kind, cell| events.push(Event { at, kind, cell });
     match (before, after) {
         (None, None) => None,
         (None, Some(_)) => {
@@ -208,7 +231,7 @@ fn note_change(
             if rule.new_address {
                 note(end, EventKind::AddressChange, after);
             }
-            journey.gaps.push((at, end));
+            gaps.push((at, end));
             Some(end)
         }
     }

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use super::engine::{Cell, Engine};
 use super::scenes::link_seed;
-use super::{Access, HandOver, Layout};
+use super::{Access, HandOver, Layout, Sites};
 use crate::error::Check;
-use crate::math::{log10, seconds, watts_to_dbm};
+use crate::math::{log10, nanos, seconds, watts_to_dbm};
 use crate::mobility::{Area, RandomWalk};
 use crate::propagation::{Fading, LossModel, PathLoss, Shadowing};
 use crate::random::Random;
@@ -146,9 +148,18 @@ impl ApLattice {
         let mut profile = engine.drive(walk, duration_ns, seed);
         let kept = (0..self.wired_hops).fold(1.0, |kept, _| kept * (1.0 - self.wired_loss));
         let Profile { up, down, forecast, .. } = &mut profile;
+        let lossier = |loss: &mut f64| *loss = 1.0 - (1.0 - *loss) * kept;
         for sample in [up, down, &mut forecast.up, &mut forecast.down].into_iter().flatten() {
-            sample.loss = 1.0 - (1.0 - sample.loss) * kept;
+            lossier(&mut sample.loss);
         }
+        let mut looks = engine.survey(walk, duration_ns, seed);
+        looks.iter_mut().flatten().for_each(|reach| lossier(&mut reach.loss));
+        profile.sites = Some(Arc::new(Sites {
+            step: nanos(access.update_interval),
+            rule: self.hand_over,
+            delay: nanos(delay),
+            looks,
+        }));
         profile
     }
 }

@@ -4,10 +4,12 @@ mod engine;
 mod lattice;
 mod layout;
 mod scenes;
+mod sites;
 
 pub use lattice::ApLattice;
 pub use layout::Layout;
 pub use scenes::{Highway, Motion, Roaming, Urban};
+pub use sites::{Reach, Sites};
 
 use crate::error::Check;
 use crate::math::{from_db, log2};

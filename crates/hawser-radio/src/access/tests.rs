@@ -159,6 +159,37 @@ fn a_lattice_leaves_access_points_below_the_threshold_only() {
     }
 }
 
+/// Attached where it is anyway a host goes its way as before; attached elsewhere it is silent for a while, gets what that site
+/// gives, and leaves it by the same rule.
+#[test]
+fn a_host_that_is_attached_elsewhere_drives_on_by_the_rule() {
+    let wifi = ApLattice::default().profiles(120 * SECOND, 4).expect("possible").remove(0);
+    let sites = wifi.sites.as_ref().expect("a lattice knows its sites");
+    let at = 30 * SECOND + 20_000_000;
+    let serving = |profile: &Profile, at| {
+        profile.events.iter().rfind(|event| event.at <= at).and_then(|event| event.cell).expect("attached")
+    };
+    let current = serving(&wifi, at);
+    let same = sites.attached(&wifi, at, current, 0).expect("within reach");
+    for tick in 302..1_199 {
+        let at = tick * SECOND / 10;
+        let [before, after] = [&wifi, &same].map(|profile| *sample_at(&profile.down, at).expect("from 0 on"));
+        assert_eq!((before.rate, before.up), (after.rate, after.up), "at {at}");
+    }
+
+    let strongest = sites.within_reach(at).iter().filter(|reach| reach.site != current);
+    let other = *strongest.max_by(|a, b| a.rss_dbm.total_cmp(&b.rss_dbm)).expect("one more");
+    let moved = sites.attached(&wifi, at, other.site, SECOND / 20).expect("within reach");
+    assert!(!sample_at(&moved.down, at + 1).expect("from 0 on").up);
+    let then = sample_at(&moved.down, at + SECOND / 20).expect("from 0 on");
+    assert_eq!((then.rate, then.up), (other.rate, true));
+    for start in hand_overs(&moved).into_iter().filter(|start| *start > at) {
+        let left = sites.reach(start, serving(&moved, start - 1)).map(|reach| reach.rss_dbm);
+        assert!(left.is_none_or(|rss| rss < -90.0), "left at {left:?}");
+    }
+    assert!(sites.attached(&wifi, at, 1 << 40, 0).is_none(), "out of reach");
+}
+
 #[test]
 fn a_host_at_rest_keeps_its_cell_and_its_mean() {
     let roaming = Roaming {

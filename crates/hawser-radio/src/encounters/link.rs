@@ -68,6 +68,7 @@ pub(super) fn render(
         events,
         forecast: ForecastSamples { up: writer.mean_up.finish(), down: writer.mean_down.finish() },
         positions: Vec::new(),
+        sites: None,
     }
 }
 

@@ -220,6 +220,7 @@ impl Constellation {
             events,
             forecast: ForecastSamples { up: scaled(&mean, self.uplink_share), down: mean },
             positions,
+            sites: None,
         }
     }
 

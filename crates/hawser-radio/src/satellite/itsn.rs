@@ -169,6 +169,7 @@ impl Itsn {
             events,
             forecast: ForecastSamples { up, down },
             positions,
+            sites: None,
         }
     }
 }

@@ -165,6 +165,7 @@ impl MacoSatellites {
             events,
             forecast: ForecastSamples { up: mean.clone(), down: mean },
             positions,
+            sites: None,
         }
     }
 }

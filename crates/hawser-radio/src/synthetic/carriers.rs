@@ -313,6 +313,7 @@ fn finish(carrier: &Carrier, series: Series, handovers: &[(u64, u64)], duration:
         events,
         forecast: ForecastSamples { up: smoothed(&up), down: smoothed(&down) },
         positions: Vec::new(),
+        sites: None,
     }
 }
 

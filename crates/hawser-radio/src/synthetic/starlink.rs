@@ -176,6 +176,7 @@ impl Scene for StarlinkSlots {
             events,
             forecast: ForecastSamples { up: scaled(&mean, self.uplink_share), down: mean },
             positions: Vec::new(),
+            sites: None,
         }])
     }
 }

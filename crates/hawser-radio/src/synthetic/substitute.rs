@@ -232,6 +232,7 @@ impl Scene for Substitute {
             events,
             forecast: ForecastSamples { up: scaled(&mean, self.uplink_share), down: mean },
             positions: Vec::new(),
+            sites: None,
         }])
     }
 }

@@ -9,11 +9,11 @@ use super::fields::Value;
 use super::{Context, Result};
 
 /// What a scene gives for one direction.
-pub(super) struct Channel {
-    pub(super) rate: RateModel,
-    pub(super) delay: Series<Nanos>,
-    pub(super) loss: LossModel,
-    pub(super) outages: Outages,
+pub(crate) struct Channel {
+    pub(crate) rate: RateModel,
+    pub(crate) delay: Series<Nanos>,
+    pub(crate) loss: LossModel,
+    pub(crate) outages: Outages,
 }
 
 /// The profile that a link follows.
@@ -62,7 +62,7 @@ fn names(profiles: &[Arc<Profile>]) -> String {
 }
 
 /// One direction of a profile as parameters of a link. `more_delay` comes on top.
-pub(super) fn direction(samples: &[Sample], more_delay: Nanos) -> Channel {
+pub(crate) fn direction(samples: &[Sample], more_delay: Nanos) -> Channel {
     let rate = series(samples, |sample| sample.rate);
     let loss = series(samples, |sample| sample.loss);
     Channel {

@@ -94,6 +94,7 @@ fn link(
     let medium = fields.read_or("medium", Medium::default(), |value| value.choice(&media))?;
     let backup = fields.read_or("backup", false, |value| value.boolean())?;
     let via = route::via(fields.optional("via"), context)?;
+    let attach_outage = fields.read("attach_outage", |value| value.duration())?;
     let mut nat_rebinding = fields.read_or("nat_rebinding", Vec::new(), moments)?;
     let own = fields.read("channel", |value| channel::profile(value, context))?;
     let (up, down) = directions(&fields, own.as_deref(), context)?;
@@ -118,6 +119,7 @@ fn link(
         up,
         down,
         via,
+        attach_outage,
         nat_rebinding,
         marks: profile.as_deref().map(channel::marks).unwrap_or_default(),
         forecasts: profile

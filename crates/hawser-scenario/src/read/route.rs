@@ -29,6 +29,14 @@ pub(super) fn via(value: Option<Value<'_>>, context: &Context<'_, '_>) -> Result
     let Some(value) = value else { return Ok(Via::nothing()) };
     if value.is_table() {
         let fields = value.fields()?;
+        if let Some(routes) = fields.optional("routes") {
+            fields.finish()?;
+            let alternatives = routes.list(|value| route(value, context))?;
+            if alternatives.is_empty() {
+                return Err(routes.error("expected at least one route, such as [[\"row0\"], [\"row1\"]]"));
+            }
+            return Ok(Via { alternatives, schedule: Series::constant(0) });
+        }
         if let Some(steps) = fields.optional("steps") {
             let period = fields.read("repeat", |value| value.interval())?;
             fields.finish()?;

@@ -94,6 +94,10 @@ impl Transport for Call<'_, '_> {
         Some(id)
     }
 
+    fn set_priority(&mut self, stream: StreamId, priority: i32) {
+        let _ = self.wire.connection.set_priority(stream, priority);
+    }
+
     fn write_frame(&mut self, stream: StreamId, info: &FrameInfo, data: Bytes) -> usize {
         // A stream that is gone takes nothing; the flow ends with its connection.
         self.wire.connection.write_frame(stream, info, data).unwrap_or(0)

@@ -1,31 +1,65 @@
 //! What a client knows of the future of its links.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{LinkId, LinkKind, LinkObserver, LinkUpdate, Time};
-use hawser_radio::ProfileObserver;
-use hawser_scenario::{Medium, ScenarioLink};
+use hawser_policy::{LinkId, LinkKind, LinkObserver, LinkState, LinkUpdate, Time};
+use hawser_radio::{ForecastQuality, Profile, ProfileObserver};
+use hawser_scenario::{ForecastSource, Medium, ScenarioLink};
+
+use super::attachments::Attachments;
 
 /// How often a link is observed.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The observers of the links whose future is known.
+/// The links of which something is known, and when they are observed next.
 pub(super) struct LinkForecasts {
-    observers: Vec<(LinkId, ProfileObserver)>,
+    links: Vec<Observed>,
     next_update: Time,
+}
+
+/// A link that is observed.
+struct Observed {
+    link: LinkId,
+    source: Source,
+}
+
+enum Source {
+    /// A scene knows it, or what it follows since it was attached elsewhere.
+    Profile { observer: ProfileObserver, profile: Arc<Profile>, quality: ForecastQuality, kind: LinkKind },
+    /// Nothing is known of it but where it could be attached.
+    Routes,
+}
+
+impl Source {
+    fn of(id: LinkId, link: &ScenarioLink) -> Option<Self> {
+        if let Some(ForecastSource { profile, quality }) = &link.forecasts {
+            let kind = link_kind(link.medium);
+            let observer = observer(id, profile, *quality, kind);
+            return Some(Source::Profile { observer, profile: profile.clone(), quality: *quality, kind });
+        }
+        (link.attach_outage.is_some() && link.via.alternatives.len() > 1).then_some(Source::Routes)
+    }
+}
+
+fn observer(
+    link: LinkId,
+    profile: &Arc<Profile>,
+    quality: ForecastQuality,
+    kind: LinkKind,
+) -> ProfileObserver {
+    ProfileObserver::new([(link, profile.clone())], quality).with_kind(kind)
 }
 
 impl LinkForecasts {
     /// Of these links, with their numbers; `None` when nothing is known of any.
     pub(super) fn of<'a>(links: impl Iterator<Item = (usize, &'a ScenarioLink)>) -> Option<Self> {
-        let observer = |(index, link): (usize, &'a ScenarioLink)| {
-            let forecasts = link.forecasts.as_ref()?;
+        let observed = |(index, link): (usize, &'a ScenarioLink)| {
             let id = LinkId(index as u32);
-            let observer = ProfileObserver::new([(id, forecasts.profile.clone())], forecasts.quality);
-            Some((id, observer.with_kind(link_kind(link.medium))))
+            Some(Observed { link: id, source: Source::of(id, link)? })
         };
-        let observers: Vec<_> = links.filter_map(observer).collect();
-        (!observers.is_empty()).then_some(LinkForecasts { observers, next_update: Time::ZERO })
+        let links: Vec<_> = links.filter_map(observed).collect();
+        (!links.is_empty()).then_some(LinkForecasts { links, next_update: Time::ZERO })
     }
 
     pub(super) fn next_update(&self) -> Time {
@@ -33,14 +67,33 @@ impl LinkForecasts {
     }
 
     /// Says what the links do now and will do, if that is due.
-    pub(super) fn update(&mut self, now: Time, mut tell: impl FnMut(&LinkUpdate<'_>)) {
+    pub(super) fn update(
+        &mut self,
+        now: Time,
+        attachments: &Attachments,
+        mut tell: impl FnMut(&LinkUpdate<'_>),
+    ) {
         if now < self.next_update {
             return;
         }
         self.next_update = now + INTERVAL;
-        for (link, observer) in &mut self.observers {
-            let Some(state) = observer.observe(now, *link) else { continue };
-            let forecasts = observer.forecasts(now, *link);
+        for Observed { link, source } in &mut self.links {
+            let (state, forecasts) = match source {
+                Source::Profile { observer, profile, quality, kind } => {
+                    let newer = attachments.profile(link.0 as usize);
+                    if let Some(newer) = newer.filter(|newer| !Arc::ptr_eq(newer, profile)) {
+                        *observer = self::observer(*link, &newer, *quality, *kind);
+                        *profile = newer;
+                    }
+                    let Some(state) = observer.observe(now, *link) else { continue };
+                    (state, observer.forecasts(now, *link))
+                }
+                Source::Routes => {
+                    let Some((point, candidates)) = attachments.routes(link.0 as usize) else { continue };
+                    let state = LinkState { attached_to: Some(point), candidates, ..LinkState::default() };
+                    (state, Vec::new())
+                }
+            };
             tell(&LinkUpdate { now, link: *link, state: &state, forecasts: &forecasts });
         }
     }

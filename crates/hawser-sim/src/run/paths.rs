@@ -86,7 +86,7 @@ impl Paths {
 
     fn answer_attach_requests(&mut self, now: Time, connection: &mut Connection, attachments: &Attachments) {
         while let Some((_, request)) = self.attach_requests.pop_front_if(|(at, _)| *at <= now) {
-            let report = AttachReport { request, result: attachments.attach(request) };
+            let report = AttachReport { request, result: attachments.attach(now, request) };
             connection.attach_report(now, &report);
             self.on_event(now, connection, &PathEvent::Attach(report));
         }

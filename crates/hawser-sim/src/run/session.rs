@@ -144,7 +144,7 @@ impl Session {
                         paths.on_timeout(now, connection, &self.plan.attachments);
                     }
                     if let Some(forecasts) = &mut self.plan.forecasts {
-                        forecasts.update(now, |update| {
+                        forecasts.update(now, &self.plan.attachments, |update| {
                             connection.link_update(update);
                             if let Some(paths) = &mut self.paths {
                                 paths.on_link_update(connection, update);

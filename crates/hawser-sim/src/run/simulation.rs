@@ -6,6 +6,7 @@ use hawser_policy::{Registry, Time};
 use hawser_scenario::{Direction, Scenario};
 
 use super::addresses;
+use super::attachments::{Order, Target};
 use super::build::{Options, Parts, RouteInfo, build};
 use super::delivery::Settled;
 use super::error::RunError;
@@ -128,10 +129,34 @@ impl Simulation {
 
     /// Moves links to where policies want them attached.
     fn apply_attachments(&mut self) {
-        let Parts { engine, attachments, link_routes, .. } = &mut self.parts;
-        while let Some((link, alternative)) = attachments.poll_order() {
-            for route in link_routes.get(link).into_iter().flatten() {
-                engine.fabric.choose(*route, alternative);
+        let Parts { engine, attachments, link_routes, links, .. } = &mut self.parts;
+        while let Some(Order { link, to, number }) = attachments.poll_order() {
+            let Some(of_scenario) = self.scenario.links.get(link) else { continue };
+            let now = engine.now().as_nanos();
+            let outage = of_scenario.attach_outage.unwrap_or(0);
+            let seed = |direction: Direction| {
+                let seed = self.scenario.seed_of(&of_scenario.name, direction);
+                hawser_link::derive_seed(seed, &format!("attachment {number}"))
+            };
+            let config = |direction: Direction| match &to {
+                Target::Route(_) => {
+                    let config = of_scenario.direction(direction).clone();
+                    let outages = config.outages.clone().with_window(now, now + outage);
+                    hawser_link::DirectionConfig { outages, ..config }
+                }
+                Target::Profile(profile) => of_scenario.following(direction, profile),
+            };
+            if let Target::Route(alternative) = to {
+                for route in link_routes.get(link).into_iter().flatten() {
+                    engine.fabric.choose(*route, alternative);
+                }
+                if outage == 0 {
+                    continue;
+                }
+            }
+            for direction in Direction::BOTH {
+                let index = links[link][direction as usize];
+                engine.fabric.reconfigure(now, index, &config(direction), seed(direction));
             }
         }
     }

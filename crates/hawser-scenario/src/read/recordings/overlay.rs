@@ -99,7 +99,7 @@ fn laid_over(profile: &Profile, link: &LinkTrace, span: Span) -> Result<Profile,
     }
     // The model's cells and ways are not those of the recording.
     let events = hand_overs(link, span);
-    Ok(Profile { name: profile.name.clone(), up, down, events, forecast, positions: Vec::new() })
+    Ok(Profile { name: profile.name.clone(), up, down, events, forecast, positions: Vec::new(), sites: None })
 }
 
 impl Layer {

@@ -1,0 +1,25 @@
+//! Interruptions over the distance between access points (figure 4.8).
+
+use super::{DISTANCES, INTERRUPTION, PEEKABOO};
+use crate::experiments::verify::Value::Mean;
+use crate::experiments::verify::{Estimate, Kept, Metric, of, ours};
+
+/// The means at all distances.
+fn means(kept: &Kept, metric: impl Fn(&'static str) -> Metric) -> Option<Vec<f64>> {
+    DISTANCES.iter().map(|runs| Some(kept.estimate(&Mean(metric(runs))).ok()?.value)).collect()
+}
+
+/// The lesser of both ends over the least in between: above 1 there is a minimum inside.
+pub(super) fn depth(kept: &Kept) -> Option<Estimate> {
+    let means = means(kept, |runs| ours(runs, INTERRUPTION))?;
+    let (first, last) = (*means.first()?, *means.last()?);
+    let inside = means.get(1..means.len() - 1)?.iter().copied().fold(f64::INFINITY, f64::min);
+    Some(Estimate::exact(first.min(last) / inside))
+}
+
+/// By how much Peekaboo's vary.
+pub(super) fn peekaboo_range(kept: &Kept) -> Option<Estimate> {
+    let means = means(kept, |runs| of(PEEKABOO, runs, INTERRUPTION))?;
+    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Some(Estimate::exact(most - means.iter().copied().fold(f64::INFINITY, f64::min)))
+}

@@ -1,0 +1,109 @@
+//! The list of QC-MAB (W. Yang, dissertation, University of Victoria 2024, chapter 4; `docs/qc-mab.md`).
+//!
+//! Of the systems that the chapter compares, Peekaboo is there; LEAP is not, so that what is said of it has no value and its
+//! items fall short.
+
+mod density;
+mod formulas;
+mod items;
+mod learner;
+mod programs;
+
+use super::verify::{List, Policy, Runs, Seeds, System, bars, program, scenario};
+
+const LESS: &str = "qc-mab,gamma=0.95";
+const LEAST: &str = "qc-mab,gamma=0.9";
+const UNPROTECTED: &str = "qc-mab,fec=off";
+/// Links stay where their own rule puts them, with and without protection.
+const PROTECTED_THERE: &str = "qc-mab,attach=off,fec=on";
+const UNPROTECTED_THERE: &str = "qc-mab,attach=off,fec=off";
+/// Ours: links move when the frame has arrived; two access points, remembered by rank; little exploration.
+const BETWEEN: &str = "qc-mab,attach_after=90ms";
+const TAMED: &str = "qc-mab,attach_after=90ms,key=rank,strongest=2,exploration=0.1";
+const RAW: &str = "qc-mab,refined=off";
+const PEEKABOO: &str = "peekaboo";
+const MINRTT: &str = "minrtt";
+
+const SYSTEM: &[Policy] = &[Policy::System];
+const TWO: &[Policy] = &[Policy::System, Policy::Named(PEEKABOO)];
+const THREE: &[Policy] = &[Policy::System, Policy::Named(PEEKABOO), Policy::Named(MINRTT)];
+const WALKING: &[Policy] = &[
+    Policy::System,
+    Policy::Named(LESS),
+    Policy::Named(LEAST),
+    Policy::Named(UNPROTECTED),
+    Policy::Named(BETWEEN),
+    Policy::Named(TAMED),
+    Policy::Named(PROTECTED_THERE),
+    Policy::Named(UNPROTECTED_THERE),
+    Policy::Named(PEEKABOO),
+    Policy::Named(MINRTT),
+];
+const LEARNING: &[Policy] = &[Policy::System, Policy::Named(RAW), Policy::Named(PEEKABOO)];
+const FULL: &[Policy] = &[Policy::Named(PROTECTED_THERE), Policy::Named(UNPROTECTED_THERE)];
+
+/// Walks of their own: each seed has its access points, its way and its film.
+const SOME: Seeds = Seeds { default: 8, full: 20 };
+const FEW: Seeds = Seeds { default: 4, full: 20 };
+/// Eight rows of TCP take most of the time.
+const BUSY: Seeds = Seeds { default: 4, full: 20 };
+
+const fn walk(name: &'static str, set: &'static [&'static str]) -> Runs {
+    scenario(name, "qcmab-a.toml", set, TWO, FEW)
+}
+
+/// The list.
+pub const LIST: List = List {
+    name: "qc-mab",
+    title: "QC-MAB: a receiver of layered video learns access points and protection",
+    source: "W. Yang, dissertation, University of Victoria 2024, chapter 4",
+    system: System { key: "transport.policy", policy: "qc-mab" },
+    runs: &[
+        program("vectors", formulas::vectors, &[], SYSTEM, Seeds::ONCE),
+        program("filter", formulas::filter, &[], SYSTEM, Seeds::ONCE),
+        program("same-seed", learner::same_seed, &["qcmab-a.toml"], SYSTEM, Seeds { default: 2, full: 4 }),
+        program("cost", learner::cost, &[], SYSTEM, Seeds::ONCE),
+        program("capacity", programs::capacity, &["qcmab-b.toml"], FULL, FEW),
+        program("curve", programs::curve, &["qcmab-a.toml"], LEARNING, SOME),
+        scenario("walk", "qcmab-a.toml", &[], WALKING, SOME),
+        walk("walk-5m", &["scene.field.distance=5 m", SHORT]),
+        walk("walk-10m", &["scene.field.distance=10 m", SHORT]),
+        walk("walk-15m", &["scene.field.distance=15 m", SHORT]),
+        walk("walk-20m", &["scene.field.distance=20 m", SHORT]),
+        walk("walk-30m", &["scene.field.distance=30 m", SHORT]),
+        walk("walk-40m", &["scene.field.distance=40 m", SHORT]),
+        walk("walk-60m", &["scene.field.distance=60 m", SHORT]),
+        scenario("rest", "qcmab-b.toml", &[SHORT], THREE, FEW),
+        scenario("background", "qcmab-b-background.toml", &["duration=60 s"], THREE, BUSY),
+    ],
+    items: &[items::COMPARED, items::ABLATIONS, items::COMPUTED, items::ROWS],
+    figures: &[
+        bars("interruption", "Figures 4.5a, 4.9a, 4.10a: interruption ratio", INTERRUPTION, PLACES, THREE),
+        bars("quality", "Figures 4.5b, 4.9b, 4.10b: mean video quality", QUALITY, PLACES, THREE),
+        bars(
+            "on-time",
+            "Figures 4.5c, 4.9c, 4.10c: base-layer packets within 150 ms",
+            ON_TIME,
+            PLACES,
+            THREE,
+        ),
+        bars("goodput", "Figures 4.5d, 4.9d, 4.10d: goodput", GOODPUT, PLACES, THREE),
+        bars("reward", "Figures 4.6, 4.7: mean reward", "reward", &["curve"], LEARNING),
+        bars("density", "Figure 4.8: interruption ratio by distance", INTERRUPTION, DISTANCES, TWO),
+    ],
+};
+
+/// A part of the film, where there are many runs.
+const SHORT: &str = "duration=120 s";
+const PLACES: &[&str] = &["walk", "rest", "background"];
+const DISTANCES: &[&str] =
+    &["walk-5m", "walk-10m", "walk-15m", "walk-20m", "walk-30m", "walk-40m", "walk-60m"];
+
+const INTERRUPTION: &str = "flow.video.measures.interruption_share";
+const QUALITY: &str = "flow.video.measures.mean_quality";
+const ON_TIME: &str = "flow.video.measures.base_in_time_share";
+const GOODPUT: &str = "flow.video.measures.decoded_bps";
+const CORRUPT: &str = "flow.video.measures.corrupt";
+
+#[cfg(test)]
+mod tests;

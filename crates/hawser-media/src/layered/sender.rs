@@ -1,0 +1,183 @@
+//! The end that sends.
+
+use bytes::Bytes;
+use hawser_policy::{FrameInfo, Reliability, SegmentKind, StreamId, Time};
+
+use super::wire::Header;
+use super::{Film, Format, LAYERS, RATES};
+use crate::live::body;
+use crate::{Application, Measure, Piece, Transport};
+
+/// The representation before the receiver asked for one.
+pub(super) const FIRST_REPRESENTATION: u8 = 3;
+
+/// Releases a frame in each period, the base layer first.
+#[derive(Debug)]
+pub struct Sender {
+    format: Format,
+    film: Film,
+    started_at: Option<Time>,
+    next_frame: u32,
+    representation: u8,
+    /// That of the segment before the next frame.
+    segment: u32,
+    wanted: u8,
+    /// Layers of the frame that the transport did not take whole yet.
+    pending: Vec<Pending>,
+    written: u64,
+    cut: u64,
+    refused: u64,
+}
+
+/// The rest of a layer.
+#[derive(Debug)]
+struct Pending {
+    stream: StreamId,
+    info: FrameInfo,
+    key: u32,
+    offset: u64,
+    size: u64,
+}
+
+impl Sender {
+    /// Sends a film.
+    pub fn new(format: Format, film: Film) -> Self {
+        let fixed = format.representation;
+        let first = if fixed > 0 { fixed } else { FIRST_REPRESENTATION };
+        Sender {
+            format,
+            film,
+            started_at: None,
+            next_frame: 0,
+            representation: first,
+            segment: 0,
+            wanted: first,
+            pending: Vec::new(),
+            written: 0,
+            cut: 0,
+            refused: 0,
+        }
+    }
+
+    fn release(&mut self, now: Time, transport: &mut dyn Transport) {
+        // What the transport did not take in a whole period would be late.
+        for rest in std::mem::take(&mut self.pending) {
+            self.cut += rest.size - rest.offset;
+            transport.finish(rest.stream);
+        }
+        let number = self.next_frame;
+        self.next_frame += 1;
+        let segment = self.format.segment_of(number);
+        if segment != self.segment {
+            (self.segment, self.representation) = (segment, self.wanted);
+        }
+        let sizes = self.film.layers(number, self.format.period, self.representation);
+        let representation = self.representation;
+        for layer in 0..LAYERS as u8 {
+            // The base layer tells of the frame, even if it is empty.
+            if layer > 0 && sizes[usize::from(layer)] == 0 {
+                continue;
+            }
+            self.begin(Header { number, layer, representation, sizes, written_at: now }, transport);
+        }
+        self.write(transport);
+    }
+
+    fn begin(&mut self, header: Header, transport: &mut dyn Transport) {
+        let Some(stream) = transport.open_stream() else {
+            self.refused += 1;
+            return;
+        };
+        // Earlier layers before later ones, of whichever frame: what is late is given up in time.
+        transport.set_priority(stream, -i32::from(header.layer));
+        let key = header.number.wrapping_mul(LAYERS as u32 + 1).wrapping_add(header.layer.into());
+        let about = FrameInfo {
+            id: u64::from(header.number),
+            layer: header.layer.into(),
+            priority: -i32::from(header.layer),
+            ..FrameInfo::default()
+        };
+        let signalling = FrameInfo {
+            id: u64::from(header.number) | crate::live::HEADER_ID,
+            kind: SegmentKind::Signalling,
+            ..about.clone()
+        };
+        let bytes = Bytes::copy_from_slice(&header.encode());
+        if transport.write_frame(stream, &signalling, bytes.clone()) < bytes.len() {
+            // A stream without a header tells nothing.
+            self.refused += 1;
+            transport.finish(stream);
+            return;
+        }
+        let info = FrameInfo {
+            kind: SegmentKind::DeltaFrame,
+            reliability: Reliability::UntilDeadline,
+            deadline: Some(header.written_at + self.format.period),
+            ..about
+        };
+        self.pending.push(Pending { stream, info, key, offset: 0, size: header.size() });
+    }
+
+    fn write(&mut self, transport: &mut dyn Transport) {
+        let written = &mut self.written;
+        self.pending.retain_mut(|rest| {
+            while rest.offset < rest.size {
+                let data = body(rest.key, rest.offset, rest.size - rest.offset);
+                let taken = transport.write_frame(rest.stream, &rest.info, data);
+                if taken == 0 {
+                    return true;
+                }
+                rest.offset += taken as u64;
+                *written += taken as u64;
+            }
+            transport.finish(rest.stream);
+            false
+        });
+    }
+}
+
+impl Application for Sender {
+    fn on_start(&mut self, now: Time, _: Time, transport: &mut dyn Transport) {
+        self.started_at = Some(now);
+        self.on_timeout(now, transport);
+    }
+
+    fn on_readable(&mut self, _: Time, stream: StreamId, transport: &mut dyn Transport) {
+        while let piece @ (Piece::Data(_) | Piece::Gap(_)) = transport.read(stream) {
+            let Piece::Data(bytes) = piece else { continue };
+            let is_one = |wanted: &&u8| (1..=RATES.len()).contains(&usize::from(**wanted));
+            if let Some(wanted) = bytes.iter().rev().find(is_one).filter(|_| self.format.representation == 0)
+            {
+                self.wanted = *wanted;
+            }
+        }
+    }
+
+    fn on_writable(&mut self, _: Time, transport: &mut dyn Transport) {
+        self.write(transport);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let started_at = self.started_at.filter(|_| self.next_frame < self.format.frames)?;
+        Some(started_at + self.format.period * self.next_frame)
+    }
+
+    fn on_timeout(&mut self, now: Time, transport: &mut dyn Transport) {
+        while self.next_timeout().is_some_and(|at| at <= now) {
+            self.release(now, transport);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.next_frame >= self.format.frames && self.pending.is_empty()
+    }
+
+    fn measures(&self, _: Time) -> Vec<Measure> {
+        vec![
+            Measure::new("frames_made", f64::from(self.next_frame), "frames"),
+            Measure::new("bytes_written", self.written as f64, "bytes"),
+            Measure::new("bytes_cut", self.cut as f64, "bytes"),
+            Measure::new("layers_refused", self.refused as f64, ""),
+        ]
+    }
+}

@@ -1,0 +1,109 @@
+//! Layered video: what its receiver sees where there is room and where there is not, and QC-MAB on its walk.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hawser_scenario::{ReadOptions, Scenario};
+use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
+use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Outcome, Simulation};
+
+fn load(file: &str, set: &[&str]) -> Scenario {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let text = std::fs::read_to_string(folder.join(file)).expect("the scenario is there");
+    let overrides: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
+    let mut files =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let options = ReadOptions { text: &text, file, overrides: &overrides, files: &mut files, registry: None };
+    Scenario::read(options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A run, and what its receiver noted if it is QC-MAB.
+fn run(file: &str, set: &[&str]) -> (Outcome, Vec<QcMabRecord>) {
+    let log = QcMabLog::default();
+    let mut registry = common::registry();
+    QcMab::register_with(&mut registry, Some(log.clone()));
+    let registry = Arc::new(registry);
+    let simulation = Simulation::new(&load(file, set), &registry, Options::default()).expect("it can run");
+    let mut simulation = simulation;
+    let outcome = simulation.run(&mut NoRecorder);
+    let records = std::mem::take(&mut *log.lock().expect("nobody panicked"));
+    (outcome, records)
+}
+
+fn video(outcome: &Outcome) -> &FlowOutcome {
+    outcome.flows.iter().find(|flow| flow.flow == "video").expect("there is a video")
+}
+
+fn measure(outcome: &Outcome, name: &str) -> f64 {
+    let flow = video(outcome);
+    let found = flow.measures.iter().find(|measure| measure.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", flow.measures)).value
+}
+
+const SHORT: &str = "duration=24 s";
+
+/// 2 Mbit/s where there are 40: every layer of every frame is there in time, but for what 0.01 % of loss delays.
+#[test]
+fn a_layered_video_with_room_is_shown_in_full() {
+    let set = [SHORT, "flow.video.application=layered,representation=5"];
+    let (outcome, _) = run("qcmab-b.toml", &set);
+    assert!(measure(&outcome, "mean_quality") > 4.9, "{}", measure(&outcome, "mean_quality"));
+    assert!(measure(&outcome, "base_in_time_share") > 0.99);
+    assert_eq!(measure(&outcome, "corrupt"), 0.0);
+}
+
+/// 20 Mbit/s where there are 6: enhancement layers are left out, not the base layer (3.8 Mbit/s), which goes first.
+#[test]
+fn without_room_the_enhancement_is_left_out_first() {
+    let set = [SHORT, "flow.video.application=layered,representation=8", "segment.*.rate=3 Mbit/s"];
+    let (outcome, _) = run("qcmab-b.toml", &set);
+    let [base, more] =
+        ["base_in_time_share", "enhancement_in_time_share"].map(|name| measure(&outcome, name));
+    println!("base {base:.3}, enhancement {more:.3}");
+    assert!(base > 3.0 * more && more < 0.3, "{base} {more}");
+    assert_eq!(measure(&outcome, "corrupt"), 0.0);
+}
+
+/// The receiver decides in each slot, moves its links, and has paths protected: repair symbols bring data back. The same seed
+/// is the same log.
+#[test]
+fn qc_mab_walks_decides_and_protects() {
+    let set = [SHORT, "transport.policy=qc-mab"];
+    let (outcome, log) = run("qcmab-a.toml", &set);
+    let (mut decisions, mut moves, mut protected, mut rewards) = (0, 0, 0, 0.0);
+    for record in &log {
+        match record {
+            QcMabRecord::Decision { moves: is_move, arm, .. } => {
+                decisions += 1;
+                moves += u32::from(*is_move);
+                protected += u32::from(arm.fec);
+            }
+            QcMabRecord::Frame { reward, .. } => rewards += reward,
+        }
+    }
+    println!("{decisions} decisions, {moves} moves, {protected} protected, reward {rewards:.1}");
+    println!("{:?}", video(&outcome).measures);
+    // About 157 frames, and two links.
+    assert!((250..330).contains(&decisions), "{decisions}");
+    assert!(moves > 20 && protected > 50 && protected < decisions - 50, "{moves} {protected}");
+    assert!(rewards > 20.0, "{rewards}");
+    assert_eq!(measure(&outcome, "corrupt"), 0.0);
+    assert_eq!(run("qcmab-a.toml", &set).1, log);
+}
+
+/// With 5 % of loss and no time for a retransmission, what is not protected is late; the receiver has it protected, and each
+/// block has a spare for each three packets.
+#[test]
+fn protection_brings_back_what_no_retransmission_could() {
+    let common =
+        [SHORT, "link.*.delay=60 ms", "link.*.loss=5 %", "flow.video.application=layered,representation=4"];
+    let [with, without] = ["on", "off"].map(|fec| {
+        let policy = format!("transport.policy=qc-mab,attach=off,fec={fec}");
+        let set: Vec<&str> = common.iter().copied().chain([policy.as_str()]).collect();
+        measure(&run("qcmab-b.toml", &set).0, "interruption_share")
+    });
+    println!("interrupted: {with:.3} with, {without:.3} without protection");
+    assert!(with < 0.5 * without && without > 0.05, "{with} {without}");
+}
