@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_core::crypto::{ClientFactory, ServerFactory};
+use hawser_core::crypto::ServerFactory;
 use hawser_core::{
     ClientConfig, Code, Connection, ConnectionError, ConnectionHandle, Endpoint, EndpointConfig, Event,
     FourTuple, ServerConfig, TransportConfig,
@@ -83,11 +83,7 @@ impl Application for Quiet {
 fn client<A: Application>(crypto: Tap, transport: &Arc<TransportConfig>, application: A) -> Host<A> {
     let endpoint = Endpoint::new(Arc::new(EndpointConfig::new([7; 32])), None, [1; 32]);
     let mut host = Host::new(endpoint, application);
-    let config = ClientConfig {
-        crypto: Arc::new(crypto) as Arc<dyn ClientFactory>,
-        transport: transport.clone(),
-        token: None,
-    };
+    let config = ClientConfig::new(Arc::new(crypto), transport.clone());
     let connected = host.connect(Time::ZERO, config, client_address(0), SERVER, "server.test");
     assert!(connected.is_ok(), "a valid address");
     host

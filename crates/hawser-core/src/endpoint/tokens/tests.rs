@@ -125,15 +125,20 @@ fn tokens_of_a_key_that_is_only_accepted_are_good() {
         TokenGate::new(&config, WallClock { origin: NOON })
     };
     let (now, client) = (Time::from_secs(100), address("192.0.2.1:4433"));
-    let token_of = |gate: &TokenGate| gate.retry_token(now, client, cid(1), cid(2), &mut random());
+    let token_of =
+        |gate: &TokenGate| gate.retry_token(now, Version::V1, client, cid(1), cid(2), &mut random());
     let good = Verdict::Retry { original_destination: cid(1) };
     let stages = [with(1, &[2]), with(2, &[1]), with(2, &[])];
     for neighbours in stages.windows(2) {
         for (maker, judge) in [(0, 1), (1, 0)] {
             let token = token_of(&neighbours[maker]);
-            assert_eq!(neighbours[judge].judge(now, &token, client, &cid(2)), good);
+            assert_eq!(neighbours[judge].judge(now, Version::V1, &token, client, &cid(2)), good);
         }
     }
     let gone = token_of(&stages[0]);
-    assert_eq!(stages[2].judge(now, &gone, client, &cid(2)), Verdict::Unproven, "its key is gone");
+    assert_eq!(
+        stages[2].judge(now, Version::V1, &gone, client, &cid(2)),
+        Verdict::Unproven,
+        "its key is gone"
+    );
 }
