@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_cc::Cubic;
-use hawser_core::crypto::{RustlsClient, RustlsServer, default_provider};
+use hawser_core::crypto::{
+    ResumableVerifier, RustlsClient, RustlsServer, SessionStore, default_provider, default_ticketer,
+};
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
 use hawser_policy::{Composed, ControllerInit, FeatureId, Registry, SchedulerInit};
@@ -14,8 +16,10 @@ use hawser_sched::EarliestArrival;
 use rustls::KeyLog;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
+use rustls::server::ServerSessionMemoryCache;
 use rustls_pki_types::ServerName;
 
+use crate::sessions::SessionsOf;
 use crate::trust::RecordingVerifier;
 use crate::{
     CertificateProblem, Cipher, ConfigError, FullMesh, Identity, PathManagerFactory, PathManagerInit, Trust,
@@ -49,6 +53,8 @@ pub fn default_transport() -> TransportConfig {
 pub struct ClientConfig {
     pub(crate) core: hawser_core::ClientConfig,
     verifier: Arc<RecordingVerifier>,
+    tls: Arc<RustlsClient>,
+    sessions: Option<Arc<dyn SessionStore>>,
     pub(crate) handshake_timeout: Duration,
     pub(crate) attempt_delay: Duration,
     /// How long a server has to prove an ICMP error wrong.
@@ -67,6 +73,8 @@ impl ClientConfig {
             path_manager: Arc::new(|init: &PathManagerInit| Box::new(FullMesh::new(init)) as Box<_>),
             versions: Versions::default(),
             first_version: None,
+            sessions: None,
+            early_data: false,
         }
     }
 
@@ -77,6 +85,13 @@ impl ClientConfig {
         self.core.token = Some(token);
         self.core.token_version = version;
         self
+    }
+
+    /// Where the sessions of the server called `name` are kept, if anywhere.
+    pub(crate) fn sessions_of(&self, name: &str) -> Option<SessionsOf> {
+        let store = self.sessions.clone()?;
+        let keys = Version::ALL.map(|version| (version, self.tls.server_key(version, name)));
+        Some(SessionsOf::new(store, keys))
     }
 
     /// Why the certificate of the server called `name` was last refused.
@@ -103,6 +118,8 @@ pub struct ClientConfigBuilder {
     path_manager: Arc<dyn PathManagerFactory>,
     versions: Versions,
     first_version: Option<Version>,
+    sessions: Option<Arc<dyn SessionStore>>,
+    early_data: bool,
 }
 
 impl ClientConfigBuilder {
@@ -185,6 +202,24 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Keeps tickets and address tokens of servers here ([`FileSessions`](crate::FileSessions) for the next process), in
+    /// place of a small memory of this configuration that keeps tickets only. A ticket is for the same server name and
+    /// application protocols, and used only if the server that gave it would be trusted today. Whoever can read the store
+    /// can read the 0-RTT data that is sent with its tickets, and servers can tell that two connections are of one client.
+    #[must_use]
+    pub fn sessions(mut self, store: Arc<dyn SessionStore>) -> Self {
+        self.sessions = Some(store);
+        self
+    }
+
+    /// Offers 0-RTT where a ticket allows it, for [`Endpoint::connect_early`](crate::Endpoint::connect_early); at most one
+    /// application protocol may be offered then. Default: false.
+    #[must_use]
+    pub fn early_data(mut self, enabled: bool) -> Self {
+        self.early_data = enabled;
+        self
+    }
+
     /// Who decides which paths exist. Default: [`FullMesh`].
     #[must_use]
     pub fn path_manager(mut self, factory: Arc<dyn PathManagerFactory>) -> Self {
@@ -223,7 +258,7 @@ impl ClientConfigBuilder {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| ConfigError::Tls(error.to_string()))?
             .dangerous()
-            .with_custom_certificate_verifier(verifier.clone())
+            .with_custom_certificate_verifier(Arc::new(ResumableVerifier::new(verifier.clone())))
             .with_no_client_auth();
         tls.alpn_protocols = self.common.alpn;
         if let Some(log) = self.common.key_log {
@@ -232,13 +267,21 @@ impl ClientConfigBuilder {
         if !self.common.session_resumption {
             tls.resumption = Resumption::disabled();
         }
+        tls.enable_early_data = self.early_data;
+        let sessions = self.sessions.filter(|_| self.common.session_resumption);
+        let tls = Arc::new(match &sessions {
+            Some(store) => RustlsClient::with_sessions(Arc::new(tls), store.clone())?,
+            None => RustlsClient::new(Arc::new(tls))?,
+        });
         Ok(ClientConfig {
             core: hawser_core::ClientConfig {
                 versions: self.versions,
                 first_version,
-                ..hawser_core::ClientConfig::new(Arc::new(RustlsClient::new(Arc::new(tls))?), transport)
+                ..hawser_core::ClientConfig::new(tls.clone(), transport)
             },
             verifier,
+            tls,
+            sessions,
             handshake_timeout: self.handshake_timeout,
             attempt_delay: self.attempt_delay,
             refusal_patience: REFUSAL_PATIENCE,
@@ -272,6 +315,7 @@ impl ServerConfig {
             versions: Versions::default(),
             version_preference: VersionPreference::default(),
             preferred_addresses: PreferredAddresses::default(),
+            early_data: false,
         }
     }
 }
@@ -289,6 +333,7 @@ pub struct ServerConfigBuilder {
     versions: Versions,
     version_preference: VersionPreference,
     preferred_addresses: PreferredAddresses,
+    early_data: bool,
 }
 
 impl ServerConfigBuilder {
@@ -401,6 +446,21 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Takes data that clients send with their first packets (0-RTT), before it is known who they are. **Whoever sees these
+    /// packets can send them again**, at any time and any number of times, and they may come from somebody else's address.
+    ///
+    /// Each ticket is good for 0-RTT once, which stops replays at this server while it runs; with several servers behind
+    /// one name, each takes a copy. So the application must make sure that what it does for such data does no harm when it
+    /// is done again: it asks [`Connection::early_data`](crate::Connection::early_data), and waits with the rest for
+    /// [`Connection::handshake_complete`](crate::Connection::handshake_complete). Connections are to be accepted by
+    /// [`Connecting::into_early`](crate::Connecting::into_early), else nothing is seen of the data before the handshake is
+    /// complete. Default: false.
+    #[must_use]
+    pub fn early_data(mut self, enabled: bool) -> Self {
+        self.early_data = enabled;
+        self
+    }
+
     /// The most [`workers`](Self::workers).
     pub const MAX_WORKERS: usize = EndpointGroup::MAX_MEMBERS;
 
@@ -439,8 +499,17 @@ impl ServerConfigBuilder {
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
         }
-        if !self.common.session_resumption {
-            tls.send_tls13_tickets = 0;
+        match (self.common.session_resumption, self.early_data) {
+            (false, _) => tls.send_tls13_tickets = 0,
+            // The server remembers nothing, so that any number of clients can come back.
+            (true, false) => {
+                tls.ticketer = default_ticketer().map_err(|error| ConfigError::Tls(error.to_string()))?;
+            }
+            // It remembers each ticket, so that each is good for 0-RTT once.
+            (true, true) => {
+                tls.max_early_data_size = u32::MAX;
+                tls.session_storage = ServerSessionMemoryCache::new(EARLY_SESSIONS);
+            }
         }
         let crypto = Arc::new(RustlsServer::new(Arc::new(tls))?);
         let mut core = hawser_core::ServerConfig::new(crypto, transport, self.token_key);
@@ -453,6 +522,10 @@ impl ServerConfigBuilder {
         Ok(ServerConfig { core: Arc::new(core), workers: self.workers })
     }
 }
+
+/// Tickets that a server with 0-RTT remembers, some 300 bytes each; the oldest are forgotten, and their clients make a full
+/// handshake.
+const EARLY_SESSIONS: usize = 16_384;
 
 /// What both ends configure.
 struct Common {

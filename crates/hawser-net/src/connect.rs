@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hawser_core::{ConnectError as CoreConnectError, ConnectionError, FourTuple};
+use hawser_core::{ConnectError as CoreConnectError, ConnectionError, EarlyData, FourTuple};
 use hawser_policy::PathId;
 use rustls_pki_types::ServerName;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -93,12 +93,22 @@ fn explain(config: &ClientConfig, name: &str, outcome: ConnectionError) -> Conne
     }
 }
 
+/// When the application gets the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// When the handshake is complete.
+    Connected,
+    /// At once, if it can send 0-RTT.
+    Early,
+}
+
 /// Connects to whichever of `remotes` answers first over whichever link.
 pub(crate) async fn connect(
     worker: &Arc<Worker>,
     config: &ClientConfig,
     remotes: &[SocketAddr],
     name: &str,
+    start: Start,
 ) -> Result<Connection, ConnectError> {
     let first = *remotes.first().ok_or(ConnectError::NoAddress)?;
     if ServerName::try_from(name).is_err() {
@@ -116,6 +126,11 @@ pub(crate) async fn connect(
         next_start: Box::pin(sleep_until(Instant::now())),
         delay: config.attempt_delay,
     };
+    if start == Start::Early
+        && let Some(connection) = race.start_early()
+    {
+        return Ok(connection);
+    }
     match tokio::time::timeout(config.handshake_timeout, poll_fn(|cx| race.poll(cx))).await {
         Ok(result) => result,
         Err(_) => Err(race.worst.take().unwrap_or(ConnectError::TimedOut {
@@ -194,6 +209,15 @@ impl Race<'_> {
             }
             self.start_next();
         }
+    }
+
+    /// Begins over the first link. A connection that can send 0-RTT is the application's from now on, and there is no race:
+    /// every further one would send the same data once more. Any other takes part in the race.
+    fn start_early(&mut self) -> Option<Connection> {
+        self.start_next();
+        let is_early = |runner: &Runner| runner.connection.early_data() == EarlyData::Offered;
+        let at = self.running.iter().position(is_early)?;
+        Some(self.running.swap_remove(at).connection)
     }
 
     fn start_next(&mut self) {

@@ -1,14 +1,12 @@
 //! Connections that clients ask for.
 
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::{Future, IntoFuture};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use hawser_core::{AcceptErrorReason, ConnectionError};
 
-use crate::connection::Phase;
 use crate::worker::Worker;
 use crate::{Connection, ServerConfig};
 
@@ -80,7 +78,7 @@ impl Incoming {
     ) -> Result<Connecting, AcceptErrorReason> {
         let incoming = self.inner.take().ok_or(AcceptErrorReason::Expired)?;
         let shared = self.worker.accept(incoming, config)?;
-        Ok(Connecting { connection: Some(Connection::new(shared)) })
+        Ok(Connecting { connection: Connection::new(shared) })
     }
 
     /// Tells the client that it is not served.
@@ -147,28 +145,27 @@ impl IntoFuture for Incoming {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Connecting {
-    connection: Option<Connection>,
+    connection: Connection,
+}
+
+impl Connecting {
+    /// The connection as it is, before the handshake is complete: for servers that take 0-RTT
+    /// ([`ServerConfigBuilder::early_data`](crate::ServerConfigBuilder::early_data)), which read here what the client sent
+    /// with its first packets, and answer it. Nothing is known of the client yet, and what it sends may be a replay;
+    /// [`Connection::handshake_complete`] tells when that is over, or that there will be no connection.
+    pub fn into_early(self) -> Connection {
+        self.connection
+    }
 }
 
 impl IntoFuture for Connecting {
     type Output = Result<Connection, ConnectionError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
-    fn into_future(mut self) -> Self::IntoFuture {
+    fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let connection = self.connection.take().ok_or(ConnectionError::LocallyClosed)?;
-            poll_fn(|cx| {
-                let mut state = connection.shared().lock();
-                if state.phase >= Phase::Connected {
-                    return Poll::Ready(Ok(()));
-                }
-                if let Some(outcome) = state.outcome.clone() {
-                    return Poll::Ready(Err(outcome));
-                }
-                state.wait_for_handshake(cx);
-                Poll::Pending
-            })
-            .await?;
+            let connection = self.connection;
+            connection.handshake_complete().await?;
             Ok(connection)
         })
     }

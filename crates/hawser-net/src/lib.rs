@@ -67,6 +67,7 @@ mod links;
 mod pin;
 mod qlog;
 mod receive_buffers;
+mod sessions;
 mod socket;
 mod stream;
 mod trust;
@@ -83,10 +84,11 @@ pub use connection::{
 };
 pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
+pub use hawser_core::crypto::SessionStore;
 pub use hawser_core::{
-    ConnectionError, ConnectionStats, FourTuple, PathError, PathInfo, PathStats, PreferredAddresses,
-    Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig, Version,
-    VersionPreference, Versions, VersionsError,
+    ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
+    PreferredAddresses, Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
+    Version, VersionPreference, Versions, VersionsError,
 };
 pub use hawser_paths::FullMesh;
 pub use hawser_policy as policy;
@@ -100,6 +102,7 @@ pub use link_state::LinkStateFile;
 pub use link_state::read_line;
 pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
 pub use pin::{InvalidPin, Pin};
+pub use sessions::{FileSessions, MemorySessions, SessionFileError};
 pub use stream::{
     Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream,
     StoppedError, WriteError,

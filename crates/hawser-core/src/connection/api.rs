@@ -42,6 +42,7 @@ use super::repair::Repair;
 use super::server_frames::ServerFrames;
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
+use super::zero_rtt::ZeroRtt;
 use super::{Connection, PeerParameters, Scratch};
 use crate::crypto::OpenError;
 use crate::endpoint::EndpointEvent;
@@ -75,6 +76,7 @@ impl Connection {
                 now,
                 transport.key_update_after,
             ),
+            zero_rtt: ZeroRtt::default(),
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
@@ -116,10 +118,11 @@ impl Connection {
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);
         connection.open_qlog();
-        if connection.side.is_client()
-            && let Err(error) = connection.handshake.drive().map(|_| ())
-        {
-            connection.fail(now, error);
+        if connection.side.is_client() {
+            match connection.handshake.drive() {
+                Ok(_) => connection.offer_zero_rtt(now),
+                Err(error) => connection.fail(now, error),
+            }
         }
         connection
     }

@@ -2,12 +2,12 @@
 
 use bytes::BytesMut;
 use hawser_policy::{PathId, Time};
-use hawser_wire::packet::PacketType;
 
 use crate::crypto::Level;
 use crate::{Ecn, FourTuple};
 
-/// Packets kept because their keys do not exist yet: 1-RTT packets can overtake the end of the handshake.
+/// Packets kept because their keys do not exist yet: 1-RTT packets can overtake the end of the handshake, 0-RTT packets the
+/// end of the ClientHello.
 const MAX_EARLY_PACKETS: usize = 16;
 
 /// Which packet-number space a packet belongs to.
@@ -25,14 +25,6 @@ impl SpaceId {
             SpaceId::Initial => Level::Initial,
             SpaceId::Handshake => Level::Handshake,
             SpaceId::Path(_) => Level::OneRtt,
-        }
-    }
-
-    pub(crate) fn packet_type(self) -> PacketType {
-        match self {
-            SpaceId::Initial => PacketType::Initial,
-            SpaceId::Handshake => PacketType::Handshake,
-            SpaceId::Path(_) => PacketType::OneRtt,
         }
     }
 

@@ -248,9 +248,10 @@ impl Connection {
         Some((id, Transmit { tuple, ecn: None, size: length, segment_size: None }))
     }
 
-    /// Builds one 1-RTT packet at the start of `out`; `None` if there was nothing to put into it.
+    /// Builds one 1-RTT packet, or a client's 0-RTT packet while there are no keys for others, at the start of `out`;
+    /// `None` if there was nothing to put into it.
     fn build_one_rtt(&mut self, now: Time, id: PathId, out: &mut [u8], contents: &Contents) -> Option<usize> {
-        let keys = self.handshake.one_rtt.as_ref()?;
+        let Some(keys) = &self.handshake.one_rtt else { return self.build_zero_rtt(now, id, out, contents) };
         let (tag_length, key_phase) = (keys.tag_length(), keys.phase());
         let destination_cid = self.paths.remote_cid(id, contents.validation.as_ref())?;
         let random = self.next_random();

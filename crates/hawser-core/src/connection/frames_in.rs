@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use hawser_policy::{PathEvent, PathId, StreamId, Time};
 use hawser_wire::frame::{ConnectionClose, Frame, FrameError, FrameIter, PolicyMessage, StreamDirection};
+use hawser_wire::packet::PacketType;
 
 use super::Connection;
 use super::arrival::{Arrival, SpaceId};
@@ -26,11 +27,11 @@ impl Connection {
         &mut self,
         arrival: &Arrival,
         space: SpaceId,
+        packet_type: PacketType,
         packet: &Bytes,
         payload: Range<usize>,
     ) -> Result<Summary, TransportError> {
         let mut summary = Summary { ack_eliciting: false, probing_only: true };
-        let packet_type = space.packet_type();
         let mut frames = FrameIter::new(&packet[payload]);
         while let Some(frame) = &frames.next() {
             let frame = match frame {

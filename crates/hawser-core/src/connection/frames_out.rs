@@ -160,7 +160,7 @@ impl Connection {
     }
 
     /// Stream data.
-    fn write_data(
+    pub(super) fn write_data(
         &mut self,
         now: Time,
         id: PathId,

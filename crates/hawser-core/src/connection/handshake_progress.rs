@@ -44,14 +44,20 @@ impl Connection {
             self.events.push(Event::HandshakeDataReady);
         }
         if progress.one_rtt_ready {
+            if self.side.is_client() {
+                self.settle_zero_rtt(now);
+            }
             self.adopt_peer_parameters()?;
+            if self.side.is_server() {
+                self.accept_zero_rtt(now);
+            }
         }
         if progress.completed {
             self.idle.on_handshake_complete();
             self.early.on_keys();
             self.on_completed(now);
             if self.side.is_server() {
-                self.server_frames.handshake_done_pending = true;
+                self.server_frames.on_handshake_complete();
                 self.on_confirmed(now);
                 self.endpoint_events.push_back(EndpointEvent::HandshakeDone);
             }
@@ -76,6 +82,7 @@ impl Connection {
         let peer = parameters::validate(raw, &expected)?;
         let (version, said) = (&self.handshake.version, peer.version_information.as_ref());
         if self.side.is_client() { version.check_server(said) } else { version.check_client(said) }?;
+        self.zero_rtt.check_promise(&peer)?;
         self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
         self.streams.set_peer_limits(&peer);
         let erasure_codes = peer.features.as_ref().is_some_and(|set| set.contains(feature::ERASURE_CODES));
@@ -235,6 +242,7 @@ impl Connection {
         // RFC 9369 section 5: it came from a connection in another version.
         self.identity.token = Vec::new();
         self.discard_initial();
+        self.give_up_zero_rtt(self.last_now);
         self.set_handshake_remote_cid(destination);
         self.handshake.begin_anew(session, keys)
     }
@@ -248,5 +256,6 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
             path.recovery.drain(&mut level.space, &mut lost);
         }
+        self.restart_zero_rtt(self.last_now);
     }
 }

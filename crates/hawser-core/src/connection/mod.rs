@@ -5,6 +5,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `handshake` | TLS, keys, the Initial and Handshake levels |
+//! | `zero_rtt`, `remembered` | data in the client's first flight, and the limits that it keeps to |
 //! | `paths` | path ids, addresses, validation, connection ids, datagram size |
 //! | `recovery` | what was sent, what arrived, how much may follow |
 //! | `receive_times`, `ack_frequency` | one-way delays; how often acknowledgements are wanted |
@@ -57,6 +58,7 @@ pub(crate) mod qlog;
 mod receive;
 pub(crate) mod receive_times;
 pub(crate) mod recovery;
+pub(crate) mod remembered;
 pub(crate) mod repair;
 mod send_log;
 mod server_frames;
@@ -67,6 +69,7 @@ mod tests;
 mod timers;
 mod trace;
 pub(crate) mod version;
+mod zero_rtt;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -98,6 +101,7 @@ use self::server_frames::ServerFrames;
 use self::stats::ConnectionStats;
 use self::streams::Streams;
 use self::trace::tracer::Tracer;
+use self::zero_rtt::ZeroRtt;
 use crate::endpoint::EndpointEvent;
 use crate::receive_memory::Share;
 use crate::{EndpointConfig, TransportConfig};
@@ -107,6 +111,7 @@ pub use self::events::Event;
 pub use self::multipath::PathError;
 pub use self::qlog::{QlogConnection, QlogFactory};
 pub use self::send_log::FirstSend;
+pub use self::zero_rtt::EarlyData;
 
 /// Lists that live from call to call so that a steady connection allocates nothing.
 #[derive(Default)]
@@ -128,6 +133,7 @@ pub struct Connection {
     rng: ChaCha8Rng,
 
     handshake: Handshake,
+    zero_rtt: ZeroRtt,
     paths: PathSet,
     streams: Streams,
     datagrams: DatagramQueue,

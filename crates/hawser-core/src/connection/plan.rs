@@ -5,6 +5,7 @@ use hawser_policy::{Assignment, PathId, PathState, Time};
 use super::Connection;
 use super::packet_room::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::path::Path;
+use super::zero_rtt::EarlyData;
 use crate::FourTuple;
 use crate::crypto::Level;
 
@@ -39,7 +40,7 @@ impl Connection {
             return Some(Plan::Handshake);
         }
         if !self.can_send_one_rtt() {
-            return None;
+            return if self.zero_rtt.is_sending() { self.plan_zero_rtt(now) } else { None };
         }
         if self.paths.iter().any(Path::may_have_urgent_work)
             && let Some(plan) = self.plan_urgent(now)
@@ -59,10 +60,11 @@ impl Connection {
         Some(Plan::Probe(probed.id))
     }
 
-    /// Whether 1-RTT packets can be sent: a server may before the handshake completes, as long as it does not rely on
-    /// the client's identity; a client has the keys only then.
+    /// Whether 1-RTT packets can be sent. A client has the keys when its handshake is complete. A server has them before,
+    /// and may use them as long as it does not rely on who the client is; only to answer 0-RTT is it worth while.
     fn can_send_one_rtt(&self) -> bool {
-        self.handshake.one_rtt.is_some() && self.handshake.is_complete()
+        let answers_early = || self.side.is_server() && self.zero_rtt.status() == EarlyData::Accepted;
+        self.handshake.one_rtt.is_some() && (self.handshake.is_complete() || answers_early())
     }
 
     /// Whether Initial or Handshake packets are to be sent, and may be.
@@ -168,7 +170,7 @@ impl Connection {
     }
 
     /// Asks the scheduler where data goes.
-    fn plan_data(&mut self, now: Time) -> Option<Assignment> {
+    pub(super) fn plan_data(&mut self, now: Time) -> Option<Assignment> {
         let (policies, mut targets) = self.split_policies(now);
         policies.next_assignment(&mut targets)
     }

@@ -18,6 +18,7 @@ use crate::{ConnectionError, TransportError};
 /// A packet without its protection.
 struct Opened {
     space: SpaceId,
+    packet_type: PacketType,
     number: u64,
     choice: KeyChoice,
     reserved_bits_zero: bool,
@@ -131,8 +132,8 @@ impl Connection {
             self.stats.packets_dropped += 1;
             return;
         }
-        if !self.can_open(space) {
-            self.keep_early(arrival, space, &packet);
+        if !self.can_open(header.packet_type, space) {
+            self.keep_early(arrival, header.packet_type, space, &packet);
             return;
         }
         match self.open(space, header, packet) {
@@ -141,19 +142,20 @@ impl Connection {
         }
     }
 
-    /// The space a packet belongs to; `None` for 0-RTT and for connection ids we never issued.
+    /// The space a packet belongs to; `None` for connection ids we never issued, and for 0-RTT packets from a server.
     fn space_of(&self, header: &ProtectedHeader) -> Option<SpaceId> {
         match header.packet_type {
             PacketType::Initial => Some(SpaceId::Initial),
             PacketType::Handshake => Some(SpaceId::Handshake),
             PacketType::OneRtt => self.paths.path_of_cid(&header.destination_cid).map(SpaceId::Path),
-            PacketType::ZeroRtt | PacketType::Retry | PacketType::VersionNegotiation => None,
+            PacketType::ZeroRtt => self.side.is_server().then_some(SpaceId::Path(PathId::ZERO)),
+            PacketType::Retry | PacketType::VersionNegotiation => None,
         }
     }
 
-    /// Whether the header of an Initial or Handshake packet is as it must be.
+    /// Whether a long header is as it must be.
     fn is_acceptable(&self, arrival: &Arrival, space: SpaceId, header: &ProtectedHeader) -> bool {
-        if let SpaceId::Path(_) = space {
+        if header.packet_type == PacketType::OneRtt {
             return true;
         }
         // RFC 9000 section 14.1.
@@ -205,8 +207,9 @@ impl Connection {
         opens
     }
 
-    fn can_open(&self, space: SpaceId) -> bool {
+    fn can_open(&self, packet_type: PacketType, space: SpaceId) -> bool {
         match space {
+            _ if packet_type == PacketType::ZeroRtt => self.zero_rtt.keys().is_some(),
             SpaceId::Initial => self.handshake.initial.is_some(),
             SpaceId::Handshake => self.handshake.handshake.is_some(),
             // RFC 9001 section 5.7: a server waits for the client's Finished.
@@ -214,9 +217,11 @@ impl Connection {
         }
     }
 
-    /// Whether keys for the space may still come.
-    fn keys_may_come(&self, space: SpaceId) -> bool {
+    /// Whether keys for such a packet may still come.
+    fn keys_may_come(&self, packet_type: PacketType, space: SpaceId) -> bool {
         match space {
+            // The ClientHello may take several packets; when TLS has read it, there are keys for 1-RTT packets too.
+            _ if packet_type == PacketType::ZeroRtt => self.handshake.one_rtt.is_none(),
             SpaceId::Initial => false,
             SpaceId::Handshake => self.handshake.one_rtt.is_none(),
             SpaceId::Path(_) => !self.handshake.is_complete(),
@@ -224,9 +229,9 @@ impl Connection {
     }
 
     #[cold]
-    fn keep_early(&mut self, arrival: &Arrival, space: SpaceId, packet: &[u8]) {
+    fn keep_early(&mut self, arrival: &Arrival, packet_type: PacketType, space: SpaceId, packet: &[u8]) {
         let length = packet.len();
-        if self.keys_may_come(space) && self.early.keep(arrival, packet) {
+        if self.keys_may_come(packet_type, space) && self.early.keep(arrival, packet) {
             if let Some(tracer) = &mut self.tracer {
                 tracer.packet_buffered(arrival.now, space, length);
             }
@@ -254,7 +259,9 @@ impl Connection {
     ) -> Result<Opened, BytesMut> {
         let offset = header.packet_number_offset;
         let version = header.version.unwrap_or_default();
+        let is_zero_rtt = header.packet_type == PacketType::ZeroRtt;
         let header_key = match space {
+            _ if is_zero_rtt => self.zero_rtt.keys().map(|keys| &keys.header),
             SpaceId::Initial => self.handshake.initial_keys(version).map(|keys| &keys.header_remote),
             SpaceId::Handshake => self.handshake.handshake.as_ref().map(|level| &level.keys.header_remote),
             SpaceId::Path(_) => self.handshake.one_rtt.as_ref().map(|keys| &keys.header_remote),
@@ -265,6 +272,10 @@ impl Connection {
         let number = plain.packet_number.expand(self.largest_received(space));
         let (head, payload) = packet.split_at_mut(plain.payload_offset);
         let (opened, choice) = match space {
+            _ if is_zero_rtt => {
+                let Some(keys) = self.zero_rtt.keys() else { return Err(packet) };
+                (keys.packet.open(0, number, head, payload), KeyChoice::Current)
+            }
             SpaceId::Initial => {
                 let Some(keys) = self.handshake.initial_keys(version) else { return Err(packet) };
                 (keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
@@ -283,6 +294,7 @@ impl Connection {
         let Ok(length) = opened else { return Err(packet) };
         Ok(Opened {
             space,
+            packet_type: header.packet_type,
             number,
             choice,
             reserved_bits_zero: plain.reserved_bits_zero,
@@ -347,13 +359,18 @@ impl Connection {
         if opened.choice == KeyChoice::Next {
             self.on_peer_key_update(now)?;
         }
+        let is_zero_rtt = opened.packet_type == PacketType::ZeroRtt;
         match opened.space {
             SpaceId::Initial | SpaceId::Handshake => self.on_long_packet(opened.space, header),
             SpaceId::Path(id) => {
                 if !self.ensure_path(now, id, arrival) {
                     return Ok(());
                 }
-                self.paths.note_cid(header.destination_cid, id);
+                if is_zero_rtt {
+                    self.check_zero_rtt_number(opened.number)?;
+                } else {
+                    self.paths.note_cid(header.destination_cid, id);
+                }
             }
         }
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
@@ -367,9 +384,18 @@ impl Connection {
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
         self.arrived_on = header.destination_cid;
-        let summary = self.on_frames(arrival, opened.space, &opened.packet, opened.payload.clone())?;
+        let summary = self.on_frames(
+            arrival,
+            opened.space,
+            opened.packet_type,
+            &opened.packet,
+            opened.payload.clone(),
+        )?;
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
-        if let SpaceId::Path(id) = opened.space {
+        // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
+        if let SpaceId::Path(id) = opened.space
+            && !is_zero_rtt
+        {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
         }
         Ok(())
@@ -395,7 +421,7 @@ impl Connection {
     fn note_heard(&mut self, now: Time, opened: &Opened) {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
         path.heard_at = Some(now);
-        if let SpaceId::Path(_) = opened.space
+        if opened.packet_type == PacketType::OneRtt
             && opened.choice != KeyChoice::Previous
             && path.key_phase.on_received(opened.number)
         {
@@ -410,6 +436,7 @@ impl Connection {
         if let Some(keys) = &mut self.handshake.one_rtt {
             keys.on_received(now, three_pto);
         }
+        self.zero_rtt.on_one_rtt(now, three_pto);
     }
 
     #[cold]

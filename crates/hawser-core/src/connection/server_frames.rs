@@ -13,7 +13,7 @@ use crate::endpoint::tokens::TokenIssuer;
 pub(crate) struct ServerFrames {
     /// Makes address-validation tokens.
     issuer: Option<TokenIssuer>,
-    /// NEW_TOKEN frames to send.
+    /// NEW_TOKEN frames to send, once the handshake is complete.
     tokens_pending: u32,
     /// How many may still be made in place of lost ones.
     replacements_left: u32,
@@ -25,14 +25,20 @@ pub(crate) struct ServerFrames {
 impl ServerFrames {
     /// As many tokens as the issuer says, none without one.
     pub(crate) fn new(issuer: Option<TokenIssuer>) -> Self {
-        let tokens_pending = issuer.as_ref().map_or(0, |issuer| issuer.count);
+        let replacements_left = issuer.as_ref().map_or(0, |issuer| issuer.count);
         ServerFrames {
             issuer,
-            tokens_pending,
-            replacements_left: tokens_pending,
+            tokens_pending: 0,
+            replacements_left,
             tokens_for: None,
             handshake_done_pending: false,
         }
+    }
+
+    /// The handshake is complete.
+    pub(crate) fn on_handshake_complete(&mut self) {
+        self.handshake_done_pending = true;
+        self.tokens_pending = self.issuer.as_ref().map_or(0, |issuer| issuer.count);
     }
 
     /// A token was lost: another one is made, but not without end.

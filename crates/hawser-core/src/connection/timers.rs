@@ -13,6 +13,7 @@ use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::policies::schedule::{has_queued, has_waiting};
 use super::recovery::{BackOff, SpaceKind};
+use super::zero_rtt::EarlyData;
 use super::{Connection, Scratch};
 use crate::endpoint::EndpointEvent;
 use crate::{Code, ConnectionError, TransportError};
@@ -33,6 +34,7 @@ impl Connection {
             .or(self.keep_alive_deadline())
             .or(self.policies.deadline())
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
+            .or(self.zero_rtt.expiry())
             .or(self.paths.next_expiry())
             .or(self.messages.deadline())
             .or(self.repair.deadline())
@@ -120,12 +122,19 @@ impl Connection {
     fn anti_deadlock_deadline(&self, space: SpaceId) -> Option<Time> {
         let wanted = if self.handshake.handshake.is_some() { SpaceId::Handshake } else { SpaceId::Initial };
         let waiting = self.side.is_client() && !self.handshake.confirmed && space == wanted;
-        let path = self
-            .paths
-            .get(PathId::ZERO)
-            .filter(|path| waiting && path.recovery.outstanding_since().is_none())?;
+        let path = self.paths.get(PathId::ZERO).filter(|path| waiting && !self.awaits_handshake_ack(path))?;
         let kind = if space == SpaceId::Initial { SpaceKind::Initial } else { SpaceKind::Handshake };
         Some(path.recovery.anti_deadlock_timer(kind, self.handshake.last_activity, self.back_off()))
+    }
+
+    /// Whether something is outstanding whose probe timeout runs: 0-RTT packets have none before the handshake is confirmed
+    /// (RFC 9002 section 6.2.1).
+    fn awaits_handshake_ack(&self, path: &Path) -> bool {
+        if self.zero_rtt.status() == EarlyData::None {
+            return path.recovery.outstanding_since().is_some();
+        }
+        let levels = [&self.handshake.initial, &self.handshake.handshake].into_iter().flatten();
+        levels.flat_map(|level| level.space.sent.iter()).any(|packet| packet.ack_eliciting)
     }
 
     fn keep_alive_deadline(&self) -> Option<Time> {
@@ -180,6 +189,7 @@ impl Connection {
         if let Some(keys) = &mut self.handshake.one_rtt {
             keys.discard_expired(now);
         }
+        self.zero_rtt.discard_expired(now);
         while let Some(id) = self.paths.expired(now) {
             self.forget_path(now, id);
         }

@@ -4,7 +4,9 @@
 //! [null session](null) for simulations, which has the packets of a TLS handshake but none of its cost.
 
 mod client_hello;
+mod early_sessions;
 pub(crate) mod provider;
+pub(crate) mod resumption;
 mod retry;
 mod rustls;
 mod scoped;
@@ -20,7 +22,8 @@ use hawser_policy::Side;
 use hawser_wire::{ConnectionId, PlainHeader, ProtectedHeader, Version};
 
 pub use self::client_hello::ClientHello;
-pub use self::provider::default_provider;
+pub use self::provider::{default_provider, default_ticketer};
+pub use self::resumption::{MAX_TICKET, ResumableVerifier, SessionStore};
 pub use self::rustls::{RustlsClient, RustlsServer, TlsConfigError};
 use crate::TransportError;
 
@@ -156,7 +159,9 @@ pub trait Session: Send {
     /// Packet keys for the next key phase, once 1-RTT keys exist. Called once per phase.
     fn next_packet_keys(&mut self) -> Option<PacketKeys>;
 
-    /// 0-RTT keys while they exist.
+    /// 0-RTT keys: of a client, if it has begun with a ticket that allows 0-RTT and
+    /// [`peer_transport_parameters`](Self::peer_transport_parameters) are those that came with it; of a server, once it
+    /// has taken 0-RTT.
     fn early_keys(&self) -> Option<EarlyKeys>;
 
     /// Whether the server accepted early data; `None` until known (client).
@@ -228,4 +233,4 @@ pub trait ServerFactory: Send + Sync {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,6 +10,8 @@ use ::rustls::{AlertDescription, CipherSuite, ClientConfig, ServerConfig};
 use hawser_policy::Side;
 use hawser_wire::{ConnectionId, Version};
 
+use super::early_sessions::EarlySessions;
+use super::resumption::{SessionStore, StoredSessions, TicketKeeper, server_key};
 use super::scoped;
 use super::secrets::SecretTap;
 use super::traffic::{self, KeyDerivation, TrafficSecrets};
@@ -31,6 +33,13 @@ pub enum TlsConfigError {
     /// Keys in another version than that of the first flight could not be derived.
     #[error("cipher suite {0:?} of the TLS provider is none of those that QUIC names")]
     UnknownSuite(CipherSuite),
+    /// 0-RTT data is for one protocol; the server might choose another one, and the data would reach an application that it
+    /// is not meant for.
+    #[error("0-RTT needs a single application protocol, {0} are offered")]
+    EarlyDataProtocols(usize),
+    /// rustls takes 0-RTT only with tickets that it can use once, and so must remember.
+    #[error("0-RTT needs sessions that the server remembers, not tickets that it seals")]
+    EarlyDataTicketer,
     /// rustls itself cannot make a QUIC session of it: no TLS 1.3, or a limit of early data other than 0 and 2^32-1.
     #[error("not a TLS configuration for QUIC: {0}")]
     Rustls(#[from] ::rustls::Error),
@@ -39,21 +48,46 @@ pub enum TlsConfigError {
 /// Starts TLS client sessions.
 pub struct RustlsClient {
     config: Arc<ClientConfig>,
+    /// If sessions are kept in a store.
+    sessions: Option<StoredSessions>,
     initial: quic::Suite,
 }
 
 impl RustlsClient {
-    /// Sessions with this configuration. ALPN protocols, verifier and resumption store are set there.
+    /// Sessions with this configuration. ALPN protocols, verifier, resumption store and whether 0-RTT is offered are set
+    /// there.
     ///
     /// # Errors
     /// The configuration cannot serve QUIC.
     pub fn new(config: Arc<ClientConfig>) -> Result<Self, TlsConfigError> {
         let initial = initial_suite(config.crypto_provider())?;
+        if config.enable_early_data && config.alpn_protocols.len() > 1 {
+            return Err(TlsConfigError::EarlyDataProtocols(config.alpn_protocols.len()));
+        }
         // rustls checks versions and suites when a session starts; start one to hear of a mistake now.
         let name =
             ServerName::try_from("probe.invalid").map_err(|_| ::rustls::Error::HandshakeNotComplete)?;
         quic::ClientConnection::new(config.clone(), quic::Version::V1, name, Vec::new())?;
-        Ok(RustlsClient { config, initial })
+        Ok(RustlsClient { config, sessions: None, initial })
+    }
+
+    /// The same with sessions that are kept in a store, in place of what the configuration says. The provider must be
+    /// [`default_provider`], and the verifier a [`ResumableVerifier`](super::ResumableVerifier); else no session is kept, or
+    /// none found again.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_sessions(
+        config: Arc<ClientConfig>,
+        store: Arc<dyn SessionStore>,
+    ) -> Result<Self, TlsConfigError> {
+        let (sessions, config) = StoredSessions::new(&config, store);
+        Ok(RustlsClient { sessions: Some(sessions), ..RustlsClient::new(config)? })
+    }
+
+    /// The text by which a [`SessionStore`] knows the server of this name, for connections in this version.
+    pub fn server_key(&self, version: Version, name: &str) -> String {
+        server_key(version, name, &self.config.alpn_protocols)
     }
 }
 
@@ -70,14 +104,26 @@ impl ClientFactory for RustlsClient {
                 format!("{server_name:?} is neither a DNS name nor an IP address"),
             )
         })?;
+        let failed = |error: ::rustls::Error| TransportError::new(Code::INTERNAL_ERROR, error.to_string());
         // The server may choose another version, and the library derives keys for the one that it is told here.
         let mut config = ClientConfig::clone(&self.config);
         let tap = Arc::new(SecretTap::new(config.key_log));
         config.key_log = tap.clone();
-        let connection =
-            quic::ClientConnection::new(Arc::new(config), library_version(version), name, parameters)
-                .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
-        Ok(Box::new(RustlsSession::new(connection.into(), version, Some(tap))))
+        let config = Arc::new(config);
+        let (connection, tickets) = match &self.sessions {
+            None => {
+                let connection =
+                    quic::ClientConnection::new(config, library_version(version), name, parameters);
+                (connection.map_err(failed)?, None)
+            }
+            Some(sessions) => {
+                let (connection, tickets) =
+                    sessions.connect(&config, version, name, parameters).map_err(failed)?;
+                (connection, Some(tickets))
+            }
+        };
+        let session = RustlsSession::new(connection.into(), version, Some(tap));
+        Ok(Box::new(RustlsSession { tickets, ..session }))
     }
 
     fn initial_keys(&self, version: Version, destination: &ConnectionId, side: Side) -> Keys {
@@ -89,19 +135,26 @@ impl ClientFactory for RustlsClient {
 pub struct RustlsServer {
     /// For each version, in the order of [`Version::ALL`].
     configs: [Arc<ServerConfig>; Version::ALL.len()],
+    /// The same for those that take 0-RTT.
+    early: Option<[EarlySessions; Version::ALL.len()]>,
     initial: quic::Suite,
 }
 
 impl RustlsServer {
-    /// Sessions with this configuration.
+    /// Sessions with this configuration. With a `max_early_data_size` of 2^32-1 they take 0-RTT, which is up to the
+    /// application to make safe: each ticket is good for it once, but only this process knows which were used.
     ///
     /// # Errors
     /// The configuration cannot serve QUIC.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, TlsConfigError> {
         let initial = initial_suite(config.crypto_provider())?;
+        if config.max_early_data_size > 0 && config.ticketer.enabled() {
+            return Err(TlsConfigError::EarlyDataTicketer);
+        }
         quic::ServerConnection::new(config.clone(), quic::Version::V1, Vec::new())?;
         let configs = Version::ALL.map(|version| scoped::server_config(&config, version));
-        Ok(RustlsServer { configs, initial })
+        let early = (config.max_early_data_size > 0).then(|| configs.clone().map(EarlySessions::new));
+        Ok(RustlsServer { configs, early, initial })
     }
 }
 
@@ -111,10 +164,13 @@ impl ServerFactory for RustlsServer {
     }
 
     fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
-        let [v1, v2] = &self.configs;
-        let config = match version {
-            Version::V1 => v1.clone(),
-            Version::V2 => v2.clone(),
+        let at = match version {
+            Version::V1 => 0,
+            Version::V2 => 1,
+        };
+        let config = match &self.early {
+            Some(early) => early[at].config(&parameters),
+            None => self.configs[at].clone(),
         };
         let connection = quic::ServerConnection::new(config, library_version(version), parameters)
             .map_err(|error| TransportError::new(Code::INTERNAL_ERROR, error.to_string()))?;
@@ -154,7 +210,7 @@ fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigErro
 }
 
 /// The library's name for a version.
-fn library_version(version: Version) -> quic::Version {
+pub(super) fn library_version(version: Version) -> quic::Version {
     match version {
         Version::V1 => quic::Version::V1,
         Version::V2 => quic::Version::V2,
@@ -178,6 +234,8 @@ struct RustlsSession {
     tap: Option<Arc<SecretTap>>,
     /// The version in whose place another one came, and its secrets of the present key phase.
     switched: Option<Switched>,
+    /// Client: keeps the tickets that come, if somebody wants them.
+    tickets: Option<TicketKeeper>,
     /// Level at which the peer's next handshake bytes must arrive.
     read_level: Level,
     /// Whether 1-RTT keys were handed out while the client's Finished is still awaited (server).
@@ -200,6 +258,7 @@ impl RustlsSession {
             version,
             tap,
             switched: None,
+            tickets: None,
             read_level: Level::Initial,
             one_rtt_after_handshake: false,
             next_secrets: None,
@@ -265,7 +324,14 @@ impl RustlsSession {
 impl Session for RustlsSession {
     fn read_handshake(&mut self, level: Level, data: &[u8]) -> Result<bool, TransportError> {
         self.check_level(level)?;
-        self.connection.read_hs(data).map_err(|error| self.to_transport_error(&error))?;
+        let read = match &mut self.tickets {
+            Some(tickets) if level == Level::OneRtt => {
+                let version = self.switched.as_ref().map_or(self.version, |switched| switched.version);
+                tickets.read(version, &mut self.connection, data)
+            }
+            _ => self.connection.read_hs(data),
+        };
+        read.map_err(|error| self.to_transport_error(&error))?;
         if self.one_rtt_after_handshake && !self.connection.is_handshaking() {
             self.read_level = Level::OneRtt;
         }

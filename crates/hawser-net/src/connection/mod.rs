@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hawser_core::{
-    Code, ConnectionError, ConnectionStats, PathError, PathInfo, PathStats, SendDatagramError,
+    Code, ConnectionError, ConnectionStats, EarlyData, PathError, PathInfo, PathStats, SendDatagramError,
     SendMessageError, SetControllerError, Version,
 };
 use hawser_policy::{
@@ -492,7 +492,8 @@ impl Connection {
 
     /// The token that lets the next connection to the same server skip address validation, if the server gave one
     /// (client). For [`ClientConfig::with_token`](crate::ClientConfig::with_token); use it once, and in the same
-    /// [`version`](Self::version).
+    /// [`version`](Self::version). `None` if the client keeps its [`sessions`](crate::ClientConfigBuilder::sessions), and its
+    /// tokens with them.
     pub fn take_token(&self) -> Option<Vec<u8>> {
         self.shared().lock().token.take()
     }
@@ -536,14 +537,48 @@ impl Connection {
         self.ask(|state| state.outcome.clone())
     }
 
+    /// What became of 0-RTT. While it is [`Offered`](EarlyData::Offered), what a client writes goes out at once; where it is
+    /// [`Accepted`](EarlyData::Accepted), what a server reads may have been sent before, by anybody, until the
+    /// [handshake is complete](Self::handshake_complete).
+    pub fn early_data(&self) -> EarlyData {
+        self.ask(|state| state.core.early_data())
+    }
+
+    /// Waits for the end of the handshake, and says whether the server took what was sent before (0-RTT). If it did not,
+    /// streams are sent again without being asked to, and datagrams are lost.
+    ///
+    /// # Errors
+    /// When the connection ends before.
+    pub async fn early_data_accepted(&self) -> Result<bool, ConnectionError> {
+        self.handshake_complete().await?;
+        Ok(self.early_data() == EarlyData::Accepted)
+    }
+
+    /// Whether the handshake is still going on, as it may be on a connection with 0-RTT.
+    pub fn is_handshaking(&self) -> bool {
+        self.ask(|state| state.phase == Phase::Handshaking)
+    }
+
+    /// Waits until the handshake is complete: from then on it is certain that data comes from the peer, and comes once.
+    ///
+    /// # Errors
+    /// When the connection ends before.
+    pub async fn handshake_complete(&self) -> Result<(), ConnectionError> {
+        self.reached(Phase::Connected).await
+    }
+
     /// Waits until the peer is known to have completed the handshake too. Paths can be opened from then on.
     ///
     /// # Errors
     /// When the connection ends before.
     pub async fn confirmed(&self) -> Result<(), ConnectionError> {
+        self.reached(Phase::Confirmed).await
+    }
+
+    async fn reached(&self, phase: Phase) -> Result<(), ConnectionError> {
         poll_fn(|cx| {
             let mut state = self.shared().lock();
-            if state.phase == Phase::Confirmed {
+            if state.phase >= phase {
                 return Poll::Ready(Ok(()));
             }
             if let Some(error) = &state.outcome {

@@ -17,6 +17,7 @@ use super::path_events::{PathEvents, PathNews};
 use super::scheduler_requests::{EndpointPolicies, SchedulerRequests};
 use crate::link_state::{LinkNews, LinkStates};
 use crate::links::LinkChange;
+use crate::sessions::SessionsOf;
 use crate::wakers::WakerList;
 
 /// How far the handshake is.
@@ -59,6 +60,8 @@ pub(crate) struct ConnectionState {
     pub(crate) policy_messages_missed: u64,
     /// The address token for the next connection to this server.
     pub(crate) token: Option<Vec<u8>>,
+    /// Where such tokens are kept, if anywhere.
+    pub(crate) sessions: Option<SessionsOf>,
     /// Who may choose our scheduler, and whether the peer lets us choose its.
     pub(crate) scheduler_requests: SchedulerRequests,
 }
@@ -154,6 +157,7 @@ impl ConnectionState {
             policy_messages: VecDeque::new(),
             policy_messages_missed: 0,
             token: None,
+            sessions: None,
             scheduler_requests: SchedulerRequests::new(policies),
         }
     }
@@ -194,7 +198,7 @@ impl ConnectionState {
                 Event::HandshakeDataReady => {}
                 Event::Connected => self.advance(Phase::Connected, due),
                 Event::HandshakeConfirmed => self.advance(Phase::Confirmed, due),
-                Event::NewToken(token) => self.token = Some(token),
+                Event::NewToken(token) => self.on_token(token),
                 Event::Stream(event) => self.wakers.on_stream(event, due),
                 Event::DatagramReceived => self.wakers.datagram_readers.release(due),
                 Event::DatagramsUnblocked => self.wakers.datagram_writers.release(due),
@@ -203,6 +207,13 @@ impl ConnectionState {
                 Event::Policy(message) => self.on_policy_message(message, due),
                 Event::Closed(reason) => self.end(reason, due),
             }
+        }
+    }
+
+    fn on_token(&mut self, token: Vec<u8>) {
+        match &self.sessions {
+            Some(sessions) => sessions.put_token(self.core.version(), token),
+            None => self.token = Some(token),
         }
     }
 

@@ -15,6 +15,7 @@ use hawser_policy::LinkInfo;
 use tokio::sync::watch;
 
 pub use self::builder::EndpointBuilder;
+use crate::connect::Start;
 use crate::links::Links;
 use crate::worker::Worker;
 use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
@@ -105,10 +106,41 @@ impl Endpoint {
         addresses: &[SocketAddr],
         name: &str,
     ) -> Result<Connection, ConnectError> {
+        self.connect_from(config, addresses, name, Start::Connected).await
+    }
+
+    /// As [`connect_with`](Endpoint::connect_with), but if the server gave a ticket for 0-RTT in an earlier connection, the
+    /// new one is there at once, and what is written goes out with the first packets
+    /// ([`Connection::early_data`] is then [`Offered`](crate::EarlyData::Offered)). **Whoever sees these packets can send
+    /// them to the server again**: write only what may be done twice.
+    ///
+    /// Such a connection is not raced over the links, for each attempt would send the data again: it begins over the first
+    /// link, to the first address, and others join it once the handshake is complete. If nothing answers, it ends by its
+    /// idle timeout; whoever does not want to wait for that limits the time of
+    /// [`handshake_complete`](Connection::handshake_complete) and connects without 0-RTT.
+    ///
+    /// # Errors
+    /// As [`connect`](Endpoint::connect).
+    pub async fn connect_early(
+        &self,
+        config: &ClientConfig,
+        addresses: &[SocketAddr],
+        name: &str,
+    ) -> Result<Connection, ConnectError> {
+        self.connect_from(config, addresses, name, Start::Early).await
+    }
+
+    async fn connect_from(
+        &self,
+        config: &ClientConfig,
+        addresses: &[SocketAddr],
+        name: &str,
+        start: Start,
+    ) -> Result<Connection, ConnectError> {
         let mut known = self.0.links_known.clone();
         // If that takes long or never happens, what the routing table says is good enough.
         let _ = tokio::time::timeout(INTERFACES_WITHIN, known.wait_for(|known| *known)).await;
-        connect::connect(&self.0.workers[0], config, addresses, name).await
+        connect::connect(&self.0.workers[0], config, addresses, name, start).await
     }
 
     /// As if the host had answered packets from this address of ours that nobody listens there.

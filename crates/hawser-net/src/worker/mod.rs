@@ -199,9 +199,16 @@ impl Worker {
     ) -> Result<Arc<ConnectionShared>, hawser_core::ConnectError> {
         let now = self.clock.now();
         let link = state.sockets.link_of(&tuple).or_else(|| state.links.link_of(tuple.local.ip()));
-        let (handle, core) = state.core.connect_over(now, config.core.clone(), tuple, link, name)?;
+        let sessions = config.sessions_of(name);
+        let mut core_config = config.core.clone();
+        if let Some(sessions) = sessions.as_ref().filter(|_| core_config.token.is_none()) {
+            core_config.token_version = core_config.first_version;
+            core_config.token = sessions.take_token(core_config.first_version);
+        }
+        let (handle, core) = state.core.connect_over(now, core_config, tuple, link, name)?;
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
+        connection.sessions = sessions;
         connection.manage_paths(config.path_manager.build(&init), now, state.links.present());
         for news in state.link_states.current() {
             connection.on_link_news(news, now);

@@ -8,13 +8,13 @@ use std::time::Duration;
 use clap::Args;
 use rustls::KeyLog;
 
-use crate::command::exit::Failure;
+use crate::command::exit::{Exit, Failure};
 use crate::command::key_log::FileKeyLog;
 use crate::command::policy_options::PolicyOptions;
 use crate::command::units::parse_bytes;
 use crate::{
-    Cipher, ClientConfig, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec, Registry,
-    ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
+    Cipher, ClientConfig, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec,
+    Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
 };
 
 /// A live player sends nothing of its own. One whose relay was started anew learns it from the answer to this PING.
@@ -157,6 +157,14 @@ pub(crate) struct ClientOptions {
     /// Trust anybody. Only for tests: whoever is on the way can read and change everything
     #[arg(long)]
     insecure: bool,
+    /// Keep in this file what servers give for later connections: tickets, which spare both ends certificates and signatures,
+    /// and address tokens. Made if it is not there, readable by its owner only. Without it nothing is kept: servers could
+    /// tell by it that two connections are of one client
+    #[arg(long, value_name = "FILE")]
+    session_file: Option<PathBuf>,
+    /// Whether to offer 0-RTT; a subcommand that can use it says so
+    #[arg(skip)]
+    pub(crate) early_data: bool,
     /// Seconds to wait for the server's answer
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
@@ -186,6 +194,12 @@ pub(crate) struct ClientSetup {
     pub(crate) link_state: Option<PathBuf>,
     /// After how much silence a server is given up.
     pub(crate) timeout: Duration,
+    /// Whether to begin with 0-RTT where a ticket allows it.
+    pub(crate) early_data: bool,
+    /// Whether what servers give for later connections is kept.
+    pub(crate) keeps_sessions: bool,
+    /// How long to wait for the server's answer.
+    pub(crate) connect_timeout: Duration,
 }
 
 impl ClientOptions {
@@ -201,6 +215,9 @@ impl ClientOptions {
             registry: registry.clone(),
             link_state: self.link_state.clone(),
             timeout: self.timeout,
+            early_data: self.early_data,
+            keeps_sessions: self.session_file.is_some(),
+            connect_timeout: self.connect_timeout,
         })
     }
 
@@ -238,7 +255,13 @@ impl ClientOptions {
             .transport(transport)
             .path_manager(self.transport.path_manager(registry)?)
             .handshake_timeout(self.connect_timeout)
-            .versions(self.transport.quic_version.clone().unwrap_or_default());
+            .versions(self.transport.quic_version.clone().unwrap_or_default())
+            .early_data(self.early_data);
+        if let Some(file) = &self.session_file {
+            let sessions = FileSessions::open(file);
+            let sessions = sessions.map_err(|error| Failure::new(Exit::NotWritten, error.to_string()))?;
+            builder = builder.sessions(Arc::new(sessions));
+        }
         if let Some(folder) = &self.transport.qlog {
             builder = builder.qlog_directory(folder).qlog_limit(self.transport.qlog_limit);
         }

@@ -18,7 +18,7 @@ use crate::command::paths::{PathCounters, PathTable, counters};
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::silence::{self, Shown};
 use crate::command::url::Url;
-use crate::{Connection, Endpoint, LinkStateFile};
+use crate::{Connection, EarlyData, Endpoint, LinkStateFile};
 
 /// The types that `h3` makes of our streams.
 pub(crate) type Requests = SendRequest<crate::h3::OpenStreams, Bytes>;
@@ -27,6 +27,8 @@ pub(crate) type Exchange = h3::client::RequestStream<crate::h3::BidiStream<Bytes
 
 /// How long the goodbye may take before the command ends anyway.
 const GOODBYE: Duration = Duration::from_millis(500);
+/// RFC 9114 section 8.1.
+const H3_NO_ERROR: u64 = 0x100;
 /// How much longer than a round trip it takes.
 const GOODBYE_MARGIN: Duration = Duration::from_millis(10);
 
@@ -38,6 +40,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// How long the name look-up and the handshake took.
     pub(crate) connected_after: Duration,
+    /// Whether what the server gives for the next connection is to be waited for.
+    keeps_sessions: bool,
     /// What the server said to a wish for its scheduler, if it was asked.
     pub(crate) server_scheduler: Option<ServerScheduler>,
     /// What its paths had done before the transfer that is under way.
@@ -62,6 +66,29 @@ impl Session {
         client: &ClientSetup,
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
+        Session::begin(host, port, client, false, interrupt).await
+    }
+
+    /// The same, but a connection that can send 0-RTT is there at once, and closed if the server does not answer in time.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub(crate) async fn connect_early(
+        host: &str,
+        port: u16,
+        client: &ClientSetup,
+        interrupt: &mut Interrupt,
+    ) -> Result<Self, Failure> {
+        Session::begin(host, port, client, true, interrupt).await
+    }
+
+    async fn begin(
+        host: &str,
+        port: u16,
+        client: &ClientSetup,
+        early: bool,
+        interrupt: &mut Interrupt,
+    ) -> Result<Self, Failure> {
         let started = Instant::now();
         let ClientSetup { config, links, registry, link_state, .. } = client;
         let builder = Endpoint::builder().client(config.clone()).links(links.clone());
@@ -73,7 +100,12 @@ impl Session {
         let connect = async {
             let addresses = resolve(host, port).await?;
             tracing::debug!(?addresses, "resolved");
-            Ok::<_, Failure>(endpoint.connect_with(config, &addresses, host).await?)
+            if !early {
+                return Ok::<_, Failure>(endpoint.connect_with(config, &addresses, host).await?);
+            }
+            let connection = endpoint.connect_early(config, &addresses, host).await?;
+            tokio::spawn(close_unanswered(connection.clone(), client.connect_timeout));
+            Ok(connection)
         };
         let connection = tokio::select! {
             connection = connect => connection?,
@@ -86,6 +118,7 @@ impl Session {
             connection,
             started,
             connected_after,
+            keeps_sessions: client.keeps_sessions,
             server_scheduler: None,
             before: PathCounters::new(),
             path_log,
@@ -122,6 +155,16 @@ impl Session {
         self.requests.get_or_try_init(begin).await.cloned()
     }
 
+    /// What became of 0-RTT, in a word.
+    pub(crate) fn early_data(&self) -> &'static str {
+        match self.connection.early_data() {
+            EarlyData::None => "none",
+            EarlyData::Offered => "offered",
+            EarlyData::Accepted => "accepted",
+            EarlyData::Rejected => "rejected",
+        }
+    }
+
     /// A table of its paths.
     pub(crate) fn path_table(&self) -> PathTable {
         let table = PathTable::new(self.endpoint.clone(), self.connection.clone(), self.before.clone());
@@ -145,6 +188,10 @@ impl Session {
 
     /// Says goodbye.
     pub(crate) async fn close(self, code: u64) {
+        if self.keeps_sessions && self.connection.early_data() != EarlyData::None {
+            // An answer to 0-RTT is there a round trip before the tickets for the next time.
+            let _ = tokio::time::timeout(GOODBYE, self.connection.confirmed()).await;
+        }
         let patience = self.goodbye();
         if let Some(silence) = &self.silence {
             silence.abort();
@@ -156,6 +203,13 @@ impl Session {
         if let Some(path_log) = self.path_log {
             let _ = tokio::time::timeout(GOODBYE, path_log).await;
         }
+    }
+}
+
+/// Ends a connection whose handshake takes too long.
+async fn close_unanswered(connection: Connection, patience: Duration) {
+    if tokio::time::timeout(patience, connection.handshake_complete()).await.is_err() {
+        connection.close(H3_NO_ERROR, b"no answer in time");
     }
 }
 

@@ -15,6 +15,7 @@ mod perf;
 mod policies;
 mod put;
 mod scheduler_requests;
+mod sessions;
 mod simulate;
 mod support;
 mod sweep;

@@ -37,6 +37,12 @@ impl Control {
             && self.streams_blocked == [false; 2]
     }
 
+    /// Nothing that was said of the peer's limits holds.
+    pub(super) fn forget_blocked(&mut self) {
+        (self.data_blocked, self.data_blocked_at) = (false, None);
+        self.streams_blocked = [false; 2];
+    }
+
     pub(super) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
     }
@@ -134,6 +140,10 @@ impl Streams {
     ) -> Result<(), BufferTooShort> {
         if frame == Due::SKIP {
             return self.write_skips(key, w, sent);
+        }
+        // Noted again when the peer allows the stream.
+        if self.is_withheld(key.id) {
+            return Ok(());
         }
         let (id, stream_id) = (key.id, key.id.0);
         let Some(stream) = self.table.get_mut(key) else { return Ok(()) };

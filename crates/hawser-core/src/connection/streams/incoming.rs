@@ -158,8 +158,13 @@ impl Streams {
 
     pub(super) fn raise_streams_limit(&mut self, bidirectional: bool, limit: u64) {
         let kind = usize::from(bidirectional);
+        let before = self.local[kind].limit();
+        let withheld = self.local[kind].has_withheld();
         if !self.local[kind].raise(limit) {
             return;
+        }
+        if withheld {
+            self.release_withheld(bidirectional, before);
         }
         if self.local[kind].can_open() {
             self.control.streams_blocked[kind] = false;

@@ -15,6 +15,7 @@
 //! * `skips`: partial delivery, STREAM_SKIP
 //! * `copies`: ranges of which several transmissions are in flight; `outgoing_copies`: these into packets
 //! * `repair`: what erasure codes need
+//! * `rewind`: after 0-RTT was rejected
 
 mod acked_lost;
 mod app;
@@ -35,6 +36,7 @@ mod outgoing_copies;
 mod range_set;
 mod recv;
 mod repair;
+mod rewind;
 mod segments;
 mod send;
 mod send_buffer;
@@ -174,6 +176,9 @@ impl Streams {
     }
 
     fn initial_credit(&self, id: StreamId) -> u64 {
+        if self.is_withheld(id) {
+            return 0;
+        }
         match (id.is_bidirectional(), self.is_local(id)) {
             (true, true) => self.peer_limits.bidirectional_from_us,
             (true, false) => self.peer_limits.bidirectional_from_peer,

@@ -37,6 +37,16 @@ impl LocalStreams {
         self.limit
     }
 
+    /// The peer never gave the limit.
+    pub(super) fn withdraw_limit(&mut self) {
+        self.limit = 0;
+    }
+
+    /// Whether more are open than the limit allows.
+    pub(super) fn has_withheld(&self) -> bool {
+        self.next > self.limit
+    }
+
     pub(super) fn can_open(&self) -> bool {
         self.next < self.limit
     }

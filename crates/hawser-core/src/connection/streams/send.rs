@@ -438,6 +438,18 @@ impl SendStream {
         blocked.then_some(self.credit)
     }
 
+    /// Nothing was sent, and the peer allows nothing (see [`rewind`](super::rewind)). Nothing was acknowledged yet.
+    pub(super) fn rewind(&mut self) {
+        debug_assert!(self.acked.is_empty() && self.buffer.start() == 0);
+        self.sent_to = 0;
+        self.gaps = RangeSet::default();
+        self.lost = RangeSet::default();
+        self.copies = Copies::default();
+        self.credit = 0;
+        self.on_fin_lost();
+        self.on_reset_lost();
+    }
+
     // --- acknowledged and lost ---
 
     /// The first part of `range` that was sent and not acknowledged.

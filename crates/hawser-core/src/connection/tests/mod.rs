@@ -30,3 +30,4 @@ mod silence;
 mod strangers;
 mod versions;
 mod violations;
+mod zero_rtt;

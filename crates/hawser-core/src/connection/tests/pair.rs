@@ -15,6 +15,7 @@ use hawser_policy::{
 use hawser_sched::MinRtt;
 
 use crate::crypto::null::{NullClient, NullHandshake, NullServer};
+use crate::crypto::{ClientFactory, ServerFactory};
 use crate::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint, EndpointConfig,
     Event, FourTuple, PreferredAddresses, Routed, ServerConfig, StatelessDatagram, TransportConfig, Version,
@@ -174,11 +175,18 @@ pub(super) struct Pair {
 impl Pair {
     /// A client that is about to connect.
     pub(super) fn new(settings: Settings) -> Self {
-        let mut config = ServerConfig::new(
-            Arc::new(NullServer(settings.handshake.clone())),
-            Arc::new(settings.server),
-            [3; 32],
-        );
+        let client = Arc::new(NullClient(settings.handshake.clone()));
+        let server = Arc::new(NullServer(settings.handshake.clone()));
+        Pair::with_crypto(settings, client, server)
+    }
+
+    /// The same with other sessions than null ones.
+    pub(super) fn with_crypto(
+        settings: Settings,
+        client_crypto: Arc<dyn ClientFactory>,
+        server_crypto: Arc<dyn ServerFactory>,
+    ) -> Self {
+        let mut config = ServerConfig::new(server_crypto, Arc::new(settings.server), [3; 32]);
         config.versions = settings.server_versions;
         config.version_preference = settings.preference;
         config.preferred_addresses = settings.preferred;
@@ -190,7 +198,7 @@ impl Pair {
         let config = ClientConfig {
             versions: settings.client_versions,
             first_version: settings.first_version,
-            ..ClientConfig::new(Arc::new(NullClient(settings.handshake)), Arc::new(settings.client))
+            ..ClientConfig::new(client_crypto, Arc::new(settings.client))
         };
         let (handle, connection) =
             client.endpoint.connect(Time::ZERO, config, from(client_address(0)), "server.test").unwrap();

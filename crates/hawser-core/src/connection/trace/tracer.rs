@@ -38,7 +38,7 @@ pub(in crate::connection) struct Tracer {
 pub(in crate::connection) struct TracedPacket<'a> {
     pub(in crate::connection) space: SpaceId,
     pub(in crate::connection) number: u64,
-    /// Version, destination and source; left out of 1-RTT packets, whose path tells enough.
+    /// Version, destination and source; left out of 1-RTT packets, whose path tells enough, but not of 0-RTT packets.
     pub(in crate::connection) long: Option<(Version, ConnectionId, ConnectionId)>,
     /// Bytes, header and tag included.
     pub(in crate::connection) length: usize,
@@ -119,7 +119,7 @@ impl Tracer {
     fn packet(&mut self, now: Time, name: &str, packet: &TracedPacket<'_>, exponent: u32, mtu_probe: bool) {
         self.records.event_on(now, packet.space.path(), name, |json| {
             json.member("header", |json| {
-                write_header(json, packet.space, packet.number);
+                write_header(json, packet.space, packet.long.is_some(), packet.number);
                 if let Some((version, destination, source)) = packet.long {
                     json.text("version", &hexadecimal(version));
                     json.hex("scid", source.as_bytes());
@@ -176,7 +176,7 @@ impl Tracer {
             |json| {
                 if let Some(space) = space {
                     json.member("header", |json| {
-                        write_type(json, space);
+                        write_type(json, space, false);
                         if let Some(number) = number {
                             json.number("packet_number", number);
                         }
@@ -191,7 +191,7 @@ impl Tracer {
     /// A packet waits for its keys.
     pub(in crate::connection) fn packet_buffered(&mut self, now: Time, space: SpaceId, length: usize) {
         self.records.event_on(now, space.path(), "quic:packet_buffered", |json| {
-            json.member("header", |json| write_type(json, space));
+            json.member("header", |json| write_type(json, space, false));
             json.member("raw", |json| json.number("length", length as u64));
             json.text("trigger", "keys_unavailable");
         });
@@ -229,7 +229,7 @@ impl Tracer {
         trigger: Option<&str>,
     ) {
         self.records.event_on(now, space.path(), "quic:packet_lost", |json| {
-            json.member("header", |json| write_header(json, space, packet.packet_number));
+            json.member("header", |json| write_header(json, space, false, packet.packet_number));
             if packet.kind == PacketKind::MtuProbe {
                 json.bool("is_mtu_probe_packet", true);
             }
@@ -347,17 +347,18 @@ fn hexadecimal(version: Version) -> String {
 }
 
 /// Type, number and path of a packet.
-fn write_header(json: &mut Json, space: SpaceId, number: u64) {
-    write_type(json, space);
+fn write_header(json: &mut Json, space: SpaceId, is_long: bool, number: u64) {
+    write_type(json, space, is_long);
     json.number("packet_number", number);
 }
 
-fn write_type(json: &mut Json, space: SpaceId) {
+/// `is_long`: the header is known to be a long one, which tells 0-RTT packets from others of their space.
+fn write_type(json: &mut Json, space: SpaceId, is_long: bool) {
     match space {
         SpaceId::Initial => json.text("packet_type", "initial"),
         SpaceId::Handshake => json.text("packet_type", "handshake"),
         SpaceId::Path(id) => {
-            json.text("packet_type", "1RTT");
+            json.text("packet_type", if is_long { "0RTT" } else { "1RTT" });
             json.number("path_id", u64::from(id.0));
         }
     }

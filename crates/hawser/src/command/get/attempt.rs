@@ -43,6 +43,8 @@ pub(super) struct Finished {
     pub(super) verified: bool,
     pub(super) resumed_from: u64,
     pub(super) connect_seconds: f64,
+    /// What became of 0-RTT on the connection.
+    pub(super) early_data: &'static str,
     /// What the server said to a wish for its scheduler, if it was asked.
     pub(super) server_scheduler: Option<ServerScheduler>,
     pub(super) paths: Vec<PathReport>,
@@ -240,6 +242,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: opened.offset,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler.clone(),
             paths: body.paths,
         })
@@ -272,6 +275,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: have,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler.clone(),
             paths: self.session.path_table().report(Flow::Received),
         })

@@ -70,6 +70,11 @@ pub(crate) struct Get {
     /// or resumed
     #[arg(long, conflicts_with_all = ["continue_at", "limit_rate", "retry", "parallel", "bins"])]
     hq: bool,
+    /// Ask for the file with the first packets (0-RTT), if the server gave a ticket for that in an earlier connection. It is
+    /// there a round trip sooner. Whoever sees these packets can send them again, so the server may be asked more than once.
+    /// Begins over one link; the others join in. Does nothing with --scheduler, which waits for the server's answer
+    #[arg(long, requires = "session_file")]
+    early_data: bool,
     /// Add the bytes of every 100 ms to the JSON result
     #[arg(long, requires = "json")]
     bins: bool,
@@ -103,7 +108,7 @@ enum Destination {
 
 /// Gets all files; goes on to the next after a failure and reports the first one.
 pub(crate) async fn run(
-    arguments: Get,
+    mut arguments: Get,
     registry: &Arc<Registry>,
     output: Output,
     mut interrupt: Interrupt,
@@ -118,6 +123,7 @@ pub(crate) async fn run(
         return hq::run(&arguments, registry, output, &mut interrupt).await;
     }
     // What is wrong is to be found before anything is transferred.
+    arguments.client.early_data = arguments.early_data;
     let client = arguments.client.setup(registry, crate::h3::ALPN)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut kept = Kept::new();
@@ -125,8 +131,7 @@ pub(crate) async fn run(
     for (index, url) in urls.iter().enumerate() {
         let result = match destination(&arguments, url) {
             Ok(destination) => {
-                let mut job =
-                    Job { arguments: &arguments, client: &client, output, url, destination, retries: 0 };
+                let mut job = Job::new(&arguments, &client, output, url, destination);
                 job.run(&mut kept, &mut interrupt).await
             }
             Err(failure) => Err(failure),
@@ -185,6 +190,10 @@ struct Job<'a> {
     url: &'a Url,
     destination: Destination,
     retries: u32,
+    /// Whether to begin with 0-RTT.
+    early: bool,
+    /// Whether 0-RTT was sent, and nobody answered.
+    unanswered: bool,
 }
 
 /// Host and port.
@@ -197,7 +206,18 @@ fn authority(url: &Url) -> Authority {
 /// Open sessions, one for each authority that is still to be asked for something.
 type Kept = BTreeMap<Authority, Session>;
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(
+        arguments: &'a Get,
+        client: &'a ClientSetup,
+        output: Output,
+        url: &'a Url,
+        destination: Destination,
+    ) -> Self {
+        let early = client.early_data && client.scheduler.is_none();
+        Job { arguments, client, output, url, destination, retries: 0, early, unanswered: false }
+    }
+
     /// Tries until it works, the failure is final, or the attempts are used up.
     async fn run(&mut self, kept: &mut Kept, interrupt: &mut Interrupt) -> Result<(), Failure> {
         let mut partial = match &self.destination {
@@ -210,6 +230,10 @@ impl Job<'_> {
                 Ok(finished) => return self.report(&finished),
                 Err(failure) => failure,
             };
+            if std::mem::take(&mut self.unanswered) && !interrupt.is_raised() {
+                self.output.remark("nobody answered over the first link; connecting over all links");
+                continue;
+            }
             let failure = self.explain(failure, partial.as_ref());
             if self.retries >= self.arguments.retry || !failure.is_transient() || interrupt.is_raised() {
                 return Err(failure);
@@ -225,7 +249,7 @@ impl Job<'_> {
     }
 
     async fn attempt(
-        &self,
+        &mut self,
         kept: &mut Kept,
         partial: &mut Option<Partial>,
         stdout_used: &mut bool,
@@ -238,8 +262,13 @@ impl Job<'_> {
             }
             other => {
                 close(other).await;
-                let mut session = connect_to(self.url, self.client, interrupt).await?;
-                session.watch_silence(self.client, self.output);
+                let (client, url) = (self.client, self.url);
+                let mut session = if std::mem::take(&mut self.early) {
+                    Session::connect_early(&url.host, url.port, client, interrupt).await?
+                } else {
+                    connect_to(url, client, interrupt).await?
+                };
+                session.watch_silence(client, self.output);
                 session.request_scheduler(self.client, self.output).await;
                 let started = session.started;
                 (session, started)
@@ -267,6 +296,7 @@ impl Job<'_> {
                 Ok(finished)
             }
             Err(failure) => {
+                self.unanswered = session.connection.is_handshaking();
                 session.close(attempt::H3_REQUEST_CANCELLED).await;
                 Err(failure)
             }
@@ -308,6 +338,7 @@ impl Job<'_> {
                 goodput: goodput.clone(),
                 paths: finished.paths.clone(),
                 server_scheduler: finished.server_scheduler.clone(),
+                early_data: self.arguments.early_data.then_some(finished.early_data),
             };
             self.arguments.results().print(&report);
         } else {

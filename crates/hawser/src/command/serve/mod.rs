@@ -26,7 +26,8 @@ use crate::command::server_scheduler::AllowedSchedulers;
 use crate::command::site::{Quota, Rights, Site};
 use crate::command::units::parse_bytes;
 use crate::{
-    Connection, Endpoint, EndpointBuilder, EndpointError, Identity, PreferredAddresses, ServerConfig,
+    AcceptError, Connection, Endpoint, EndpointBuilder, EndpointError, Identity, PreferredAddresses,
+    ServerConfig,
 };
 use limits::Limits;
 use sources::Sources;
@@ -99,6 +100,11 @@ pub(crate) struct Serve {
     /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit)
     #[arg(long, value_name = "N", default_value_t = 1000)]
     connections_per_source: usize,
+    /// Answer GET and HEAD requests that clients send with their first packets (0-RTT), which others may have copied and
+    /// sent again: a round trip sooner, at the price of answers that nobody asked for. Other requests wait until the
+    /// handshake proves that the client is there
+    #[arg(long)]
+    early_data: bool,
     /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
@@ -173,10 +179,15 @@ pub(crate) async fn run(
             incoming.refuse();
             continue;
         }
-        let (server, interrupt) = (server.clone(), interrupt.clone());
+        let (server, interrupt, early_data) = (server.clone(), interrupt.clone(), arguments.early_data);
         tokio::spawn(async move {
             let remote = incoming.remote_address();
-            match incoming.await {
+            let connection = match (early_data, incoming.accept()) {
+                (true, Ok(connecting)) => Ok(connecting.into_early()),
+                (false, Ok(connecting)) => connecting.await.map_err(AcceptError::from),
+                (_, Err(reason)) => Err(reason.into()),
+            };
+            match connection {
                 Ok(connection) => serve(&server, connection, remote, interrupt).await,
                 Err(error) => tracing::info!(%remote, %error, "no connection"),
             }
@@ -200,7 +211,8 @@ fn configuration(
     registry: &Registry,
     identity: &Identity,
 ) -> Result<ServerConfig, Failure> {
-    let mut config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    let mut config =
+        ServerConfig::builder(identity.clone()).workers(arguments.workers).early_data(arguments.early_data);
     if arguments.handshakes_per_source > 0 {
         config = config.handshakes_per_source(arguments.handshakes_per_source);
     }
@@ -284,8 +296,10 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
         };
         match accepted {
             Ok(Some(resolver)) => {
-                let (server, share) = (server.clone(), share.clone());
-                requests.spawn(async move { respond::respond(&server, &share, remote, resolver).await });
+                let (server, share, connection) = (server.clone(), share.clone(), connection.clone());
+                requests.spawn(async move {
+                    respond::respond(&server, &share, remote, &connection, resolver).await
+                });
             }
             Ok(None) => break,
             Err(error) => {
