@@ -114,6 +114,17 @@ def get_file(bench, peer, name, *server_options, options=()):
     return f"{target.stat().st_size} bytes"
 
 
+def get_early(bench, peer):
+    sessions = ["--session-file", bench.new_path("sessions"), "--early-data"]
+    with bench.foreign_server(peer) as there:
+        for expected in ("none", "accepted", "accepted"):
+            target = bench.new_path("small.txt")
+            result = bench.get(target, url(there["port"], "small.txt"), *sessions)
+            expect("SHA-256 of the file", sha256(target), sha256(bench.site / "small.txt"))
+            expect("0-RTT", result["early_data"], expected)
+    return "by tickets of the process before"
+
+
 def get_missing(bench, peer):
     target = bench.new_path("missing")
     with bench.foreign_server(peer) as there:
@@ -208,6 +219,11 @@ def moved(answer):
 def changed(answer):
     expect("changes of keys or ids, at least 10", answer["changes"] >= 10, True)
     return f"{answer['changes']} changes"
+
+
+def came_early(answer):
+    expect("0-RTT accepted", answer["early_data"], True)
+    return "asked before the handshake was complete"
 
 
 def version_of(answer):
@@ -312,6 +328,8 @@ def server_cases(peer):
     yield "get: interrupted and resumed", get_resumed
     yield "get: trust", get_trust
     yield "put: 24 MiB", put_file
+    if peer.name == "aioquic":
+        yield "get: 0-RTT", get_early
 
 
 def client_cases(peer):
@@ -340,6 +358,7 @@ def client_cases(peer):
             fetching("--accept-v2", check=version_of, serve=prefers_v2, version="v2"),
         )
         yield "ChaCha20-Poly1305", fetching("--chacha20")
+        yield "0-RTT", fetching("--early", names=["small.txt"], check=came_early, serve=["--early-data"])
         yield "key updates", fetching("--update-keys", check=changed)
         yield "connection ids changed", fetching("--change-ids", check=changed)
 

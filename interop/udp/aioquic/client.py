@@ -15,7 +15,7 @@ from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ConnectionTerminated, StreamReset
+from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, StreamReset
 from aioquic.quic.packet import QuicProtocolVersion
 from aioquic.tls import CipherSuite, Epoch
 
@@ -41,7 +41,7 @@ class Response:
 class Client(QuicConnectionProtocol):
     """One connection."""
 
-    trailers = update_keys = change_ids = False
+    trailers = update_keys = change_ids = early_data = False
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -74,6 +74,8 @@ class Client(QuicConnectionProtocol):
         }
 
     def quic_event_received(self, event):
+        if isinstance(event, HandshakeCompleted):
+            self.early_data = event.early_data_accepted
         if isinstance(event, StreamReset) and event.stream_id in self._responses:
             self._responses[event.stream_id].fail(f"the stream was reset, error {event.error_code:#x}")
         elif isinstance(event, ConnectionTerminated):
@@ -122,16 +124,24 @@ def configuration_for(arguments):
 async def main(arguments):
     Client.trailers = arguments.trailers
     Client.update_keys, Client.change_ids = arguments.update_keys, arguments.change_ids
-    address = urlsplit(arguments.urls[0])
+    configuration = configuration_for(arguments)
+    if arguments.early:
+        # The first connection is for the ticket.
+        tickets = asyncio.Queue()
+        async with connect_to(arguments, configuration, session_ticket_handler=tickets.put_nowait):
+            configuration.session_ticket = await asyncio.wait_for(tickets.get(), 5)
     body = Path(arguments.body).read_bytes() if arguments.body else None
-    connection = connect(
-        address.hostname, address.port, configuration=configuration_for(arguments), create_protocol=Client
-    )
-    async with connection as client:
+    async with connect_to(arguments, configuration, wait_connected=not arguments.early) as client:
         requests = [client.request(arguments.method, url, arguments.range, body) for url in arguments.urls]
         responses = await asyncio.gather(*requests)
         version = "v2" if client._quic._version == QuicProtocolVersion.VERSION_2 else "v1"
-        print(json.dumps({"connections": 1, "version": version, "changes": client.changes, "responses": responses}))
+        answer = {"connections": 1, "version": version, "changes": client.changes, "responses": responses}
+        print(json.dumps({**answer, "early_data": client.early_data}))
+
+
+def connect_to(arguments, configuration, **options):
+    address = urlsplit(arguments.urls[0])
+    return connect(address.hostname, address.port, configuration=configuration, create_protocol=Client, **options)
 
 
 if __name__ == "__main__":
@@ -143,6 +153,7 @@ if __name__ == "__main__":
     parser.add_argument("--prefer-v2", action="store_true", help="begin with QUIC v2, go back to v1 if told so")
     parser.add_argument("--accept-v2", action="store_true", help="begin with QUIC v1, go on in v2 if the server does")
     parser.add_argument("--chacha20", action="store_true", help="offer only ChaCha20-Poly1305")
+    parser.add_argument("--early", action="store_true", help="come twice, the second time with 0-RTT")
     parser.add_argument("--trailers", action="store_true", help="ask for trailers")
     parser.add_argument("--update-keys", action="store_true", help="update the keys with every MiB received")
     parser.add_argument("--change-ids", action="store_true", help="change the connection id with every MiB received")

@@ -88,9 +88,24 @@ async def main(arguments):
     configuration = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN)
     configuration.load_cert_chain(arguments.cert, arguments.key)
     address, _, port = arguments.listen.rpartition(":")
+    tickets = {}
+
+    def keep(ticket):
+        tickets[ticket.ticket] = ticket
+
+    def listen():
+        # A ticket is good once.
+        return QuicServer(
+            configuration=configuration,
+            create_protocol=Site,
+            retry=arguments.retry,
+            session_ticket_handler=keep,
+            session_ticket_fetcher=lambda label: tickets.pop(label, None),
+        )
+
     # What aioquic.asyncio.serve() does, but that keeps the socket, and with it the port, to itself.
     transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-        lambda: QuicServer(configuration=configuration, create_protocol=Site, retry=arguments.retry),
+        listen,
         local_addr=(address.strip("[]"), int(port)),
     )
     print(json.dumps({"port": transport.get_extra_info("sockname")[1]}), flush=True)

@@ -19,6 +19,9 @@ pub mod tls;
 
 pub use exchange::{ByteStream, Exchange, Piece, wind_up};
 pub use foreign::{Arrival, Foreign, Outgoing, Stack};
-pub use ours::{Ours, client, client_with_paths, close, policies, server, server_with_paths};
+pub use ours::{
+    Ours, client, client_crypto, client_with_paths, close, policies, remembering_server, returning_client,
+    server, server_crypto, server_with_paths,
+};
 pub use scenario::{End, Multipath, Plan};
 pub use steering::Steering;

@@ -32,7 +32,7 @@ pub struct Noq {
 }
 
 /// Paths at once, unless a test needs more.
-const PATHS: u32 = 8;
+pub const PATHS: u32 = 8;
 
 /// Addresses of a client over IPv4.
 const ADDRESSES: u8 = 16;
@@ -50,15 +50,30 @@ pub fn client_with_paths(
     origin: Instant,
     paths: u32,
 ) -> Foreign<Noq> {
-    let crypto = QuicClientConfig::try_from(identity.client()).expect("a TLS configuration for QUIC");
+    returning_client(client_config(identity.client(), paths), length, seed, origin)
+}
+
+/// For noq clients that share their tickets, with so many paths at once.
+pub fn client_config(config: rustls::ClientConfig, paths: u32) -> ClientConfig {
+    let crypto = QuicClientConfig::try_from(config).expect("a TLS configuration for QUIC");
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(Arc::new(transport(paths)));
+    config
+}
+
+/// A noq client with this configuration. It begins with 0-RTT if it can.
+pub fn returning_client(config: ClientConfig, length: u64, seed: u64, origin: Instant) -> Foreign<Noq> {
     let mut endpoint = Endpoint::new(endpoint_config(seed, 3), None, true);
-    let (handle, connection) =
+    let (handle, mut connection) =
         endpoint.connect(origin, config, SERVER, SERVER_NAME).expect("a valid address and name");
-    let stack = Noq { endpoint, connection: Some(connection), handle: Some(handle), stream: None };
+    let mut exchange = Exchange::new(length);
+    let stream = connection.has_0rtt().then(|| connection.streams().open(Dir::Bi)).flatten();
+    if let Some(id) = stream {
+        exchange.drive(Time::ZERO, &mut NoqStream { connection: &mut connection, id });
+    }
+    let stack = Noq { endpoint, connection: Some(connection), handle: Some(handle), stream };
     let addresses = (0..ADDRESSES).map(client_address).chain([CLIENT_V6]).collect();
-    Foreign::new(stack, Exchange::new(length), origin, addresses)
+    Foreign::new(stack, exchange, origin, addresses)
 }
 
 /// A noq server.
@@ -74,9 +89,19 @@ pub fn server_with_paths(
     origin: Instant,
     paths: u32,
 ) -> Foreign<Noq> {
-    let crypto = QuicServerConfig::try_from(identity.server()).expect("a TLS configuration for QUIC");
+    remembering_server(server_config(identity.server(), paths), length, seed, origin)
+}
+
+/// For noq servers that know the same tickets, with so many paths at once.
+pub fn server_config(config: rustls::ServerConfig, paths: u32) -> ServerConfig {
+    let crypto = QuicServerConfig::try_from(config).expect("a TLS configuration for QUIC");
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config.transport_config(Arc::new(transport(paths)));
+    config
+}
+
+/// A noq server with this configuration.
+pub fn remembering_server(config: ServerConfig, length: u64, seed: u64, origin: Instant) -> Foreign<Noq> {
     let endpoint = Endpoint::new(endpoint_config(seed, 4), Some(Arc::new(config)), true);
     let stack = Noq { endpoint, connection: None, handle: None, stream: None };
     Foreign::new(stack, Exchange::new(length), origin, vec![SERVER, SERVER_V6])
@@ -145,7 +170,7 @@ impl Stack for Noq {
         while let Some(event) = connection.poll() {
             match event {
                 Event::Connected if connection.side().is_client() => {
-                    self.stream = connection.streams().open(Dir::Bi);
+                    self.stream = self.stream.or_else(|| connection.streams().open(Dir::Bi));
                 }
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                     self.stream = self.stream.or_else(|| connection.streams().accept(Dir::Bi));

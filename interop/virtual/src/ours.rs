@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hawser_core::crypto::{RustlsClient, RustlsServer};
 use hawser_core::{
-    ClientConfig, Connection, ConnectionHandle, Endpoint, EndpointConfig, Event, QlogFactory, ReadError,
-    ServerConfig, StreamEvent, TransportConfig, WriteError,
+    ClientConfig, Connection, ConnectionHandle, EarlyData, Endpoint, EndpointConfig, Event, QlogFactory,
+    ReadError, ServerConfig, StreamEvent, TransportConfig, WriteError,
 };
 use hawser_policy::{Composition, Registry, StreamId, Time};
 use hawser_sim::testing::{SERVER, client_address};
@@ -35,12 +35,29 @@ pub fn client_with_paths(identity: &Identity, length: u64, seed: u64, paths: u32
 }
 
 fn client_with(identity: &Identity, length: u64, seed: u64, transport: TransportConfig) -> Host<Ours> {
+    begin(client_crypto(identity.client()), length, seed, transport)
+}
+
+/// TLS sessions of Hawser clients that share their tickets.
+pub fn client_crypto(config: rustls::ClientConfig) -> Arc<RustlsClient> {
+    Arc::new(RustlsClient::new(Arc::new(config)).expect("a TLS configuration for QUIC"))
+}
+
+/// A Hawser client with these sessions. It begins with 0-RTT if it can.
+pub fn returning_client(crypto: Arc<RustlsClient>, length: u64, seed: u64) -> Host<Ours> {
+    begin(crypto, length, seed, transport(seed))
+}
+
+fn begin(crypto: Arc<RustlsClient>, length: u64, seed: u64, transport: TransportConfig) -> Host<Ours> {
     let endpoint = Endpoint::new(Arc::new(EndpointConfig::new([7; 32])), None, seed_bytes(seed, 1));
     let mut host = Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None });
-    let crypto = RustlsClient::new(Arc::new(identity.client())).expect("a TLS configuration for QUIC");
-    let config = ClientConfig::new(Arc::new(crypto), Arc::new(transport));
+    let config = ClientConfig::new(crypto, Arc::new(transport));
     host.connect(Time::ZERO, config, client_address(0), SERVER, SERVER_NAME)
         .expect("a valid address and name");
+    let early = host.first_connection().filter(|connection| connection.early_data() == EarlyData::Offered);
+    if let Some(stream) = early.and_then(|connection| connection.open_stream(true)) {
+        host.application.stream = Some(stream);
+    }
     host
 }
 
@@ -55,8 +72,21 @@ pub fn server_with_paths(identity: &Identity, length: u64, seed: u64, paths: u32
 }
 
 fn server_with(identity: &Identity, length: u64, seed: u64, transport: TransportConfig) -> Host<Ours> {
-    let crypto = RustlsServer::new(Arc::new(identity.server())).expect("a TLS configuration for QUIC");
-    let config = ServerConfig::new(Arc::new(crypto), Arc::new(transport), [9; 32]);
+    wait(server_crypto(identity.server()), length, seed, transport)
+}
+
+/// TLS sessions of Hawser servers that know the same tickets.
+pub fn server_crypto(config: rustls::ServerConfig) -> Arc<RustlsServer> {
+    Arc::new(RustlsServer::new(Arc::new(config)).expect("a TLS configuration for QUIC"))
+}
+
+/// A Hawser server with these sessions.
+pub fn remembering_server(crypto: Arc<RustlsServer>, length: u64, seed: u64) -> Host<Ours> {
+    wait(crypto, length, seed, transport(seed))
+}
+
+fn wait(crypto: Arc<RustlsServer>, length: u64, seed: u64, transport: TransportConfig) -> Host<Ours> {
+    let config = ServerConfig::new(crypto, Arc::new(transport), [9; 32]);
     let endpoint =
         Endpoint::new(Arc::new(EndpointConfig::new([8; 32])), Some(Arc::new(config)), seed_bytes(seed, 2));
     Host::new(endpoint, Ours { exchange: Exchange::new(length), stream: None })
@@ -99,7 +129,9 @@ fn seed_bytes(seed: u64, part: u8) -> [u8; 32] {
 impl Application for Ours {
     fn on_event(&mut self, now: Time, _: ConnectionHandle, connection: &mut Connection, event: &Event) {
         match event {
-            Event::Connected if connection.side().is_client() => self.stream = connection.open_stream(true),
+            Event::Connected if connection.side().is_client() => {
+                self.stream = self.stream.or_else(|| connection.open_stream(true));
+            }
             Event::Stream(StreamEvent::Opened { bidirectional: true }) => {
                 self.stream = self.stream.or_else(|| connection.accept_stream(true));
             }

@@ -30,19 +30,42 @@ pub struct Quinn {
 
 /// A quinn client that connects from its first address.
 pub fn client(identity: &Identity, length: u64, seed: u64, origin: Instant) -> Foreign<Quinn> {
-    let crypto = QuicClientConfig::try_from(identity.client()).expect("a TLS configuration for QUIC");
-    let config = ClientConfig::new(Arc::new(crypto));
+    returning_client(client_config(identity.client()), length, seed, origin)
+}
+
+/// For quinn clients that share their tickets.
+pub fn client_config(config: rustls::ClientConfig) -> ClientConfig {
+    let crypto = QuicClientConfig::try_from(config).expect("a TLS configuration for QUIC");
+    ClientConfig::new(Arc::new(crypto))
+}
+
+/// A quinn client with this configuration. It begins with 0-RTT if it can.
+pub fn returning_client(config: ClientConfig, length: u64, seed: u64, origin: Instant) -> Foreign<Quinn> {
     let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, true, seed_bytes(seed, 3));
-    let (handle, connection) =
+    let (handle, mut connection) =
         endpoint.connect(origin, config, SERVER, SERVER_NAME).expect("a valid address and name");
-    let stack = Quinn { endpoint, connection: Some(connection), handle: Some(handle), stream: None };
-    Foreign::new(stack, Exchange::new(length), origin, (0..4).map(client_address).collect())
+    let mut exchange = Exchange::new(length);
+    let stream = connection.has_0rtt().then(|| connection.streams().open(Dir::Bi)).flatten();
+    if let Some(id) = stream {
+        exchange.drive(Time::ZERO, &mut QuinnStream { connection: &mut connection, id });
+    }
+    let stack = Quinn { endpoint, connection: Some(connection), handle: Some(handle), stream };
+    Foreign::new(stack, exchange, origin, (0..4).map(client_address).collect())
 }
 
 /// A quinn server.
 pub fn server(identity: &Identity, length: u64, seed: u64, origin: Instant) -> Foreign<Quinn> {
-    let crypto = QuicServerConfig::try_from(identity.server()).expect("a TLS configuration for QUIC");
-    let config = ServerConfig::with_crypto(Arc::new(crypto));
+    remembering_server(server_config(identity.server()), length, seed, origin)
+}
+
+/// For quinn servers that know the same tickets.
+pub fn server_config(config: rustls::ServerConfig) -> ServerConfig {
+    let crypto = QuicServerConfig::try_from(config).expect("a TLS configuration for QUIC");
+    ServerConfig::with_crypto(Arc::new(crypto))
+}
+
+/// A quinn server with this configuration.
+pub fn remembering_server(config: ServerConfig, length: u64, seed: u64, origin: Instant) -> Foreign<Quinn> {
     let endpoint =
         Endpoint::new(Arc::new(EndpointConfig::default()), Some(Arc::new(config)), true, seed_bytes(seed, 4));
     let stack = Quinn { endpoint, connection: None, handle: None, stream: None };
@@ -103,7 +126,7 @@ impl Stack for Quinn {
         while let Some(event) = connection.poll() {
             match event {
                 Event::Connected if connection.side().is_client() => {
-                    self.stream = connection.streams().open(Dir::Bi);
+                    self.stream = self.stream.or_else(|| connection.streams().open(Dir::Bi));
                 }
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                     self.stream = self.stream.or_else(|| connection.streams().accept(Dir::Bi));

@@ -2,6 +2,7 @@
 
 mod noq;
 mod quinn;
+mod resumption;
 mod scenarios;
 mod seeds;
 

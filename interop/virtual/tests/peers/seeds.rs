@@ -32,7 +32,7 @@ fn seeds(range: Range<u64>) -> Range<u64> {
 }
 
 /// Runs the seeds and fails at the end with all that failed.
-fn all<T>(range: Range<u64>, mut run: impl FnMut(u64) -> Result<T, String>) -> Vec<T> {
+pub(crate) fn all<T>(range: Range<u64>, mut run: impl FnMut(u64) -> Result<T, String>) -> Vec<T> {
     let (mut played, mut failed) = (Vec::new(), Vec::new());
     for seed in seeds(range) {
         match run(seed) {
