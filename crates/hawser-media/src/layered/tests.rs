@@ -145,9 +145,12 @@ fn policies_are_told_of_layers_and_deadlines() {
     let memory = sent(Format { frames: 1, ..FORMAT });
     let layers: Vec<_> = memory.infos.iter().map(|(_, info, _)| (info.layer, info.reliability)).collect();
     use Reliability::{Reliable, UntilDeadline};
-    let pairs = (0..3).flat_map(|layer| [(layer, Reliable), (layer, UntilDeadline)]);
-    assert_eq!(layers, pairs.collect::<Vec<_>>());
-    assert_eq!(memory.infos[1].1.deadline, Some(Time::from_millis(150)));
+    // All headers, then all bodies.
+    let expected =
+        [Reliable, UntilDeadline].into_iter().flat_map(|kind| (0..3).map(move |layer| (layer, kind)));
+    assert_eq!(layers, expected.collect::<Vec<_>>());
+    assert!(memory.infos[..3].iter().all(|(_, info, _)| info.deadline.is_none()));
+    assert!(memory.infos[3..].iter().all(|(_, info, _)| info.deadline == Some(Time::from_millis(150))));
     assert_eq!(memory.priorities.values().copied().collect::<Vec<_>>(), [0, -1, -2]);
     assert_eq!(memory.finished, [1, 2, 3]);
 }

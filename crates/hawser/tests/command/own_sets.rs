@@ -79,7 +79,10 @@ fn wrong_parameters_and_names_are_explained() {
     assert!(words.contains("try hawser policies quota"), "{words}");
     let help = String::from_utf8(run(own(&["get", "--help"])).stdout).unwrap();
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("or a policy set: 4d-map, mmquic, quota, sscc, top-up, whole-frames"), "{help}");
+    assert!(
+        words.contains("or a policy set: 4d-map, mmquic, qc-mab, quota, sscc, top-up, whole-frames"),
+        "{help}"
+    );
     let listed = run_json(own(&["policies", "whole-frames"]));
     assert_eq!((&listed[0]["kind"], &listed[0]["option"]), (&"policy".into(), &"--policy".into()));
 }
