@@ -92,18 +92,3 @@ fn qc_mab_walks_decides_and_protects() {
     assert_eq!(measure(&outcome, "corrupt"), 0.0);
     assert_eq!(run("qcmab-a.toml", &set).1, log);
 }
-
-/// With 5 % of loss and no time for a retransmission, what is not protected is late; the receiver has it protected, and each
-/// block has a spare for each three packets.
-#[test]
-fn protection_brings_back_what_no_retransmission_could() {
-    let common =
-        [SHORT, "link.*.delay=60 ms", "link.*.loss=5 %", "flow.video.application=layered,representation=4"];
-    let [with, without] = ["on", "off"].map(|fec| {
-        let policy = format!("transport.policy=qc-mab,attach=off,fec={fec}");
-        let set: Vec<&str> = common.iter().copied().chain([policy.as_str()]).collect();
-        measure(&run("qcmab-b.toml", &set).0, "interruption_share")
-    });
-    println!("interrupted: {with:.3} with, {without:.3} without protection");
-    assert!(with < 0.5 * without && without > 0.05, "{with} {without}");
-}

@@ -129,7 +129,10 @@ fn mistakes_name_the_file_or_the_override() {
         ("link.wifi0=1", "link.wifi0: a link cannot be replaced"),
         ("link=1", "say which link"),
         ("link.wifi0.rate=20 Mbps", "link.wifi0.rate: expected a rate"),
-        ("link.wifi0.speed=3", "link.wifi0.speed: unknown field; allowed here: attach_outage, backup, between"),
+        (
+            "link.wifi0.speed=3",
+            "link.wifi0.speed: unknown field; allowed here: attach_outage, backup, between",
+        ),
         ("link.wifi0.rate.mean=3", "link.wifi0.rate: is no table but a string"),
         ("link.leo0.outage.0.to=3", "link.leo0.outage"),
         ("link.wifi0.down.speed=3", "link.wifi0.down.speed: unknown field"),
