@@ -223,6 +223,36 @@ fn mp_nat_rebinding_on_one_path() {
     assert!(seen.contains(&outside), "{seen:?}");
 }
 
+/// All that a receiving client sends is acknowledgements, and these are lost while its NAT forgets it: nothing comes any more that
+/// it could acknowledge, and the server does not know where it is. A second of silence, and it asks.
+#[test]
+fn nat_rebinding_of_a_client_that_only_receives() {
+    // Less than the first windows allow: the client has no limits to tell either.
+    let mut network = download(17, config("default", "cubic"), 500_000);
+    links(&mut network, &[link(2, 15)]);
+    network.run_to(Time::from_millis(1_200));
+    // Nor is it waiting for an acknowledgement.
+    let in_flight = |n: &mut common::Net| client_side(n).path_stats(PathId::ZERO).map(|s| s.bytes_in_flight);
+    while in_flight(&mut network) != Some(0) {
+        network.run_to(network.now() + Duration::from_millis(1));
+    }
+    let (inside, now) = (client_address(0), network.now());
+    assert!(now < Time::from_millis(1_700), "{now}");
+    let silent_until = now + Duration::from_millis(200);
+    network.set_filter(move |now, _, packet| {
+        let is_lost = packet.tuple.local.ip() == inside.ip() && now < silent_until;
+        if is_lost { Verdict::Drop } else { Verdict::Pass }
+    });
+    let mut outside = inside;
+    outside.set_port(61_000);
+    network.translate(inside, outside);
+    let at = finish(&mut network, 20);
+    let stall = network.client.application.longest_stall();
+    println!("stall {stall:?}, finished at {at}");
+    assert!((1_000..3_000).contains(&stall.as_millis()), "{stall:?}");
+    assert!(at < Time::from_secs(6), "{at}");
+}
+
 #[test]
 fn mp_key_update_while_two_paths_carry_data() {
     let mut network = download(14, config("default", "cubic"), 60_000_000);

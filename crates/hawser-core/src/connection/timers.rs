@@ -152,6 +152,18 @@ impl Connection {
         self.events.shrink();
         self.endpoint_events.shrink_to_fit();
         self.scratch = Scratch::default();
+        self.ask_for_the_rest();
+    }
+
+    /// A client that only receives has nothing to send and no timer. If the NAT before it forgets it, what the server sends, its
+    /// probes as well, goes where nobody is, and only a packet of the client can tell where it is now. So when the server falls
+    /// silent in the middle of something, each path carries a PING (RFC 9000 section 10.1.2), once: one that is lost is
+    /// repeated by its probe timeout, and one that is answered says that the server has nothing to send.
+    fn ask_for_the_rest(&mut self) {
+        if self.side.is_client() && self.handshake.confirmed && self.streams.take_interrupted() {
+            let active = self.paths.iter_mut().filter(|path| path.life() == LifeCycle::Active);
+            active.for_each(|path| path.probes = path.probes.max(1));
+        }
     }
 
     /// Three times the largest probe timeout of all paths (draft-ietf-quic-multipath-21 sections 3.5 and 4).

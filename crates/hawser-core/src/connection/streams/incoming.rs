@@ -36,6 +36,7 @@ impl Streams {
         };
         let Some(recv) = self.table.recv_mut(key) else { return Ok(()) };
         recv.on_data(offset, fin, data, &mut self.shared)?;
+        self.last_received = Some(id);
         let (wakes, stopped) = (recv.take_wakeup(), recv.is_stopped());
         if fin {
             self.control.cancel(&mut self.table, key, Due::MAX_DATA);

@@ -105,6 +105,8 @@ pub(crate) struct Streams {
     needless_copies: u64,
     /// When the windows were last tuned.
     now: Time,
+    /// The stream on which data last came, until [`take_interrupted`](Self::take_interrupted) asks.
+    last_received: Option<StreamId>,
 }
 
 /// What the peer's transport parameters say of new streams.
@@ -153,6 +155,7 @@ impl Streams {
             max_send_buffer: config.max_send_buffer,
             needless_copies: 0,
             now: Time::ZERO,
+            last_received: None,
         }
     }
 
@@ -276,6 +279,17 @@ impl Streams {
     #[inline]
     pub(crate) fn unread(&self) -> u64 {
         self.shared.window.unconsumed()
+    }
+
+    /// Whether the peer fell silent in the middle of something: data came since this was last asked, and more of that stream,
+    /// or the answer on one that we opened, is still to come.
+    pub(crate) fn take_interrupted(&mut self) -> bool {
+        let Some(last) = self.last_received.take() else { return false };
+        let is_awaited = |stream: &Stream| {
+            let is_answer = self.is_local(stream.id) && stream.id.is_bidirectional();
+            (is_answer || stream.id == last) && stream.recv.as_ref().is_some_and(RecvStream::awaits_data)
+        };
+        self.table.iter().any(is_awaited)
     }
 
     /// What arrived, and how much of it was there already.

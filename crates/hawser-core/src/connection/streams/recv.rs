@@ -297,6 +297,16 @@ impl RecvStream {
         start < end && self.assembler.first_hole(start..end).is_some()
     }
 
+    /// Whether something is still to come that the application may read.
+    pub(super) fn awaits_data(&self) -> bool {
+        match self.state {
+            State::Receiving => true,
+            State::SizeKnown { final_size } => self.lacks(0..final_size),
+            State::Reset { reliable_size, .. } => self.lacks(0..reliable_size),
+            State::Stopped { .. } => false,
+        }
+    }
+
     /// The code of the STOP_SENDING to be sent, if it still matters.
     pub(super) fn stop_code(&self) -> Option<u64> {
         match self.state {

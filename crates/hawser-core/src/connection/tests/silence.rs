@@ -158,3 +158,29 @@ fn where_multipath_is_negotiated_probes_come_every_two_seconds_at_least() {
         assert!(longest <= Duration::from_millis(2_010), "{paths} paths: {gaps:?}");
     }
 }
+
+/// A client that waits for the rest of something asks once whether there is any, on each path: it may be that only it can tell
+/// where it is now. Who waits for nothing, and a server, say nothing.
+#[test]
+fn a_client_that_waits_for_the_rest_asks_once_in_each_silence() {
+    for (by, is_whole, expected) in
+        [(Side::Server, false, 2), (Side::Server, true, 0), (Side::Client, false, 0)]
+    {
+        let mut pair = Pair::connected(Settings::default());
+        pair.open(1);
+        pair.run(Duration::from_secs(10));
+        for _ in 0..2 {
+            let id = pair.write(by, 5_000);
+            pair.run(Duration::from_millis(500));
+            if is_whole {
+                pair.end(by).connection.as_mut().unwrap().finish(id).unwrap();
+                pair.run(Duration::from_millis(500));
+            }
+            let receiver = if by.is_client() { Side::Server } else { Side::Client };
+            let since = pair.now;
+            pair.run(Duration::from_secs(15));
+            let asked = pair.datagrams(receiver, since).count();
+            assert_eq!(asked, expected, "{by:?}, {is_whole}");
+        }
+    }
+}
