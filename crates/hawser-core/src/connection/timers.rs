@@ -148,7 +148,7 @@ impl Connection {
         }
         self.paths.iter_mut().for_each(Path::shrink);
         self.streams.shrink();
-        self.repair.shrink();
+        self.repair.shrink(now);
         self.events.shrink();
         self.endpoint_events.shrink_to_fit();
         self.scratch = Scratch::default();

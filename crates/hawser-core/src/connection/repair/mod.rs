@@ -113,7 +113,10 @@ impl Repair {
     }
 
     /// Gives back memory of busier times.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self, now: Time) {
+        if let Some(sender) = &mut self.sender {
+            sender.shrink(now);
+        }
         if let Some(receiver) = &mut self.receiver {
             receiver.shrink();
         }

@@ -342,6 +342,20 @@ impl Sender {
         self.sources.on_timeout(now);
     }
 
+    /// Gives back memory of busier times: buffers, and windows that slide and have nothing that a repair symbol is due for.
+    /// Data that follows begins others.
+    pub(crate) fn shrink(&mut self, now: Time) {
+        while let Some(at) = self.blocks.iter().position(|block| block.deadline.is_none()) {
+            self.finish(now, at);
+        }
+        self.drop_needless();
+        self.queue.shrink_to_fit();
+        self.blocks.shrink_to_fit();
+        self.fresh.shrink_to_fit();
+        self.scratch = Vec::new();
+        self.sources.shrink();
+    }
+
     /// Nothing is protected any more: all that was held is released.
     pub(crate) fn end(&mut self, now: Time) {
         self.queue.clear();

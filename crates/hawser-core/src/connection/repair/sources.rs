@@ -327,6 +327,14 @@ impl Sources {
         });
     }
 
+    /// Gives back memory of busier times: room for source symbols that have arrived.
+    pub(crate) fn shrink(&mut self) {
+        self.numbers.shrink_to_fit();
+        self.released.shrink_to_fit();
+        self.reports.shrink_to_fit();
+        self.blocks.values_mut().for_each(|tracked| tracked.sources.shrink_to_fit());
+    }
+
     /// Bytes of memory held, roughly.
     pub(crate) fn memory(&self) -> u64 {
         let sources: usize = self.blocks.values().map(|tracked| tracked.sources.capacity()).sum();

@@ -242,6 +242,36 @@ fn the_oldest_blocks_give_way() {
     assert!(released.len() > 800 && released[0] == 0, "what is forgotten is retransmitted");
 }
 
+/// Of a large flight nothing is left when it has arrived and the connection falls silent: neither of blocks that ended nor of
+/// a window that slides, which ends with no block.
+#[test]
+fn what_is_kept_of_a_large_flight_goes_with_it() {
+    const COUNT: u64 = 4_000;
+    for code in [ErasureCode::ReedSolomon, ErasureCode::RandomLinear] {
+        let mut repair = Repair::new(Some(1 << 20));
+        repair.set_peer_support(true);
+        assert!(repair.set_protected(true).is_none());
+        let sender = repair.sender.as_mut().unwrap();
+        for at in 0..COUNT {
+            if sender.must_ask(&subject()) {
+                sender.on_answer(Time::ZERO, subject(), Some(&plan(code, 20, 4)));
+            }
+            sender.protect(Time::ZERO, &subject(), &range(at), 1_200, |out| {
+                *out = content(at);
+                true
+            });
+        }
+        assert!(sender.has_queued());
+        (0..COUNT).for_each(|at| sender.on_acked(Time::ZERO, &range(at)));
+        assert!(repair.memory() > 100_000, "{code:?}: {}", repair.memory());
+        repair.shrink(Time::from_secs(1));
+        assert!(repair.memory() < 1_000, "{code:?}: {}", repair.memory());
+        // What follows is protected as before.
+        let sender = repair.sender.as_mut().unwrap();
+        assert!(!sender.has_queued() && sender.must_ask(&subject()));
+    }
+}
+
 /// Frames that refer to few streams, blocks and numbers, so that they meet.
 fn any_repair() -> impl Strategy<Value = Vec<u8>> {
     let run = (0..4_u64, 0..3_000_u64, 1..200_u64, 1..20_u64, any::<bool>());
