@@ -69,9 +69,10 @@ fn noise(sent: &Sent) -> u64 {
     (sum ^ (sum >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
 }
 
-/// Loses five percent of what the client sends once the handshake is over.
-fn five_percent(sent: &Sent) -> bool {
-    sent.by.is_client() && sent.at > Time::from_millis(310) && noise(sent).is_multiple_of(20)
+/// Loses five percent of what the client sends once the handshake is over. Another seed loses other packets.
+fn five_percent<const SEED: u64>(sent: &Sent) -> bool {
+    let noise = (noise(sent) ^ SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    sent.by.is_client() && sent.at > Time::from_millis(310) && (noise >> 33).is_multiple_of(20)
 }
 
 /// What became of a transfer.
@@ -151,33 +152,63 @@ fn bulk(text: &str, lose: fn(&Sent) -> bool) -> Outcome {
     transfer(pair, 2_000_000, 20_000, Duration::from_millis(8))
 }
 
-/// 20 Mbit/s over a path of 20 ms that loses five percent.
+/// The same loss with other packets, eight times.
+const SEEDS: [fn(&Sent) -> bool; 8] = [
+    five_percent::<1>,
+    five_percent::<2>,
+    five_percent::<3>,
+    five_percent::<4>,
+    five_percent::<5>,
+    five_percent::<6>,
+    five_percent::<7>,
+    five_percent::<8>,
+];
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}
+
+/// 20 Mbit/s over a path of 20 ms that loses five percent. What single packets a seed loses is chance, so that means are judged.
 #[test]
 fn what_repair_symbols_bring_back_is_not_sent_again() {
-    let mut off = bulk("off", five_percent);
-    assert!(off.client.stream_bytes_retransmitted > 80_000, "{:?}", off.client);
-    assert_eq!((off.client.repair_symbols_sent, off.server.stream_bytes_recovered), (0, 0));
-    // Of six packets two or more are lost in 3 percent of cases: that is beyond exclusive or, and shows in the 99th percentile.
-    // Of 333 blocks these are 11 with 22,000 bytes, give or take 7,000.
-    for (text, most, quicker) in [
-        ("fixed,rate=0.2", 3_000, 0.4),
-        ("fixed,rate=0.2,code=random-linear", 3_000, 0.4),
-        ("fixed,code=xor,block=5", 40_000, 1.0),
-    ] {
-        let mut on = bulk(text, five_percent);
-        let again = on.client.stream_bytes_retransmitted;
-        assert!(again <= most, "{text}: {again} bytes were sent again");
-        assert!(on.server.stream_bytes_recovered > 70_000, "{text}: {:?}", on.server);
-        // All but what came back after it had been sent again, with a retransmission of another of its block.
-        let (known, recovered) = (on.client.stream_bytes_recovered_by_peer, on.server.stream_bytes_recovered);
-        assert!(known <= recovered && known * 5 >= recovered * 4, "{text}: {known} of {recovered}");
-        assert_eq!(on.server.repair_symbols_dropped, 0);
-        let (p99, without) = (on.percentile(0.99), off.percentile(0.99));
-        assert!(p99 < without.mul_f64(quicker), "{text}: {p99:?} against {without:?}");
-        // About a fifth more packets, and not a third.
-        let sent = on.client.datagrams_sent as f64 / off.client.datagrams_sent as f64;
-        assert!((1.1..1.33).contains(&sent), "{text}: {sent}");
+    let mut off = SEEDS.map(|lose| bulk("off", lose));
+    for run in &off {
+        assert!(run.client.stream_bytes_retransmitted > 80_000, "{:?}", run.client);
+        assert_eq!((run.client.repair_symbols_sent, run.server.stream_bytes_recovered), (0, 0));
     }
+    // Of 24 packets five or more are lost in 0.6 percent of cases: of 92 blocks half of one, with 2,500 bytes, give or take 3,600 in
+    // a run and 1,300 in the mean. Of six packets two or more are lost in 3 percent of cases, which is beyond exclusive or, and
+    // shows in the 99th percentile: of 333 blocks 11 with 22,000 bytes, give or take 7,000, and 2,500 in the mean. The bounds are
+    // three times that from what is expected. The delay of the one percent is .45, .63 and .70 of that without protection.
+    let cases = [
+        ("fixed,rate=0.2", 0.0..6_400.0, 0.55),
+        ("fixed,rate=0.2,code=random-linear", 0.0..6_400.0, 0.75),
+        ("fixed,code=xor,block=5", 14_500.0..29_500.0, 0.8),
+    ];
+    let mut failures = Vec::new();
+    for (text, expected, quicker) in cases {
+        let mut on = SEEDS.map(|lose| bulk(text, lose));
+        for run in &on {
+            assert!(run.server.stream_bytes_recovered > 60_000, "{text}: {:?}", run.server);
+            // All but what came back after it had been sent again, with a retransmission of another of its block.
+            let (known, recovered) =
+                (run.client.stream_bytes_recovered_by_peer, run.server.stream_bytes_recovered);
+            assert!(known <= recovered && known * 5 >= recovered * 4, "{text}: {known} of {recovered}");
+            assert_eq!(run.server.repair_symbols_dropped, 0);
+        }
+        let again = mean(on.iter().map(|run| run.client.stream_bytes_retransmitted as f64));
+        let late = |runs: &mut [Outcome]| mean(runs.iter_mut().map(|run| run.percentile(0.99).as_secs_f64()));
+        let delay = late(&mut on) / late(&mut off);
+        // About a fifth more packets, and not a third.
+        let sent = |runs: &[Outcome]| mean(runs.iter().map(|run| run.client.datagrams_sent as f64));
+        let sent = sent(&on) / sent(&off);
+        println!("{text}: {again} bytes again, {delay:.3} of the delay, {sent:.3} of the packets");
+        if !(expected.contains(&again) && delay < quicker && (1.1..1.33).contains(&sent)) {
+            failures.push(text);
+        }
+    }
+    assert!(failures.is_empty(), "{failures:?}");
 }
 
 /// Without loss nothing but the repair symbols is added, and nothing is dropped or recovered.
@@ -331,7 +362,7 @@ fn a_peer_without_erasure_codes_never_sees_any() {
     let mut both = settings("fixed,rate=0.2");
     both.server.repair_buffer = None;
     let mut pair = Pair::connected(both);
-    pair.lose = five_percent;
+    pair.lose = five_percent::<0>;
     assert!(pair.client().repair.sender.is_none());
     let off = transfer(pair, 200_000, 20_000, Duration::from_millis(4));
     assert_eq!(off.client.repair_symbols_sent, 0);
