@@ -8,7 +8,7 @@ use crate::{Ecn, FourTuple};
 
 /// Packets kept because their keys do not exist yet: 1-RTT packets can overtake the end of the handshake, 0-RTT packets the
 /// end of the ClientHello.
-const MAX_EARLY_PACKETS: usize = 16;
+pub(super) const MAX_EARLY_PACKETS: usize = 16;
 
 /// Which packet-number space a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,14 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::rustls::pki_types::PrivateKeyDer;
+use ::rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 use ::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use hawser_policy::{PathId, PathStatus, Side, StreamId};
 use hawser_wire::Writer;
 use hawser_wire::frame::Frame;
 use hawser_wire::packet::{LongHeader, LongPacketType, TruncatedPacketNumber};
 
+use super::forge::encode;
 use super::pair::{DELAY, Pair, Sent, Settings, at_server, client_address, from, transport};
-use crate::crypto::{RustlsClient, RustlsServer, default_provider};
+use crate::connection::arrival::MAX_EARLY_PACKETS;
+use crate::connection::remembered::RememberedLimits;
+use crate::crypto::{Level, RustlsClient, RustlsServer, default_provider};
 use crate::{Code, ConnectionError, EarlyData, ReadOutcome, StreamEvent, TransportConfig};
 
 const ROUND_TRIP: Duration = DELAY.saturating_mul(2);
@@ -24,6 +28,31 @@ struct World {
     willing: Arc<RustlsServer>,
     /// Knows nothing of the tickets of the other one, and takes no 0-RTT.
     unwilling: Arc<RustlsServer>,
+    /// Takes 0-RTT, and does not mind what it promised with the ticket.
+    careless: Arc<RustlsServer>,
+}
+
+/// Sessions of a server that forgets the limits beside them: none is too large for it.
+#[derive(Debug)]
+struct Forgetful(Arc<ServerSessionMemoryCache>);
+
+impl StoresServerSessions for Forgetful {
+    fn put(&self, key: Vec<u8>, mut session: Vec<u8>) -> bool {
+        session[..RememberedLimits::LEN].fill(0);
+        self.0.put(key, session)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.take(key)
+    }
+
+    fn can_cache(&self) -> bool {
+        true
+    }
 }
 
 fn world() -> World {
@@ -32,7 +61,7 @@ fn world() -> World {
     let mut roots = RootCertStore::empty();
     roots.add(chain[0].clone()).unwrap();
     let tls13 = &[&::rustls::version::TLS13];
-    let server = |max_early_data_size| {
+    let server = |max_early_data_size, sessions: Arc<dyn StoresServerSessions>| {
         let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
         let mut config = ServerConfig::builder_with_provider(default_provider())
             .with_protocol_versions(tls13)
@@ -42,6 +71,7 @@ fn world() -> World {
             .unwrap();
         config.alpn_protocols = vec![b"test".to_vec()];
         config.max_early_data_size = max_early_data_size;
+        config.session_storage = sessions;
         Arc::new(RustlsServer::new(Arc::new(config)).unwrap())
     };
     let mut client = ClientConfig::builder_with_provider(default_provider())
@@ -53,8 +83,9 @@ fn world() -> World {
     client.enable_early_data = true;
     World {
         client: Arc::new(RustlsClient::new(Arc::new(client)).unwrap()),
-        willing: server(u32::MAX),
-        unwilling: server(0),
+        willing: server(u32::MAX, ServerSessionMemoryCache::new(64)),
+        unwilling: server(0, ServerSessionMemoryCache::new(64)),
+        careless: server(u32::MAX, Arc::new(Forgetful(ServerSessionMemoryCache::new(64)))),
     }
 }
 
@@ -63,9 +94,9 @@ impl World {
         Pair::with_crypto(settings, self.client.clone(), server.clone())
     }
 
-    /// One whole connection, after which the client has tickets of the willing server.
-    fn get_tickets(&self, settings: Settings) {
-        let mut pair = self.pair(settings, &self.willing);
+    /// One whole connection, after which the client has tickets of a server.
+    fn get_tickets(&self, server: &Arc<RustlsServer>) {
+        let mut pair = self.pair(Settings::default(), server);
         assert_eq!(pair.client().early_data(), EarlyData::None);
         pair.run(Duration::from_millis(300));
         assert_eq!(pair.client.closed(), None);
@@ -73,7 +104,7 @@ impl World {
 
     /// A client that has a ticket and is about to connect.
     fn returning(&self, settings: Settings, server: &Arc<RustlsServer>) -> Pair {
-        self.get_tickets(Settings::default());
+        self.get_tickets(if Arc::ptr_eq(server, &self.unwilling) { &self.willing } else { server });
         let mut pair = self.pair(settings, server);
         assert_eq!(pair.client().early_data(), EarlyData::Offered);
         pair
@@ -405,4 +436,138 @@ fn the_servers_keys_go_after_a_while() {
     pair.receive(Side::Server, at_server(client_address(0)), &first[0]);
     assert_eq!(pair.server().stats().packets_dropped, dropped + 1);
     assert_eq!(pair.server.closed(), None);
+}
+
+fn client_error(pair: &Pair) -> Option<Code> {
+    match pair.client.closed() {
+        Some(ConnectionError::Transport(error)) => Some(error.code),
+        _ => None,
+    }
+}
+
+/// RFC 9000 section 7.4.1: a server that takes 0-RTT and has smaller limits than it had broke its promise, whichever it is. One
+/// that has larger ones did not.
+#[test]
+fn a_server_that_takes_0_rtt_and_reduced_a_limit_is_a_violation() {
+    let smaller: [fn(&mut TransportConfig); 5] = [
+        |config| config.datagram_receive_buffer = None,
+        |config| config.max_bidirectional_streams = 2,
+        |config| config.max_unidirectional_streams = 1,
+        |config| config.initial_stream_window = 1_000,
+        |config| config.initial_connection_window = 2_500,
+    ];
+    for (number, reduce) in smaller.into_iter().enumerate() {
+        let world = world();
+        let mut server = transport();
+        reduce(&mut server);
+        let mut pair = world.returning(Settings { server, ..Settings::default() }, &world.careless);
+        request(&mut pair, b"hello");
+        pair.run(Duration::from_millis(300));
+        assert_eq!(
+            client_error(&pair),
+            Some(Code::PROTOCOL_VIOLATION),
+            "limit {number}: {:?}",
+            pair.client.events
+        );
+        assert_eq!(pair.client().early_data(), EarlyData::Accepted, "TLS had nothing against it");
+    }
+    let world = world();
+    let server = TransportConfig { max_bidirectional_streams: 1_000, ..transport() };
+    let mut pair = world.returning(Settings { server, ..Settings::default() }, &world.careless);
+    request(&mut pair, b"hello");
+    pair.run(Duration::from_millis(300));
+    assert_eq!((client_error(&pair), pair.client().early_data()), (None, EarlyData::Accepted));
+}
+
+/// RFC 9001 section 5.6: a client that has 1-RTT keys sends no more 0-RTT packets, neither new data nor what was lost of them.
+#[test]
+fn with_1_rtt_keys_a_client_sends_no_more_0_rtt_packets() {
+    let world = world();
+    let mut pair = world.returning(Settings::default(), &world.willing);
+    let id = pair.client().open_stream(true).unwrap();
+    // Half of the first flight is lost, so that it has to be sent again.
+    pair.lose = |sent| is_zero_rtt(sent) && sent.payload.last().is_some_and(|byte| byte % 2 == 0);
+    let mut application = Application::default();
+    let (mut written, mut done_at) = (0, None);
+    for _ in 0..60 {
+        written += pair.client().write(id, &pattern(written + 500)[written..]).unwrap_or(0);
+        application.run(&mut pair, Duration::from_millis(1));
+        if done_at.is_none() && !pair.client().is_handshaking() {
+            done_at = Some(pair.now);
+        }
+    }
+    pair.client().finish(id).unwrap();
+    application.run(&mut pair, Duration::from_millis(500));
+    let done_at = done_at.unwrap();
+    let early: Vec<_> = pair.sent.iter().filter(|sent| is_zero_rtt(sent)).map(|sent| sent.at).collect();
+    assert!(early.len() >= 10, "{} packets", early.len());
+    assert!(early.iter().all(|at| *at < done_at), "{done_at:?}: {early:?}");
+    assert_eq!(pair.client().early_data(), EarlyData::Accepted);
+    assert_eq!(application.read, [pattern(written)], "what was lost came in other packets");
+}
+
+/// A 0-RTT packet of this client with a whole request on its `n`-th stream.
+fn forge_request(pair: &mut Pair, n: u64) -> Vec<u8> {
+    let stream = hawser_wire::frame::Stream { stream_id: 4 * n, offset: 0, fin: true, data: b"hello" };
+    forge(pair, 100 + n, &[Frame::Stream(stream)])
+}
+
+/// An Initial packet of this client without a word of TLS.
+fn forge_silent_initial(pair: &mut Pair) -> Vec<u8> {
+    pair.client().forge_long(Level::Initial, None, &encode(&[Frame::Ping]), 1_200)
+}
+
+/// The datagram with the ClientHello, which is lost.
+fn client_hello(pair: &mut Pair) -> Vec<u8> {
+    pair.lose = |_| true;
+    pair.run(Duration::ZERO);
+    pair.sent.iter().find(|sent| !is_zero_rtt(sent)).unwrap().payload.clone()
+}
+
+/// 0-RTT packets that come before the ClientHello wait for it, so many and no more: who sends them has proven nothing.
+#[test]
+fn the_0_rtt_packets_that_wait_for_the_client_hello_are_few() {
+    const COUNT: usize = 3 * MAX_EARLY_PACKETS;
+    let world = world();
+    let mut pair = world.returning(Settings::default(), &world.willing);
+    let from_client = at_server(client_address(0));
+    let initial = forge_silent_initial(&mut pair);
+    pair.receive(Side::Server, from_client, &initial);
+    for n in 0..COUNT as u64 {
+        let early = forge_request(&mut pair, n);
+        pair.receive(Side::Server, from_client, &early);
+    }
+    assert_eq!(pair.server().stats().packets_dropped as usize, COUNT - MAX_EARLY_PACKETS);
+    let hello = client_hello(&mut pair);
+    pair.receive(Side::Server, from_client, &hello);
+    assert_eq!(pair.server().early_data(), EarlyData::Accepted);
+    let opened: Vec<_> = std::iter::from_fn(|| pair.server().accept_stream(true)).collect();
+    assert_eq!(opened.len(), MAX_EARLY_PACKETS, "those that waited are taken");
+}
+
+/// RFC 9000 section 8.1: three times what came from an address that proved nothing, 0-RTT packets included, and each once, also
+/// where they waited for the ClientHello.
+#[test]
+fn the_anti_amplification_limit_counts_0_rtt_packets_once() {
+    for waits in [false, true] {
+        let world = world();
+        let mut pair = world.returning(Settings::default(), &world.willing);
+        let early = forge_request(&mut pair, 0);
+        let initial = forge_silent_initial(&mut pair);
+        let hello = client_hello(&mut pair);
+        let flight = if waits { vec![initial, early, hello] } else { vec![hello, early] };
+        let mut received = 0;
+        for datagram in &flight {
+            received += datagram.len();
+            pair.receive(Side::Server, at_server(client_address(0)), datagram);
+        }
+        let id = pair.server().accept_stream(true).unwrap();
+        pair.server().write(id, &pattern(100_000)).unwrap();
+        // Nobody answers: probe timeouts bring no more.
+        pair.run(Duration::from_secs(5));
+        let sent = pair.bytes_to(Side::Server, client_address(0), hawser_policy::Time::ZERO);
+        assert!(sent <= 3 * received, "{sent} bytes for {received}");
+        // It is used, but for what is too small for a datagram.
+        assert!(sent > 3 * received - 1_200, "{sent} bytes for {received}");
+    }
 }
