@@ -61,6 +61,12 @@ pub use connection::{Connection, OpenStreams};
 pub use guard::MAX_FIELD_SECTION_SIZE;
 pub use stream::{BidiStream, RecvStream, SendStream};
 
+/// Most bytes of a field section, as RFC 9114 section 4.2.2 counts them, that a client may send with 0-RTT: what the server said
+/// in the connection that the ticket is from. `None` if it said nothing, or nothing is known of it.
+pub fn early_field_section_limit(connection: &hawser_net::Connection) -> Option<u64> {
+    guard::Settings::decode(&connection.remembered()?).max_field_section_size()
+}
+
 /// The application protocol of HTTP/3 (RFC 9114 section 3.1).
 pub const ALPN: &[u8] = b"h3";
 

@@ -138,7 +138,13 @@ impl quic::RecvStream for RecvStream {
         };
         for _ in 0..MAX_SKIPPED_CHUNKS {
             match frames.next() {
-                Ok(Some(piece)) => return Poll::Ready(Ok(Some(piece))),
+                Ok(Some(piece)) => {
+                    let settings = frames.take_settings();
+                    let checked = settings.map_or(Ok(()), |settings| self.transport.on_settings(&settings));
+                    return Poll::Ready(
+                        checked.map(|()| Some(piece)).map_err(|violation| self.close_for(violation)),
+                    );
+                }
                 Ok(None) => {}
                 Err(violation) => return Poll::Ready(Err(self.close_for(violation))),
             }

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use h3::error::Code;
 use h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming};
-use hawser_net::{ConnectionError, ReadError, WriteError};
+use hawser_net::{ConnectionError, EarlyData, ReadError, WriteError};
+use hawser_policy::Side;
 
 use crate::error::Failure;
-use crate::guard::{MAX_HEADERLESS_REQUESTS, Violation};
+use crate::guard::{MAX_HEADERLESS_REQUESTS, Settings, Violation};
 
 /// A connection that is closed when its peer breaks HTTP/3. All parts of an HTTP/3 connection share it: whichever hears of
 /// the close first can say what it was for.
@@ -39,6 +40,26 @@ impl Transport {
             let reason = "too many requests that end before their header";
             self.close_for(Violation::new(Code::H3_EXCESSIVE_LOAD, reason));
         }
+    }
+
+    /// A SETTINGS frame came. A client remembers it for 0-RTT of its next connection; if the server took 0-RTT in this one, it
+    /// must not say less than was remembered of it.
+    ///
+    /// # Errors
+    /// It does.
+    pub(crate) fn on_settings(&self, payload: &[u8]) -> Result<(), Violation> {
+        if self.connection.side() == Side::Server {
+            return Ok(());
+        }
+        // What can not be read `h3` refuses.
+        let Some(settings) = Settings::read(payload) else { return Ok(()) };
+        if self.connection.early_data() == EarlyData::Accepted
+            && let Some(remembered) = self.connection.remembered()
+        {
+            settings.check(&Settings::decode(&remembered))?;
+        }
+        self.connection.remember(&settings.encode());
+        Ok(())
     }
 
     /// Closes the connection if it has to be.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_cc::Cubic;
 use hawser_core::crypto::{
-    ResumableVerifier, RustlsClient, RustlsServer, SessionStore, default_provider, default_ticketer,
+    ResumableVerifier, RustlsClient, RustlsServer, ServerId, SessionStore, default_provider, default_ticketer,
 };
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
@@ -55,6 +55,8 @@ pub struct ClientConfig {
     verifier: Arc<RecordingVerifier>,
     tls: Arc<RustlsClient>,
     sessions: Option<Arc<dyn SessionStore>>,
+    /// Whether 0-RTT is offered.
+    pub(crate) early_data: bool,
     pub(crate) handshake_timeout: Duration,
     pub(crate) attempt_delay: Duration,
     /// How long a server has to prove an ICMP error wrong.
@@ -87,10 +89,10 @@ impl ClientConfig {
         self
     }
 
-    /// Where the sessions of the server called `name` are kept, if anywhere.
-    pub(crate) fn sessions_of(&self, name: &str) -> Option<SessionsOf> {
+    /// Where the sessions of a server are kept, if anywhere.
+    pub(crate) fn sessions_of(&self, server: ServerId<'_>) -> Option<SessionsOf> {
         let store = self.sessions.clone()?;
-        let keys = Version::ALL.map(|version| (version, self.tls.server_key(version, name)));
+        let keys = Version::ALL.map(|version| (version, self.tls.server_key(version, server)));
         Some(SessionsOf::new(store, keys))
     }
 
@@ -203,7 +205,7 @@ impl ClientConfigBuilder {
     }
 
     /// Keeps tickets and address tokens of servers here ([`FileSessions`](crate::FileSessions) for the next process), in
-    /// place of a small memory of this configuration that keeps tickets only. A ticket is for the same server name and
+    /// place of a small memory of this configuration that keeps tickets only. A ticket is for the same server name, port and
     /// application protocols, and used only if the server that gave it would be trusted today. Whoever can read the store
     /// can read the 0-RTT data that is sent with its tickets, and servers can tell that two connections are of one client.
     #[must_use]
@@ -282,6 +284,7 @@ impl ClientConfigBuilder {
             verifier,
             tls,
             sessions,
+            early_data: self.early_data,
             handshake_timeout: self.handshake_timeout,
             attempt_delay: self.attempt_delay,
             refusal_patience: REFUSAL_PATIENCE,

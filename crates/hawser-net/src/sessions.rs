@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hawser_core::Version;
-use hawser_core::crypto::{MAX_TICKET, SessionStore};
+use hawser_core::crypto::{MAX_APPLICATION_STATE, MAX_TICKET, SessionStore};
 use serde::{Deserialize, Serialize};
 
 /// Servers of which something is kept; the one that was heard from longest ago gives way.
@@ -22,7 +22,8 @@ const MAX_PER_SERVER: usize = 4;
 /// Bytes of a token that is kept. Those that are longer are no use of a packet's room.
 const MAX_TOKEN: usize = 512;
 /// A file of more bytes is none of ours: what is kept is at most this, in base64 and with the rest of the text.
-const MAX_FILE: u64 = 2 * (MAX_SERVERS * MAX_PER_SERVER * (MAX_TICKET + MAX_TOKEN)) as u64;
+const MAX_FILE: u64 =
+    2 * (MAX_SERVERS * (MAX_PER_SERVER * (MAX_TICKET + MAX_TOKEN) + MAX_APPLICATION_STATE)) as u64;
 
 /// Keeps sessions as long as the process runs.
 #[derive(Debug, Default)]
@@ -54,6 +55,14 @@ impl SessionStore for MemorySessions {
 
     fn take_token(&self, server: &str) -> Option<Vec<u8>> {
         self.kept(|kept| kept.take(server, Kind::Token))
+    }
+
+    fn put_application_state(&self, server: &str, state: Vec<u8>) {
+        self.kept(|kept| kept.put_application_state(server, &state));
+    }
+
+    fn application_state(&self, server: &str) -> Option<Vec<u8>> {
+        self.kept(|kept| kept.application_state(server))
     }
 }
 
@@ -201,6 +210,14 @@ impl SessionStore for FileSessions {
     fn take_token(&self, server: &str) -> Option<Vec<u8>> {
         Self::or_warn(self.change(|kept| kept.take(server, Kind::Token))).flatten()
     }
+
+    fn put_application_state(&self, server: &str, state: Vec<u8>) {
+        Self::or_warn(self.change(|kept| kept.put_application_state(server, &state)));
+    }
+
+    fn application_state(&self, server: &str) -> Option<Vec<u8>> {
+        Self::or_warn(self.change(|kept| kept.application_state(server))).flatten()
+    }
 }
 
 /// What is kept, as it is in a file.
@@ -218,6 +235,9 @@ struct Server {
     tickets: Vec<String>,
     #[serde(default)]
     tokens: Vec<String>,
+    /// What the application protocol remembers: its 0-RTT keeps to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    application: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -244,6 +264,14 @@ impl Kept {
         if bytes.len() > most {
             return;
         }
+        let list = self.server(server).list(kind);
+        list.push(STANDARD.encode(bytes));
+        let excess = list.len().saturating_sub(MAX_PER_SERVER);
+        list.drain(..excess);
+    }
+
+    /// A server that is heard from now.
+    fn server(&mut self, server: &str) -> &mut Server {
         if !self.servers.contains_key(server) && self.servers.len() >= MAX_SERVERS {
             let oldest = self.servers.iter().min_by_key(|(_, server)| server.heard);
             if let Some(name) = oldest.map(|(name, _)| name.clone()) {
@@ -252,10 +280,22 @@ impl Kept {
         }
         let server = self.servers.entry(server.to_owned()).or_default();
         server.heard = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let list = server.list(kind);
-        list.push(STANDARD.encode(bytes));
-        let excess = list.len().saturating_sub(MAX_PER_SERVER);
-        list.drain(..excess);
+        server
+    }
+
+    /// Tickets came before the state, or with it; those of another state are no use.
+    fn put_application_state(&mut self, server: &str, state: &[u8]) {
+        if state.len() > MAX_APPLICATION_STATE {
+            return;
+        }
+        let (server, state) = (self.server(server), STANDARD.encode(state));
+        if server.application.replace(state.clone()).is_some_and(|before| before != state) {
+            server.tickets.clear();
+        }
+    }
+
+    fn application_state(&self, server: &str) -> Option<Vec<u8>> {
+        STANDARD.decode(self.servers.get(server)?.application.as_ref()?).ok()
     }
 
     fn take(&mut self, server: &str, kind: Kind) -> Option<Vec<u8>> {
@@ -291,6 +331,16 @@ impl SessionsOf {
     pub(crate) fn put_token(&self, version: Version, token: Vec<u8>) {
         if let Some(server) = self.server(version) {
             self.store.put_token(server, token);
+        }
+    }
+
+    pub(crate) fn application_state(&self, version: Version) -> Option<Vec<u8>> {
+        self.store.application_state(self.server(version)?)
+    }
+
+    pub(crate) fn put_application_state(&self, version: Version, state: Vec<u8>) {
+        if let Some(server) = self.server(version) {
+            self.store.put_application_state(server, state);
         }
     }
 }
@@ -335,6 +385,26 @@ mod tests {
         let path = folder.path().join("sessions");
         fs::write(&path, vec![b' '; usize::try_from(MAX_FILE).unwrap() + 1]).unwrap();
         assert!(matches!(FileSessions::open(&path), Err(SessionFileError::Malformed { .. })));
+    }
+
+    #[test]
+    fn tickets_are_for_the_application_state_beside_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path).unwrap();
+        assert_eq!(store.application_state("a"), None);
+        // The order in which they come in one connection is not known.
+        store.put_ticket("a", vec![1]);
+        store.put_application_state("a", vec![7]);
+        store.put_ticket("a", vec![2]);
+        store.put_application_state("a", vec![7]);
+        store.put_application_state("a", vec![7; MAX_APPLICATION_STATE + 1]);
+        let second = FileSessions::open(&path).unwrap();
+        assert_eq!(second.application_state("a"), Some(vec![7]));
+        assert_eq!(second.take_ticket("a"), Some(vec![2]));
+        store.put_application_state("a", vec![8]);
+        assert_eq!(second.take_ticket("a"), None, "the server promises something else now");
+        assert_eq!(second.application_state("a"), Some(vec![8]));
     }
 
     #[test]

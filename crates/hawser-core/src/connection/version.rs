@@ -6,7 +6,7 @@ use hawser_wire::Version;
 use hawser_wire::transport_parameters::VersionInformation;
 
 use super::parameters;
-use crate::crypto::{ClientFactory, Session};
+use crate::crypto::{ClientFactory, ServerId, Session};
 use crate::{Code, TransportError, Versions};
 
 /// The version of a connection, and what may still change it.
@@ -131,6 +131,7 @@ fn negotiation_error(reason: impl Into<std::borrow::Cow<'static, str>>) -> Trans
 pub(crate) struct ClientStart {
     pub(crate) crypto: Arc<dyn ClientFactory>,
     pub(crate) server_name: String,
+    pub(crate) port: u16,
     /// Our transport parameters, all but version_information.
     pub(crate) parameters: Vec<u8>,
     /// A version that is added to ours, to be ignored.
@@ -146,7 +147,8 @@ impl ClientStart {
     ) -> Result<Box<dyn Session>, TransportError> {
         let information = parameters::version_information(version, ours, self.reserved);
         let parameters = parameters::with_version_information(&self.parameters, information);
-        self.crypto.start(version, &self.server_name, parameters)
+        let server = ServerId { name: &self.server_name, port: self.port };
+        self.crypto.start(version, server, parameters)
     }
 }
 

@@ -106,6 +106,12 @@ impl Connection {
         self.zero_rtt.status
     }
 
+    /// Whether the handshake went on from an earlier session, which spares both ends certificates and signatures. False until
+    /// it is known.
+    pub fn is_resumed(&self) -> bool {
+        self.handshake.session().is_some_and(|session| session.is_resumed())
+    }
+
     /// Client: TLS has begun, perhaps with a ticket that allows 0-RTT.
     pub(super) fn offer_zero_rtt(&mut self, now: Time) {
         let Some(session) = self.handshake.session() else { return };

@@ -23,7 +23,7 @@ use hawser_wire::{ConnectionId, PlainHeader, ProtectedHeader, Version};
 
 pub use self::client_hello::ClientHello;
 pub use self::provider::{default_provider, default_ticketer};
-pub use self::resumption::{MAX_TICKET, ResumableVerifier, SessionStore};
+pub use self::resumption::{MAX_APPLICATION_STATE, MAX_TICKET, ResumableVerifier, SessionStore};
 pub use self::rustls::{RustlsClient, RustlsServer, TlsConfigError};
 use crate::TransportError;
 
@@ -167,6 +167,11 @@ pub trait Session: Send {
     /// Whether the server accepted early data; `None` until known (client).
     fn early_data_accepted(&self) -> Option<bool>;
 
+    /// Whether the handshake went on from an earlier session (RFC 8446 section 2.2), once that is known.
+    fn is_resumed(&self) -> bool {
+        false
+    }
+
     /// Negotiated application protocol.
     fn application_protocol(&self) -> Option<Vec<u8>>;
 
@@ -188,16 +193,26 @@ pub trait Session: Send {
     ) -> Result<(), OpenError>;
 }
 
+/// The server that a client connects to. What servers give for later connections is for one name and one port: servers of one
+/// name at several ports know nothing of each other (RFC 9000 section 8.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerId<'a> {
+    /// The name that TLS asks for, or an IP address.
+    pub name: &'a str,
+    /// The UDP port that the connection begins at.
+    pub port: u16,
+}
+
 /// Starts client sessions.
 pub trait ClientFactory: Send + Sync {
-    /// A session for `server_name` that offers these encoded transport parameters, with keys of this version.
+    /// A session with this server that offers these encoded transport parameters, with keys of this version.
     ///
     /// # Errors
     /// A name that is not valid, as INTERNAL_ERROR with the reason.
     fn start(
         &self,
         version: Version,
-        server_name: &str,
+        server: ServerId<'_>,
         parameters: Vec<u8>,
     ) -> Result<Box<dyn Session>, TransportError>;
 

@@ -23,7 +23,7 @@ use self::keys::{key_pair, keys};
 use self::messages::{ClientHello, Message, ServerFlight};
 use super::{
     ClientFactory, ClientHello as ClientHelloView, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys,
-    ServerFactory, Session,
+    ServerFactory, ServerId, Session,
 };
 use crate::{Code, TransportError};
 
@@ -62,10 +62,10 @@ impl ClientFactory for NullClient {
     fn start(
         &self,
         version: Version,
-        server_name: &str,
+        server: ServerId<'_>,
         parameters: Vec<u8>,
     ) -> Result<Box<dyn Session>, TransportError> {
-        if parameters.len() > usize::from(u16::MAX) || server_name.len() > 255 {
+        if parameters.len() > usize::from(u16::MAX) || server.name.len() > 255 {
             return Err(TransportError::new(
                 Code::INTERNAL_ERROR,
                 "server name or transport parameters too long",
@@ -74,7 +74,7 @@ impl ClientFactory for NullClient {
         let mut session = NullSession::new(Side::Client, version, self.0.clone(), Vec::new());
         let hello = ClientHello {
             parameters,
-            server_name: server_name.to_owned(),
+            server_name: server.name.to_owned(),
             application_protocols: self.0.application_protocols.clone(),
         };
         session.send(hello.encode(self.0.client_hello));

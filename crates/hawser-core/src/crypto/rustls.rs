@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::rustls::crypto::CryptoProvider;
 use ::rustls::pki_types::ServerName;
 use ::rustls::quic::{self, Connection};
-use ::rustls::{AlertDescription, CipherSuite, ClientConfig, ServerConfig};
+use ::rustls::{AlertDescription, CipherSuite, ClientConfig, HandshakeKind, ServerConfig};
 use hawser_policy::Side;
 use hawser_wire::{ConnectionId, Version};
 
@@ -17,7 +17,7 @@ use super::secrets::SecretTap;
 use super::traffic::{self, KeyDerivation, TrafficSecrets};
 use super::{
     ClientFactory, ClientHello, EarlyKeys, HeaderKey, KeyChange, Keys, Level, OpenError, PacketKey,
-    PacketKeys, ServerFactory, Session, default_provider,
+    PacketKeys, ServerFactory, ServerId, Session, default_provider,
 };
 use crate::{Code, TransportError};
 
@@ -85,9 +85,9 @@ impl RustlsClient {
         Ok(RustlsClient { sessions: Some(sessions), ..RustlsClient::new(config)? })
     }
 
-    /// The text by which a [`SessionStore`] knows the server of this name, for connections in this version.
-    pub fn server_key(&self, version: Version, name: &str) -> String {
-        server_key(version, name, &self.config.alpn_protocols)
+    /// The text by which a [`SessionStore`] knows a server, for connections in this version.
+    pub fn server_key(&self, version: Version, server: ServerId<'_>) -> String {
+        server_key(version, server, &self.config.alpn_protocols)
     }
 }
 
@@ -95,13 +95,13 @@ impl ClientFactory for RustlsClient {
     fn start(
         &self,
         version: Version,
-        server_name: &str,
+        server: ServerId<'_>,
         parameters: Vec<u8>,
     ) -> Result<Box<dyn Session>, TransportError> {
-        let name = ServerName::try_from(server_name.to_owned()).map_err(|_| {
+        let name = ServerName::try_from(server.name.to_owned()).map_err(|_| {
             TransportError::new(
                 Code::INTERNAL_ERROR,
-                format!("{server_name:?} is neither a DNS name nor an IP address"),
+                format!("{:?} is neither a DNS name nor an IP address", server.name),
             )
         })?;
         let failed = |error: ::rustls::Error| TransportError::new(Code::INTERNAL_ERROR, error.to_string());
@@ -118,7 +118,7 @@ impl ClientFactory for RustlsClient {
             }
             Some(sessions) => {
                 let (connection, tickets) =
-                    sessions.connect(&config, version, name, parameters).map_err(failed)?;
+                    sessions.connect(&config, version, name, server.port, parameters).map_err(failed)?;
                 (connection, Some(tickets))
             }
         };
@@ -397,6 +397,10 @@ impl Session for RustlsSession {
             Connection::Client(client) if !client.is_handshaking() => Some(client.is_early_data_accepted()),
             _ => None,
         }
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     fn application_protocol(&self) -> Option<Vec<u8>> {

@@ -1,7 +1,12 @@
 //! What every session implementation must do: a client and a server wired back to back.
 
-use super::{KeyChange, Keys, Level, OpenError, PacketKeys, Session};
+use super::{KeyChange, Keys, Level, OpenError, PacketKeys, ServerId, Session};
 use crate::TransportError;
+
+/// A server at the usual port.
+pub(crate) fn server_id(name: &str) -> ServerId<'_> {
+    ServerId { name, port: 443 }
+}
 
 /// A session, the keys it gave, and the flights it sent as (level, bytes).
 pub(super) struct End {

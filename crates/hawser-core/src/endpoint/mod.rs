@@ -197,6 +197,7 @@ impl Endpoint {
         let start = ClientStart {
             crypto: config.crypto,
             server_name: server_name.to_owned(),
+            port: tuple.remote.port(),
             parameters,
             reserved: parameters::reserved_version(config.transport.grease, &local_cid),
         };

@@ -43,6 +43,8 @@ pub(crate) struct Frames {
     message: Message,
     /// Of the last MAX_PUSH_ID frame.
     max_push_id: u64,
+    /// The content of a SETTINGS frame that was passed on just now.
+    settings: Option<Bytes>,
 }
 
 #[derive(Debug)]
@@ -91,7 +93,7 @@ impl Header {
 }
 
 /// RFC 9000 section 16; `None` when more bytes belong to it.
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub(super) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (first, _) = bytes.split_first()?;
     let length = 1 << (first >> 6);
     let (integer, rest) = bytes.split_at_checked(length)?;
@@ -110,12 +112,18 @@ impl Frames {
             input: Bytes::new(),
             message: Message::Start,
             max_push_id: 0,
+            settings: None,
         }
     }
 
     /// Whether this is a request whose header has not come.
     pub(crate) fn is_before_request(&self) -> bool {
         self.rules == Rules::Request && self.message == Message::Start
+    }
+
+    /// The content of the SETTINGS frame, once, when it was passed on.
+    pub(crate) fn take_settings(&mut self) -> Option<Bytes> {
+        self.settings.take()
     }
 
     /// Takes what came, when [`next`](Self::next) has nothing left.
@@ -240,7 +248,9 @@ impl Frames {
             self.raise_max_push_id(frame.get(header..).unwrap_or_default())?;
         }
         if kind != HEADERS {
-            return Ok(frame.freeze());
+            let frame = frame.freeze();
+            self.settings = (kind == SETTINGS).then(|| frame.slice(header..));
+            return Ok(frame);
         }
         let section = self.next_section()?;
         match fields::check(frame.get(header..).unwrap_or_default(), section) {

@@ -10,6 +10,7 @@
 
 mod fields;
 mod frames;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use std::fmt;
 use h3::error::Code;
 
 pub(crate) use frames::{Frames, Rules};
+pub(crate) use settings::Settings;
 
 /// Most bytes of a field section, as RFC 9114 section 4.2.2 counts them; also most bytes of a HEADERS frame.
 pub const MAX_FIELD_SECTION_SIZE: u64 = 64 << 10;

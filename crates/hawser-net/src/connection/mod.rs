@@ -498,6 +498,24 @@ impl Connection {
         self.shared().lock().token.take()
     }
 
+    /// What the application protocol [remembered](Self::remember) of the server when the connection began (client): 0-RTT keeps
+    /// to it. `None` if there is nothing, and without [`early_data`](crate::ClientConfigBuilder::early_data) and
+    /// [`sessions`](crate::ClientConfigBuilder::sessions).
+    pub fn remembered(&self) -> Option<Vec<u8>> {
+        self.ask(|state| state.remembered.clone())
+    }
+
+    /// Remembers something of the server for 0-RTT of later connections, beside the tickets that it gives, as HTTP/3 does with
+    /// SETTINGS (RFC 9114 section 7.2.4.2): at most 512 bytes, for the same application protocol. If it is not what is
+    /// remembered already, tickets from before are forgotten: they are for something else. Does nothing at a server, and
+    /// without [`sessions`](crate::ClientConfigBuilder::sessions).
+    pub fn remember(&self, state: &[u8]) {
+        let (sessions, version) = self.ask(|state| (state.sessions.clone(), state.core.version()));
+        if let Some(sessions) = sessions {
+            sessions.put_application_state(version, state.to_vec());
+        }
+    }
+
     /// Writes a trace of the connection (qlog, JSON text sequences) from now on. Pass a [`BufWriter`](std::io::BufWriter)
     /// for a file; records are written one by one. To see a connection from its first packet, set
     /// [`TransportConfig::qlog`](crate::TransportConfig::qlog).
@@ -542,6 +560,12 @@ impl Connection {
     /// [handshake is complete](Self::handshake_complete).
     pub fn early_data(&self) -> EarlyData {
         self.ask(|state| state.core.early_data())
+    }
+
+    /// Whether the handshake went on from an earlier session, which spares both ends certificates and signatures. False until
+    /// it is known.
+    pub fn is_resumed(&self) -> bool {
+        self.ask(|state| state.core.is_resumed())
     }
 
     /// Waits for the end of the handshake, and says whether the server took what was sent before (0-RTT). If it did not,

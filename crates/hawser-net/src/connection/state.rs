@@ -62,6 +62,8 @@ pub(crate) struct ConnectionState {
     pub(crate) token: Option<Vec<u8>>,
     /// Where such tokens are kept, if anywhere.
     pub(crate) sessions: Option<SessionsOf>,
+    /// What the application protocol remembered of the server when the connection began.
+    pub(crate) remembered: Option<Vec<u8>>,
     /// Who may choose our scheduler, and whether the peer lets us choose its.
     pub(crate) scheduler_requests: SchedulerRequests,
 }
@@ -158,6 +160,7 @@ impl ConnectionState {
             policy_messages_missed: 0,
             token: None,
             sessions: None,
+            remembered: None,
             scheduler_requests: SchedulerRequests::new(policies),
         }
     }

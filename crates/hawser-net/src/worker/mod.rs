@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
+use hawser_core::crypto::ServerId;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
 use hawser_policy::{AttachReport, Time};
 use tokio::runtime::Handle;
@@ -199,16 +200,20 @@ impl Worker {
     ) -> Result<Arc<ConnectionShared>, hawser_core::ConnectError> {
         let now = self.clock.now();
         let link = state.sockets.link_of(&tuple).or_else(|| state.links.link_of(tuple.local.ip()));
-        let sessions = config.sessions_of(name);
+        let sessions = config.sessions_of(ServerId { name, port: tuple.remote.port() });
         let mut core_config = config.core.clone();
         if let Some(sessions) = sessions.as_ref().filter(|_| core_config.token.is_none()) {
             core_config.token_version = core_config.first_version;
             core_config.token = sessions.take_token(core_config.first_version);
         }
+        // Before the ticket is taken that it belongs to: a state that changes has tickets forgotten.
+        let remembered = sessions.as_ref().filter(|_| config.early_data);
+        let remembered =
+            remembered.and_then(|sessions| sessions.application_state(core_config.first_version));
         let (handle, core) = state.core.connect_over(now, core_config, tuple, link, name)?;
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
-        connection.sessions = sessions;
+        (connection.sessions, connection.remembered) = (sessions, remembered);
         connection.manage_paths(config.path_manager.build(&init), now, state.links.present());
         for news in state.link_states.current() {
             connection.on_link_news(news, now);

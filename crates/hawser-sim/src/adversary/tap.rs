@@ -11,7 +11,7 @@ use hawser_core::TransportError;
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::crypto::{
     ClientFactory, ClientHello, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, ServerFactory,
-    Session,
+    ServerId, Session,
 };
 use hawser_policy::Side;
 use hawser_wire::{ConnectionId, Role, TransportParameters, Version};
@@ -67,11 +67,11 @@ impl ClientFactory for Tap {
     fn start(
         &self,
         version: Version,
-        server_name: &str,
+        server: ServerId<'_>,
         parameters: Vec<u8>,
     ) -> Result<Box<dyn Session>, TransportError> {
         let parameters = self.forge(parameters, Role::Client);
-        let start = || NullClient::default().start(version, server_name, parameters.clone());
+        let start = || NullClient::default().start(version, server, parameters.clone());
         Ok(self.session([start()?, start()?]))
     }
 

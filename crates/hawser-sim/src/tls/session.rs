@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hawser_core::TransportError;
 use hawser_core::crypto::{
     ClientFactory, ClientHello, EarlyKeys, KeyChange, Keys, Level, OpenError, PacketKeys, RustlsClient,
-    RustlsServer, ServerFactory, Session, TlsConfigError,
+    RustlsServer, ServerFactory, ServerId, Session, TlsConfigError,
 };
 use hawser_link::derive_seed;
 use hawser_policy::Side;
@@ -51,11 +51,11 @@ impl ClientFactory for SeededClient {
     fn start(
         &self,
         version: Version,
-        server_name: &str,
+        server: ServerId<'_>,
         parameters: Vec<u8>,
     ) -> Result<Box<dyn Session>, TransportError> {
         let mut randomness = self.seeds.next();
-        let inner = randomness.lend(|| self.inner.start(version, server_name, parameters))?;
+        let inner = randomness.lend(|| self.inner.start(version, server, parameters))?;
         Ok(Box::new(SeededSession { inner, randomness }))
     }
 
@@ -130,6 +130,10 @@ impl Session for SeededSession {
 
     fn early_data_accepted(&self) -> Option<bool> {
         self.inner.early_data_accepted()
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.inner.is_resumed()
     }
 
     fn application_protocol(&self) -> Option<Vec<u8>> {

@@ -1,5 +1,5 @@
 use hawser_core::Version;
-use hawser_core::crypto::{KeyChange, Level, Session};
+use hawser_core::crypto::{KeyChange, Level, ServerId, Session};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
@@ -35,7 +35,7 @@ fn handshake(mut ends: [Box<dyn Session>; 2]) -> Vec<Vec<u8>> {
 
 fn start(sessions: &Sessions) -> [Box<dyn Session>; 2] {
     [
-        sessions.0.start(Version::V1, SERVER_NAME, vec![1; 60]).unwrap(),
+        sessions.0.start(Version::V1, ServerId { name: SERVER_NAME, port: 443 }, vec![1; 60]).unwrap(),
         sessions.1.start(Version::V1, vec![2; 80]).unwrap(),
     ]
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{NullClient, NullHandshake, NullServer};
 use crate::Code;
-use crate::crypto::tests::{Pair, check_keys_match};
+use crate::crypto::tests::{Pair, check_keys_match, server_id};
 use crate::crypto::{ClientFactory, Level, OpenError, ServerFactory};
 
 fn protocols(names: &[&[u8]]) -> NullHandshake {
@@ -16,7 +16,9 @@ fn protocols(names: &[&[u8]]) -> NullHandshake {
 
 fn pair(client: NullHandshake, server: NullHandshake) -> Pair {
     Pair::new(
-        NullClient(client).start(Version::V1, "server.test", b"client parameters".to_vec()).unwrap(),
+        NullClient(client)
+            .start(Version::V1, server_id("server.test"), b"client parameters".to_vec())
+            .unwrap(),
         NullServer(server).start(Version::V1, b"server parameters".to_vec()).unwrap(),
     )
 }
@@ -46,7 +48,7 @@ fn equal_inputs_give_equal_bytes_and_other_parameters_other_keys() {
     let hello = |parameters: &[u8]| {
         let mut bytes = Vec::new();
         NullClient::default()
-            .start(Version::V1, "a", parameters.to_vec())
+            .start(Version::V1, server_id("a"), parameters.to_vec())
             .unwrap()
             .write_handshake(&mut bytes);
         bytes
@@ -92,7 +94,7 @@ proptest! {
         let mut message = vec![kind, 0, (bytes.len() >> 8) as u8, bytes.len() as u8];
         message.extend_from_slice(&bytes);
         let _ = NullServer::default().start(Version::V1, Vec::new()).unwrap().read_handshake(Level::Initial, &message);
-        let _ = NullClient::default().start(Version::V1, "", Vec::new()).unwrap().read_handshake(Level::Initial, &message);
+        let _ = NullClient::default().start(Version::V1, server_id(""), Vec::new()).unwrap().read_handshake(Level::Initial, &message);
     }
 
     #[test]

@@ -22,13 +22,14 @@ use hawser_wire::Version;
 
 pub use self::replica::ResumableVerifier;
 use self::ticket::Ticket;
+use super::ServerId;
 use super::rustls::library_version;
 
 /// Where a client keeps what servers gave it for later connections. What it keeps is secret: with a ticket one can read the
 /// 0-RTT data of the connection that uses it.
 ///
-/// Servers are told apart by a text: the name that was asked for, the QUIC version and the application protocols that were
-/// offered.
+/// Servers are told apart by a text: the name that was asked for, the port, the QUIC version and the application protocols that
+/// were offered.
 pub trait SessionStore: Send + Sync {
     /// Keeps a ticket, at most [`MAX_TICKET`] bytes. Of several the newest is worth most.
     fn put_ticket(&self, server: &str, ticket: Vec<u8>);
@@ -42,7 +43,19 @@ pub trait SessionStore: Send + Sync {
 
     /// Gives a token out and forgets it (RFC 9000 section 8.1.3: not to be used twice).
     fn take_token(&self, server: &str) -> Option<Vec<u8>>;
+
+    /// Keeps what the application protocol wants to remember beside the tickets of a server, at most
+    /// [`MAX_APPLICATION_STATE`] bytes: it holds for 0-RTT of the next connection, as the SETTINGS of HTTP/3 do (RFC 9114
+    /// section 7.2.4.2). Tickets are for the state that was kept with them: when another one takes its place, they are
+    /// forgotten.
+    fn put_application_state(&self, server: &str, state: Vec<u8>);
+
+    /// What was kept of the application protocol.
+    fn application_state(&self, server: &str) -> Option<Vec<u8>>;
 }
+
+/// Bytes that an application protocol may keep of a server. More are not kept.
+pub const MAX_APPLICATION_STATE: usize = 512;
 
 /// Bytes of a ticket in a [`SessionStore`]: it holds a certificate chain. Larger ones are not kept.
 pub const MAX_TICKET: usize = 32 * 1024;
@@ -60,9 +73,9 @@ const MAX_MESSAGE: usize = 0xffff;
 const NEW_SESSION_TICKET: u8 = 4;
 
 /// The text by which a [`SessionStore`] knows a server. Tickets and tokens are for one version (RFC 9369 section 5).
-pub(crate) fn server_key(version: Version, name: &str, protocols: &[Vec<u8>]) -> String {
+pub(crate) fn server_key(version: Version, server: ServerId<'_>, protocols: &[Vec<u8>]) -> String {
     let protocols = protocols.iter().map(|protocol| protocol.escape_ascii().to_string());
-    let server = [name.to_ascii_lowercase(), format!("v{version}")];
+    let server = [format!("{}:{}", server.name.to_ascii_lowercase(), server.port), format!("v{version}")];
     server.into_iter().chain(protocols).collect::<Vec<_>>().join(" ")
 }
 
@@ -90,10 +103,11 @@ impl StoredSessions {
         config: &Arc<ClientConfig>,
         version: Version,
         name: ServerName<'static>,
+        port: u16,
         parameters: Vec<u8>,
     ) -> Result<(quic::ClientConnection, TicketKeeper), Error> {
-        let server = server_key(version, &name.to_str(), &config.alpn_protocols);
         let host = name.to_str().into_owned();
+        let server = server_key(version, ServerId { name: &host, port }, &config.alpn_protocols);
         let _beginning = self.beginning.lock().unwrap_or_else(PoisonError::into_inner);
         let stored = std::iter::from_fn(|| self.store.take_ticket(&server)).take(MAX_TRIES);
         let restored =
@@ -104,7 +118,7 @@ impl StoredSessions {
         self.next.set(None);
         let left = MAX_TICKETS_PER_CONNECTION;
         let (store, config) = (self.store.clone(), config.clone());
-        Ok((connection?, TicketKeeper { store, config, host, pending: Vec::new(), left }))
+        Ok((connection?, TicketKeeper { store, config, host, port, pending: Vec::new(), left }))
     }
 }
 
@@ -160,8 +174,9 @@ impl ClientSessionStore for Slot {
 pub(super) struct TicketKeeper {
     store: Arc<dyn SessionStore>,
     config: Arc<ClientConfig>,
-    /// The name of the server.
+    /// Name and port of the server.
     host: String,
+    port: u16,
     /// The beginning of a message after the handshake.
     pending: Vec<u8>,
     /// How many more are kept.
@@ -230,7 +245,8 @@ impl TicketKeeper {
         let encoded = ticket.encode();
         if encoded.len() <= MAX_TICKET {
             self.left -= 1;
-            let server = server_key(version, &self.host, &self.config.alpn_protocols);
+            let server = ServerId { name: &self.host, port: self.port };
+            let server = server_key(version, server, &self.config.alpn_protocols);
             self.store.put_ticket(&server, encoded);
         }
     }

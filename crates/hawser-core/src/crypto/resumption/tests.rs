@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use super::ticket::Ticket;
 use super::*;
 use crate::crypto::tests::Pair;
-use crate::crypto::{ClientFactory, RustlsClient, RustlsServer, ServerFactory, default_provider};
+use crate::crypto::{ClientFactory, RustlsClient, RustlsServer, ServerFactory, ServerId, default_provider};
+
+const SERVER: ServerId<'_> = ServerId { name: "server.test", port: 443 };
 
 /// What several clients share that know nothing of each other.
 #[derive(Default)]
@@ -27,6 +29,12 @@ impl SessionStore for Memory {
     fn put_token(&self, _: &str, _: Vec<u8>) {}
 
     fn take_token(&self, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn put_application_state(&self, _: &str, _: Vec<u8>) {}
+
+    fn application_state(&self, _: &str) -> Option<Vec<u8>> {
         None
     }
 }
@@ -81,7 +89,11 @@ fn parameters() -> Vec<u8> {
 
 /// A whole handshake, tickets included; whether it began with keys for 0-RTT, and whether the server took them.
 fn connect(client: &RustlsClient, server: &Server) -> (bool, bool) {
-    let client = client.start(Version::V1, "server.test", b"client parameters".to_vec()).unwrap();
+    connect_to(SERVER, client, server)
+}
+
+fn connect_to(id: ServerId<'_>, client: &RustlsClient, server: &Server) -> (bool, bool) {
+    let client = client.start(Version::V1, id, b"client parameters".to_vec()).unwrap();
     let remembered = client.peer_transport_parameters().map(<[u8]>::to_vec);
     let offered = client.early_keys().is_some();
     assert_eq!(remembered, offered.then(parameters), "limits come with the ticket");
@@ -96,7 +108,7 @@ fn a_ticket_outlives_the_client_and_is_used_once() {
     let trusted = [&server.certificate];
     assert_eq!(connect(&client(&store, &trusted, "one"), &server), (false, false));
     let kept = store.0.lock().unwrap().clone();
-    assert_eq!(kept.keys().collect::<Vec<_>>(), ["server.test v1 one"]);
+    assert_eq!(kept.keys().collect::<Vec<_>>(), ["server.test:443 v1 one"]);
     assert_eq!(connect(&client(&store, &trusted, "one"), &server), (true, true));
     // The same tickets again: the server knows that it has seen them.
     *store.0.lock().unwrap() = kept;
@@ -104,15 +116,21 @@ fn a_ticket_outlives_the_client_and_is_used_once() {
 }
 
 #[test]
-fn a_ticket_is_for_one_name_protocol_and_trust() {
+fn a_ticket_is_for_one_name_port_protocol_and_trust() {
     let (store, server, other) = (Arc::new(Memory::default()), server(), self::server());
     connect(&client(&store, &[&server.certificate], "one"), &server);
     assert_eq!(connect(&client(&store, &[&server.certificate], "two"), &server), (false, false));
+    // RFC 9000 section 8.1.3: the server at another port is another one.
+    let elsewhere = ServerId { port: 8_443, ..SERVER };
+    assert_eq!(
+        connect_to(elsewhere, &client(&store, &[&server.certificate], "one"), &server),
+        (false, false)
+    );
     // A client that trusts another authority only does not take the word of whoever kept the ticket.
     let stranger = client(&store, &[&other.certificate], "one");
-    let session = stranger.start(Version::V1, "server.test", Vec::new()).unwrap();
+    let session = stranger.start(Version::V1, SERVER, Vec::new()).unwrap();
     assert!(session.early_keys().is_none());
-    assert!(store.0.lock().unwrap()["server.test v1 one"].is_empty(), "and forgets it");
+    assert!(store.0.lock().unwrap()["server.test:443 v1 one"].is_empty(), "and forgets it");
 }
 
 #[test]
@@ -120,13 +138,13 @@ fn a_store_with_rubbish_does_no_harm() {
     let (store, server) = (Arc::new(Memory::default()), server());
     let trusted = [&server.certificate];
     connect(&client(&store, &trusted, "one"), &server);
-    let whole = store.take_ticket("server.test v1 one").unwrap();
+    let whole = store.take_ticket("server.test:443 v1 one").unwrap();
     for at in 0..whole.len() {
         let mut broken = whole.clone();
         broken[at] ^= 0x55;
-        store.put_ticket("server.test v1 one", broken);
+        store.put_ticket("server.test:443 v1 one", broken);
         // Whatever is left of it: there is a session, or at worst a handshake that the server ends.
-        client(&store, &trusted, "one").start(Version::V1, "server.test", Vec::new()).unwrap();
+        client(&store, &trusted, "one").start(Version::V1, SERVER, Vec::new()).unwrap();
         store.0.lock().unwrap().clear();
     }
 }

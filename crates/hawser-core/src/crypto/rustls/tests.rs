@@ -10,7 +10,7 @@ use hawser_wire::{ConnectionId, PacketType, PartialHeader, PlainHeader, Version,
 use super::{RustlsClient, RustlsServer, TlsConfigError, header_key, packet_key};
 use crate::Code;
 use crate::crypto::provider::aead;
-use crate::crypto::tests::{Pair, check_keys_match};
+use crate::crypto::tests::{Pair, check_keys_match, server_id};
 use crate::crypto::{ClientFactory, Keys, Level, OpenError, ServerFactory, default_provider};
 
 const CLIENT_INITIAL: &str = include_str!("../vectors/client_initial.hex");
@@ -174,7 +174,10 @@ fn configs_with(
 fn pair(name: &str, client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> Pair {
     let (client, server) = configs(client_protocols, server_protocols);
     Pair::new(
-        RustlsClient::new(client).unwrap().start(Version::V1, name, b"client parameters".to_vec()).unwrap(),
+        RustlsClient::new(client)
+            .unwrap()
+            .start(Version::V1, server_id(name), b"client parameters".to_vec())
+            .unwrap(),
         RustlsServer::new(server).unwrap().start(Version::V1, b"server parameters".to_vec()).unwrap(),
     )
 }
@@ -204,7 +207,8 @@ fn a_client_follows_its_server_into_another_version() {
             let mut provider = CryptoProvider::clone(&default_provider());
             provider.cipher_suites.sort_by_key(|suite| suite.suite() != name);
             let (client, server) = configs_with(&Arc::new(provider), &[b"test"], &[b"test"]);
-            let client = RustlsClient::new(client).unwrap().start(first, "server.test", vec![1]).unwrap();
+            let client =
+                RustlsClient::new(client).unwrap().start(first, server_id("server.test"), vec![1]).unwrap();
             let server = RustlsServer::new(server).unwrap().start(then, vec![2]).unwrap();
             let mut pair = Pair::new(client, server);
             pair.client.session.set_version(then);
@@ -218,7 +222,8 @@ fn a_client_follows_its_server_into_another_version() {
 #[test]
 fn keys_of_different_versions_differ() {
     let (client, server) = configs(&[b"test"], &[b"test"]);
-    let client = RustlsClient::new(client).unwrap().start(Version::V1, "server.test", vec![1]).unwrap();
+    let client =
+        RustlsClient::new(client).unwrap().start(Version::V1, server_id("server.test"), vec![1]).unwrap();
     let server = RustlsServer::new(server).unwrap().start(Version::V2, vec![2]).unwrap();
     let mut pair = Pair::new(client, server);
     pair.handshake().unwrap();
@@ -301,7 +306,10 @@ fn initial_keys_do_not_depend_on_the_suites_that_are_offered() {
 #[test]
 fn a_name_that_is_none_is_refused() {
     let (client, _) = configs(&[], &[]);
-    let error =
-        RustlsClient::new(client).unwrap().start(Version::V1, "not a name", Vec::new()).err().unwrap();
+    let error = RustlsClient::new(client)
+        .unwrap()
+        .start(Version::V1, server_id("not a name"), Vec::new())
+        .err()
+        .unwrap();
     assert_eq!(error.code, Code::INTERNAL_ERROR);
 }

@@ -19,6 +19,7 @@ use hawser_wire::{ConnectionId, Frame, PartialHeader, PlainHeader, TruncatedPack
 use super::{Datagram, Endpoint, Incoming, Routed, StatelessDatagram};
 use crate::crypto::ClientFactory;
 use crate::crypto::null::{NullClient, NullServer};
+use crate::crypto::tests::server_id;
 use crate::{Code, EndpointConfig, FourTuple, ServerConfig, TransportConfig};
 
 pub(super) fn transport() -> TransportConfig {
@@ -57,7 +58,8 @@ fn initial(destination: ConnectionId, source: ConnectionId, token: &[u8], length
     let crypto = NullClient::default();
     let keys = crypto.initial_keys(Version::V1, &destination, Side::Client);
     let mut hello = Vec::new();
-    let _ = crypto.start(Version::V1, "server.test", Vec::new()).unwrap().write_handshake(&mut hello);
+    let _ =
+        crypto.start(Version::V1, server_id("server.test"), Vec::new()).unwrap().write_handshake(&mut hello);
 
     let mut bytes = vec![0; length];
     let mut writer = Writer::new(&mut bytes);
