@@ -1,6 +1,6 @@
 //! What `get` and `put` have in common: requests, status codes, errors in the middle of a body.
 
-use crate::Printable;
+use crate::{Connection, Printable};
 use bytes::{Buf, Bytes};
 use h3::error::{Code, ConnectionError, StreamError};
 use h3::quic::ConnectionErrorIncoming;
@@ -44,6 +44,26 @@ pub(crate) async fn ask(
     let mut stream = requests.send_request(request).await?;
     let response = await_response(&mut stream).await?;
     Ok((stream, response))
+}
+
+/// Whether a client may send the request with 0-RTT: the server may have said how large its header may be.
+pub(crate) fn fits_early(request: &Request<()>, connection: &Connection) -> bool {
+    crate::h3::early_field_section_limit(connection).is_none_or(|limit| field_section_size(request) <= limit)
+}
+
+/// RFC 9114 section 4.2.2: names and values, and 32 bytes for each field. Pseudo-header fields are fields as well.
+fn field_section_size(request: &Request<()>) -> u64 {
+    const OVERHEAD: usize = 32;
+    let uri = request.uri();
+    let part = |part: Option<&str>| part.map_or(0, str::len);
+    let pseudo = [
+        (":method".len(), request.method().as_str().len()),
+        (":scheme".len(), part(uri.scheme_str())),
+        (":authority".len(), part(uri.authority().map(http::uri::Authority::as_str))),
+        (":path".len(), part(uri.path_and_query().map(http::uri::PathAndQuery::as_str))),
+    ];
+    let fields = request.headers().iter().map(|(name, value)| (name.as_str().len(), value.len()));
+    pseudo.into_iter().chain(fields).map(|(name, value)| (name + value + OVERHEAD) as u64).sum()
 }
 
 /// Ends the request and waits for the header of the response.
@@ -102,7 +122,7 @@ async fn explanation(stream: &mut Exchange) -> Option<String> {
 
 /// Whether trying again later may help, by the status code.
 pub(crate) fn is_transient(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
+    matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
 /// A field as text.

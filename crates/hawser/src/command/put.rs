@@ -236,6 +236,7 @@ async fn send(
         goodput,
         paths,
         server_scheduler: None,
+        resumed: session.is_resumed(),
         early_data: None,
     };
     print(&report, output);

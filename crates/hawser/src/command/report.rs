@@ -37,6 +37,9 @@ pub(crate) struct TransferReport {
     pub(crate) goodput: Goodput,
     /// Every path that the connection had.
     pub(crate) paths: Vec<PathReport>,
+    /// With `--session-file`: whether the connection went on from an earlier session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resumed: Option<bool>,
     /// With `get --early-data`: whether the file was asked for by 0-RTT, and whether the server took it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) early_data: Option<&'static str>,

@@ -155,6 +155,11 @@ impl Session {
         self.requests.get_or_try_init(begin).await.cloned()
     }
 
+    /// Whether it went on from an earlier session, if these are kept.
+    pub(crate) fn is_resumed(&self) -> Option<bool> {
+        self.keeps_sessions.then(|| self.connection.is_resumed())
+    }
+
     /// What became of 0-RTT, in a word.
     pub(crate) fn early_data(&self) -> &'static str {
         match self.connection.early_data() {

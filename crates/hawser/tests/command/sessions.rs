@@ -3,21 +3,21 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use hawser::{EarlyData, Endpoint, Identity, ServerConfig};
+use http::{Response, StatusCode};
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::support::*;
 
-fn get_early(server: &Server, file: &str, arguments: &[&str]) -> Value {
+fn get_early(server: &Server, file: &str) -> Value {
+    get_early_to(server, file, "/dev/null", &[])
+}
+
+fn get_early_to(server: &Server, file: &str, output: &str, arguments: &[&str]) -> Value {
     let url = server.url("/x");
-    run_json(
-        server.get(
-            &[
-                &["--session-file", file, "--early-data", "-o", "/dev/null", "--path", "127.0.0.1", &url],
-                arguments,
-            ]
-            .concat(),
-        ),
-    )
+    let common = ["--session-file", file, "--early-data", "-o", output, "--path", "127.0.0.1", &url];
+    run_json(server.get(&[&common, arguments].concat()))
 }
 
 #[test]
@@ -27,11 +27,11 @@ fn a_file_is_asked_for_with_the_first_packets() {
     let here = tempfile::tempdir().unwrap();
     let file = here.path().join("sessions");
     let file_text = file.to_str().unwrap();
-    assert_eq!(get_early(&server, file_text, &[])["early_data"], "none", "the first time there is no ticket");
+    assert_eq!(get_early(&server, file_text)["early_data"], "none", "the first time there is no ticket");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     // Each time new tickets come, though an answer is there before them.
     for _ in 0..4 {
-        let report = get_early(&server, file_text, &[]);
+        let report = get_early(&server, file_text);
         assert_eq!(
             (&report["early_data"], &report["bytes"]),
             (&Value::from("accepted"), &Value::from(300_000))
@@ -49,19 +49,82 @@ fn a_file_is_asked_for_with_the_first_packets() {
     assert_eq!(fs::read(put.folder.path().join("y")).unwrap(), noise(10_000));
 }
 
+/// What a report says of a whole file: 0-RTT, and whether the session was resumed.
+#[track_caller]
+fn assert_came(report: &Value, early_data: &str, resumed: bool) {
+    let came = (&report["early_data"], &report["resumed"], &report["bytes"], &report["verified"]);
+    assert_eq!(came, (&early_data.into(), &resumed.into(), &300_000.into(), &true.into()), "{report}");
+}
+
+/// A server that was started anew knows none of its tickets: the file comes all the same, whole and once, also in parts.
 #[test]
-fn a_server_without_0_rtt_is_asked_all_the_same() {
+fn a_server_that_does_not_take_0_rtt_is_asked_all_the_same() {
     let mut server = Server::start(&["--early-data"]);
     server.add("x", &noise(300_000));
     let here = tempfile::tempdir().unwrap();
     let file = here.path().join("sessions");
     let file = file.to_str().unwrap();
-    get_early(&server, file, &[]);
+    let part = here.path().join("y");
+    for more in [&[] as &[&str], &["--parallel", "3"]] {
+        assert_came(&get_early(&server, file), "none", false);
+        server.crash_and_restart_with(&["--early-data"]);
+        let output = if more.is_empty() { "/dev/null" } else { part.to_str().unwrap() };
+        assert_came(&get_early_to(&server, file, output, more), "rejected", false);
+        assert_came(&get_early(&server, file), "accepted", true);
+        fs::remove_file(file).unwrap();
+    }
+    assert_eq!(fs::read(&part).unwrap(), noise(300_000));
+    // Without 0-RTT its tickets do not allow it, and resume.
     server.crash_and_restart();
-    let report = get_early(&server, file, &[]);
-    assert_eq!((&report["early_data"], &report["bytes"]), (&Value::from("rejected"), &Value::from(300_000)));
-    // Its own tickets do not allow it, and resume.
-    assert_eq!(get_early(&server, file, &[])["early_data"], "none");
+    assert_came(&get_early(&server, file), "none", false);
+    assert_came(&get_early(&server, file), "none", true);
+}
+
+/// Answers connections one after the other; to what comes first on one with 0-RTT, that it is too early (RFC 8470 section
+/// 5.2). Tells of each request whether the handshake was complete.
+async fn serve_late(server: Endpoint, seen: UnboundedSender<(StatusCode, bool)>) {
+    while let Some(incoming) = server.accept().await {
+        let connection = incoming.accept().unwrap().into_early();
+        let http = hawser::h3::server_builder().build(hawser::h3::Connection::new(connection.clone())).await;
+        let mut http: h3::server::Connection<_, bytes::Bytes> = http.unwrap();
+        let mut is_first = true;
+        while let Ok(Some(resolver)) = http.accept().await {
+            let Ok((_, mut stream)) = resolver.resolve_request().await else { break };
+            let is_early = std::mem::take(&mut is_first) && connection.early_data() == EarlyData::Accepted;
+            let status = if is_early { StatusCode::TOO_EARLY } else { StatusCode::OK };
+            seen.send((status, !connection.is_handshaking())).unwrap();
+            stream.send_response(Response::builder().status(status).body(()).unwrap()).await.unwrap();
+            stream.send_data(bytes::Bytes::from_static(b"content")).await.unwrap();
+            stream.finish().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_too_early_is_asked_for_again_after_the_handshake() {
+    let identity = Identity::self_signed(&["localhost"]).unwrap();
+    let pin = identity.pin().unwrap().to_string();
+    let config = ServerConfig::builder(identity).alpn([hawser::h3::ALPN]).early_data(true).build().unwrap();
+    let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("https://127.0.0.1:{}/x", server.listening()[0].port());
+    let (seen, mut requests) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(serve_late(server, seen));
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("sessions");
+    for (early_data, expected) in
+        [("none", vec![StatusCode::OK]), ("accepted", vec![StatusCode::TOO_EARLY, StatusCode::OK])]
+    {
+        let mut command = hawser(["get", "-o", "/dev/null", "--early-data", "--pin", &pin, &url]);
+        command.args(["--path", "127.0.0.1", "--session-file"]).arg(&file);
+        let report = tokio::task::spawn_blocking(move || run_json(command)).await.unwrap();
+        assert_eq!((&report["early_data"], &report["bytes"]), (&early_data.into(), &7.into()), "{report}");
+        for status in expected {
+            let (answered, is_complete) = requests.recv().await.unwrap();
+            assert_eq!(answered, status);
+            assert!(is_complete || status == StatusCode::TOO_EARLY, "not again with 0-RTT");
+        }
+        assert!(requests.try_recv().is_err(), "nothing more was asked for");
+    }
 }
 
 #[test]

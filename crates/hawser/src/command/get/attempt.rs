@@ -43,6 +43,8 @@ pub(super) struct Finished {
     pub(super) verified: bool,
     pub(super) resumed_from: u64,
     pub(super) connect_seconds: f64,
+    /// Whether the connection went on from an earlier session, if these are kept.
+    pub(super) resumed: Option<bool>,
     /// What became of 0-RTT on the connection.
     pub(super) early_data: &'static str,
     /// What the server said to a wish for its scheduler, if it was asked.
@@ -155,7 +157,8 @@ impl Attempt<'_> {
         Ok(Some(Opened { stream, response, offset, length }))
     }
 
-    /// Sends a request without a body and waits for the header of the response.
+    /// Sends a request without a body and waits for the header of the response. What a server does not want with 0-RTT is
+    /// sent again after the handshake (RFC 8470 section 5.2).
     pub(super) async fn ask(
         &self,
         requests: &mut Requests,
@@ -163,8 +166,21 @@ impl Attempt<'_> {
         fields: &[(http::HeaderName, String)],
     ) -> Result<(Exchange, Response<()>), Failure> {
         let request = http_client::request(method, self.url, fields)?;
-        let answered = http_client::ask(requests, request).await;
-        answered.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))
+        let lost = |text: String| Failure::new(Exit::ConnectionLost, text);
+        let connection = &self.session.connection;
+        // RFC 9114 section 7.2.4.2: 0-RTT keeps to what the server said in the connection before.
+        if connection.is_handshaking() && !http_client::fits_early(&request, connection) {
+            connection.confirmed().await.map_err(|error| lost(error.to_string()))?;
+        }
+        let is_early = connection.is_handshaking();
+        let answered = http_client::ask(requests, request.clone()).await;
+        let answered = answered.map_err(|error| lost(describe(&error)))?;
+        if !is_early || answered.1.status() != StatusCode::TOO_EARLY {
+            return Ok(answered);
+        }
+        self.output.remark("the server answers this request only after the handshake; asking again");
+        connection.handshake_complete().await.map_err(|error| lost(error.to_string()))?;
+        http_client::ask(requests, request).await.map_err(|error| lost(describe(&error)))
     }
 
     /// The body, until its end, an error, or Ctrl-C; what arrived is in the file in any case.
@@ -242,6 +258,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: opened.offset,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            resumed: self.session.is_resumed(),
             early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler.clone(),
             paths: body.paths,
@@ -275,6 +292,7 @@ impl Attempt<'_> {
             verified: expected.is_some(),
             resumed_from: have,
             connect_seconds: self.session.connected_after.as_secs_f64(),
+            resumed: self.session.is_resumed(),
             early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler.clone(),
             paths: self.session.path_table().report(Flow::Received),

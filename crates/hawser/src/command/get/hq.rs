@@ -38,7 +38,11 @@ pub(super) async fn run(
         let count = rest.iter().take_while(|url| (&url.host, url.port) == (&first.host, first.port)).count();
         let (batch, following) = rest.split_at(count);
         rest = following;
-        let session = Session::connect(&first.host, first.port, &client, interrupt).await?;
+        let (host, port) = (&first.host, first.port);
+        let session = match client.early_data {
+            true => Session::connect_early(host, port, &client, interrupt).await?,
+            false => Session::connect(host, port, &client, interrupt).await?,
+        };
         let result = fetch_all(arguments, batch, &session, output, interrupt).await;
         session.close(0).await;
         result?;

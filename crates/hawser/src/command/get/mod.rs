@@ -119,11 +119,11 @@ pub(crate) async fn run(
     if let Some(folder) = &arguments.output_dir {
         std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
     }
+    arguments.client.early_data = arguments.early_data;
     if arguments.hq {
         return hq::run(&arguments, registry, output, &mut interrupt).await;
     }
     // What is wrong is to be found before anything is transferred.
-    arguments.client.early_data = arguments.early_data;
     let client = arguments.client.setup(registry, crate::h3::ALPN)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut kept = Kept::new();
@@ -338,6 +338,7 @@ impl<'a> Job<'a> {
                 goodput: goodput.clone(),
                 paths: finished.paths.clone(),
                 server_scheduler: finished.server_scheduler.clone(),
+                resumed: finished.resumed,
                 early_data: self.arguments.early_data.then_some(finished.early_data),
             };
             self.arguments.results().print(&report);

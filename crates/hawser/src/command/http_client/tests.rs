@@ -1,11 +1,15 @@
 //! A server in this process that does as the test says.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use h3::error::Code;
 use http::{Request, Response, StatusCode};
 
-use super::{await_response, next_piece};
-use crate::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
+use super::{await_response, fits_early, next_piece};
+use crate::{
+    ClientConfig, EarlyData, Endpoint, Identity, Links, MemorySessions, ServerConfig, SessionStore, Trust,
+};
 
 /// Answers one request before its end, and refuses the rest of it.
 async fn answer_early(server: Endpoint) {
@@ -43,4 +47,46 @@ async fn an_answer_counts_though_the_end_of_the_request_was_refused() {
     let response = await_response(&mut stream).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(next_piece(&mut stream).await.unwrap().unwrap(), "early");
+}
+
+/// RFC 9114 section 7.2.4.2: what the server said in the connection that the ticket is from holds for 0-RTT.
+#[tokio::test]
+async fn a_request_with_0_rtt_keeps_to_the_size_that_is_remembered() {
+    let identity = Identity::self_signed(&["localhost"]).unwrap();
+    let trust = Trust::Pins(vec![identity.pin().unwrap()]);
+    let config = ServerConfig::builder(identity).alpn([crate::h3::ALPN]).early_data(true).build().unwrap();
+    let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = server.listening()[0];
+    tokio::spawn(async move {
+        while let Some(incoming) = server.accept().await {
+            let connection = crate::h3::Connection::new(incoming.accept().unwrap().into_early());
+            let http = crate::h3::server_builder().build(connection).await;
+            let mut http: h3::server::Connection<_, Bytes> = http.unwrap();
+            tokio::spawn(async move { while let Ok(Some(_)) = http.accept().await {} });
+        }
+    });
+    let store = Arc::new(MemorySessions::new());
+    let config = ClientConfig::builder().trust(trust).alpn([crate::h3::ALPN]).early_data(true);
+    let config = config.sessions(store.clone()).build().unwrap();
+    let endpoint = Endpoint::client(config.clone(), Links::All).unwrap();
+
+    let small = Request::get("https://localhost/").body(()).unwrap();
+    let mut large = small.clone();
+    for name in ["one", "two", "three"] {
+        large.headers_mut().insert(name, "x".repeat(30_000).parse().unwrap());
+    }
+    let first = endpoint.connect_early(&config, &[address], "localhost").await.unwrap();
+    assert!(fits_early(&large, &first), "nothing is known of the server");
+    let http =
+        crate::h3::client_builder().build::<_, _, Bytes>(crate::h3::Connection::new(first.clone())).await;
+    let (mut driver, _requests) = http.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    first.confirmed().await.unwrap();
+    let key = format!("localhost:{} v1 h3", address.port());
+    while store.application_state(&key).is_none() {
+        tokio::task::yield_now().await;
+    }
+    let second = endpoint.connect_early(&config, &[address], "localhost").await.unwrap();
+    assert_eq!(second.early_data(), EarlyData::Offered);
+    assert!(fits_early(&small, &second) && !fits_early(&large, &second));
 }
