@@ -16,6 +16,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "udp"))
+
+import traces as traced  # noqa: E402
+from support import Failed  # noqa: E402
+
 SCRIPT = pathlib.Path(__file__).resolve().parent / "run_endpoint.sh"
 # What both roles support; files of these sizes are got.
 CASES = {
@@ -23,6 +28,8 @@ CASES = {
     "transfer": [2_000_000, 3_000_000],
     "multiplexing": [32] * 300,
     "retry": [1024],
+    "resumption": [5_000, 10_000],
+    "zerortt": [32] * 40,
     "http3": [500_000, 1024],
     "v2": [1024],
     "chacha20": [500_000],
@@ -107,11 +114,24 @@ def run_case(hawser, folder, case, sizes):
 
 def check_traces(case, logs, files):
     """What the traces of the client say about the case."""
-    traces = [path.read_text() for path in logs.glob("*_client.sqlog")]
+    connections = [trace for trace in traced.read(logs) if not trace.is_server]
+    traces = [trace.text for trace in connections]
     if not (logs / "keys.log").exists():
         return "no keys were logged"
     if case == "multiconnect" and len(traces) != files:
         return f"{len(traces)} connections, expected {files}"
+    try:
+        if case == "resumption":
+            traced.resumed(connections)
+        if case == "zerortt":
+            traced.early(connections)
+    except Failed as failure:
+        return str(failure)
+    if case == "zerortt":
+        late, early = connections[1].requested("1RTT"), connections[1].requested("0RTT")
+        # As the runner has it: at most half of the requests may come later.
+        if late > early:
+            return f"{early} bytes of requests came with 0-RTT, {late} later"
     if case == "v2" and not any('"chosen_version":"6b3343cf"' in trace for trace in traces):
         return "the connection is not of version 2"
     if case == "retry" and not any('"packet_type":"retry"' in trace for trace in traces):

@@ -32,8 +32,9 @@ serve() {
     case $testcase in
         handshake | transfer | longrtt | multiplexing | blackhole | keyupdate | ecn | amplificationlimit | ipv6 | \
             handshakeloss | transferloss | handshakecorruption | transfercorruption | multiconnect | \
-            rebind-port | rebind-addr | goodput | crosstraffic | chacha20)
+            rebind-port | rebind-addr | goodput | crosstraffic | chacha20 | resumption)
             options+=(--hq) ;;
+        zerortt) options+=(--hq --early-data) ;;
         http3) ;;
         retry) options+=(--hq --retry) ;;
         v2) options+=(--hq --quic-version 2,1) ;;
@@ -87,6 +88,17 @@ get() {
                 "$hawser" get "${options[@]}" ${CLIENT_PARAMS:-} "$url"
             done
             return ;;
+        resumption | zerortt)
+            # The first file is for the ticket, in a connection of its own.
+            local folder
+            folder=$(mktemp -d)
+            options+=(--hq --session-file "$folder/sessions")
+            if [[ $testcase == zerortt ]]; then
+                options+=(--early-data)
+            fi
+            # shellcheck disable=SC2086 # several options
+            "$hawser" get "${options[@]}" ${CLIENT_PARAMS:-} "${urls[0]}"
+            urls=("${urls[@]:1}") ;;
         *) unsupported ;;
     esac
     # shellcheck disable=SC2086 # several options

@@ -13,10 +13,12 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import peers
+import traces
 from support import Certificates, Failed, Missing, Process, expect, run, sha256, tail, wait_for
 
 HERE = Path(__file__).resolve().parent
@@ -44,12 +46,18 @@ class Case:
     connections: int = 1
     is_ipv6: bool = False
     seconds: int = 60
+    #: What Hawser's traces must show, if anything.
+    traced: Callable | None = None
     #: Why nobody can run it here, if so.
     elsewhere: str = ""
 
 
 def both(name, value):
     return (f"link.eth0.{name}={value}",)
+
+
+def both_ends(feature):
+    return {"client": frozenset({feature}), "server": frozenset({feature})}
 
 
 def outage():
@@ -64,15 +72,15 @@ CASES = (
     Case("chacha20", "C20", (3 * MIB,), client=frozenset({"chacha20"})),
     Case("multiplexing", "M", (32,) * 1999, client=frozenset({"multiplexing"})),
     Case("retry", "S", (10 * KIB,), server=frozenset({"retry"})),
-    Case("resumption", "R", (5 * KIB, 10 * KIB), client=frozenset({"resumption"}), server=frozenset({"resumption"})),
-    Case("zerortt", "Z", (32,) * 40, client=frozenset({"zerortt"}), server=frozenset({"zerortt"})),
+    Case("resumption", "R", (5 * KIB, 10 * KIB), traced=traces.resumed, **both_ends("resumption")),
+    Case("zerortt", "Z", (32,) * 40, traced=traces.early, **both_ends("zerortt")),
     Case("http3", "3", (5 * KIB, 10 * KIB, 500 * KIB)),
     Case("blackhole", "B", (10 * MIB,), link=outage()),
     Case("keyupdate", "U", (3 * MIB,), client=frozenset({"keyupdate"})),
     Case("handshakeloss", "L1", (KIB,), link=both("loss", "30 %"), connections=10, seconds=300),
     Case("transferloss", "L2", (2 * MIB,), link=both("loss", "2 %")),
     Case("ipv6", "6", (5 * KIB, 10 * KIB), client=frozenset({"ipv6"}), server=frozenset({"ipv6"}), is_ipv6=True),
-    Case("v2", "V2", (KIB,), client=frozenset({"v2"}), server=frozenset({"v2"})),
+    Case("v2", "V2", (KIB,), traced=traces.version_2, **both_ends("v2")),
     Case("rebind-port", "BP", (10 * MIB,), client=frozenset({"rebinding"})),
     Case("connectionmigration", "CM", (2 * MIB,), client=frozenset({"migration"})),
     Case("goodput", "G", (10 * MIB,)),
@@ -107,6 +115,8 @@ class Bench:
     is_emulated: bool
     count: int = 0
     sizes: dict = field(default_factory=dict)
+    #: Folder of Hawser's traces of the case that runs.
+    traces: Path = Path()
     listen_address: str = ""
     listen_port: int = 0
 
@@ -140,6 +150,7 @@ class Bench:
         folder = self.folder(f"{client.name}-{server.name}-{case.name}")
         is_emulated = self.is_emulated and not case.is_ipv6
         names = self.names(case)
+        self.traces = folder / "traces"
         self.listen_address, self.listen_port = EMULATED if is_emulated else (loopback(case), free_port(case))
         listen = (self.listen_address, self.listen_port)
         urls = [f"https://{peers.at(listen)}/{name}" for name in names]
@@ -149,15 +160,19 @@ class Bench:
         for number in range(case.connections):
             into = folder / f"{number}"
             into.mkdir()
-            fetches.append((client.client(self, urls, case.client, into, local), into))
+            commands = client.clients(self, urls, case.client, into, local)
+            fetches += [(command, into) for command in commands]
         runner = self.emulated if is_emulated else self.on_loopback
         runner(case, serve, fetches, folder)
-        for _, into in fetches:
+        folders = list(dict.fromkeys(into for _, into in fetches))
+        for into in folders:
             found = client.digests(names, into, (into / "output").read_bytes())
             wrong = [name for name in names if found.get(name) != self.sizes[name]]
             expect("files that are missing or wrong", wrong, [])
-        for _, into in fetches:
-            shutil.rmtree(into)
+        if case.traced:
+            case.traced(traces.read(self.traces))
+        for into in [*folders, self.traces]:
+            shutil.rmtree(into, ignore_errors=True)
 
     def emulated(self, case, serve, fetches, folder):
         lines = [f"{words(command)} > {shlex.quote(str(into / 'output'))}" for command, into in fetches]

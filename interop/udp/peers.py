@@ -41,8 +41,13 @@ class Peer:
         """The words that fetch all URLs on one connection, from this local address."""
         raise NotImplementedError
 
+    def clients(self, bench, urls, features, folder, local):
+        """The commands that together fetch all URLs, one after the other: more than one where a later connection goes on from
+        an earlier one, and the client ends with its connection."""
+        return [self.client(bench, urls, features, folder, local)]
+
     def digests(self, names, folder, output):
-        """SHA-256 of each file that came; `output` is what the client wrote to standard output."""
+        """SHA-256 of each file that came; `output` is what the last client wrote to standard output."""
         found = {name: folder / name for name in names}
         return {name: sha256(path) for name, path in found.items() if path.exists()}
 
@@ -51,7 +56,15 @@ class Peer:
         return [word for feature in sorted(features) for word in known[feature]]
 
 
-class Hawser(Peer):
+class Returning(Peer):
+    """A client program that keeps its sessions in a file. What it fetches first is for the ticket."""
+
+    def clients(self, bench, urls, features, folder, local):
+        batches = [urls[:1], urls[1:]] if features & {"resumption", "zerortt"} else [urls]
+        return [self.client(bench, batch, features, folder, local) for batch in batches]
+
+
+class Hawser(Returning):
     """Ours. `hawser get` asks for one file after the other, so that it does not show multiplexing."""
 
     name = "hawser"
@@ -59,16 +72,30 @@ class Hawser(Peer):
         "chacha20": ["--cipher", "chacha20"],
         "keyupdate": ["--key-update-after", "200"],
         "ipv6": [],
+        "resumption": [],
+        "zerortt": ["--early-data"],
+        "v2": ["--quic-version", "2"],
     }
-    server_features = {"ipv6": []}
+    server_features = {
+        "ipv6": [],
+        "retry": ["--retry"],
+        "resumption": [],
+        "zerortt": ["--early-data"],
+        "v2": ["--quic-version", "2,1"],
+    }
 
     def server(self, bench, listen, features):
         command = [self.programs[0], "serve", bench.site, "--listen", at(listen), "--json"]
-        return [*command, *bench.identity, *self.words(features, False)]
+        return [*command, *bench.identity, *self.words(features, False), *self.traces(bench, features)]
 
     def client(self, bench, urls, features, folder, local):
         command = [self.programs[0], "get", "-q", "--ca", bench.certificates.authority, "-O", "--output-dir", folder]
+        command += self.traces(bench, features)
+        command += ["--session-file", folder / "sessions"] if features & {"resumption", "zerortt"} else []
         return [*command, *self.words(features, True), *urls]
+
+    def traces(self, bench, features):
+        return ["--qlog", bench.traces] if features & {"resumption", "zerortt", "v2"} else []
 
 
 class Reporting(Peer):
@@ -84,8 +111,8 @@ class Reporting(Peer):
 
 class QuicGo(Reporting):
     name = "quic-go"
-    client_features = {"migration": ["--migrate"], "ipv6": [], "multiplexing": []}
-    server_features = {"retry": ["--retry"], "ipv6": []}
+    client_features = {"migration": ["--migrate"], "ipv6": [], "multiplexing": [], "v2": ["--prefer-v2"]}
+    server_features = {"retry": ["--retry"], "ipv6": [], "resumption": [], "zerortt": ["--early"], "v2": []}
 
     def server(self, bench, listen, features):
         words = self.words(features, False)
@@ -103,8 +130,12 @@ class Aioquic(Reporting):
         "keyupdate": ["--update-keys"],
         "ipv6": [],
         "multiplexing": [],
+        # It comes twice by itself. Without a ticket that allows 0-RTT it resumes.
+        "resumption": ["--early"],
+        "zerortt": ["--early"],
+        "v2": ["--prefer-v2"],
     }
-    server_features = {"retry": ["--retry"], "ipv6": []}
+    server_features = {"retry": ["--retry"], "ipv6": [], "resumption": [], "zerortt": [], "v2": []}
 
     def server(self, bench, listen, features):
         words = self.words(features, False)
@@ -116,8 +147,8 @@ class Aioquic(Reporting):
         return [*command, *self.words(features, True), *urls]
 
 
-class Ngtcp2(Peer):
-    """Debian's examples of ngtcp2, with GnuTLS; they verify no certificate."""
+class Ngtcp2(Returning):
+    """Debian's examples of ngtcp2, with GnuTLS; they verify no certificate. Their version 2 is that of a draft."""
 
     name = "ngtcp2"
     client_features = {
@@ -127,8 +158,10 @@ class Ngtcp2(Peer):
         "rebinding": ["--change-local-addr=500ms", "--nat-rebinding"],
         "ipv6": [],
         "multiplexing": [],
+        "resumption": ["--disable-early-data"],
+        "zerortt": [],
     }
-    server_features = {"retry": ["--validate-addr"], "ipv6": []}
+    server_features = {"retry": ["--validate-addr"], "ipv6": [], "resumption": [], "zerortt": []}
 
     def server(self, bench, listen, features):
         address, port = listen
@@ -140,6 +173,8 @@ class Ngtcp2(Peer):
         address, port = bench.listen_address, bench.listen_port
         options = ["--quiet", "--no-quic-dump", "--no-http-dump", "--exit-on-all-streams-close", "--timeout=60s"]
         options += ["--handshake-timeout=60s", "--download", folder]
+        if features & {"resumption", "zerortt"}:
+            options += [f"--session-file={folder / 'session'}", f"--tp-file={folder / 'parameters'}"]
         return [self.programs[1], *options, *self.words(features, True), address, port, *urls]
 
 

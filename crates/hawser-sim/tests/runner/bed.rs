@@ -28,6 +28,8 @@ pub(crate) const SIMPLE: &str = "simple-p2p --delay=15ms --bandwidth=10Mbps --qu
 
 /// QUIC version 1.
 pub(crate) const V1: u32 = 1;
+/// And version 2.
+pub(crate) const V2: u32 = 0x6b33_43cf;
 
 /// What a case changes before it starts.
 pub(crate) struct Case {

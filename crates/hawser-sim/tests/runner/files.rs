@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hawser_core::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionStats, Event, FourTuple,
-    ReadError, StreamEvent,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionStats, EarlyData, Event,
+    FourTuple, ReadError, StreamEvent,
 };
 use hawser_policy::{StreamId, Time};
 use hawser_sim::tls::SERVER_NAME;
@@ -166,6 +166,11 @@ impl Client {
         self.tuple.local.set_port(self.tuple.local.port() + 1);
         self.sessions.insert(handle.0, session);
         self.started.push(now);
+        if let Some(connection) = sockets.connection(handle)
+            && connection.early_data() == EarlyData::Offered
+        {
+            self.ask(handle.0, connection);
+        }
     }
 
     /// Asks for as many files as the server lets it.

@@ -1,7 +1,9 @@
 //! Cases about the beginning of a connection.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hawser_core::{ServerConfig, VersionPreference};
 use hawser_policy::Side;
 use hawser_sim::tls;
 use hawser_wire::packet::PacketType;
@@ -10,7 +12,7 @@ use rustls::client::Resumption;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-use crate::bed::{Bed, Case, KB, SIMPLE, V1};
+use crate::bed::{Bed, Case, KB, SIMPLE, V1, V2};
 use crate::wire::{Header, Opened};
 
 /// All packets with a long header have this version.
@@ -102,6 +104,58 @@ fn resumption() {
     // Certificate and CertificateVerify are what the second handshake lacks (RFC 8446 section 2.2).
     assert!(flights[0] > 700, "the first has a certificate: {flights:?}");
     assert!(flights[1] < 300, "the second has none: {flights:?}");
+}
+
+/// Bytes of requests that the client sent on a connection in packets of this type.
+fn requested(records: &[serde_json::Value], packet_type: &str) -> u64 {
+    let sent = records.iter().filter(|record| record["name"] == "quic:packet_sent");
+    let packets = sent.filter(|record| record["data"]["header"]["packet_type"] == packet_type);
+    let frames = packets.flat_map(|record| record["data"]["frames"].as_array().unwrap());
+    let streams = frames.filter(|frame| frame["frame_type"] == "stream");
+    streams.map(|frame| frame["raw"]["payload_length"].as_u64().unwrap()).sum()
+}
+
+/// The runner lets at most half of the requests come after the handshake. Here none does, and each is answered a round trip
+/// sooner.
+#[test]
+fn zerortt() {
+    const FILES: usize = 40;
+    const REQUEST: usize = 250;
+    let mut case = Case::new(SIMPLE, &[]);
+    case.connections = vec![vec![32], vec![32; FILES]];
+    case.client_tls.resumption = Resumption::in_memory_sessions(4);
+    case.client_tls.enable_early_data = true;
+    case.server_tls.send_tls13_tickets = 2;
+    case.server_tls.max_early_data_size = u32::MAX;
+    let mut bed = case.start();
+    bed.network.client.node.application.request_length = REQUEST;
+    // Two round trips of 30 ms, then one with 10 kB of requests.
+    bed.finish(0.125);
+    let traces = bed.all_records(Side::Client);
+    assert_eq!(requested(&traces[0], "0RTT"), 0);
+    assert_eq!(requested(&traces[1], "0RTT"), (FILES * REQUEST) as u64);
+    assert_eq!(requested(&traces[1], "1RTT"), 0, "nothing is sent twice");
+    let flights = server_flights(&bed);
+    assert!(flights[1] < 300, "resumed: {flights:?}");
+}
+
+/// A client that begins with version 1 is moved to version 2 without a round trip (RFC 9368 section 2.1).
+#[test]
+fn v2() {
+    let case = Case::new(SIMPLE, &[KB]);
+    let prefers_2 = |server: &mut ServerConfig| {
+        server.versions = "2,1".parse().unwrap();
+        server.version_preference = VersionPreference::Server;
+    };
+    let mut bed = Case { server: prefers_2, ..case }.start();
+    bed.finish(0.070);
+    let first = bed.network.client.packets().next().unwrap().1;
+    assert_eq!((first.kind, first.version), (PacketType::Initial, V1));
+    let (client, server) = (&bed.network.client, &bed.network.server);
+    let handshake = client.of_kind(PacketType::Handshake).chain(server.of_kind(PacketType::Handshake));
+    let versions: BTreeSet<u32> = handshake.map(|(_, header)| header.version).collect();
+    assert_eq!(versions, [V2].into());
+    assert_eq!(count(&bed, PacketType::VersionNegotiation), 0);
 }
 
 /// Sends a chain of certificates instead of one.

@@ -24,14 +24,15 @@ func main() {
 	certificate := flag.String("cert", "", "certificate chain (PEM)")
 	key := flag.String("key", "", "private key (PEM)")
 	retry := flag.Bool("retry", false, "validate every address with Retry")
+	early := flag.Bool("early", false, "take 0-RTT")
 	listen := flag.String("listen", "127.0.0.1:0", "ADDRESS:PORT to listen on")
 	flag.Parse()
-	if err := serve(flag.Arg(0), *listen, *certificate, *key, *retry); err != nil {
+	if err := serve(flag.Arg(0), *listen, *certificate, *key, *retry, *early); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func serve(folder, listen, certificate, key string, retry bool) error {
+func serve(folder, listen, certificate, key string, retry, early bool) error {
 	address, err := net.ResolveUDPAddr("udp", listen)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func serve(folder, listen, certificate, key string, retry bool) error {
 	}
 	transport := &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return retry }}
 	tlsConfig := http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}})
-	listener, err := transport.ListenEarly(tlsConfig, &quic.Config{})
+	listener, err := transport.ListenEarly(tlsConfig, &quic.Config{Allow0RTT: early})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,64 @@
+"""What Hawser's traces (qlog) show of connections, whichever end it was: the newest connection is the last."""
+
+import json
+
+from support import Failed
+
+# A server's first flight of TLS without certificates: EncryptedExtensions and Finished.
+RESUMED = 500
+VERSION_2 = "6b3343cf"
+
+
+class Trace:
+    """One connection."""
+
+    def __init__(self, path):
+        self.is_server = path.name.endswith("_server.sqlog")
+        self.text = path.read_text()
+        records = self.text.split("\x1e")[2:]
+        # The last one may be cut off, at a server that was killed.
+        self.records = [json.loads(record) for record in records if record.endswith("\n")]
+
+    def packets(self, by_server, kind):
+        """Headers and frames of the packets of an end."""
+        event = "quic:packet_sent" if by_server == self.is_server else "quic:packet_received"
+        packets = [record["data"] for record in self.records if record["name"] == event]
+        return [packet for packet in packets if packet["header"]["packet_type"] == kind]
+
+    def frames(self, by_server, kind, name):
+        packets = self.packets(by_server, kind)
+        return [frame for packet in packets for frame in packet.get("frames", []) if frame["frame_type"] == name]
+
+    def server_flight(self):
+        """Bytes of TLS that the server sent in Handshake packets."""
+        ends = [frame["offset"] + frame["raw"]["payload_length"] for frame in self.frames(True, "handshake", "crypto")]
+        return max(ends, default=0)
+
+    def requested(self, kind):
+        """Bytes of streams that the client sent in packets of one kind."""
+        return sum(frame["raw"]["payload_length"] for frame in self.frames(False, kind, "stream"))
+
+
+def read(folder):
+    """The traces in a folder, in the order in which their connections ended."""
+    paths = sorted(folder.glob("*.sqlog"), key=lambda path: path.stat().st_mtime_ns)
+    return [Trace(path) for path in paths]
+
+
+def resumed(traces):
+    """The first connection has a certificate, the second none (RFC 8446 section 2.2)."""
+    flights = [trace.server_flight() for trace in traces]
+    if len(flights) != 2 or not flights[1] < RESUMED < flights[0]:
+        raise Failed(f"server flights of {flights} bytes: expected one with a certificate, then one without")
+
+
+def early(traces):
+    """The second connection begins with 0-RTT."""
+    if len(traces) != 2 or not traces[1].requested("0RTT"):
+        raise Failed(f"{len(traces)} connections, the last without 0-RTT: expected two, the second with")
+    resumed(traces)
+
+
+def version_2(traces):
+    if not traces or f'"chosen_version":"{VERSION_2}"' not in traces[-1].text:
+        raise Failed("the connection is not of version 2")
