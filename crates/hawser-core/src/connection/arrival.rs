@@ -61,7 +61,8 @@ pub(crate) struct EarlyPacket {
 #[derive(Default)]
 pub(crate) struct EarlyPackets {
     packets: Vec<EarlyPacket>,
-    keys_arrived: bool,
+    /// Keys came while packets waited.
+    are_ready: bool,
 }
 
 impl EarlyPackets {
@@ -77,18 +78,18 @@ impl EarlyPackets {
 
     /// Keys came for which packets may have waited.
     pub(crate) fn on_keys(&mut self) {
-        self.keys_arrived = true;
+        self.are_ready = !self.packets.is_empty();
     }
 
     /// Whether packets wait whose keys may have come.
     #[inline]
     pub(crate) fn are_ready(&self) -> bool {
-        self.keys_arrived && !self.packets.is_empty()
+        self.are_ready
     }
 
     /// The packets that wait, in the order in which they came.
     pub(crate) fn take(&mut self) -> Vec<EarlyPacket> {
-        self.keys_arrived = false;
+        self.are_ready = false;
         std::mem::take(&mut self.packets)
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use hawser_policy::{Assignment, LimitedBy, PathId, Selection, Tag, Time};
 use hawser_wire::packet::{
-    LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber,
+    EncodedHeader, LongHeader, LongPacketType, MIN_INITIAL_DATAGRAM_LEN, ShortHeader, TruncatedPacketNumber,
 };
 use hawser_wire::writer::Writer;
 
@@ -31,6 +31,9 @@ const FIXED_BIT: u8 = 0x40;
 /// Bytes that a packet has beyond the length of our connection ids: a peer that lost its state answers it with a stateless
 /// reset that is shorter, and looks like a packet to us (RFC 9000 section 10.3).
 const BYTES_BESIDE_CID: usize = 22;
+
+/// A packet with so much payload is long enough for a sample, and beyond the longest connection id and those bytes.
+const AMPLE_PAYLOAD: usize = 64;
 
 /// The largest UDP payload over IPv4. A batch is one message to the kernel, however many datagrams it is cut into: more
 /// would need a second, much smaller one.
@@ -148,7 +151,7 @@ impl Connection {
         let tuple = path.tuples.current();
         let contents = Contents { ecn: path.recovery.ecn_mark(), ..contents };
         reserve(buffer, size);
-        let length = self.build_one_rtt(now, id, &mut buffer[..size], &contents)?;
+        let length = self.build_packet(now, id, &mut buffer[..size], &contents)?;
         Some((id, Transmit { tuple, ecn: contents.ecn, size: length, segment_size: None }))
     }
 
@@ -195,7 +198,7 @@ impl Connection {
                 // Nothing turns up while a batch is built, and looking for it would cost every packet.
                 (contents.acks, contents.control) = (false, contents.control && self.has_control());
             }
-            let Some(length) = self.build_one_rtt(now, id, segment, &contents) else { break };
+            let Some(length) = self.build_packet(now, id, segment, &contents) else { break };
             total += length;
             if length < size {
                 break;
@@ -250,8 +253,25 @@ impl Connection {
 
     /// Builds one 1-RTT packet, or a client's 0-RTT packet while there are no keys for others, at the start of `out`;
     /// `None` if there was nothing to put into it.
+    #[inline]
+    fn build_packet(&mut self, now: Time, id: PathId, out: &mut [u8], contents: &Contents) -> Option<usize> {
+        match self.handshake.one_rtt.is_some() {
+            true => self.build_one_rtt(now, id, out, contents),
+            false => self.build_zero_rtt(now, id, out, contents),
+        }
+    }
+
+    /// What a short packet of `written` bytes lacks for the sample of header protection (RFC 9001 section 5.4.2), or to be
+    /// answered with a stateless reset.
+    #[inline(never)]
+    fn padding(&self, header: &EncodedHeader, written: usize, room: usize, tag_length: usize) -> usize {
+        let least = self.identity.local_cid.len() + BYTES_BESIDE_CID;
+        let short_of = least.saturating_sub(written + tag_length).min(room);
+        header.padding_for_sample(written - header.payload_offset, tag_length).max(short_of)
+    }
+
     fn build_one_rtt(&mut self, now: Time, id: PathId, out: &mut [u8], contents: &Contents) -> Option<usize> {
-        let Some(keys) = &self.handshake.one_rtt else { return self.build_zero_rtt(now, id, out, contents) };
+        let keys = self.handshake.one_rtt.as_ref()?;
         let (tag_length, key_phase) = (keys.tag_length(), keys.phase());
         let destination_cid = self.paths.remote_cid(id, contents.validation.as_ref())?;
         let random = self.next_random();
@@ -276,14 +296,13 @@ impl Connection {
             return None;
         }
         let payload_length = w.position() - header.payload_offset;
-        let padding = if contents.pad {
-            w.remaining()
-        } else {
-            let least = self.identity.local_cid.len() + BYTES_BESIDE_CID;
-            let short_of = least.saturating_sub(w.position() + tag_length).min(w.remaining());
-            header.padding_for_sample(payload_length, tag_length).max(short_of)
-        };
-        w.write_zeros(padding).ok()?;
+        if payload_length < AMPLE_PAYLOAD || contents.pad {
+            let padding = match contents.pad {
+                true => w.remaining(),
+                false => self.padding(&header, w.position(), w.remaining(), tag_length),
+            };
+            w.write_zeros(padding).ok()?;
+        }
         let length = w.position() + tag_length;
 
         let packet = &mut out[..length];
@@ -303,6 +322,16 @@ impl Connection {
         keys.local().seal(id.0, number, packet, header.payload_offset);
         keys.header_local.protect(header.packet_number_offset, packet);
 
+        if contents.kind == PacketKind::MtuProbe
+            && let Some(path) = self.paths.get_mut(id)
+        {
+            path.mtu.on_probe_sent(number);
+        }
+        // Before the packet is made: it need not be moved then.
+        self.queue_copies(&frames, id, contents.copies);
+        if self.repair.sender.as_ref().is_some_and(|sender| sender.has_fresh()) {
+            self.protect_written(now, id);
+        }
         let packet = SentPacket {
             packet_number: number,
             sent_at: now,
@@ -318,15 +347,6 @@ impl Connection {
             tag: contents.tag,
             frames,
         };
-        if contents.kind == PacketKind::MtuProbe
-            && let Some(path) = self.paths.get_mut(id)
-        {
-            path.mtu.on_probe_sent(number);
-        }
-        self.queue_copies(&packet, id, contents.copies);
-        if self.repair.sender.as_ref().is_some_and(|sender| sender.has_fresh()) {
-            self.protect_written(now, id);
-        }
         self.on_sent(now, SpaceId::Path(id), packet);
         Some(length)
     }

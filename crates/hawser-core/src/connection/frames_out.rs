@@ -12,7 +12,7 @@ use super::contents::Contents;
 use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::paths::path::Path;
-use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets, SentPacket};
+use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets};
 use super::streams::WrittenData;
 
 /// Our acknowledgement delays are sent in units of 2^3 microseconds, the default (RFC 9000 section 18.2).
@@ -159,8 +159,24 @@ impl Connection {
         write_crypto(&mut self.handshake.late_send, w, frames);
     }
 
-    /// Stream data.
-    pub(super) fn write_data(
+    /// Counts stream data that was written into the frames from `first` on.
+    #[inline]
+    pub(super) fn note_written(
+        &mut self,
+        id: PathId,
+        frames: &SentFrames,
+        first: usize,
+        written: &WrittenData,
+    ) {
+        if let Some(log) = &mut self.send_log {
+            log.note(self.last_now, id, &frames[first..], written.new_bytes);
+        }
+        self.stats.stream_bytes_sent += written.new_bytes;
+        self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
+    }
+
+    /// Stream data. It has one caller, so that it is compiled into it: nearly every packet that leaves passes here.
+    fn write_data(
         &mut self,
         now: Time,
         id: PathId,
@@ -191,11 +207,7 @@ impl Connection {
             }
             Selection::Datagrams | Selection::Repair => WrittenData::default(),
         };
-        if let Some(log) = &mut self.send_log {
-            log.note(self.last_now, id, &frames[first..], written.new_bytes);
-        }
-        self.stats.stream_bytes_sent += written.new_bytes;
-        self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
+        self.note_written(id, frames, first, &written);
         if let Some(sender) = &mut self.repair.sender {
             sender.on_written(&frames[first..], written.retransmitted_bytes);
         }
@@ -223,15 +235,15 @@ impl Connection {
 
     /// Queues the stream ranges of a packet as copies for other paths.
     #[inline]
-    pub(super) fn queue_copies(&mut self, packet: &SentPacket, own: PathId, copies: PathMask) {
+    pub(super) fn queue_copies(&mut self, frames: &SentFrames, own: PathId, copies: PathMask) {
         if copies != PathMask::NONE {
-            self.queue_copies_of(packet, own, copies);
+            self.queue_copies_of(frames, own, copies);
         }
     }
 
     #[inline(never)]
-    fn queue_copies_of(&mut self, packet: &SentPacket, own: PathId, copies: PathMask) {
-        for frame in &packet.frames {
+    fn queue_copies_of(&mut self, frames: &SentFrames, own: PathId, copies: PathMask) {
+        for frame in frames {
             if let SentFrame::Stream(range) = frame {
                 self.streams.on_copy_queued(range);
             }
@@ -241,7 +253,7 @@ impl Connection {
             else {
                 continue;
             };
-            for frame in &packet.frames {
+            for frame in frames {
                 if let SentFrame::Stream(range) = frame {
                     path.queue_copy(SentStream { copy: true, ..*range });
                 }

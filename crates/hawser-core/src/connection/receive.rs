@@ -16,15 +16,16 @@ use crate::endpoint::Datagram;
 use crate::{ConnectionError, TransportError};
 
 /// A packet without its protection.
-struct Opened {
-    space: SpaceId,
-    packet_type: PacketType,
-    number: u64,
-    choice: KeyChoice,
-    reserved_bits_zero: bool,
+pub(super) struct Opened {
+    pub(super) space: SpaceId,
+    pub(super) packet_type: PacketType,
+    pub(super) number: u64,
+    /// Keys of before the first phase count as previous ones.
+    pub(super) choice: KeyChoice,
+    pub(super) reserved_bits_zero: bool,
     /// The whole packet; the frames are at `payload`.
-    packet: Bytes,
-    payload: std::ops::Range<usize>,
+    pub(super) packet: Bytes,
+    pub(super) payload: std::ops::Range<usize>,
 }
 
 impl Opened {
@@ -128,15 +129,22 @@ impl Connection {
             self.on_unopened(arrival, &packet);
             return;
         }
-        if !self.is_acceptable(arrival, space, header) || !self.fits_version(space, header, &packet) {
+        let is_zero_rtt = header.packet_type == PacketType::ZeroRtt;
+        if header.packet_type != PacketType::OneRtt
+            && !(self.is_acceptable(arrival, space, header) && self.fits_version(space, header, &packet))
+        {
             self.stats.packets_dropped += 1;
             return;
         }
-        if !self.can_open(header.packet_type, space) {
+        if !if is_zero_rtt { self.zero_rtt.keys().is_some() } else { self.can_open(space) } {
             self.keep_early(arrival, header.packet_type, space, &packet);
             return;
         }
-        match self.open(space, header, packet) {
+        let opened = match is_zero_rtt {
+            true => self.open_zero_rtt(header, packet),
+            false => self.open(space, header, packet),
+        };
+        match opened {
             Ok(opened) => self.on_opened(arrival, header, opened),
             Err(packet) => self.on_unopened(arrival, &packet),
         }
@@ -154,10 +162,8 @@ impl Connection {
     }
 
     /// Whether a long header is as it must be.
+    #[cold]
     fn is_acceptable(&self, arrival: &Arrival, space: SpaceId, header: &ProtectedHeader) -> bool {
-        if header.packet_type == PacketType::OneRtt {
-            return true;
-        }
         // RFC 9000 section 14.1.
         let undersized = self.side.is_server()
             && space == SpaceId::Initial
@@ -176,6 +182,7 @@ impl Connection {
     }
 
     /// Whether a packet is of the version of the connection, or of one that it may have (RFC 9369 section 4.1).
+    #[cold]
     fn fits_version(&mut self, space: SpaceId, header: &ProtectedHeader, packet: &[u8]) -> bool {
         let Some(version) = header.version else { return true };
         let state = &self.handshake.version;
@@ -207,9 +214,8 @@ impl Connection {
         opens
     }
 
-    fn can_open(&self, packet_type: PacketType, space: SpaceId) -> bool {
+    fn can_open(&self, space: SpaceId) -> bool {
         match space {
-            _ if packet_type == PacketType::ZeroRtt => self.zero_rtt.keys().is_some(),
             SpaceId::Initial => self.handshake.initial.is_some(),
             SpaceId::Handshake => self.handshake.handshake.is_some(),
             // RFC 9001 section 5.7: a server waits for the client's Finished.
@@ -258,11 +264,9 @@ impl Connection {
         mut packet: BytesMut,
     ) -> Result<Opened, BytesMut> {
         let offset = header.packet_number_offset;
-        let version = header.version.unwrap_or_default();
-        let is_zero_rtt = header.packet_type == PacketType::ZeroRtt;
+        let initial = || self.handshake.initial_keys(header.version.unwrap_or_default());
         let header_key = match space {
-            _ if is_zero_rtt => self.zero_rtt.keys().map(|keys| &keys.header),
-            SpaceId::Initial => self.handshake.initial_keys(version).map(|keys| &keys.header_remote),
+            SpaceId::Initial => initial().map(|keys| &keys.header_remote),
             SpaceId::Handshake => self.handshake.handshake.as_ref().map(|level| &level.keys.header_remote),
             SpaceId::Path(_) => self.handshake.one_rtt.as_ref().map(|keys| &keys.header_remote),
         };
@@ -272,17 +276,13 @@ impl Connection {
         let number = plain.packet_number.expand(self.largest_received(space));
         let (head, payload) = packet.split_at_mut(plain.payload_offset);
         let (opened, choice) = match space {
-            _ if is_zero_rtt => {
-                let Some(keys) = self.zero_rtt.keys() else { return Err(packet) };
-                (keys.packet.open(0, number, head, payload), KeyChoice::Current)
-            }
             SpaceId::Initial => {
-                let Some(keys) = self.handshake.initial_keys(version) else { return Err(packet) };
-                (keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
+                let Some(keys) = initial() else { return Err(packet) };
+                (keys.packet.remote.open(0, number, head, payload), KeyChoice::Previous)
             }
             SpaceId::Handshake => {
                 let Some(level) = self.handshake.long_level(space.level()) else { return Err(packet) };
-                (level.keys.packet.remote.open(0, number, head, payload), KeyChoice::Current)
+                (level.keys.packet.remote.open(0, number, head, payload), KeyChoice::Previous)
             }
             SpaceId::Path(id) => {
                 let first_of_phase = || self.paths.get(id).and_then(|path| path.key_phase.first_received());
@@ -303,7 +303,7 @@ impl Connection {
         })
     }
 
-    fn largest_received(&self, space: SpaceId) -> Option<u64> {
+    pub(super) fn largest_received(&self, space: SpaceId) -> Option<u64> {
         match space {
             SpaceId::Initial => {
                 self.handshake.initial.as_ref().and_then(|level| level.space.received.largest())
@@ -360,19 +360,24 @@ impl Connection {
             self.on_peer_key_update(now)?;
         }
         let is_zero_rtt = opened.packet_type == PacketType::ZeroRtt;
-        match opened.space {
-            SpaceId::Initial | SpaceId::Handshake => self.on_long_packet(opened.space, header),
+        let path = match opened.space {
+            SpaceId::Initial | SpaceId::Handshake => {
+                self.on_long_packet(opened.space, header);
+                None
+            }
             SpaceId::Path(id) => {
                 if !self.ensure_path(now, id, arrival) {
                     return Ok(());
                 }
                 if is_zero_rtt {
                     self.check_zero_rtt_number(opened.number)?;
+                    None
                 } else {
                     self.paths.note_cid(header.destination_cid, id);
+                    Some(id)
                 }
             }
-        }
+        };
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
         if received.contains(opened.number) {
             self.stats.packets_duplicate += 1;
@@ -393,9 +398,7 @@ impl Connection {
         )?;
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
-        if let SpaceId::Path(id) = opened.space
-            && !is_zero_rtt
-        {
+        if let Some(id) = path {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
         }
         Ok(())
@@ -421,10 +424,7 @@ impl Connection {
     fn note_heard(&mut self, now: Time, opened: &Opened) {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
         path.heard_at = Some(now);
-        if opened.packet_type == PacketType::OneRtt
-            && opened.choice != KeyChoice::Previous
-            && path.key_phase.on_received(opened.number)
-        {
+        if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);
         }
     }

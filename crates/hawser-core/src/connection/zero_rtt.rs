@@ -9,9 +9,10 @@
 //! Whoever copies a client's first flight can send it to the server again. Whether that does harm only the application
 //! knows, so servers take 0-RTT only where it says so.
 
+use bytes::BytesMut;
 use hawser_policy::{Interests, LimitedBy, PathId, Tag, Time};
 use hawser_wire::TransportParameters;
-use hawser_wire::packet::{LongHeader, LongPacketType, TruncatedPacketNumber};
+use hawser_wire::packet::{LongHeader, LongPacketType, PlainHeader, ProtectedHeader, TruncatedPacketNumber};
 use hawser_wire::transport_parameters::Role;
 use hawser_wire::writer::Writer;
 
@@ -19,13 +20,19 @@ use super::Connection;
 use super::arrival::SpaceId;
 use super::contents::Contents;
 use super::frames::{SentFrame, SentFrames};
+use super::handshake::KeyChoice;
 use super::paths::life_cycle::LifeEvent;
 use super::plan::Plan;
+use super::receive::Opened;
 use super::recovery::{DeliveryState, SentPacket};
 use super::remembered::RememberedLimits;
+use super::streams::WrittenData;
 use super::trace::tracer::TracedPacket;
 use crate::TransportError;
 use crate::crypto::EarlyKeys;
+
+/// 0-RTT packets are numbered with the 1-RTT packets of path 0.
+const ZERO_RTT_SPACE: SpaceId = SpaceId::Path(PathId::ZERO);
 
 /// What became of 0-RTT on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,6 +221,30 @@ impl Connection {
         (may_send && self.streams.has_pending_control()).then_some(Plan::Control(PathId::ZERO))
     }
 
+    /// Removes the protection of a 0-RTT packet, in place; gives it back if that fails.
+    #[cold]
+    pub(super) fn open_zero_rtt(
+        &self,
+        header: &ProtectedHeader,
+        mut packet: BytesMut,
+    ) -> Result<Opened, BytesMut> {
+        let Some(keys) = self.zero_rtt.keys() else { return Err(packet) };
+        keys.header.unprotect(header.packet_number_offset, &mut packet);
+        let Some(plain) = PlainHeader::decode(&packet, header) else { return Err(packet) };
+        let number = plain.packet_number.expand(self.largest_received(ZERO_RTT_SPACE));
+        let (head, payload) = packet.split_at_mut(plain.payload_offset);
+        let Ok(length) = keys.packet.open(0, number, head, payload) else { return Err(packet) };
+        Ok(Opened {
+            space: ZERO_RTT_SPACE,
+            packet_type: header.packet_type,
+            number,
+            choice: KeyChoice::Previous,
+            reserved_bits_zero: plain.reserved_bits_zero,
+            packet: packet.freeze(),
+            payload: plain.payload_offset..plain.payload_offset + length,
+        })
+    }
+
     /// Builds one 0-RTT packet at the start of `out`; `None` if there was nothing to put into it.
     #[cold]
     pub(super) fn build_zero_rtt(
@@ -239,7 +270,7 @@ impl Connection {
         let header = LongHeader { version, packet_type, destination_cid, source_cid };
         let encoded = header.encode(&mut w, truncated).ok()?;
         let mut frames = SentFrames::new();
-        self.fill_zero_rtt(now, id, &mut w, &mut frames, contents);
+        self.fill_zero_rtt(id, &mut w, &mut frames, contents);
         if w.position() == encoded.payload_offset {
             return None;
         }
@@ -279,7 +310,6 @@ impl Connection {
     /// RFC 9000 section 12.5: no acknowledgements, nothing of the handshake. Of the rest, what needs no negotiation.
     fn fill_zero_rtt(
         &mut self,
-        now: Time,
         id: PathId,
         w: &mut Writer<'_>,
         frames: &mut SentFrames,
@@ -289,8 +319,20 @@ impl Connection {
         // A datagram that only a short header leaves room for waits for 1-RTT packets.
         let room = self.datagram_room(Some(id));
         self.datagrams.write(w, id, room);
-        if let Some(selection) = contents.data {
-            self.write_data(now, id, w, frames, selection);
+        if contents.data.is_some() {
+            self.write_early_data(id, w, frames);
+        }
+    }
+
+    /// Stream data in the order of the queue, whatever the scheduler selected: there is one path.
+    fn write_early_data(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        while let Some((stream, range)) = self.streams.first_queued() {
+            let first = frames.len();
+            let written = self.streams.write_range(w, frames, id, stream, range);
+            if written == WrittenData::default() {
+                return;
+            }
+            self.note_written(id, frames, first, &written);
         }
     }
 }

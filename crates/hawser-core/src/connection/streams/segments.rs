@@ -1,8 +1,8 @@
 //! The send queue as schedulers see it.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use hawser_policy::{Segment, SendQueue};
+use hawser_policy::{Segment, SendQueue, StreamId};
 
 use super::Streams;
 
@@ -36,5 +36,17 @@ impl SendQueue for Segments<'_> {
                 }
             }
         }
+    }
+}
+
+impl Streams {
+    /// The first range of that order.
+    pub(crate) fn first_queued(&self) -> Option<(StreamId, Range<u64>)> {
+        let mut first = None;
+        Segments(self).segments(&mut |segment| {
+            first = Some((segment.stream, segment.range.clone()));
+            ControlFlow::Break(())
+        });
+        first
     }
 }
