@@ -40,6 +40,8 @@ impl FeatureId {
     pub const SCHEDULER_GUARD: FeatureId = FeatureId(11);
     /// State of a path as its sender sees it, reported to the receiver.
     pub const PATH_REPORT: FeatureId = FeatureId(12);
+    /// Never sent, only told by the application: what its connection, or a class of its streams, is for.
+    pub const MODE: FeatureId = FeatureId(13);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

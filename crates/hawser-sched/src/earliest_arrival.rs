@@ -1,5 +1,5 @@
 use hawser_policy::{
-    Commands, Decision, Event, Interests, PathChange, PolicyInfo, Scheduler, SendView, Time,
+    Commands, Decision, Event, Interests, PathChange, PathView, PolicyInfo, Scheduler, SendView, Time,
 };
 
 mod order;
@@ -12,7 +12,7 @@ mod standing;
 use order::Order;
 pub use parameters::EarliestArrivalParameters;
 use placement::Placement;
-use progress::Watch;
+pub(crate) use progress::Watch;
 use rescue::Budget;
 use standing::{StandingQueue, is_lasting};
 
@@ -59,6 +59,11 @@ impl EarliestArrival {
     /// What a registry tells of it.
     pub fn info() -> PolicyInfo {
         parameters::info()
+    }
+
+    /// Whether other paths are to be preferred to this one: it is silent, or holds more than it delivers.
+    pub(crate) fn is_avoided(&self, path: &PathView) -> bool {
+        self.watch.is_avoided(path)
     }
 
     /// When an empty queue will be found to be the end, rather than a buffer that is about to be refilled.

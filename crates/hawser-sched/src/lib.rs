@@ -17,6 +17,7 @@
 //! | `late` | [`Late`] | later bytes on the slow path, by what the fast one will deliver with losses |
 //! | `mams` | [`Mams`] | plans a cycle ahead, by what links are forecast to deliver |
 //! | `minrtt` | [`MinRtt`] | lowest round-trip time that can send; never waits |
+//! | `modes` | [`Modes`] | the default, low-latency, redundant or backup; by class, and changed live |
 //! | `otias` | [`Otias`] | where the packet arrives first, by whole rounds of waiting |
 //! | `peekaboo` | [`Peekaboo`] | learns when waiting for the fast path pays |
 //! | `raven` | [`Raven`] | copies what the best path may deliver later than the second would |
@@ -37,6 +38,7 @@
 //! tried with two datagrams, copied to the best known path, before it is compared (not by `roundrobin`, `wrr` and
 //! `redundant`, which do not compare); ties go to the lower path id. All are deterministic; those that explore have a seed.
 
+mod allowance;
 mod arrival;
 mod blest;
 mod choose;
@@ -55,6 +57,7 @@ mod late;
 mod mams;
 mod min_rtt;
 mod mmquic;
+mod modes;
 mod otias;
 mod peekaboo;
 mod placement;
@@ -100,6 +103,7 @@ pub use mams::{
 };
 pub use min_rtt::MinRtt;
 pub use mmquic::Mmquic;
+pub use modes::{MAX_MODE_CLASSES, Mode, Modes, ModesParameters};
 pub use otias::Otias;
 pub use peekaboo::{Peekaboo, PeekabooParameters};
 pub use qc_mab::{
@@ -176,6 +180,7 @@ fn register_placing(registry: &mut Registry) {
 
 /// Those that send data more than once.
 fn register_copying(registry: &mut Registry) {
+    registry.add_scheduler_with(Modes::info(), |_, parameters| Box::new(Modes::read(parameters)));
     registry.add_scheduler_with(Raven::info(), |_, parameters| Box::new(Raven::read(parameters)));
     registry.add_scheduler_with(Redundant::info(), |_, parameters| {
         Box::new(Redundant::with_copies(usize::try_from(parameters.integer("copies")).unwrap_or(usize::MAX)))

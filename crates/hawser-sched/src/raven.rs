@@ -2,6 +2,7 @@ use hawser_policy::{
     Assignment, Commands, Decision, ParameterInfo, Parameters, PathView, PolicyInfo, Scheduler, SendView,
 };
 
+use crate::allowance::Allowance;
 use crate::choose::{by_rtt, explore, explored, fastest_sendable, mask};
 use crate::placement::datagram;
 
@@ -28,10 +29,7 @@ impl Default for RavenParameters {
 #[derive(Clone, Copy, Debug)]
 pub struct Raven {
     parameters: RavenParameters,
-    /// Bytes that may be copied now.
-    allowance: f64,
-    /// Bytes sent on all paths when the allowance was last credited.
-    credited: u64,
+    allowance: Allowance,
 }
 
 impl Default for Raven {
@@ -46,7 +44,7 @@ impl Raven {
 
     /// With other parameters.
     pub fn with_parameters(parameters: RavenParameters) -> Self {
-        Raven { parameters, allowance: 0.0, credited: 0 }
+        Raven { parameters, allowance: Allowance::default() }
     }
 
     pub(crate) fn read(parameters: &Parameters) -> Self {
@@ -73,16 +71,6 @@ impl Raven {
             )
     }
 
-    /// Adds to the allowance for what was sent since.
-    fn credit(&mut self, view: &SendView<'_>) {
-        let sent = view.paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.bytes_sent));
-        let most = view.paths.iter().map(|path| path.congestion_window).max().unwrap_or(0) as f64;
-        let new = sent.saturating_sub(self.credited) as f64;
-        // A path that goes takes its bytes along.
-        self.credited = sent;
-        self.allowance = (self.allowance + self.parameters.budget * new).min(most);
-    }
-
     /// Whether the tail of `best` is longer than the mean of `second`.
     fn is_at_risk(&self, best: &PathView, second: &PathView) -> bool {
         let tail =
@@ -97,7 +85,7 @@ impl Scheduler for Raven {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, _commands: &mut Commands) -> Decision {
-        self.credit(view);
+        self.allowance.credit(view, self.parameters.budget);
         if let Some(decision) = explore(view) {
             return decision;
         }
@@ -109,11 +97,11 @@ impl Scheduler for Raven {
         let second = explored(view).filter(|other| other.id != path.id).min_by_key(|other| by_rtt(other));
         let size = datagram(path);
         match second {
-            Some(second) if self.is_at_risk(path, second) && self.allowance >= size as f64 => {
+            Some(second) if self.is_at_risk(path, second) && self.allowance.left() >= size => {
                 // In whole datagrams, of what there is.
-                let most = (self.allowance as u64 / size * size).min(path.sendable());
+                let most = (self.allowance.left() / size * size).min(path.sendable());
                 let max_bytes = most.min(view.queue.total()).max(size);
-                self.allowance -= max_bytes as f64;
+                self.allowance.spend(max_bytes);
                 let copies = mask(view, |other| other.id == second.id);
                 Decision::Send(Assignment { max_bytes, copies, ..next })
             }

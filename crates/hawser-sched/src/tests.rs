@@ -212,8 +212,11 @@ proptest! {
         )
     ) {
         let registry = registry();
-        let guarded = ["ftrl-wrr,guard=on", "peekaboo,guard=on"];
-        for name in registry.names(PolicyKind::Scheduler).chain(guarded) {
+        let more = [
+            "ftrl-wrr,guard=on", "peekaboo,guard=on", "modes,mode=low-latency", "modes,mode=redundant",
+            "modes,mode=backup", "modes,class=7,class_mode=low-latency",
+        ];
+        for name in registry.names(PolicyKind::Scheduler).chain(more) {
             let (mut first, mut second) = (build(name), build(name));
             let mut now = Time::ZERO;
             for ((paths, shuffled), queue, passed, happenings) in &steps {

@@ -340,6 +340,10 @@ pub mod private {
         pub const PROTECTION_ADVICE: u64 = 10;
         /// Not on the wire: tells the application that a learned scheduler was set aside, or restored.
         pub const SCHEDULER_GUARD: u64 = 11;
+        /// State of a path as its sender sees it, reported to the receiver: payloads of POLICY_MESSAGE.
+        pub const PATH_REPORT: u64 = 12;
+        /// Not on the wire: the application tells its policies what a connection, or a class of streams, is for.
+        pub const MODE: u64 = 13;
         /// From here on ids are free for policies outside of this project. Two that do not know of each other should
         /// choose large random ones.
         pub const FIRST_FREE: u64 = 64;

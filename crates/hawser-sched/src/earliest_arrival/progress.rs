@@ -39,7 +39,7 @@ const BACKLOG_STEP: Duration = Duration::from_millis(10);
 
 /// The progress of all paths.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch(Vec<Progress>);
+pub(crate) struct Watch(Vec<Progress>);
 
 /// The progress of one path.
 #[derive(Clone, Copy, Debug)]
@@ -277,7 +277,7 @@ fn held_back(path: &PathView) -> Duration {
 
 impl Watch {
     /// Notes what was acknowledged; whether anything is amiss with any path.
-    pub(super) fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
+    pub(crate) fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
         let mut amiss = false;
         for (at, path) in view.paths.iter().enumerate() {
             // Both are in order of id, and nearly always the same paths.
@@ -301,7 +301,7 @@ impl Watch {
         })
     }
 
-    pub(super) fn forget(&mut self, path: PathId) {
+    pub(crate) fn forget(&mut self, path: PathId) {
         self.0.retain(|progress| progress.path != path);
     }
 
@@ -314,7 +314,7 @@ impl Watch {
     }
 
     /// Whether others are to be preferred to the path.
-    pub(super) fn is_avoided(&self, path: &PathView) -> bool {
+    pub(crate) fn is_avoided(&self, path: &PathView) -> bool {
         self.of(path.id).is_some_and(Progress::is_avoided)
     }
 
@@ -324,7 +324,7 @@ impl Watch {
     }
 
     /// When a path will be found silent or late at the earliest, unless it answers.
-    pub(super) fn next_look(&self, view: &SendView<'_>, shortest_silence: Duration) -> Option<Time> {
+    pub(crate) fn next_look(&self, view: &SendView<'_>, shortest_silence: Duration) -> Option<Time> {
         if view.paths.len() < 2 {
             return None;
         }

@@ -30,7 +30,7 @@ fn own_policies_are_listed_with_their_parameters() {
     assert!(words.contains("expected 0 to 7 for \"path\" (default 0), found \"8\""), "{words}");
     let help = String::from_utf8(run(own_with(&["get", "--help"])).stdout).unwrap();
     let words: Vec<&str> = help.split_whitespace().collect();
-    assert!(words.join(" ").contains("minrtt, one-path, otias"), "{help}");
+    assert!(words.join(" ").contains("minrtt, modes, one-path, otias"), "{help}");
     // They are nothing that others have.
     assert!(run_failing(hawser(["policies", "one-path"]), 2).contains("no policy named \"one-path\""));
 }

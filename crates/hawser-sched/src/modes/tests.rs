@@ -1,0 +1,149 @@
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use hawser_policy::{
+    Assignment, Command, Commands, Decision, FeatureId, Message, MessageOrigin, PathId, PathMask, PathView,
+    QueueView, Segment, Selection, SendQueue, SendView, StreamId, Time,
+};
+
+use super::*;
+use crate::testing::{next, path, view, view_at};
+
+/// Segments of 10 kB, each of its own stream: its class and whether it is a retransmission.
+struct Queue(Vec<(u32, bool)>);
+
+const PIECE: u64 = 10_000;
+
+impl SendQueue for Queue {
+    fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
+        for (stream, (class, retransmission)) in (0..).map(|n| StreamId(4 * n)).zip(&self.0) {
+            let plain = Segment::plain(stream, 500..500 + PIECE);
+            let segment = Segment { class: *class, retransmission: *retransmission, ..plain };
+            if visit(&segment).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+impl Queue {
+    fn view<'a>(&'a self, paths: &'a [PathView]) -> SendView<'a> {
+        let bytes = |again| PIECE * self.0.iter().filter(|(_, is_again)| *is_again == again).count() as u64;
+        let queue = QueueView { unsent: bytes(false), retransmit: bytes(true), ..QueueView::default() };
+        SendView { now: Time::ZERO, paths, queue, segments: self }
+    }
+}
+
+fn modes(mode: Mode) -> Modes {
+    Modes::new(ModesParameters { mode, ..ModesParameters::default() })
+}
+
+fn tell(modes: &mut Modes, origin: MessageOrigin, message: &Message) {
+    let event = Event::Message { now: Time::ZERO, origin, message };
+    modes.on_event(&event, &mut Commands::new());
+}
+
+fn ask(modes: &mut Modes, view: &SendView<'_>) -> Decision {
+    modes.schedule(view, &mut Commands::new())
+}
+
+/// The message for one mode is obeyed by the next decision, and only if the application of this end says so.
+#[test]
+fn the_application_changes_the_mode_of_a_connection_that_runs() {
+    let paths = [path(1, 20, 100_000), path(2, 60, 100_000)];
+    let everywhere =
+        Decision::Send(Assignment { copies: PathMask::NONE.with(1), ..Assignment::next(PathId(1)) });
+    let mut modes = modes(Mode::Aggregate);
+    assert_eq!(ask(&mut modes, &view(&paths, 500_000)), next(1));
+    tell(&mut modes, MessageOrigin::Peer, &Mode::Redundant.for_connection());
+    assert_eq!(ask(&mut modes, &view(&paths, 500_000)), next(1), "a peer has no say");
+    tell(&mut modes, MessageOrigin::Application, &Mode::Redundant.for_connection());
+    assert_eq!(ask(&mut modes, &view(&paths, 500_000)), everywhere);
+    for payload in [vec![], vec![9], vec![0, 1], vec![9, 0, 0, 0, 1], vec![0; 6]] {
+        tell(&mut modes, MessageOrigin::Application, &Message::latest(FeatureId::MODE, payload));
+    }
+    assert_eq!(ask(&mut modes, &view(&paths, 500_000)), everywhere, "nonsense changes nothing");
+    tell(&mut modes, MessageOrigin::Application, &Mode::Aggregate.for_connection());
+    assert_eq!(ask(&mut modes, &view(&paths, 500_000)), next(1));
+}
+
+/// 10 kB of class 7, which is redundant, lie behind 20 kB of bulk data. While the fast path is full these wait, as the default has
+/// it, but class 7 leaves on the slow path, and is copied to the fast one.
+#[test]
+fn a_class_does_not_wait_for_what_another_class_waits_for() {
+    let queue = Queue(vec![(0, false), (0, false), (7, false)]);
+    let mut modes = modes(Mode::Aggregate);
+    tell(&mut modes, MessageOrigin::Application, &Mode::Redundant.for_class(7));
+    let full = [path(1, 20, 0), path(2, 60, 100_000)];
+    let class = Decision::Send(Assignment {
+        selection: Selection::Range { stream: StreamId(8), start: 500, end: 500 + PIECE },
+        max_bytes: PIECE,
+        copies: PathMask::NONE.with(0),
+        ..Assignment::next(PathId(2))
+    });
+    assert_eq!(ask(&mut modes, &queue.view(&full)), class);
+    // With room on the fast path the head goes first, and no further than it reaches.
+    let free = [path(1, 20, 100_000), path(2, 60, 100_000)];
+    let head = Decision::Send(Assignment { max_bytes: 2 * PIECE, ..Assignment::next(PathId(1)) });
+    assert_eq!(ask(&mut modes, &queue.view(&free)), head);
+    tell(&mut modes, MessageOrigin::Application, &Mode::forget_class(7));
+    assert!(matches!(ask(&mut modes, &queue.view(&full)), Decision::Wait(_)));
+}
+
+/// What was lost comes first, whatever its class.
+#[test]
+fn a_lost_piece_goes_by_the_mode_of_its_class() {
+    let queue = Queue(vec![(7, true), (0, false)]);
+    let paths = [path(1, 20, 100_000), path(2, 60, 100_000)];
+    let parameters = ModesParameters { class: Some((7, Mode::Redundant)), ..ModesParameters::default() };
+    let expected =
+        Assignment { max_bytes: PIECE, copies: PathMask::NONE.with(1), ..Assignment::next(PathId(1)) };
+    assert_eq!(ask(&mut Modes::new(parameters), &queue.view(&paths)), Decision::Send(expected));
+}
+
+/// A message of 30 kB has a copy on the second path, a queue of 200 kB has not.
+#[test]
+fn low_latency_copies_messages_within_its_budget() {
+    let mut paths = [path(1, 20, 100_000), path(2, 60, 100_000)];
+    let copied = |bytes| {
+        let copies = PathMask::NONE.with(1);
+        Decision::Send(Assignment { max_bytes: bytes, copies, ..Assignment::next(PathId(1)) })
+    };
+    let parameters = ModesParameters { mode: Mode::LowLatency, budget: 0.5, ..ModesParameters::default() };
+    let mut modes = Modes::new(parameters);
+    assert_eq!(ask(&mut modes, &view(&paths, 200_000)), next(1));
+    for _ in 0..4 {
+        assert_eq!(ask(&mut modes, &view(&paths, 30_000)), copied(30_000));
+    }
+    // 8 of the 128 kB that it began with are left; half of 40 kB is added.
+    assert_eq!(ask(&mut modes, &view(&paths, 30_000)), copied(8_000));
+    assert_eq!(ask(&mut modes, &view(&paths, 30_000)), next(1));
+    paths[0].bytes_sent = 40_000;
+    assert_eq!(ask(&mut modes, &view(&paths, 30_000)), copied(20_000));
+}
+
+/// The path in use falls silent: its acknowledgements are due after 20 ms, and missing for longer than a probe timeout. What was
+/// in flight is copied, and the other path keeps the work when the first one answers.
+#[test]
+fn backup_uses_one_path_until_it_falls_silent() {
+    let mut modes = modes(Mode::Backup);
+    let mut commands = Commands::new();
+    let full = [path(1, 20, 0), path(2, 60, 100_000)];
+    let at = |millis| Time::ZERO + Duration::from_millis(millis);
+    let queue = QueueView { unsent: 500_000, ..QueueView::default() };
+    let waits = modes.schedule(&view_at(at(0), &full, queue), &mut commands);
+    assert!(matches!(waits, Decision::Wait(_)), "the other path stands by: {waits:?}");
+    let mut silent = full;
+    silent[0].oldest_in_flight = Some(at(0));
+    assert!(matches!(
+        modes.schedule(&view_at(at(1), &silent, queue), &mut commands),
+        Decision::Wait(Some(_))
+    ));
+    assert!(commands.is_empty());
+    assert_eq!(modes.schedule(&view_at(at(150), &silent, queue), &mut commands), next(2));
+    assert_eq!(commands, [Command::Reinject { from: PathId(1), to: PathId(2), max_bytes: 100_000 }]);
+    let well = [PathView { bytes_acked: 1_000, ..path(1, 20, 100_000) }, path(2, 60, 100_000)];
+    assert_eq!(modes.schedule(&view_at(at(200), &well, queue), &mut Commands::new()), next(2));
+    let gone = [path(1, 20, 100_000)];
+    assert_eq!(modes.schedule(&view_at(at(210), &gone, queue), &mut Commands::new()), next(1));
+}
