@@ -11,13 +11,14 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::{StreamExt, TryStreamExt};
 use hawser_policy::LinkKind;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use rtnetlink::{Handle, MulticastGroup};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// A network interface that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,34 +40,77 @@ pub struct Interface {
 /// All interfaces that are up, in order of index.
 pub type Interfaces = Arc<Vec<Interface>>;
 
+/// What the interfaces are from a moment on.
+#[derive(Clone, Debug)]
+pub struct InterfaceNews {
+    /// When the kernel's word arrived, before the interfaces were read.
+    pub noticed: Instant,
+    /// Those that are up.
+    pub interfaces: Interfaces,
+}
+
+/// News that wait for a reader; meanwhile the kernel's words gather and become one.
+const NEWS_WAITING: usize = 64;
+
 /// Publishes the interfaces of this network namespace. The task behind it ends when the last receiver is dropped.
 ///
 /// # Errors
 /// When netlink is not available (some sandboxes).
 pub async fn watch_interfaces() -> io::Result<watch::Receiver<Interfaces>> {
-    let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
-    let (connection, handle, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
-    tokio::spawn(connection);
-    let first = enumerate(&handle).await.map_err(io::Error::other)?;
-    let (publisher, receiver) = watch::channel(Arc::new(first));
+    let mut news = interface_news().await?;
+    let first = news.recv().await.ok_or(io::ErrorKind::BrokenPipe)?;
+    let (publisher, receiver) = watch::channel(first.interfaces);
     tokio::spawn(async move {
         loop {
             tokio::select! {
-                message = messages.next() => if message.is_none() { return },
+                next = news.recv() => match next {
+                    Some(next) => publisher.send_replace(next.interfaces),
+                    None => return,
+                },
                 () = publisher.closed() => return,
+            };
+        }
+    });
+    Ok(receiver)
+}
+
+/// The interfaces of this network namespace, at once and then each time that they differ, in order. Unlike
+/// [`watch_interfaces`] it keeps what its reader has not read yet, so that an address that comes and goes meanwhile is seen.
+/// The task behind it ends when the receiver is dropped.
+///
+/// # Errors
+/// When netlink is not available (some sandboxes).
+pub async fn interface_news() -> io::Result<mpsc::Receiver<InterfaceNews>> {
+    let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
+    let (connection, handle, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
+    tokio::spawn(connection);
+    let mut noticed = Instant::now();
+    let mut current = Arc::new(enumerate(&handle).await.map_err(io::Error::other)?);
+    let (sender, receiver) = mpsc::channel(NEWS_WAITING);
+    tokio::spawn(async move {
+        loop {
+            let news = InterfaceNews { noticed, interfaces: current.clone() };
+            if sender.send(news).await.is_err() {
+                return;
             }
-            while messages.try_recv().is_ok() {}
-            match enumerate(&handle).await {
-                Ok(interfaces) => {
-                    publisher.send_if_modified(|current| {
-                        let changed = **current != interfaces;
-                        if changed {
-                            *current = Arc::new(interfaces);
-                        }
-                        changed
-                    });
+            // Until something differs.
+            loop {
+                tokio::select! {
+                    message = messages.next() => if message.is_none() { return },
+                    () = sender.closed() => return,
                 }
-                Err(error) => tracing::warn!(%error, "reading the interfaces failed; keeping the last state"),
+                noticed = Instant::now();
+                while messages.try_recv().is_ok() {}
+                match enumerate(&handle).await {
+                    Ok(interfaces) if interfaces == *current => {}
+                    Ok(interfaces) => {
+                        current = Arc::new(interfaces);
+                        break;
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "reading the interfaces failed; keeping the last state");
+                    }
+                }
             }
         }
     });

@@ -138,6 +138,8 @@ pub struct LinkState {
     pub signal: Signal,
     /// What serves it.
     pub attached_to: Option<AttachmentPoint>,
+    /// On which radio channel, by the number that its technology gives it (IEEE 802.11: 1 to 233).
+    pub channel: Option<u32>,
     /// When something else will.
     pub hand_over: Option<HandOver>,
     /// What else could, at most [`MAX_LINK_CANDIDATES`]; a path manager may ask for one of them
@@ -156,6 +158,7 @@ impl Default for LinkState {
             downlink: LinkDirection::default(),
             signal: Signal::default(),
             attached_to: None,
+            channel: None,
             hand_over: None,
             candidates: Vec::new(),
             position: None,

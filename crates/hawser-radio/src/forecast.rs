@@ -90,6 +90,7 @@ impl ProfileObserver {
             uplink: self.direction(up, link, at, Direction::Up),
             downlink: down.map(|down| self.direction(down, link, at, Direction::Down)).unwrap_or_default(),
             attached_to: serving_at(&profile.events, at).map(|number| self.point(number)),
+            channel: None,
             hand_over,
             position: profile.position_at(at),
             signal: self.signal(profile, at),

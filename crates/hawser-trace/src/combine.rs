@@ -69,6 +69,17 @@ impl Input {
         let mut bytes = Vec::new();
         if self.path.as_os_str() == "-" {
             std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+        } else if self.path.is_dir() {
+            // What `hawser measure` has left.
+            for file in records_of(&self.path).map_err(failed)? {
+                File::open(file)
+                    .and_then(|opened| opened.take(LARGEST + 1).read_to_end(&mut bytes))
+                    .map_err(failed)?;
+                bytes.push(b'\n');
+                if bytes.len() as u64 > LARGEST {
+                    break;
+                }
+            }
         } else {
             let opened = File::open(&self.path).map_err(failed)?;
             opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -78,6 +89,17 @@ impl Input {
         }
         String::from_utf8(bytes).map_err(|_| TraceError::NotText { file, reason: "it is not text" })
     }
+}
+
+/// The files of a folder that may have records, by name.
+fn records_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    files.sort();
+    Ok(files)
 }
 
 /// Reads all inputs and puts them together.
@@ -149,8 +171,9 @@ fn restrict(link: &mut LinkTrace, only: Direction) {
 /// The name of a file without folders, endings, and what tells the halves of a pair apart.
 fn name_of(file: &str) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    const ENDINGS: [&str; 12] = [
+    const ENDINGS: [&str; 13] = [
         ".rate", ".delay", ".loss", ".up", ".down", ".csv", ".txt", ".log", ".out", ".trace", ".dat", ".com",
+        ".jsonl",
     ];
     let mut stem = name;
     while let Some(shorter) = ENDINGS.iter().find_map(|ending| stem.strip_suffix(ending)) {

@@ -63,6 +63,12 @@ impl<'a> Source<'a> {
         TraceError::Empty { file: self.file.to_owned(), expected: self.format.looks().to_owned() }
     }
 
+    /// An error about a line, counted from 1.
+    pub(crate) fn line_error(self, line: usize, message: impl Into<String>) -> TraceError {
+        let (file, format) = (self.file.to_owned(), self.format.name());
+        TraceError::Line { file, line, message: message.into(), format }
+    }
+
     /// An error about the file as a whole.
     pub(crate) fn error(self, message: impl Into<String>) -> TraceError {
         let format = self.format.name();

@@ -200,6 +200,7 @@ impl Connection {
         let repaired = self.repair.receiver.as_ref().map(|receiver| receiver.counts()).unwrap_or_default();
         ConnectionStats {
             stream_bytes_copied_needlessly: self.streams.needless_copies(),
+            stream_bytes_acked: self.streams.acked_bytes(),
             stream_bytes_received: arrived.new,
             stream_bytes_duplicate: arrived.duplicate,
             messages_dropped_unsent: drops.send_overflow + drops.too_large,

@@ -29,6 +29,8 @@ pub struct ConnectionStats {
     pub stream_bytes_sent: u64,
     /// Stream bytes sent again because they were lost or their path fell silent.
     pub stream_bytes_retransmitted: u64,
+    /// Stream bytes that the peer acknowledged, each counted once.
+    pub stream_bytes_acked: u64,
     /// Stream bytes sent as copies.
     pub stream_bytes_copied: u64,
     /// Of these, the ones whose original was acknowledged before the copy: had the scheduler waited, nothing would have
@@ -117,6 +119,8 @@ pub struct PathStats {
     pub bytes_in_flight: u64,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Duration,
+    /// The newest sample of the round-trip time; before the first, what is assumed of it.
+    pub latest_rtt: Duration,
     /// Smallest round-trip time.
     pub min_rtt: Duration,
     /// Mean deviation of the round-trip time.

@@ -4,7 +4,7 @@
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
 //! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`four_d_map`], [`ftrl_wrr`], [`maco`], [`mams`],
-//!   [`qc_mab`], [`ride`], [`seam`], [`sscc`].
+//!   [`qc_mab`], [`ride`], [`seam`], [`sscc`], [`xfi`].
 //! * [`matrix`] runs every congestion controller over every link.
 //! * [`scheduler_matrix`] runs every scheduler over links with several paths.
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
@@ -26,9 +26,10 @@ pub mod seam;
 pub mod sim_vs_emulator;
 pub mod sscc;
 pub mod verify;
+pub mod xfi;
 
 /// All acceptance lists.
-pub const LISTS: [&verify::List; 9] = [
+pub const LISTS: [&verify::List; 10] = [
     &bbrv2plus::LIST,
     &four_d_map::LIST,
     &ftrl_wrr::LIST,
@@ -38,4 +39,5 @@ pub const LISTS: [&verify::List; 9] = [
     &ride::LIST,
     &seam::LIST,
     &sscc::LIST,
+    &xfi::LIST,
 ];

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hawser_policy::LinkInfo;
@@ -63,6 +63,11 @@ pub struct WorkerStats {
     pub handed_over: u64,
     /// Requests of policies to attach a link elsewhere that nobody could serve, see [`LinkController`](crate::LinkController).
     pub attachments_unsupported: u64,
+    /// When the kernel had taken the first datagram, and when the last one: read once per pass, after what it sent, so that
+    /// the truth is earlier by less than a pass.
+    pub first_sent: Option<Instant>,
+    /// See `first_sent`.
+    pub last_sent: Option<Instant>,
 }
 
 impl Endpoint {

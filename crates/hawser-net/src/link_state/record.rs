@@ -71,6 +71,7 @@ struct Line {
     #[serde(default)]
     signal: SignalText,
     attached_to: Option<PointText>,
+    channel: Option<u32>,
     hand_over: Option<HandOverText>,
     #[serde(default)]
     candidates: Vec<CandidateText>,
@@ -169,6 +170,7 @@ impl Record {
             downlink: line.downlink.read()?,
             signal: line.signal.read()?,
             attached_to: line.attached_to.map(PointText::read).transpose()?,
+            channel: line.channel,
             hand_over: line.hand_over.map(|text| text.read(after)).transpose()?,
             candidates: line.candidates.into_iter().map(CandidateText::read).collect::<Result<_, _>>()?,
             position: line.position,

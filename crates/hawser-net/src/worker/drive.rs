@@ -90,6 +90,7 @@ impl Driver {
             self.alarm.ring_by(now + SEND_RETRY);
         }
         self.serve_dirty(state, now);
+        state.sockets.note_sent();
         more |= !self.again.is_empty();
         if let Some(next) = self.timers.next() {
             self.alarm.ring_by(next);

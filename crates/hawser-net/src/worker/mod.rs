@@ -323,6 +323,8 @@ impl WorkerState {
             accepted: self.accepted,
             handed_over: self.handed_over,
             attachments_unsupported: self.attachments_unsupported,
+            first_sent: self.sockets.sent_span().map(|(first, _)| first),
+            last_sent: self.sockets.sent_span().map(|(_, last)| last),
         }
     }
 

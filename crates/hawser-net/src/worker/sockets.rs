@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use hawser_core::{ConnectionHandle, Ecn, FourTuple, Transmit};
 use hawser_policy::LinkId;
@@ -41,6 +42,10 @@ pub(crate) struct SocketSet {
     spare: Vec<Vec<u8>>,
     /// Some peer wants to know when its packets arrived.
     receive_times: bool,
+    /// Whether the kernel has taken something since this was last noted.
+    has_sent: bool,
+    /// When it took the first datagram, and the last.
+    sent_span: Option<(Instant, Instant)>,
 }
 
 #[derive(Debug)]
@@ -74,6 +79,19 @@ impl SocketSet {
     /// The sockets' addresses, in the order of binding.
     pub(crate) fn locals(&self) -> Vec<SocketAddr> {
         self.entries.iter().map(|entry| entry.socket.local()).collect()
+    }
+
+    /// When the kernel took the first datagram, and the last.
+    pub(crate) fn sent_span(&self) -> Option<(Instant, Instant)> {
+        self.sent_span
+    }
+
+    /// Reads the clock if anything was sent since the last call.
+    pub(crate) fn note_sent(&mut self) {
+        if std::mem::take(&mut self.has_sent) {
+            let now = Instant::now();
+            self.sent_span = Some((self.sent_span.map_or(now, |(first, _)| first), now));
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -166,7 +184,10 @@ impl SocketSet {
         let offset = if entry.backlog.is_empty() {
             let bytes = &buffer[..transmit.size];
             match entry.socket.send(&transmit.tuple, transmit.ecn, segment_size, bytes, 0) {
-                SendOutcome::Sent => return Sent::Yes,
+                SendOutcome::Sent => {
+                    self.has_sent = true;
+                    return Sent::Yes;
+                }
                 SendOutcome::Failed(error) => return Sent::Failed(error),
                 SendOutcome::Blocked(offset) => offset,
             }
@@ -212,7 +233,7 @@ impl SocketSet {
                     break;
                 }
                 attempts += 1;
-                entry.work_off(&mut self.spare);
+                self.has_sent |= entry.work_off(&mut self.spare);
             }
             if entry.backlog.len() < BACKLOG_LIMIT {
                 ready.append(&mut entry.waiting);
@@ -260,16 +281,19 @@ pub(crate) enum ReadMore {
 }
 
 impl Entry {
-    fn work_off(&mut self, spare: &mut Vec<Vec<u8>>) {
+    /// Returns whether anything left.
+    fn work_off(&mut self, spare: &mut Vec<Vec<u8>>) -> bool {
+        let mut has_sent = false;
         while let Some(batch) = self.backlog.front_mut() {
             let bytes = &batch.bytes;
             match self.socket.send(&batch.tuple, batch.ecn, batch.segment_size, bytes, batch.offset) {
                 SendOutcome::Blocked(offset) => {
                     batch.offset = offset;
-                    return;
+                    return has_sent;
                 }
+                SendOutcome::Sent => has_sent = true,
                 // A batch that cannot leave any more is lost, as on the wire.
-                SendOutcome::Sent | SendOutcome::Failed(_) => {}
+                SendOutcome::Failed(_) => {}
             }
             if let Some(batch) = self.backlog.pop_front()
                 && spare.len() < 2 * BACKLOG_LIMIT
@@ -277,6 +301,7 @@ impl Entry {
                 spare.push(batch.bytes);
             }
         }
+        has_sent
     }
 }
 

@@ -1,6 +1,7 @@
 //! The formats, and how they are told apart.
 
 mod mahimahi;
+mod measure;
 mod pam;
 mod ping;
 mod series;
@@ -38,6 +39,8 @@ pub enum Format {
     Pam,
     /// What `ping` prints.
     Ping,
+    /// Records of `hawser measure`, JSON lines.
+    Measure,
 }
 
 /// What the reader of a format has to know besides the text.
@@ -49,7 +52,7 @@ pub(crate) struct Hints {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Mahimahi,
         Self::Delay,
         Self::Victoria,
@@ -58,6 +61,7 @@ impl Format {
         Self::Simulator,
         Self::Pam,
         Self::Ping,
+        Self::Measure,
     ];
 
     /// Its name on the command line.
@@ -71,6 +75,7 @@ impl Format {
             Self::Simulator => "quic-network-simulator",
             Self::Pam => "pam",
             Self::Ping => "ping",
+            Self::Measure => "measure",
         }
     }
 
@@ -89,6 +94,7 @@ impl Format {
                 "CSV with TIME_STAMP_x, DLtput_x or ULtput_x, modified_tech_x, handover_status_x and the same with _y"
             }
             Self::Ping => "the output of ping: lines with icmp_seq= and time=",
+            Self::Measure => "records of hawser measure: JSON objects with a kind and a run; or their folder",
         }
     }
 
@@ -106,7 +112,11 @@ impl Format {
         let is_number = |word: &&str| word.parse::<f64>().is_ok();
         let words = first.words();
         let numbers = words.iter().filter(|word| is_number(word)).count();
-        let format = if first.text.contains("TIME_STAMP_x") {
+        // The whole line: a record is longer than what is looked at otherwise.
+        let whole = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let format = if measure::is_record(whole) {
+            Some(Self::Measure)
+        } else if first.text.contains("TIME_STAMP_x") {
             Some(Self::Pam)
         } else if head.contains("icmp_seq=") || words.contains(&"PING") {
             Some(Self::Ping)
@@ -146,6 +156,7 @@ impl Format {
             Self::Simulator => simulator::parse(source, name),
             Self::Pam => pam::parse(source, name),
             Self::Ping => ping::parse(source, name),
+            Self::Measure => measure::parse(source, name),
         }
     }
 }

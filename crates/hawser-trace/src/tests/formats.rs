@@ -210,3 +210,56 @@ fn points_and_chances_without_the_form_around_them() {
         assert!(message.starts_with(expected), "{text:?}: {message}");
     }
 }
+
+/// Two uploads and a download on one interface, a run with a hole of two seconds, and an address without transport.
+const RECORDS: &str = r#"
+{"kind":"run","id":"0000000000-00000000000000aa","run":"00000000000000aa","unix":1.7e9}
+{"kind":"session","id":"0000000001-00000000000000aa","run":"00000000000000aa","interface":"wlan0","run_ms":5000,"address_down_ms":300,"stopped_ms":301,"configuration":{"controller":"cubic","direction":"up","flows":2},"flows":[{"index":0,"connected_ms":0,"min_rtt_ms":30,"samples":{"interval_ms":100,"bytes":[1000,2000,3000]}},{"index":1,"connected_ms":100,"min_rtt_ms":20,"samples":{"interval_ms":200,"bytes":[1000]}}]}
+{"kind":"session","id":"0000000002-00000000000000aa","run":"00000000000000aa","interface":"wlan0","run_ms":7300,"stopped_ms":200,"configuration":{"controller":"bbr","direction":"down","flows":1},"flows":[{"index":0,"connected_ms":0,"samples":{"interval_ms":100,"bytes":[500,0]}}]}
+{"kind":"session","id":"0000000003-00000000000000aa","run":"00000000000000aa","interface":"wlan0","run_ms":7500,"stopped_ms":500,"configuration":{"controller":"bbr","direction":"down","flows":1},"flows":[{"index":0,"samples":{"interval_ms":100,"bytes":[]}}]}
+{"kind":"server_flow","id":"0000000001-00000000000000bb","session":"0000000002-00000000000000aa","index":0,"min_rtt_ms":10,"samples":{"interval_ms":100,"bytes":[]}}
+"#;
+
+#[test]
+fn records_of_measurements() {
+    let trace = parsed("drive.jsonl", RECORDS);
+    assert_eq!((trace.name.as_str(), trace.duration), ("drive", 3 * SECOND));
+    let [link] = &trace.links[..] else { panic!("one interface") };
+    assert_eq!(link.name, "wlan0");
+    let rates = |direction: Direction| match &link.direction(direction).rate {
+        Some(RateTrace::Steps(series)) => series.points().to_vec(),
+        other => panic!("{other:?}"),
+    };
+    let ms = MILLISECOND;
+    // Both flows together, 100 ms each: 1000, 2000 + 500, 3000 + 500 bytes. While the download was measured their mean.
+    let mean = (7000.0 * 8.0 / 0.3_f64).round() as u64;
+    assert_eq!(rates(Direction::Up)[..3], [(0, 80_000), (100 * ms, 200_000), (200 * ms, 280_000)]);
+    assert_eq!(rates(Direction::Up)[3], (2300 * ms, mean));
+    assert_eq!(rates(Direction::Down)[1..], [(2300 * ms, 40_000), (2400 * ms, 0)]);
+    assert_eq!(link.up.outages, [(300 * ms, 2300 * ms), (2500 * ms, 3 * SECOND)], "and without transport");
+    let delay = link.down.delay.as_ref().unwrap();
+    assert_eq!(
+        (delay.value_at(0), delay.value_at(2300 * ms)),
+        (10 * ms, 5 * ms),
+        "the server's word counts as well"
+    );
+    assert!(
+        refused("drive.jsonl", &RECORDS.replace("\"run_ms\":5000", "\"run_ms\":-1"))
+            .contains(":3: a time is negative")
+    );
+    assert!(refused("drive.jsonl", &format!("{RECORDS}{{")).contains("drive.jsonl:7: this is no record"));
+    let run = RECORDS.lines().nth(1).unwrap();
+    assert!(refused("drive.jsonl", run).contains("no session has a length"));
+}
+
+#[test]
+fn a_folder_of_records_is_read_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, line) in RECORDS.trim().lines().enumerate() {
+        std::fs::write(folder.path().join(format!("{number}.jsonl")), line).unwrap();
+    }
+    std::fs::write(folder.path().join("state"), "{}").unwrap();
+    let input = Input::new(folder.path().to_str().unwrap());
+    let trace = read(&[input], &ReadOptions::default()).unwrap();
+    assert_eq!(trace.links, parsed("drive.jsonl", RECORDS).links);
+}

@@ -1,5 +1,7 @@
 //! Ctrl-C: the first asks politely, the second insists.
 
+use std::sync::Arc;
+
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -29,6 +31,21 @@ impl Interrupt {
             }
         });
         Ok(Interrupt { receiver })
+    }
+
+    /// One that is raised with this one, or by calling what comes beside it.
+    pub(crate) fn child(&self) -> (impl Fn() + use<>, Interrupt) {
+        let (sender, receiver) = watch::channel(false);
+        let sender = Arc::new(sender);
+        let (raise, mut parent) = (sender.clone(), self.clone());
+        tokio::spawn(async move {
+            parent.raised().await;
+            sender.send_replace(true);
+        });
+        let raise = move || {
+            raise.send_replace(true);
+        };
+        (raise, Interrupt { receiver })
     }
 
     /// Whether the user has asked.

@@ -26,6 +26,7 @@ mod key_log;
 mod lab;
 mod live;
 mod matrix;
+mod measure;
 mod options;
 mod path_log;
 mod paths;
@@ -94,6 +95,9 @@ enum Command {
     /// Measure what the paths to a host carry
     #[command(subcommand)]
     Perf(perf::Perf),
+    /// Measure what links carry that come and go, whenever they are there
+    #[command(subcommand)]
+    Measure(measure::Measure),
     /// Run any program behind emulated links
     #[command(subcommand)]
     Emu(emulate::Emu),
@@ -182,6 +186,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
             Command::Live(command) => live::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
+            Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Emu(_)
             | Command::Lab(_)
             | Command::Policies(_)

@@ -135,6 +135,39 @@ impl TransportOptions {
     }
 }
 
+/// Who a client takes the server to be.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct ServerTrust {
+    /// Trust only certificates signed by an authority in this PEM file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
+    ca: Option<PathBuf>,
+    /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it. Repeatable
+    #[arg(long, value_name = "PIN", conflicts_with = "insecure")]
+    pin: Vec<Pin>,
+    /// Trust anybody. Only for tests: whoever is on the way can read and change everything
+    #[arg(long)]
+    insecure: bool,
+}
+
+impl ServerTrust {
+    /// What they say, with the files that they name read.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn trust(&self) -> Result<Trust, Failure> {
+        Ok(if self.insecure {
+            Trust::Insecure
+        } else if !self.pin.is_empty() {
+            Trust::Pins(self.pin.clone())
+        } else if let Some(file) = &self.ca {
+            Trust::authorities_from_file(file)?
+        } else {
+            Trust::System
+        })
+    }
+}
+
 /// How a client reaches a server.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connection")]
@@ -148,15 +181,9 @@ pub(crate) struct ClientOptions {
     /// Tell policies what this file, FIFO or Unix socket says of the links: JSON lines, see docs/links.md
     #[arg(long, value_name = "FILE")]
     link_state: Option<PathBuf>,
-    /// Trust only certificates signed by an authority in this PEM file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
-    ca: Option<PathBuf>,
-    /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it. Repeatable
-    #[arg(long, value_name = "PIN", conflicts_with = "insecure")]
-    pin: Vec<Pin>,
-    /// Trust anybody. Only for tests: whoever is on the way can read and change everything
-    #[arg(long)]
-    insecure: bool,
+    /// Whom to believe
+    #[command(flatten)]
+    trust: ServerTrust,
     /// Keep in this file what servers give for later connections: tickets, which spare both ends certificates and signatures,
     /// and address tokens. Made if it is not there, readable by its owner only. Without it nothing is kept: servers could
     /// tell by it that two connections are of one client
@@ -234,15 +261,7 @@ impl ClientOptions {
 
     /// The client configuration for this application protocol.
     fn config(&self, registry: &Registry, alpn: &[u8]) -> Result<ClientConfig, Failure> {
-        let trust = if self.insecure {
-            Trust::Insecure
-        } else if !self.pin.is_empty() {
-            Trust::Pins(self.pin.clone())
-        } else if let Some(file) = &self.ca {
-            Trust::authorities_from_file(file)?
-        } else {
-            Trust::System
-        };
+        let trust = self.trust.trust()?;
         let transport = TransportConfig {
             max_idle_timeout: Some(self.timeout),
             // Whoever only receives would not notice that the server is gone, nor that it merely takes its time.

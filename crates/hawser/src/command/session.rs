@@ -232,7 +232,11 @@ pub(crate) async fn connect_to(
     Session::connect(&url.host, url.port, client, interrupt).await
 }
 
-async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+/// The addresses of a host.
+///
+/// # Errors
+/// When it has none.
+pub(crate) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }

@@ -9,6 +9,8 @@ mod http;
 mod interop;
 mod live;
 mod matrix;
+mod measure;
+mod measure_links;
 mod own_policies;
 mod own_sets;
 mod perf;

@@ -325,6 +325,7 @@ impl Path {
             congestion_window: self.recovery.window(),
             bytes_in_flight: self.recovery.bytes_in_flight(),
             smoothed_rtt: self.recovery.rtt.smoothed(),
+            latest_rtt: self.recovery.rtt.latest(),
             min_rtt: self.recovery.rtt.min(),
             rtt_variance: self.recovery.rtt.variance(),
             one_way_delay: self.recovery.one_way_delay(),

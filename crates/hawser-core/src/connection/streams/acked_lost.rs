@@ -10,11 +10,14 @@ impl Streams {
     pub(crate) fn on_acked(&mut self, range: &SentStream) {
         let Some(key) = self.table.find(range.id) else { return };
         let news = self.update_send(key, |send| {
+            let before = send.unacked();
             send.on_acked(range.offset..range.end(), range.fin);
+            let acked = before - send.unacked();
             let needless = if send.copies.is_empty() { 0 } else { send.on_acked_of_several(range) };
-            (needless, send.is_ending())
+            (acked, needless, send.is_ending())
         });
-        let Some((needless, is_ending)) = news else { return };
+        let Some((acked, needless, is_ending)) = news else { return };
+        self.acked_bytes += acked;
         self.needless_copies += needless;
         if is_ending {
             self.on_acked_at_end(key);

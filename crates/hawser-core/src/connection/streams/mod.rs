@@ -103,6 +103,7 @@ pub(crate) struct Streams {
     max_send_buffer: u64,
     /// Bytes of copies whose original was acknowledged first.
     needless_copies: u64,
+    acked_bytes: u64,
     /// When the windows were last tuned.
     now: Time,
     /// The stream on which data last came, until [`take_interrupted`](Self::take_interrupted) asks.
@@ -154,6 +155,7 @@ impl Streams {
             send_buffer_limit: INITIAL_SEND_BUFFER.min(config.max_send_buffer),
             max_send_buffer: config.max_send_buffer,
             needless_copies: 0,
+            acked_bytes: 0,
             now: Time::ZERO,
             last_received: None,
         }
@@ -295,6 +297,11 @@ impl Streams {
     /// What arrived, and how much of it was there already.
     pub(crate) fn arrived(&self) -> Arrived {
         self.shared.arrived
+    }
+
+    /// Bytes that were acknowledged, each counted once.
+    pub(crate) fn acked_bytes(&self) -> u64 {
+        self.acked_bytes
     }
 
     /// Gives back memory of busier times.

@@ -23,6 +23,7 @@ Formats, recognised by their content:
   series    seconds and a value from then on (.rate, .delay, .loss), as in scenarios
   pam       CSV of two carriers with hand-over marks (PAM 2025 multi-carrier drives)
   ping      the output of ping
+  measure   records of `hawser measure`, or the folder that they are in
   quic-network-simulator  a file with a scenario string, or the string itself as an argument
 
 Files about the same link complete each other, files about different links stand side by side:
