@@ -111,7 +111,15 @@ class Reporting(Peer):
 
 class QuicGo(Reporting):
     name = "quic-go"
-    client_features = {"migration": ["--migrate"], "ipv6": [], "multiplexing": [], "v2": ["--prefer-v2"]}
+    client_features = {
+        "migration": ["--migrate"],
+        "ipv6": [],
+        "multiplexing": [],
+        # It comes twice by itself. Without a ticket that allows 0-RTT it resumes.
+        "resumption": ["--early"],
+        "zerortt": ["--early"],
+        "v2": ["--prefer-v2"],
+    }
     server_features = {"retry": ["--retry"], "ipv6": [], "resumption": [], "zerortt": ["--early"], "v2": []}
 
     def server(self, bench, listen, features):

@@ -53,6 +53,7 @@ func main() {
 	preferV2 := flag.Bool("prefer-v2", false, "begin with QUIC v2, go back to v1 if told so")
 	trailers := flag.Bool("trailers", false, "ask for trailers")
 	migrate := flag.Bool("migrate", false, "change to another UDP socket after the first MiB")
+	early := flag.Bool("early", false, "come twice, the second time with 0-RTT if the ticket allows it")
 	local := flag.String("local", "127.0.0.1", "address to send from")
 	flag.Parse()
 	c, err := newClient(*ca, *preferV2)
@@ -60,6 +61,14 @@ func main() {
 		log.Fatal(err)
 	}
 	c.trailers, c.migrate, c.local = *trailers, *migrate, net.ParseIP(*local)
+	if *early {
+		// The first connection is for the ticket.
+		if _, err := c.all(http.MethodGet, "", "", flag.Args()[:1]); err != nil {
+			log.Fatal(err)
+		}
+		c.begin()
+		*method = http3.MethodGet0RTT
+	}
 	responses, err := c.all(*method, *byteRange, *body, flag.Args())
 	if err != nil {
 		log.Fatal(err)
@@ -73,6 +82,7 @@ func main() {
 
 type client struct {
 	http        http.Client
+	tlsConfig   *tls.Config
 	versions    []quic.Version
 	lock        sync.Mutex
 	connection  *quic.Conn
@@ -98,10 +108,20 @@ func newClient(ca string, preferV2 bool) (*client, error) {
 	if preferV2 {
 		c.versions = []quic.Version{quic.Version2, quic.Version1}
 	}
-	c.http = http.Client{Timeout: 60 * time.Second, Transport: &http3.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots}, Dial: c.dial,
-	}}
+	c.tlsConfig = &tls.Config{RootCAs: roots, ClientSessionCache: tls.NewLRUClientSessionCache(4)}
+	c.begin()
 	return c, nil
+}
+
+// begin closes what there is: the next request opens a connection.
+func (c *client) begin() {
+	if transport, ok := c.http.Transport.(*http3.Transport); ok {
+		transport.Close()
+	}
+	c.connections, c.ports = 0, nil
+	c.http = http.Client{Timeout: 60 * time.Second, Transport: &http3.Transport{
+		TLSClientConfig: c.tlsConfig, Dial: c.dial,
+	}}
 }
 
 func (c *client) dial(ctx context.Context, address string, tlsConfig *tls.Config, config *quic.Config) (*quic.Conn, error) {
