@@ -15,7 +15,9 @@ class Trace:
     def __init__(self, path):
         self.is_server = path.name.endswith("_server.sqlog")
         self.text = path.read_text()
-        records = self.text.split("\x1e")[2:]
+        header, *records = self.text.split("\x1e")[1:]
+        #: When it began, in ISO 8601.
+        self.began = json.loads(header)["trace"]["common_fields"]["reference_time"]["wall_clock_time"]
         # The last one may be cut off, at a server that was killed.
         self.records = [json.loads(record) for record in records if record.endswith("\n")]
 
@@ -40,9 +42,8 @@ class Trace:
 
 
 def read(folder):
-    """The traces in a folder, in the order in which their connections ended."""
-    paths = sorted(folder.glob("*.sqlog"), key=lambda path: path.stat().st_mtime_ns)
-    return [Trace(path) for path in paths]
+    """The traces in a folder, in the order in which their connections began."""
+    return sorted((Trace(path) for path in folder.glob("*.sqlog")), key=lambda trace: trace.began)
 
 
 def resumed(traces):
