@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_cc::NewReno;
-use hawser_core::crypto::ClientFactory;
 use hawser_core::crypto::null::{NullClient, NullServer};
+use hawser_core::crypto::{ClientFactory, ServerId};
 use hawser_core::{
     Connection, ConnectionHandle, Datagram, Endpoint, EndpointConfig, FourTuple, Incoming, Routed,
     ServerConfig, TransportConfig,
@@ -22,6 +22,9 @@ use hawser_wire::frame::Crypto;
 use hawser_wire::packet::{LongHeader, LongPacketType};
 use hawser_wire::transport_parameters::VersionInformation;
 use hawser_wire::{ConnectionId, Frame, Reader, TransportParameters, TruncatedPacketNumber, Version, Writer};
+
+/// The server that clients ask for.
+const SERVER: ServerId<'_> = ServerId { name: "fuzz", port: 443 };
 
 const MAX_CONNECTIONS: usize = 6;
 const MAX_STEPS: usize = 64;
@@ -193,7 +196,7 @@ fn hello(version: Version) -> Vec<u8> {
         ..TransportParameters::default()
     };
     let mut session =
-        NullClient::default().start(version, "fuzz", parameters.to_vec(None)).expect("a valid name");
+        NullClient::default().start(version, SERVER, parameters.to_vec(None)).expect("a valid name");
     let mut data = Vec::new();
     let _ = session.write_handshake(&mut data);
     let mut frame = vec![0; data.len() + 20];

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use hawser_core::{QlogFactory, TransportConfig};
+use hawser_core::{QlogFactory, TransportConfig, Version, VersionPreference};
 use hawser_policy::{Composition, FeatureId, PolicyKind, Registry};
 use hawser_sim::adversary::{Forgery, Tap};
 use hawser_wire::TransportParameters;
@@ -14,7 +14,7 @@ use hawser_wire::transport_parameters::AddressDiscovery;
 
 use super::script::Script;
 use super::tokens;
-use super::world::Setup;
+use super::world::{Setup, VersionSetup};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     let mut registry = Registry::new();
@@ -53,8 +53,22 @@ pub fn read(script: &mut Script<'_>) -> Option<Setup> {
         }
         token = tokens::read(script, how >> 6)?;
     }
+    let versions = if flags & 16 == 16 { versions(script.byte()?) } else { VersionSetup::default() };
     let taps = [Tap::new(client), Tap::new(server)];
-    Some(Setup { transports, taps, forged, retry: flags & 4 == 4, token })
+    Some(Setup { transports, taps, forged, retry: flags & 4 == 4, token, versions })
+}
+
+/// A client that speaks both versions and begins with either, and a server that has one of them: it is followed, by a Version
+/// Negotiation packet or within the handshake.
+fn versions(how: u8) -> VersionSetup {
+    let list = |text: &str| text.parse().expect("versions");
+    let server = ["1,2", "2,1", "1", "2"][usize::from(how >> 2 & 3)];
+    VersionSetup {
+        client: list(if how & 1 == 0 { "1,2" } else { "2,1" }),
+        first: if how & 2 == 0 { Version::V1 } else { Version::V2 },
+        server: list(server),
+        preference: if how & 16 == 0 { VersionPreference::Server } else { VersionPreference::Client },
+    }
 }
 
 /// Other policies than [`transport`] can name: a whole set, or parts of any kind.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hawser_core::{
     ClientConfig, Code, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint,
-    EndpointConfig, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig,
+    EndpointConfig, FourTuple, Routed, ServerConfig, StatelessDatagram, TransportConfig, Version,
+    VersionPreference, Versions,
 };
 use hawser_policy::{Side, Time};
 use hawser_sim::adversary::{CID_LENGTH, Observer, Space, Tap};
@@ -94,6 +95,27 @@ pub struct Setup {
     pub retry: bool,
     /// The address token that the client comes with.
     pub token: Option<Vec<u8>>,
+    pub versions: VersionSetup,
+}
+
+/// Which versions the ends speak.
+pub struct VersionSetup {
+    pub client: Versions,
+    /// With which the client begins.
+    pub first: Version,
+    pub server: Versions,
+    pub preference: VersionPreference,
+}
+
+impl Default for VersionSetup {
+    fn default() -> Self {
+        VersionSetup {
+            client: Versions::default(),
+            first: Version::V1,
+            server: Versions::default(),
+            preference: VersionPreference::Client,
+        }
+    }
 }
 
 /// Real time at the beginning, without which tokens of other connections are worth nothing: 50 years, in seconds.
@@ -133,6 +155,8 @@ impl World {
         let [client_tap, server_tap] = setup.taps;
         let strangers = Strangers::new(server_transport.clone());
         let mut server_config = ServerConfig::new(Arc::new(server_tap.clone()), server_transport, TOKEN_KEY);
+        (server_config.versions, server_config.version_preference) =
+            (setup.versions.server, setup.versions.preference);
         if setup.retry {
             server_config.retry_above_handshakes = 0;
         }
@@ -144,6 +168,9 @@ impl World {
         server.strangers = strangers;
         let client_config = ClientConfig {
             token: setup.token,
+            token_version: setup.versions.first,
+            versions: setup.versions.client,
+            first_version: setup.versions.first,
             ..ClientConfig::new(Arc::new(client_tap.clone()), client_transport)
         };
         let (handle, connection) = client

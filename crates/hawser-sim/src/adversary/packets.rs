@@ -37,6 +37,8 @@ pub enum Space {
 /// What a packet says before its frames.
 #[derive(Clone, Debug)]
 pub struct Header {
+    /// Of long headers; a short one does not tell.
+    pub version: Version,
     /// Its packet-number space.
     pub space: Space,
     /// Its packet number.
@@ -83,6 +85,8 @@ pub struct Sent {
     pub path_id_granted: u32,
     /// Its key phase.
     phase: usize,
+    /// In which its last long header was.
+    version: Version,
 }
 
 impl Sent {
@@ -170,6 +174,7 @@ impl Observer {
                 sent.phase += usize::from(header.phase != (sent.phase % 2 == 1));
             } else {
                 sent.remember_cid(header.source, 0);
+                sent.version = header.version;
             }
             for frame in FrameIter::new(&datagram[packet.payload]).flatten() {
                 match frame {
@@ -211,6 +216,7 @@ impl Observer {
                 let largest = self.sent(by).numbers(space).next_back();
                 packets.push(Packet {
                     header: Header {
+                        version: header.version.unwrap_or_default(),
                         space,
                         number: plain.packet_number.expand(largest),
                         number_length: plain.packet_number.byte_len(),
@@ -261,6 +267,7 @@ impl Observer {
         let number = sent.numbers(space).next_back().map_or(0, |largest| largest + 1).checked_add(ahead)?;
         let source = sent.cids.front().map_or(ConnectionId::EMPTY, |(cid, _)| *cid);
         Some(Header {
+            version: sent.version,
             space,
             number: number.min(hawser_wire::varint::MAX),
             number_length: 4,
@@ -285,7 +292,7 @@ impl Observer {
         };
         let encoded = match packet_type {
             Some(packet_type) => {
-                LongHeader { version: Version::V1, packet_type, destination_cid, source_cid }
+                LongHeader { version: header.version, packet_type, destination_cid, source_cid }
                     .encode(&mut w, number)
             }
             None => ShortHeader { destination_cid, spin: header.spin, key_phase: header.phase }
@@ -306,7 +313,7 @@ impl Observer {
     fn with_key(&self, by: Side, header: &Header, seal: impl FnOnce(&dyn PacketKey, u32)) -> Option<()> {
         if header.space == Space::Initial {
             let destination = self.taps[0].secrets().initial;
-            let keys = NullClient::default().initial_keys(Version::V1, &destination, by);
+            let keys = NullClient::default().initial_keys(header.version, &destination, by);
             seal(&*keys.packet.local, 0);
             return Some(());
         }
