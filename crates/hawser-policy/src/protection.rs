@@ -48,7 +48,8 @@ pub struct ProtectionView<'a> {
     pub path: PathId,
     /// All paths.
     pub paths: &'a [PathView],
-    /// The first range of the block, and what the application said of it.
+    /// Of the first range of the block the bytes that most of it are, and what the application said of them: a header that
+    /// shares the packet with the body of its frame does not count.
     pub segment: &'a Segment<'a>,
 }
 

@@ -34,7 +34,7 @@ impl Connection {
     /// The size of packets with data: less than the path allows where a repair symbol must be able to follow, on whatever
     /// path, with a longer header.
     pub(super) fn protected_size(&self, id: PathId, size: usize) -> usize {
-        let is_limited = self.repair.sender.as_ref().is_some_and(|sender| sender.limits_packets());
+        let is_limited = self.repair.sender.as_ref().is_some_and(|sender| sender.limits_packets(id));
         // A datagram of the application may need all the room there is.
         if !is_limited || self.datagrams.count_for_any() > 0 || self.datagrams.has_bound(id) {
             return size;
@@ -52,10 +52,13 @@ impl Connection {
         while let Some(range) = sender.take_fresh() {
             let subject = Subject { path: id, stream: range.id, frame: streams.frame_of(&range) };
             if sender.must_ask(&subject) {
-                let answer = policies.decide_protection(now, id, &range, paths, streams);
-                sender.on_answer(now, subject, answer.as_ref());
+                let (answer, expires) = policies.decide_protection(now, id, &range, paths, streams);
+                sender.on_answer(now, subject, answer.as_ref(), expires);
             }
             sender.protect(now, &subject, &range, longest, |out| streams.read_sent(&range, out));
+            if range.fin {
+                sender.end_stream(now, range.id);
+            }
         }
     }
 
@@ -66,6 +69,7 @@ impl Connection {
         let Connection { repair, paths, .. } = self;
         let ready = |path: &&Path| path.can_send_data(now);
         repair.sender.as_mut()?.next_path(
+            now,
             by_scheduler,
             |id| is_usable(paths, id),
             |id| paths.get(id).filter(ready).is_some(),

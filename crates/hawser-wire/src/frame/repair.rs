@@ -258,29 +258,40 @@ impl SourceRangeList {
         self.symbols == 0
     }
 
-    /// Whether the last one ends where this begins: then it takes two to four bytes, or none.
-    pub fn is_followed_by(&self, range: &SourceRange) -> bool {
-        self.runs.last().is_some_and(|run| run.is_followed_by(range))
-    }
-
     /// Adds one; whether there was room. Its length must be 1 or more.
     pub fn push(&mut self, range: SourceRange) -> bool {
         if self.symbols == MAX_SOURCE_SYMBOLS || range.length == 0 {
             return false;
         }
-        match self.runs.last_mut().filter(|run| run.is_followed_by(&range)) {
-            Some(run) if run.length == range.length => {
-                run.count += 1;
-                run.fin = range.fin;
+        let (kept, run) = self.run_with(&range);
+        self.runs.truncate(kept);
+        self.runs.push(run);
+        self.symbols += 1;
+        true
+    }
+
+    /// The last run if this range were added, and how many stay before it.
+    fn run_with(&self, range: &SourceRange) -> (usize, Run) {
+        let SourceRange { stream_id, offset, length, fin } = *range;
+        match self.runs.last().filter(|run| run.is_followed_by(range)) {
+            Some(run) if run.length == length => {
+                (self.runs.len() - 1, Run { count: run.count + 1, fin, ..*run })
             }
             last => {
                 let contiguous = last.is_some();
-                let SourceRange { stream_id, offset, length, fin } = range;
-                self.runs.push(Run { count: 1, fin, contiguous, length, stream_id, offset });
+                (self.runs.len(), Run { count: 1, fin, contiguous, length, stream_id, offset })
             }
         }
-        self.symbols += 1;
-        true
+    }
+
+    /// Bytes that the runs would take in a frame if this range were added.
+    pub fn encoded_len_with(&self, range: &SourceRange) -> usize {
+        let (kept, run) = self.run_with(range);
+        let mut counter = LengthCounter::default();
+        let mut runs = self.runs.iter().take(kept).chain(std::iter::once(&run));
+        // Counting cannot fail.
+        let _ = runs.try_for_each(|run| run.encode_to(&mut counter));
+        counter.0
     }
 
     /// Bytes that the runs take in a frame.

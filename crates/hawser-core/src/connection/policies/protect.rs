@@ -1,6 +1,6 @@
 //! Whether and how strongly data is protected.
 
-use hawser_policy::{BlockReport, Interests, PathId, Protection, ProtectionView, Time};
+use hawser_policy::{BlockReport, Interests, PathId, Protection, ProtectionView, Reliability, Time};
 
 use super::Policies;
 use crate::connection::frames::SentStream;
@@ -18,7 +18,7 @@ impl Policies {
         self.scheduler_interests.contains(Interests::REPAIR)
     }
 
-    /// How a block is protected that begins with this range.
+    /// How a block is protected that begins with this range, and when its data is given up.
     pub(crate) fn decide_protection(
         &mut self,
         now: Time,
@@ -26,15 +26,16 @@ impl Policies {
         range: &SentStream,
         paths: &PathSet,
         streams: &Streams,
-    ) -> Option<Protection> {
-        let protection = self.set.protection.as_mut()?;
+    ) -> (Option<Protection>, Option<Time>) {
+        let Some(protection) = self.set.protection.as_mut() else { return (None, None) };
         paths.fill_views(now, &mut self.views);
         let paths = &self.views;
-        let mut answer = None;
+        let (mut answer, mut expires) = (None, None);
         streams.visit_sent(range, &mut |segment| {
+            expires = segment.deadline.filter(|_| segment.reliability == Reliability::UntilDeadline);
             answer = protection.protect(&ProtectionView { now, path, paths, segment });
         });
-        answer
+        (answer, expires)
     }
 
     /// What became of a block.

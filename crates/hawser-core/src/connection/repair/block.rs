@@ -21,6 +21,8 @@ pub(crate) struct Queued {
     pub(crate) path: Option<PathId>,
     /// The path of the data.
     pub(crate) own: PathId,
+    /// When the data is of no use any more.
+    pub(crate) expires: Option<Time>,
 }
 
 /// What a block is about: data of one stream, of one frame of the application, on one path.
@@ -60,6 +62,8 @@ pub(crate) struct Block {
     /// When repair symbols are due for what there is: of a block code, which ends with it, so long after its first source
     /// symbol; of a sliding one, so long after the first for which none was given out.
     pub(crate) deadline: Option<Time>,
+    /// When the data is of no use any more, and neither are repair symbols that wait.
+    pub(crate) expires: Option<Time>,
     /// The number of the next source symbol.
     next: u64,
     /// Source symbols since a repair symbol was given out.
@@ -85,6 +89,7 @@ impl Block {
             subject,
             plan,
             deadline: None,
+            expires: None,
             next: 0,
             uncovered: 0,
             rows,
@@ -102,13 +107,12 @@ impl Block {
 
     /// Whether the frames of its repair symbols have room for one more range.
     pub(crate) fn has_room(&self, range: &SourceRange) -> bool {
-        /// Bytes that a run takes at most: head 2, length 2, stream id 8, offset 8; or only the first two.
-        const RUN: usize = 20;
-        const NEXT_RUN: usize = 4;
-        self.rows.iter().all(|row| {
-            let more = if row.sources.is_followed_by(range) { NEXT_RUN } else { RUN };
-            row.sources.is_empty() || row.sources.encoded_len() + more <= MAX_RUN_BYTES
-        })
+        // Of a block code all rows have the same ranges.
+        let rows = if self.slides() { self.rows.len() } else { 1 };
+        self.rows
+            .iter()
+            .take(rows)
+            .all(|row| row.sources.is_empty() || row.sources.encoded_len_with(range) <= MAX_RUN_BYTES)
     }
 
     /// Adds a source symbol; returns its number.
@@ -170,6 +174,7 @@ impl Block {
             symbol: row.symbol.bytes,
             path: self.plan.path,
             own: self.subject.path,
+            expires: self.expires,
         }
     }
 

@@ -38,14 +38,15 @@ pub(crate) use sender::Sender;
 
 /// Bytes by which packets with protected data stay below the size of others, so that a repair symbol, as long as the longest
 /// data, fits a packet beside its header.
-pub(crate) const PACKET_RESERVE: usize = 64;
+pub(crate) const PACKET_RESERVE: usize = 128;
 
 /// Bytes of a REPAIR frame beside ranges and symbol: type 4, block 4, code 1, first source 4, index 4, runs 1, length 2, and
 /// two to spare.
 pub(crate) const FRAME_HEADER: usize = 22;
 
-/// Bytes that the ranges of a REPAIR frame may take.
-pub(crate) const MAX_RUN_BYTES: usize = 40;
+/// Bytes that the ranges of a REPAIR frame may take. A run of its own takes some ten bytes, and where two paths share a stream
+/// each gets a packet or a few in turn: this is room for ten such turns, or a block would end after three.
+pub(crate) const MAX_RUN_BYTES: usize = 104;
 
 /// Both halves, and whether there may be any.
 #[derive(Debug, Default)]

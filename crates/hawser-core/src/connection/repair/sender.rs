@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hawser_policy::{BlockReport, Earliest, PathId, Protection, Time};
+use hawser_policy::{BlockReport, Earliest, PathId, Protection, StreamId, Time};
 use hawser_wire::frame::{Frame, Recovered, Repair, SourceRange};
 use hawser_wire::{BufferTooShort, Writer};
 
@@ -19,6 +19,11 @@ const MAX_QUEUED: usize = 256;
 
 /// Packets for which a policy that protects nothing is not asked again.
 const UNPROTECTED_PACKETS: u32 = 16;
+
+/// Answers in a row that protect nothing of a path, until its packets may be as large as the path allows. A batch of packets is
+/// sized before the policy is asked about its data, and what is longer than a repair symbol cannot be protected: one answer
+/// about one stream says too little of the next.
+pub(super) const DECLINED: u32 = 8;
 
 /// How far the announcement got (PROTECTED).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,8 +55,8 @@ pub(crate) struct Sender {
     sources: Sources,
     queue: VecDeque<Queued>,
     announcement: Announcement,
-    /// Whether the last answer of the policy was to protect nothing.
-    is_off: bool,
+    /// Paths that were asked about, and how many of the last answers in a row were to protect nothing.
+    declined: Vec<(PathId, u32)>,
     counts: Counts,
     scratch: Vec<u8>,
 }
@@ -61,9 +66,27 @@ impl Sender {
         self.counts
     }
 
-    /// Whether packets with data leave room for what a repair symbol needs beside it.
-    pub(crate) fn limits_packets(&self) -> bool {
-        !self.is_off
+    /// Whether packets with data of a path leave room for what a repair symbol needs beside it.
+    pub(crate) fn limits_packets(&self, path: PathId) -> bool {
+        let known = self.declined.iter().find(|(other, _)| *other == path);
+        known.is_none_or(|(_, declined)| *declined < DECLINED)
+    }
+
+    /// Whether nothing is protected on any path for the time being.
+    fn is_off(&self) -> bool {
+        !self.declined.is_empty() && self.declined.iter().all(|(_, declined)| *declined >= DECLINED)
+    }
+
+    fn note_answer(&mut self, path: PathId, is_protected: bool) {
+        let at = self.declined.iter().position(|(other, _)| *other == path).unwrap_or_else(|| {
+            if self.declined.len() >= MAX_OPEN_BLOCKS {
+                self.declined.remove(0);
+            }
+            self.declined.push((path, 0));
+            self.declined.len() - 1
+        });
+        let declined = &mut self.declined[at].1;
+        *declined = if is_protected { 0 } else { declined.saturating_add(1) };
     }
 
     // --- source symbols ---
@@ -109,9 +132,15 @@ impl Sender {
         }
     }
 
-    /// What the policy says.
-    pub(crate) fn on_answer(&mut self, now: Time, subject: Subject, answer: Option<&Protection>) {
-        self.is_off = answer.is_none();
+    /// What the policy says, and when the data expires.
+    pub(crate) fn on_answer(
+        &mut self,
+        now: Time,
+        subject: Subject,
+        answer: Option<&Protection>,
+        expires: Option<Time>,
+    ) {
+        self.note_answer(subject.path, answer.is_some());
         let Some(plan) = answer else {
             if self.unprotected.len() >= MAX_OPEN_BLOCKS {
                 self.unprotected.remove(0);
@@ -128,11 +157,12 @@ impl Sender {
         if self.blocks.len() >= MAX_OPEN_BLOCKS {
             self.finish(now, 0);
         }
-        self.open(now, subject, plan);
+        self.open(now, subject, plan, expires);
     }
 
-    fn open(&mut self, now: Time, subject: Subject, plan: &Protection) {
-        let block = Block::new(self.next_block, subject, plan);
+    fn open(&mut self, now: Time, subject: Subject, plan: &Protection, expires: Option<Time>) {
+        let mut block = Block::new(self.next_block, subject, plan);
+        block.expires = expires;
         self.next_block += 1;
         self.sources.begin(now, block.number, &block);
         self.blocks.push(block);
@@ -155,21 +185,28 @@ impl Sender {
         let length = u64::from(range.length);
         let source = SourceRange { stream_id: range.id.0, offset: range.offset, length, fin: range.fin };
         if !self.blocks[at].has_room(&source) {
-            let plan = *self.blocks[at].plan();
+            let (plan, expires) = (*self.blocks[at].plan(), self.blocks[at].expires);
             self.finish(now, at);
-            self.open(now, *subject, &plan);
+            self.open(now, *subject, &plan, expires);
             at = self.blocks.len() - 1;
         }
         let block = &mut self.blocks[at];
         let number = block.add(now, source, &self.scratch);
         let id = block.number;
         let due = block.take_due();
-        let is_over = block.is_full() || range.fin;
+        let is_over = block.is_full();
         self.sources.add(now, id, number, *range);
         if let Some(queued) = due {
             self.enqueue(queued);
         }
         if is_over {
+            self.finish(now, at);
+        }
+    }
+
+    /// The end of a stream left on some path: blocks of its data are over on all paths.
+    pub(crate) fn end_stream(&mut self, now: Time, stream: StreamId) {
+        while let Some(at) = self.blocks.iter().position(|block| block.subject.stream == stream) {
             self.finish(now, at);
         }
     }
@@ -197,7 +234,7 @@ impl Sender {
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
     ) -> Result<bool, BufferTooShort> {
-        if self.announcement == Announcement::Acked || self.is_off {
+        if self.announcement == Announcement::Acked || self.is_off() {
             return Ok(false);
         }
         Frame::Protected.encode(w)?;
@@ -227,12 +264,13 @@ impl Sender {
     /// With `placed_by_scheduler`, those without a path are none of this.
     pub(crate) fn next_path(
         &mut self,
+        now: Time,
         placed_by_scheduler: bool,
         usable: impl Fn(PathId) -> bool,
         ready: impl Fn(PathId) -> bool,
         any_ready: impl Fn() -> Option<PathId>,
     ) -> Option<PathId> {
-        self.drop_needless();
+        self.drop_needless(now);
         for queued in self.queue.iter().filter(|queued| !placed_by_scheduler || queued.path.is_some()) {
             let wanted = queued.path.filter(|path| usable(*path)).unwrap_or(queued.own);
             let path = if usable(wanted) { ready(wanted).then_some(wanted) } else { any_ready() };
@@ -243,11 +281,12 @@ impl Sender {
         None
     }
 
-    /// Those whose source symbols have all arrived.
-    fn drop_needless(&mut self) {
+    /// Those whose source symbols have all arrived, or are of no use any more.
+    fn drop_needless(&mut self, now: Time) {
         let sources = &self.sources;
         self.queue.retain(|queued| {
-            sources.wants_repair(queued.block, queued.first, queued.sources.as_ranges().len())
+            let is_late = queued.expires.is_some_and(|expires| expires <= now);
+            !is_late && sources.wants_repair(queued.block, queued.first, queued.sources.as_ranges().len())
         });
     }
 
@@ -348,7 +387,7 @@ impl Sender {
         while let Some(at) = self.blocks.iter().position(|block| block.deadline.is_none()) {
             self.finish(now, at);
         }
-        self.drop_needless();
+        self.drop_needless(now);
         self.queue.shrink_to_fit();
         self.blocks.shrink_to_fit();
         self.fresh.shrink_to_fit();

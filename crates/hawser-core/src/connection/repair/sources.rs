@@ -2,7 +2,7 @@
 //!
 //! While repair symbols are under way that may bring a lost range back, it is not retransmitted: it is *held*. It is released
 //! when the peer says that it has it, when more was lost of its block than its repair symbols make good, or when word of it
-//! should have come by now.
+//! should have come by now. What has a deadline is not held: should the repair symbols fail, its retransmission would be late.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -42,6 +42,8 @@ struct Tracked {
     path: PathId,
     stream: StreamId,
     slides: bool,
+    /// Whether lost ranges are held.
+    holds: bool,
     /// Repair symbols that may come to its help: those that were planned, or given out if it is complete, without lost ones.
     help: u32,
     complete: bool,
@@ -96,6 +98,7 @@ impl Sources {
             path: subject.path,
             stream: subject.stream,
             slides: plan.code == ErasureCode::RandomLinear,
+            holds: block.expires.is_none(),
             help: u32::from(plan.repair_symbols),
             complete: false,
             base: 0,
@@ -190,6 +193,7 @@ impl Sources {
             Some(at) => at + patience,
             None => now + tracked.span + patience,
         };
+        let holds = tracked.holds;
         let Some(source) = tracked.get_mut(number).filter(|source| source.fate == Fate::UnderWay) else {
             return false;
         };
@@ -203,7 +207,7 @@ impl Sources {
         tracked.lost = tracked.lost.saturating_add(1);
         self.release_hopeless(block);
         self.settle(now, block);
-        true
+        holds
     }
 
     /// The peer brought these back. Calls `visit` for each that was not known to have arrived.
@@ -280,13 +284,16 @@ impl Sources {
 
     fn release(&mut self, block: u64, wanted: impl Fn(&Source) -> bool) {
         let Some(tracked) = self.blocks.get_mut(&block) else { return };
+        let holds = tracked.holds;
         for source in &mut tracked.sources {
             if matches!(source.fate, Fate::Held(_)) && wanted(source) {
                 source.fate = Fate::Settled;
                 tracked.open -= 1;
                 tracked.held -= 1;
                 self.numbers.remove(&(source.range.id, source.range.offset));
-                self.released.push(source.range);
+                if holds {
+                    self.released.push(source.range);
+                }
             }
         }
     }

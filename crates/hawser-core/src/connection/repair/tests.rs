@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::block::{Block, Queued};
 use super::receiver::{MAX_BLOCKS, MAX_WAITING, WORK_PER_BYTE};
+use super::sender::DECLINED;
 use super::sources::{MAX_SOURCES, Sources};
 use super::*;
 use crate::connection::frames::SentStream;
@@ -254,7 +255,7 @@ fn what_is_kept_of_a_large_flight_goes_with_it() {
         let sender = repair.sender.as_mut().unwrap();
         for at in 0..COUNT {
             if sender.must_ask(&subject()) {
-                sender.on_answer(Time::ZERO, subject(), Some(&plan(code, 20, 4)));
+                sender.on_answer(Time::ZERO, subject(), Some(&plan(code, 20, 4)), None);
             }
             sender.protect(Time::ZERO, &subject(), &range(at), 1_200, |out| {
                 *out = content(at);
@@ -306,6 +307,122 @@ fn any_repair() -> impl Strategy<Value = Vec<u8>> {
             bytes
         },
     )
+}
+
+/// What a policy says of one stream on one path says nothing of packets on another path, and little of the next stream: only a
+/// path of which nothing is protected for a while has packets that are too large for repair symbols.
+#[test]
+fn packets_stay_small_enough_on_paths_that_may_be_protected() {
+    let mut sender = Sender::default();
+    let plan = plan(ErasureCode::ReedSolomon, 20, 4);
+    let answer = |sender: &mut Sender, path, stream, is_on: bool| {
+        let subject = Subject { path: PathId(path), stream: StreamId(stream), frame: None };
+        sender.on_answer(Time::ZERO, subject, is_on.then_some(&plan), None);
+    };
+    assert!(sender.limits_packets(PathId(0)), "nobody was asked yet");
+    for stream in 0..u64::from(DECLINED) {
+        assert!(sender.limits_packets(PathId(1)), "{stream}");
+        answer(&mut sender, 0, stream, true);
+        answer(&mut sender, 1, stream, false);
+    }
+    assert!(sender.limits_packets(PathId(0)) && !sender.limits_packets(PathId(1)));
+    answer(&mut sender, 1, 99, true);
+    assert!(sender.limits_packets(PathId(1)));
+}
+
+/// Two paths take turns with the packets of a stream: a block still has more than a handful of source symbols, or rounding up
+/// its repair symbols would cost far more than what was asked for.
+#[test]
+fn a_block_of_a_stream_that_two_paths_share_is_no_fragment() {
+    let mut block = Block::new(7, subject(), &plan(ErasureCode::ReedSolomon, 60, 18));
+    let range = |at: u64| SourceRange {
+        stream_id: 16_003,
+        offset: (1 << 20) + at * 1_300,
+        length: 1_300,
+        fin: false,
+    };
+    // Every other one.
+    let count = (0..60).take_while(|at| {
+        let range = range(2 * at);
+        let has_room = block.has_room(&range);
+        if has_room {
+            block.add(Time::ZERO, range, &[1; 1_300]);
+        }
+        has_room
+    });
+    assert_eq!(count.count(), 11);
+    assert_eq!(block.take_rest().len(), 4);
+}
+
+/// A stream of which two paths carry data: its end on one of them is its end.
+#[test]
+fn the_end_of_a_stream_ends_its_blocks_on_all_paths() {
+    let mut sender = Sender::default();
+    let plan = plan(ErasureCode::ReedSolomon, 20, 4);
+    for path in 0..2 {
+        let subject = Subject { path: PathId(path), ..subject() };
+        sender.on_answer(Time::ZERO, subject, Some(&plan), None);
+        for at in 0..3 {
+            let range = range(u64::from(path) * 3 + at);
+            sender.protect(Time::ZERO, &subject, &range, 1_000, |out| {
+                out.resize(LENGTH as usize, 1);
+                true
+            });
+        }
+    }
+    assert!(!sender.has_queued());
+    sender.end_stream(Time::ZERO, StreamId(6));
+    assert!(!sender.has_queued(), "another stream");
+    sender.end_stream(Time::ZERO, STREAM);
+    assert_eq!(sender.unplaced(), 2 * LENGTH, "one symbol for three of twenty, on either path");
+}
+
+/// A frame with a deadline has no time to find out that its repair symbols failed: what was lost is retransmitted at once, and
+/// what the peer brings back meanwhile counts all the same.
+#[test]
+fn data_with_a_deadline_is_not_held_back() {
+    for (expires, is_held) in [(None, true), (Some(Time::from_millis(150)), false)] {
+        let mut sources = Sources::default();
+        let mut block = Block::new(7, subject(), &plan(ErasureCode::ReedSolomon, 20, 4));
+        block.expires = expires;
+        sources.begin(Time::ZERO, 7, &block);
+        (0..4).for_each(|at| sources.add(Time::ZERO, 7, at, range(at)));
+        sources.complete(Time::ZERO, 7, 1);
+        assert_eq!(sources.on_lost(Time::from_millis(50), &range(1), PATIENCE), is_held);
+        assert!(sources.wants_repair(7, 0, 4));
+        let mut recovered = Vec::new();
+        sources.on_recovered(Time::from_millis(60), 7, [1].into_iter(), |range| recovered.push(range.offset));
+        assert_eq!(recovered, [LENGTH]);
+        // What nothing is heard of is forgotten in time, and retransmitted once.
+        assert_eq!(sources.on_lost(Time::from_millis(70), &range(2), PATIENCE), is_held);
+        (0..4).for_each(|at| {
+            if at != 2 {
+                sources.on_acked(Time::from_millis(80), &range(at))
+            }
+        });
+        sources.on_timeout(Time::from_secs(1));
+        assert_eq!(released(&mut sources), if is_held { vec![2] } else { vec![] });
+        assert!(!sources.wants_repair(7, 0, 4));
+    }
+}
+
+/// Repair symbols of data that nobody waits for any more do not take the window of what comes next.
+#[test]
+fn repair_symbols_expire_with_their_data() {
+    let expires = Time::from_millis(150);
+    for (now, is_sent) in [(Time::from_millis(149), true), (expires, false)] {
+        let mut sender = Sender::default();
+        let plan = plan(ErasureCode::ReedSolomon, 20, 4);
+        sender.on_answer(Time::ZERO, subject(), Some(&plan), Some(expires));
+        sender.protect(Time::ZERO, &subject(), &range(0), 1_000, |out| {
+            out.resize(LENGTH as usize, 1);
+            true
+        });
+        sender.end_stream(Time::ZERO, STREAM);
+        assert!(sender.has_queued());
+        let path = sender.next_path(now, false, |_| true, |_| true, || None);
+        assert_eq!((path.is_some(), sender.has_queued()), (is_sent, is_sent));
+    }
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! What erasure codes need of streams: bytes that were sent, and what a reader lacks.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use hawser_policy::{Segment, StreamId};
 use hawser_wire::frame::SourceRange;
@@ -24,10 +24,19 @@ impl Streams {
         is_there
     }
 
-    /// Shows what the application said of the first bytes of a range.
+    /// Shows what the application said of most of the bytes of a range: a short header that shares a packet with what it is
+    /// about does not speak for it.
     pub(crate) fn visit_sent(&self, range: &SentStream, visit: &mut dyn FnMut(&Segment<'_>)) {
         let Some(send) = self.table.find_ref(range.id).and_then(|key| self.send_half(key)) else { return };
-        let _first = send.visit_segments(range.id, range.offset..range.end(), false, &mut |segment| {
+        let length = |range: &Range<u64>| range.end - range.start;
+        let mut longest = 0..0;
+        let _all = send.visit_segments(range.id, range.offset..range.end(), false, &mut |segment| {
+            if length(&segment.range) > length(&longest) {
+                longest = segment.range.clone();
+            }
+            ControlFlow::Continue(())
+        });
+        let _first = send.visit_segments(range.id, longest, false, &mut |segment| {
             visit(segment);
             ControlFlow::Break(())
         });

@@ -5,7 +5,11 @@ use super::*;
 
 fn list(sources: &[SourceRange]) -> SourceRangeList {
     let mut list = SourceRangeList::default();
-    sources.iter().for_each(|range| assert!(list.push(*range)));
+    for range in sources {
+        let length = list.encoded_len_with(range);
+        assert!(list.push(*range));
+        assert_eq!(list.encoded_len(), length, "{range:?}");
+    }
     list
 }
 
