@@ -89,7 +89,7 @@ impl ProfileObserver {
             is_up: up.up,
             uplink: self.direction(up, link, at, Direction::Up),
             downlink: down.map(|down| self.direction(down, link, at, Direction::Down)).unwrap_or_default(),
-            attached_to: serving_at(&profile.events, at).map(|number| self.point(number)),
+            attached_to: profile.serving_at(at).map(|number| self.point(number)),
             channel: None,
             hand_over,
             position: profile.position_at(at),
@@ -100,7 +100,7 @@ impl ProfileObserver {
 
     /// Of what serves the link, where the model knows of it.
     fn signal(&self, profile: &Profile, at: u64) -> Signal {
-        let serving = serving_at(&profile.events, at);
+        let serving = profile.serving_at(at);
         let reach = profile.sites.as_ref().zip(serving).and_then(|(sites, site)| sites.reach(at, site));
         reach.map_or(Signal::default(), signal_of)
     }
@@ -158,13 +158,6 @@ pub fn attachment_point(kind: LinkKind, number: u64) -> AttachmentPoint {
         }
         LinkKind::Wired | LinkKind::Cellular | LinkKind::Unknown => AttachmentPoint::Cell(number),
     }
-}
-
-/// What serves a link at a time. A hand-over names the next one when it starts: the old one is left then.
-fn serving_at(events: &[Event], at: u64) -> Option<u64> {
-    let before = events.get(..events.partition_point(|event| event.at <= at)).unwrap_or_default();
-    let last = before.iter().rev().find(|event| event.cell.is_some())?;
-    last.cell.filter(|_| last.kind != EventKind::Detach)
 }
 
 /// The first hand-over after `from` that the forecast has, and when it ends. Others are the channel's chance.

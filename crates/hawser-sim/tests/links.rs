@@ -12,7 +12,7 @@ use hawser_policy::{
     ControllerInit, Decision, Event, Interests, LinkId, LinkUpdate, PathAction, PathEvent, PathId,
     PathManager, PathManagerInit, PathView, Registry, Scheduler, SchedulerInit, SendView, Time,
 };
-use hawser_scenario::Scenario;
+use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
 use common::registry;
@@ -201,6 +201,53 @@ fn a_link_with_several_routes_is_attached_where_the_path_manager_wants_it() {
     );
     assert!((1.7e6..2e6).contains(&far) && (unchanged - far).abs() < 1e4, "{far} {unchanged}");
     assert!((32e6..40e6).contains(&near), "{near}");
+}
+
+/// Asks at every observation of a link that it be attached where it is.
+struct Stayer(FullMesh, Notes<AttachResult>);
+
+impl PathManager for Stayer {
+    fn name(&self) -> &'static str {
+        "stayer"
+    }
+
+    fn on_event(&mut self, now: Time, event: &PathEvent, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        if let PathEvent::Attach(report) = event {
+            self.1.lock().expect("nobody panicked").push(report.result);
+        }
+        self.0.on_event(now, event, paths, actions);
+    }
+
+    fn on_link_update(&mut self, update: &LinkUpdate<'_>, _: &[PathView], actions: &mut Vec<PathAction>) {
+        let here = update.state.attached_to;
+        actions.extend(here.map(|to| PathAction::Attach(AttachRequest { link: update.link, to })));
+    }
+}
+
+#[test]
+fn a_link_of_a_scene_is_not_silent_where_it_is_attached_to_what_it_is_attached_to() {
+    let text = |paths: &str| {
+        format!(
+            "version = 1\nduration = \"4 s\"\n[transport]\npaths = \"{paths}\"\n\
+             [scene.field]\nmodel = \"ap-lattice\"\n[[link]]\nname = \"wifi0\"\nmedium = \"wifi\"\n\
+             channel = {{ scene = \"field\", link = \"wifi\" }}\nforecast = \"perfect\"\nattach_outage = \"50 ms\"\n"
+        )
+    };
+    let notes: Notes<AttachResult> = Arc::default();
+    let mut registry = registry();
+    let shared = notes.clone();
+    registry.add_path_manager("stayer", move |init: &PathManagerInit| {
+        Box::new(Stayer(FullMesh::new(init), shared.clone())) as Box<_>
+    });
+    let drops = |paths: &str| {
+        let outcome = run(&text(paths), &registry);
+        let link = outcome.links.iter().find(|link| link.direction == Direction::Down).expect("it is there");
+        (link.counters.dropped_down, outcome.goodput_bps)
+    };
+    let (untouched, stays) = (drops("full-mesh"), drops("stayer"));
+    let results = notes.lock().expect("nobody panicked");
+    assert!(results.len() > 30 && results.iter().all(|result| *result == AttachResult::Attached));
+    assert_eq!(stays.0, untouched.0, "{stays:?} {untouched:?}");
 }
 
 /// Of the requests of nine links one is too many; each of the others gets one answer.

@@ -73,6 +73,10 @@ impl Attachable {
             let sites = profile.sites.as_ref().ok_or(AttachResult::Failed)?;
             let is = |site: u64| attachment_point(self.kind, site) == to;
             let site = sites.within_reach(at).iter().map(|reach| reach.site).find(|site| is(*site));
+            // Where it is already nothing changes, and nothing is silent.
+            if site.is_some() && profile.serving_at(at) == site {
+                return Ok(None);
+            }
             let moved = site.and_then(|site| sites.attached(profile, at, site, self.outage));
             let moved = Arc::new(moved.ok_or(AttachResult::Failed)?);
             self.sites = Some(moved.clone());

@@ -41,4 +41,4 @@ pub use recorder::{FlowSample, LinkSample, NoRecorder, PacketRecord, PathSample,
 pub use request::{REQUEST_LENGTH, Request};
 pub use sending::{DatagramPacer, sent_at};
 pub use simulation::Simulation;
-pub use summary::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome};
+pub use summary::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, RepairOutcome};

@@ -14,7 +14,9 @@ use super::participant::Participant;
 use super::server::ServerSession;
 use super::session::Session;
 use super::simulation::Simulation;
-use super::summary::{CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, Totals};
+use super::summary::{
+    CopyOutcome, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome, RepairOutcome, Totals,
+};
 
 impl Simulation {
     pub(super) fn flow_name(&self, info: SessionInfo) -> String {
@@ -145,7 +147,7 @@ impl Simulation {
 
     fn flow_outcome(&mut self, number: usize, now: Time) -> FlowOutcome {
         let info = self.parts.sessions[number];
-        let copies = self.copies(number, info);
+        let (copies, repair) = self.copies_and_repair(number, info);
         let flow = &self.parts.flows[info.flow];
         let (meter, sent) = self.received(number, info);
         let measures = self.measures(number, info, now);
@@ -166,6 +168,7 @@ impl Simulation {
             completion_seconds: finished.map(since_start),
             sent,
             copies,
+            repair,
             measures,
             error: session.and_then(|session| session.failure.as_ref()).map(ToString::to_string),
             ..measured(flow, &meter, finished.unwrap_or(now), finished.is_some())
@@ -184,13 +187,14 @@ impl Simulation {
         client.into_iter().chain(server).flatten().collect()
     }
 
-    fn copies(&mut self, number: usize, info: SessionInfo) -> CopyOutcome {
+    fn copies_and_repair(&mut self, number: usize, info: SessionInfo) -> (CopyOutcome, RepairOutcome) {
         let ends = [self.client_totals(number, info), self.server_totals(number, info)];
         let [client, server] = ends.map(|totals| totals.connection);
-        match self.parts.flows[info.flow].kind.direction() {
-            Direction::Up => CopyOutcome::of(&client, &server),
-            Direction::Down => CopyOutcome::of(&server, &client),
-        }
+        let (sender, receiver) = match self.parts.flows[info.flow].kind.direction() {
+            Direction::Up => (client, server),
+            Direction::Down => (server, client),
+        };
+        (CopyOutcome::of(&sender, &receiver), RepairOutcome::of(&sender, &receiver))
     }
 
     fn udp_outcome(&self, index: usize, now: Time) -> FlowOutcome {
@@ -291,6 +295,7 @@ fn measured(flow: &Flow, meter: &Meter, until: Time, is_over: bool) -> FlowOutco
         delay: meter.delays.summary(),
         intact: meter.corrupt_at.is_none(),
         copies: CopyOutcome::default(),
+        repair: RepairOutcome::default(),
         error: None,
         measures: Vec::new(),
     }

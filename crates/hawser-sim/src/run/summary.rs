@@ -88,6 +88,8 @@ pub struct FlowOutcome {
     pub intact: bool,
     /// What its connection sent more than once.
     pub copies: CopyOutcome,
+    /// What was lost, and how it came after all.
+    pub repair: RepairOutcome,
     /// How its connection broke, if it did.
     pub error: Option<String>,
     /// What its application measured, at both ends, by [`Measure::key`]; none of other flows.
@@ -123,6 +125,31 @@ impl CopyOutcome {
             needless_share: sender.needless_copies(),
             duplicate_bytes: receiver.stream_bytes_duplicate,
             duplicate_share: receiver.duplicate_share(),
+        }
+    }
+}
+
+/// How stream data came that was lost on its way; zero for UDP and foreign peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RepairOutcome {
+    /// Bytes that the sending end retransmitted.
+    pub retransmitted_bytes: u64,
+    /// Repair symbols of erasure codes that it sent.
+    pub symbols_sent: u64,
+    /// Of these, the ones that arrived.
+    pub symbols_received: u64,
+    /// Bytes that the receiving end brought back with them.
+    pub recovered_bytes: u64,
+}
+
+impl RepairOutcome {
+    /// From the counters of both ends.
+    pub(super) fn of(sender: &ConnectionStats, receiver: &ConnectionStats) -> Self {
+        RepairOutcome {
+            retransmitted_bytes: sender.stream_bytes_retransmitted,
+            symbols_sent: sender.repair_symbols_sent,
+            symbols_received: receiver.repair_symbols_received,
+            recovered_bytes: receiver.stream_bytes_recovered,
         }
     }
 }

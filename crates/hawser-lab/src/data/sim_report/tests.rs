@@ -7,7 +7,7 @@ use hawser_policy::{PathId, PolicyKind, Time};
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{
     CopyOutcome, DelaySummary, End, FlowOutcome, FlowSample, LinkSample, Outcome, PacketRecord, PathSample,
-    Recorder,
+    Recorder, RepairOutcome,
 };
 use tempfile::TempDir;
 
@@ -79,6 +79,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
         delay: DelaySummary::default(),
         intact: true,
         copies: CopyOutcome::default(),
+        repair: RepairOutcome::default(),
         measures: Vec::new(),
         error: None,
     };

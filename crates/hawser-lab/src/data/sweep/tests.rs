@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hawser_scenario::Direction;
-use hawser_sim::run::{CopyOutcome, DelaySummary, End, FlowOutcome, Outcome};
+use hawser_sim::run::{CopyOutcome, DelaySummary, End, FlowOutcome, Outcome, RepairOutcome};
 use tempfile::TempDir;
 
 use super::*;
@@ -141,6 +141,7 @@ fn outcome(scenario: &Scenario, program: &str) -> Outcome {
             delay: DelaySummary::default(),
             intact: true,
             copies: CopyOutcome::default(),
+            repair: RepairOutcome::default(),
             measures: Vec::new(),
             error: None,
         }],
