@@ -66,6 +66,24 @@ fn without_room_the_enhancement_is_left_out_first() {
     assert_eq!(measure(&outcome, "corrupt"), 0.0);
 }
 
+/// A retransmission comes too late where the delay is 60 ms and the deadline 150: repair symbols come in time, also on a path that
+/// is not protected all of the time beside one that is.
+#[test]
+fn protection_brings_lost_packets_back_in_time() {
+    let run = |policy: &str| {
+        let policy = format!("transport.policy={policy},attach=off");
+        let set = ["duration=60 s", "link.*.delay=60 ms", "link.*.loss=2 %", &policy];
+        let set = [&set[..], &["flow.video.application=layered,representation=3"]].concat();
+        let outcome = run("qcmab-b.toml", &set).0;
+        (measure(&outcome, "interruption_share"), video(&outcome).repair)
+    };
+    let ((off, none), (on, all)) = (run("qc-mab,fec=off"), run("qc-mab,fec=on"));
+    println!("interrupted {off:.3} {none:?}, {on:.3} {all:?}");
+    assert_eq!((none.symbols_sent, none.recovered_bytes), (0, 0));
+    assert!(off > 0.02 && on < off / 2.0, "{on} of {off}");
+    assert!(all.recovered_bytes > 3 * all.retransmitted_bytes, "{all:?}");
+}
+
 /// The receiver decides in each slot, moves its links, and has paths protected: repair symbols bring data back. The same seed
 /// is the same log.
 #[test]
@@ -81,6 +99,7 @@ fn qc_mab_walks_decides_and_protects() {
                 protected += u32::from(arm.fec);
             }
             QcMabRecord::Frame { reward, .. } => rewards += reward,
+            QcMabRecord::Credit { .. } => {}
         }
     }
     println!("{decisions} decisions, {moves} moves, {protected} protected, reward {rewards:.1}");

@@ -50,6 +50,8 @@ pub struct QcMabDecision {
     pub arm: QcMabArm,
     /// Arms that there were.
     pub arms: usize,
+    /// Arms' access points with a stronger signal.
+    pub rank: usize,
 }
 
 /// The bandit of an interface (W. Yang 2024, section 4.4).
@@ -121,14 +123,15 @@ impl QcMabLearner {
         };
         let at = self.bandit.choose(cell, &self.arms);
         let arm = *self.arms.get(at)?;
-        let point = self.points.iter().find(|(_, key)| *key == arm.point).map(|(point, _)| point.point);
+        let rank = self.points.iter().position(|(_, key)| *key == arm.point);
+        let point = rank.and_then(|rank| self.points.get(rank)).map(|(point, _)| point.point);
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
         if self.decisions.len() == MAX_DECISIONS {
             self.decisions.pop_front();
         }
         self.decisions.push_back((id, cell, arm));
-        Some(QcMabDecision { id, cell, point, arm, arms: self.arms.len() })
+        Some(QcMabDecision { id, cell, point, arm, arms: self.arms.len(), rank: rank.unwrap_or(0) })
     }
 
     /// Arms of the slot: access points that are strong enough, without those whose delay was above the deadline of late. If

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hawser_policy::{LayerPackets, LinkId, Time};
+use hawser_policy::{LayerPackets, LinkId, PathId, Time};
 
 use super::bandit::QcMabArm;
 
@@ -16,7 +16,9 @@ pub enum QcMabRecord {
     Decision {
         /// When.
         at: Time,
-        /// About which link.
+        /// About which path.
+        path: PathId,
+        /// Over which link.
         link: LinkId,
         /// Its number, rising for each path.
         id: u32,
@@ -28,8 +30,23 @@ pub enum QcMabRecord {
         arm: QcMabArm,
         /// Arms that there were.
         arms: usize,
+        /// Access points within reach with a stronger signal than that of the arm.
+        rank: usize,
         /// Whether the link is to be attached elsewhere for it.
         moves: bool,
+    },
+    /// A decision earned the reward of a frame.
+    Credit {
+        /// When it was learnt.
+        at: Time,
+        /// The path that was decided about.
+        path: PathId,
+        /// The number of the frame.
+        frame: u32,
+        /// The number of the decision.
+        decision: u32,
+        /// The reward.
+        reward: f64,
     },
     /// A frame was due.
     Frame {

@@ -23,9 +23,9 @@ pub enum QcMabFec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum QcMabKey {
     /// The access point itself.
-    #[default]
     Point,
     /// Its rank by signal, so that what was learnt survives movement.
+    #[default]
     Rank,
 }
 
@@ -78,7 +78,7 @@ impl Default for QcMabParameters {
             gamma: 0.99,
             deadline: Duration::from_millis(150),
             eta: QcMabEta::Paper,
-            exploration: 2.0,
+            exploration: 0.1,
             cell_time: false,
             rates: [5.0, 10.0],
             delays: [90.0, 150.0],
@@ -88,11 +88,11 @@ impl Default for QcMabParameters {
             redundancy: 0.3,
             coverage_dbm: -90.0,
             memory: Duration::from_secs(5),
-            key: QcMabKey::Point,
-            strongest: 0,
+            key: QcMabKey::Rank,
+            strongest: 2,
             fec: QcMabFec::Learned,
             attach: true,
-            attach_after: Duration::ZERO,
+            attach_after: Duration::from_millis(90),
             refined: true,
         }
     }
@@ -150,9 +150,9 @@ fn reward_parameters() -> [ParameterInfo; 5] {
                 "weight of enhancement packets where the base layer fails: 1/late as printed, or 1/(1+late)",
             )
             .source("W. Yang 2024, eq. (4.19); strict is ours"),
-        ParameterInfo::number("exploration", 0.0..=10.0, 2.0)
-            .meaning("factor below the root of the confidence bound")
-            .source("W. Yang 2024, eq. (4.21)"),
+        ParameterInfo::number("exploration", 0.0..=10.0, 0.1)
+            .meaning("factor below the root of the confidence bound; 2 in the source")
+            .source("ours; W. Yang 2024, eq. (4.21)"),
         ParameterInfo::choice("time", ["global", "cell"])
             .meaning("time of the confidence bound: slots, or decisions in the same cell")
             .source("W. Yang 2024, eq. (4.21); cell is ours"),
@@ -197,17 +197,17 @@ fn arm_parameters() -> [ParameterInfo; 8] {
         ParameterInfo::duration("memory", Duration::ZERO..=Duration::from_secs(3600), Duration::from_secs(5))
             .meaning("for how long an access point whose delay was above the deadline is no arm")
             .source("ours; not given in the source"),
-        ParameterInfo::choice("key", ["point", "rank"])
-            .meaning("arms are remembered by access point, or by its rank in signal strength")
-            .source("W. Yang 2024; rank is ours"),
-        ParameterInfo::integer("strongest", 0..=16, 0)
+        ParameterInfo::choice("key", ["rank", "point"])
+            .meaning("arms are remembered by the rank of the access point in signal strength, or by the point itself")
+            .source("rank is ours; point in W. Yang 2024"),
+        ParameterInfo::integer("strongest", 0..=16, 2)
             .meaning("at most so many access points are arms, the strongest; 0: all")
             .source("ours; all in the source"),
         ParameterInfo::choice("fec", ["learned", "on", "off"])
             .meaning("protection: part of the arm, or fixed"),
         ParameterInfo::flag("attach", true).meaning("whether the access point is part of the arm"),
-        ParameterInfo::duration("attach_after", Duration::ZERO..=Duration::from_secs(1), Duration::ZERO)
-            .meaning("after a display event, until the link is attached elsewhere: the next frame is on its way then")
-            .source("ours; 0 in the source"),
+        ParameterInfo::duration("attach_after", Duration::ZERO..=Duration::from_secs(1), Duration::from_millis(90))
+            .meaning("after a display event, until the link is attached elsewhere: the next frame has passed by then")
+            .source("ours; not given in the source"),
     ]
 }

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use hawser_policy::{
-    Agent, AttachRequest, AttachmentPoint, Command, Commands, Earliest, Event, FeatureId, Feedback,
-    Interests, LayerPackets, LinkId, LinkUpdate, MessageOrigin, PathId, PathView, SendView, Time,
+    Agent, AttachReport, AttachRequest, AttachResult, AttachmentPoint, Command, Commands, Earliest, Event,
+    FeatureId, Feedback, Interests, LayerPackets, LinkId, LinkUpdate, MessageOrigin, PathId, PathView,
+    SendView, Time,
 };
 
 use super::context::{QcMabSample, Slot};
@@ -118,9 +119,10 @@ impl Receiver {
 
     fn on_report(&mut self, now: Time, id: PathId, report: PathReport) {
         let mut frames = std::mem::take(&mut self.frames);
+        let log = self.log.clone();
         if let Some(path) = self.path(id) {
             path.report = Some((now, report));
-            path.credit(&frames);
+            path.credit(now, &frames, &log);
         }
         std::mem::swap(&mut self.frames, &mut frames);
     }
@@ -128,7 +130,7 @@ impl Receiver {
 
 impl Path {
     /// Gives the frames of which the sender told their rewards, each once.
-    fn credit(&mut self, frames: &VecDeque<(u32, f64)>) {
+    fn credit(&mut self, now: Time, frames: &VecDeque<(u32, f64)>, log: &Option<QcMabLog>) {
         let Some((_, report)) = self.report else { return };
         for (number, reward) in frames {
             let is_new = self.rewarded.is_none_or(|rewarded| *number > rewarded);
@@ -138,6 +140,8 @@ impl Path {
             self.rewarded = Some(*number);
             if let Some(decision) = report.decision_of(*number) {
                 self.learner.reward(decision, *reward);
+                let (path, frame, reward) = (self.id, *number, *reward);
+                note(log, || QcMabRecord::Credit { at: now, path, frame, decision, reward });
             }
         }
     }
@@ -188,8 +192,11 @@ impl Link {
         self.candidates.clear();
         let candidates = state.candidates.iter();
         self.candidates.extend(candidates.map(|it| (it.point, it.signal.strength_dbm)));
-        self.capacity = state.downlink.capacity.map(|rate| rate.bits_per_second() as f64 / 1e6);
-        self.loss = state.downlink.loss;
+        // While it is being attached it carries nothing, which says nothing of what it will carry.
+        let downlink = state.is_up.then_some(&state.downlink);
+        let capacity = downlink.and_then(|downlink| downlink.capacity);
+        self.capacity = capacity.map(|rate| rate.bits_per_second() as f64 / 1e6);
+        self.loss = downlink.and_then(|downlink| downlink.loss);
         self.strength = state.signal.strength_dbm.unwrap_or(0.0);
         self.snr = state.signal.snr_db.unwrap_or(0.0);
         self.position = state.position.unwrap_or_default();
@@ -253,12 +260,14 @@ impl Receiver {
             let context = path.learner.context();
             note(&self.log, || QcMabRecord::Decision {
                 at: now,
+                path: path.id,
                 link: link.map_or(LinkId(u32::MAX), |link| link.id),
                 id: decision.id,
                 cell: decision.cell,
                 context: [context.rate(), context.delay(), context.loss()],
                 arm: decision.arm,
                 arms: decision.arms,
+                rank: decision.rank,
                 moves,
             });
             let told = PathDecision {
@@ -288,6 +297,12 @@ impl Agent for Receiver {
                 self.on_frame(*now, *number, *base, *enhancement);
             }
             Event::Link(update) => self.on_link(update),
+            // Known at once: the next observation of the link may come after the next slot.
+            Event::Attach { report: AttachReport { request, result: AttachResult::Attached }, .. } => {
+                if let Some(link) = self.links.iter_mut().find(|link| link.id == request.link) {
+                    link.current = Some(request.to);
+                }
+            }
             Event::Message { now, origin: MessageOrigin::Peer, message }
                 if message.feature == FeatureId::PATH_REPORT =>
             {
@@ -308,7 +323,8 @@ impl Agent for Receiver {
             let length = self.last_slot.map_or(self.parameters.deadline, |last| view.now.since(last));
             self.last_slot = Some(view.now);
             let frames = std::mem::take(&mut self.frames);
-            self.paths.iter_mut().for_each(|path| path.credit(&frames));
+            let (now, log) = (view.now, &self.log);
+            self.paths.iter_mut().for_each(|path| path.credit(now, &frames, log));
             self.frames = frames;
             // What was not done yet is out of date.
             self.moves.clear();

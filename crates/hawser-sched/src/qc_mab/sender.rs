@@ -16,18 +16,18 @@ use super::parameters::QcMabFec;
 const MAX_PATHS: usize = 64;
 /// Source symbols of a block: with a redundancy of 0.3 it has 18 repair symbols, and a shorter one its share, rounded up.
 const BLOCK: u16 = 60;
-/// How long a block waits; its frame ends it sooner.
-const SPAN: Duration = Duration::from_millis(10);
+/// How long a block waits for a window that holds its layer up; the end of the layer ends it sooner.
+const SPAN: Duration = Duration::from_millis(50);
 
 /// What protection and agent have in common.
 #[derive(Clone, Default)]
 pub(super) struct Shared(Arc<Mutex<Vec<Path>>>);
 
-struct Path {
+pub(super) struct Path {
     id: PathId,
-    decision: Option<PathDecision>,
+    pub(super) decision: Option<PathDecision>,
     /// Decisions, and the first frame of each.
-    begun: [Option<(u32, u32)>; PathReport::MAX_DECISIONS],
+    pub(super) begun: [Option<(u32, u32)>; PathReport::MAX_DECISIONS],
     newest_frame: Option<u32>,
     losses: LossEvents,
     most_in_flight: u64,
@@ -36,7 +36,7 @@ struct Path {
 }
 
 impl Path {
-    fn new(id: PathId) -> Self {
+    pub(super) fn new(id: PathId) -> Self {
         Path {
             id,
             decision: None,
@@ -48,12 +48,15 @@ impl Path {
         }
     }
 
-    /// Data of a frame begins: it is sent under the decision that is known now.
-    fn on_frame(&mut self, frame: u32) {
-        self.newest_frame = self.newest_frame.max(Some(frame));
+    /// Data of a frame is sent. The decision that is known when it begins is the frame's: most of its base layer, which goes
+    /// first, is sent under it, whatever comes before its last layers have left.
+    pub(super) fn on_frame(&mut self, frame: u32) {
+        if self.newest_frame.is_some_and(|newest| newest >= frame) {
+            return;
+        }
+        self.newest_frame = Some(frame);
         let Some(decision) = self.decision else { return };
-        let last = self.begun.iter().flatten().next_back();
-        if last.is_some_and(|(id, first)| *id == decision.id || *first > frame) {
+        if self.begun.iter().flatten().next_back().is_some_and(|(id, _)| *id == decision.id) {
             return;
         }
         match self.begun.iter_mut().find(|entry| entry.is_none()) {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use hawser_learn::Random;
 use hawser_policy::{
-    Agent, AttachmentPoint, Command, Commands, Event, FeatureId, Feedback, LayerPackets, LinkCandidate,
-    LinkId, LinkState, LinkUpdate, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery, MessageOrigin,
-    PacketReceived, PathId, PathView, QueueView, SendView, Signal, Time,
+    Agent, AttachReport, AttachResult, AttachmentPoint, Command, Commands, Event, FeatureId, Feedback,
+    LayerPackets, LinkCandidate, LinkDirection, LinkId, LinkState, LinkUpdate, MAX_MESSAGE_PAYLOAD, Message,
+    MessageDelivery, MessageOrigin, PacketReceived, PathId, PathView, QueueView, Rate, SendView, Signal,
+    Time,
 };
 use proptest::prelude::*;
 
@@ -149,7 +150,9 @@ fn view<'a>(now: Time, paths: &'a [PathView]) -> SendView<'a> {
 #[test]
 fn the_receiver_learns_where_to_be_and_tells_the_sender() {
     let log = QcMabLog::default();
-    let parameters = QcMabParameters { exploration: 0.5, ..QcMabParameters::default() };
+    let at_once = Duration::ZERO;
+    let parameters =
+        QcMabParameters { exploration: 0.5, attach_after: at_once, ..QcMabParameters::default() };
     let mut agent = receiver::Receiver::new(parameters, 7, Some(log.clone()));
     let paths = [PathView { link: Some(LinkId(0)), ..PathView::new(PathId(0)) }];
     let access_point = |number: u8| AttachmentPoint::AccessPoint([2, 0, 0, 0, 0, number]);
@@ -204,6 +207,93 @@ fn the_receiver_learns_where_to_be_and_tells_the_sender() {
     let log = log.lock().unwrap();
     let is_decision = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { .. });
     assert_eq!(log.iter().filter(is_decision).count(), 200);
+}
+
+/// What was attached elsewhere is known to be there at once: asked again, the link would be silent once more.
+#[test]
+fn a_link_is_not_attached_where_it_was_attached_before() {
+    let parameters = QcMabParameters { attach_after: Duration::ZERO, ..QcMabParameters::default() };
+    let mut agent = receiver::Receiver::new(parameters, 7, None);
+    let paths = [PathView { link: Some(LinkId(0)), ..PathView::new(PathId(0)) }];
+    let [weak, strong] = [1, 2].map(|number| AttachmentPoint::AccessPoint([2, 0, 0, 0, 0, number]));
+    let signal = |strength| Signal { strength_dbm: Some(strength), snr_db: Some(30.0) };
+    let candidates = [(weak, -95.0), (strong, -60.0)];
+    let state = LinkState {
+        attached_to: Some(weak),
+        candidates: candidates
+            .map(|(point, strength)| LinkCandidate { point, signal: signal(strength) })
+            .to_vec(),
+        ..LinkState::default()
+    };
+    let mut requests = 0;
+    let mut commands = Commands::new();
+    let update = LinkUpdate { now: Time::ZERO, link: LinkId(0), state: &state, forecasts: &[] };
+    agent.on_event(&Event::Link(&update), &mut commands);
+    for frame in 1..=10 {
+        let now = Time::from_millis(150 * frame);
+        agent.on_event(&Event::Received(&packet(150 * frame - 50, frame, 0)), &mut commands);
+        let feedback =
+            Feedback::LayeredFrame { number: frame, base: packets(1, 1), enhancement: packets(0, 0) };
+        agent.on_event(&Event::Feedback { now, feedback: &feedback }, &mut commands);
+        agent.on_timeout(&view(now, &paths), &mut commands);
+        for command in std::mem::take(&mut commands) {
+            let Command::Attach(request) = command else { continue };
+            assert_eq!(request.to, strong);
+            requests += 1;
+            let report = AttachReport { request, result: AttachResult::Attached };
+            agent.on_event(&Event::Attach { now, report: &report }, &mut commands);
+        }
+    }
+    assert_eq!(requests, 1);
+}
+
+/// A link that is seen while it is being attached has no rate: the context is that of the data which arrived.
+#[test]
+fn a_link_that_is_down_for_a_moment_does_not_change_the_cell() {
+    let log = QcMabLog::default();
+    let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, Some(log.clone()));
+    let paths = [PathView { link: Some(LinkId(0)), ..PathView::new(PathId(0)) }];
+    let mut commands = Commands::new();
+    for slot in 0..4 {
+        let now = Time::from_millis(150 * (slot + 1));
+        let is_up = slot % 2 == 0;
+        let rate = Rate::from_bits_per_second(if is_up { 12_000_000 } else { 0 });
+        let loss = Some(f64::from(u8::from(!is_up)));
+        let downlink = LinkDirection { capacity: Some(rate), loss, delay: None };
+        let state = LinkState { is_up, downlink, ..LinkState::default() };
+        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[] };
+        agent.on_event(&Event::Link(&update), &mut commands);
+        // 9.6 Mbit/s.
+        for index in 1..=20 {
+            let received = packet(150 * slot + index, 20 * slot + index, 0);
+            agent.on_event(&Event::Received(&received), &mut commands);
+        }
+        let (base, enhancement) = (packets(1, 1), packets(0, 0));
+        let feedback = Feedback::LayeredFrame { number: slot, base, enhancement };
+        agent.on_event(&Event::Feedback { now, feedback: &feedback }, &mut commands);
+        agent.on_timeout(&view(now, &paths), &mut commands);
+    }
+    let log = log.lock().unwrap();
+    let cells = log.iter().filter_map(|record| match record {
+        QcMabRecord::Decision { cell, .. } => Some(*cell),
+        _ => None,
+    });
+    assert_eq!(cells.collect::<Vec<_>>(), [9 + 6; 4], "5 to 10 Mbit/s, half of the initial round-trip time");
+}
+
+/// A decision that comes while a frame leaves does not get its reward: the frame's base layer has left before.
+#[test]
+fn a_frame_belongs_to_the_decision_under_which_it_began() {
+    let mut path = sender::Path::new(PathId(0));
+    let mut under = |id, frame| {
+        let deadline = Duration::from_millis(150);
+        path.decision = Some(PathDecision { id, fec: false, gamma: 990, deadline });
+        path.on_frame(frame);
+    };
+    // The second layer of frame 10 begins under the next decision.
+    [(1, 10), (2, 10), (2, 11), (2, 12), (3, 12)].into_iter().for_each(|(id, frame)| under(id, frame));
+    let report = PathReport { decisions: path.begun, ..PathReport::default() };
+    assert_eq!([9, 10, 11, 12].map(|frame| report.decision_of(frame)), [None, Some(1), Some(2), Some(2)]);
 }
 
 /// Packets cost the receiver no allocation.

@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hawser_policy::Time;
-use hawser_sched::{QcMabLearner, QcMabObservation, QcMabParameters, QcMabPoint, QcMabRecord, QcMabSample};
+use hawser_sched::{
+    QcMabKey, QcMabLearner, QcMabObservation, QcMabParameters, QcMabPoint, QcMabRecord, QcMabSample,
+};
 
 use super::programs::watched;
 use crate::data::sweep::digest;
@@ -40,7 +42,9 @@ pub(super) fn cost(_: &Request<'_>) -> Result<Measured, String> {
     const SLOTS: u64 = 2_000;
     let points: Vec<QcMabPoint> =
         (0..16).map(|point| QcMabPoint { point, strength: Some(-60.0 - point as f64) }).collect();
-    let mut learner = QcMabLearner::new(QcMabParameters::default(), 1);
+    // All of them are arms.
+    let parameters = QcMabParameters { key: QcMabKey::Point, strongest: 0, ..QcMabParameters::default() };
+    let mut learner = QcMabLearner::new(parameters, 1);
     let mut times = Vec::new();
     let mut slot = 0;
     for _ in 0..20 {

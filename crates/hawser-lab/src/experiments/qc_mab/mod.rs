@@ -17,9 +17,14 @@ const UNPROTECTED: &str = "qc-mab,fec=off";
 /// Links stay where their own rule puts them, with and without protection.
 const PROTECTED_THERE: &str = "qc-mab,attach=off,fec=on";
 const UNPROTECTED_THERE: &str = "qc-mab,attach=off,fec=off";
-/// Ours: links move when the frame has arrived; two access points, remembered by rank; little exploration.
-const BETWEEN: &str = "qc-mab,attach_after=90ms";
-const TAMED: &str = "qc-mab,attach_after=90ms,key=rank,strongest=2,exploration=0.1";
+/// The text read literally: all access points within reach are arms by their names, and links move at once.
+const LITERAL: &str = "qc-mab,key=point,strongest=0,exploration=2,attach_after=0s";
+/// The bound as printed, for two access points.
+const PRINTED: &str = "qc-mab,exploration=2";
+/// Links move at the display event, which is when the next frame is released.
+const AT_ONCE: &str = "qc-mab,attach_after=0s";
+/// Nothing is learnt about access points: always the strongest.
+const STRONGEST: &str = "qc-mab,strongest=1";
 const RAW: &str = "qc-mab,refined=off";
 const PEEKABOO: &str = "peekaboo";
 const MINRTT: &str = "minrtt";
@@ -32,8 +37,10 @@ const WALKING: &[Policy] = &[
     Policy::Named(LESS),
     Policy::Named(LEAST),
     Policy::Named(UNPROTECTED),
-    Policy::Named(BETWEEN),
-    Policy::Named(TAMED),
+    Policy::Named(LITERAL),
+    Policy::Named(PRINTED),
+    Policy::Named(AT_ONCE),
+    Policy::Named(STRONGEST),
     Policy::Named(PROTECTED_THERE),
     Policy::Named(UNPROTECTED_THERE),
     Policy::Named(PEEKABOO),
@@ -73,6 +80,7 @@ pub const LIST: List = List {
         walk("walk-30m", &["scene.field.distance=30 m", SHORT]),
         walk("walk-40m", &["scene.field.distance=40 m", SHORT]),
         walk("walk-60m", &["scene.field.distance=60 m", SHORT]),
+        scenario("far", "qcmab-b.toml", FAR, FULL, SOME),
         scenario("rest", "qcmab-b.toml", &[SHORT], THREE, FEW),
         scenario("background", "qcmab-b-background.toml", &["duration=60 s"], THREE, BUSY),
     ],
@@ -93,6 +101,13 @@ pub const LIST: List = List {
     ],
 };
 
+/// Where the deadline leaves no time for retransmissions.
+const FAR: &[&str] = &[
+    "duration=60 s",
+    "link.*.delay=60 ms",
+    "link.*.loss=2 %",
+    "flow.video.application=layered,representation=3",
+];
 /// A part of the film, where there are many runs.
 const SHORT: &str = "duration=120 s";
 const PLACES: &[&str] = &["walk", "rest", "background"];
