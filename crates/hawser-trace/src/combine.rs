@@ -98,6 +98,10 @@ fn records_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         files.push(entry?.path());
     }
     files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    if files.is_empty() {
+        let reason = "a folder without records of `hawser measure` (.jsonl)";
+        return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, reason));
+    }
     files.sort();
     Ok(files)
 }
