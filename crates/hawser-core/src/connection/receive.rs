@@ -136,7 +136,11 @@ impl Connection {
             self.stats.packets_dropped += 1;
             return;
         }
-        if !if is_zero_rtt { self.zero_rtt.keys().is_some() } else { self.can_open(space) } {
+        let has_keys = match is_zero_rtt {
+            true => self.zero_rtt.keys().is_some(),
+            false => self.can_open(space),
+        };
+        if !has_keys {
             self.keep_early(arrival, header.packet_type, space, &packet);
             return;
         }
