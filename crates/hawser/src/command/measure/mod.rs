@@ -96,6 +96,7 @@ pub(crate) struct Server {
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Client {
     /// The server: name or address. A name is looked up when the command starts or, failing that, with the first address
+    #[arg(value_parser = host)]
     host: String,
     /// Its UDP port
     #[arg(short, long, default_value = "5202")]
@@ -208,5 +209,17 @@ pub(crate) async fn run(
         Measure::Upload(arguments) => upload::run(&arguments, registry, output, interrupt).await,
         Measure::Report(arguments) => report::report(&arguments, output),
         Measure::Convert(arguments) => report::convert(&arguments, output),
+    }
+}
+
+/// A name or an address without a port: `127.0.0.1:5202` would be looked up as a name.
+fn host(text: &str) -> Result<String, String> {
+    match text.parse::<SocketAddr>() {
+        Ok(address) => Err(format!(
+            "expected a name or address; give the port by itself: {} --port {}",
+            address.ip(),
+            address.port()
+        )),
+        Err(_) => Ok(text.to_owned()),
     }
 }
