@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::Printable;
+use crate::{EarlyData, Printable};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
 use http::{HeaderMap, Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
@@ -172,10 +172,10 @@ impl Attempt<'_> {
         if connection.is_handshaking() && !http_client::fits_early(&request, connection) {
             connection.confirmed().await.map_err(|error| lost(error.to_string()))?;
         }
-        let is_early = connection.is_handshaking();
         let answered = http_client::ask(requests, request.clone()).await;
         let answered = answered.map_err(|error| lost(describe(&error)))?;
-        if !is_early || answered.1.status() != StatusCode::TOO_EARLY {
+        // Whether the request itself was early is known to neither end for certain: the handshake may end between the two.
+        if answered.1.status() != StatusCode::TOO_EARLY || connection.early_data() == EarlyData::None {
             return Ok(answered);
         }
         self.output.remark("the server answers this request only after the handshake; asking again");
