@@ -108,7 +108,10 @@ fn sessions_are_recorded_uploaded_once_and_reported() {
     let sessions = records(out.path(), "session");
     assert!((4..=7).contains(&sessions.len()), "{}", sessions.len());
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), sessions.len());
-    for (session, attempt) in sessions.iter().zip(0..) {
+    // The time may end while the last one connects.
+    let is_cut = |session: &Value| session["end"] == "stopped" && session["flows"] == serde_json::json!([]);
+    let complete = &sessions[..sessions.len() - usize::from(sessions.last().is_some_and(is_cut))];
+    for (session, attempt) in complete.iter().zip(0..) {
         assert_eq!((&session["ok"], &session["attempt"]), (&true.into(), &attempt.into()), "{session}");
         let flows = session["flows"].as_array().unwrap();
         assert_eq!(flows.len() as u64, session["configuration"]["flows"].as_u64().unwrap());
@@ -134,7 +137,8 @@ fn sessions_are_recorded_uploaded_once_and_reported() {
     let report = report(&[server.folder.path()]);
     let group = &report["groups"][0];
     assert_eq!((&group["name"], group["sessions"].as_u64()), (&"lo".into(), Some(count - 1)));
-    assert!(group["volumes_differ"].as_f64().unwrap().abs() < 0.01, "{report}");
+    // What was acknowledged and not yet read when a session of half a second ends is up to a receive window.
+    assert!(group["volumes_differ"].as_f64().unwrap().abs() < 0.05, "{report}");
     assert!(group["fractions"]["flows"].as_u64().unwrap() >= sessions.len() as u64, "uploads and downloads");
     let table = server.folder.path().join("sessions.parquet");
     let mut convert = hawser(["measure", "convert", "-o"]);
