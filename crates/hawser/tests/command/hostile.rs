@@ -100,6 +100,21 @@ async fn a_truncated_upload_is_not_stored() {
     assert_eq!(left(), 0, "nothing is left");
 }
 
+/// RFC 9114 section 7.2.3: what follows the header of a request that has no body is looked at as well.
+#[tokio::test]
+async fn a_frame_out_of_place_behind_a_request_costs_the_connection() {
+    let server = Server::start(&[]);
+    let raw = Raw::connect(&server, hawser::default_transport()).await;
+    let (mut send, _receive) = raw.connection.open_bi().await.unwrap();
+    let cancel_push = frame(3, &[0]);
+    send.write_all(&[request(GET, b"/", &[]), cancel_push].concat()).await.unwrap();
+    send.finish().unwrap();
+    let hawser::ConnectionError::PeerApplication { code, .. } = raw.connection.closed().await else {
+        panic!("the server closes");
+    };
+    assert_eq!(code, 0x105, "H3_FRAME_UNEXPECTED");
+}
+
 /// A server that answers each request with these bytes, and ends the stream a little later.
 fn server_of(answer: Vec<u8>) -> (u16, String) {
     let identity = Identity::self_signed(&["localhost"]).unwrap();

@@ -48,6 +48,16 @@ pub(super) async fn respond(
     if !is_safe(request.method()) && connection.handshake_complete().await.is_err() {
         return tracing::debug!(%remote, "a request came with 0-RTT, and the handshake was not completed");
     }
+    if request.method() != Method::PUT {
+        // Of a request without a body only what has come already is looked at, and has to be right (RFC 9114 section 7.2).
+        tokio::select! {
+            biased;
+            rest = stream.recv_data() => if let Err(error) = rest {
+                return tracing::debug!(%remote, %error, "bad request");
+            },
+            () = std::future::ready(()) => {}
+        }
+    }
     let Ok(permit) = share.reply().await else { return };
     let mut stored = 0;
     let reply = if request.method() == Method::PUT {
