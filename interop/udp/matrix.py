@@ -5,6 +5,7 @@ runner's link as `hawser emu run` makes it, which needs root; without root, and 
 """
 
 import argparse
+import itertools
 import json
 import os
 import shlex
@@ -13,84 +14,27 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import peers
 import traces
+from cases import CASES
 from support import Certificates, Failed, Missing, Process, expect, run, sha256, tail, wait_for
 
 HERE = Path(__file__).resolve().parent
-LINK = HERE.parent / "links/simple-p2p.toml"
-KIB, MIB = 1 << 10, 1 << 20
 
 # The server's address behind emulated links.
 EMULATED = ("10.99.0.1", 4433)
-# The client's, on the first of them.
+# The client's addresses: on the first of the links, and on the second, if there is one.
 EMULATED_CLIENT = "10.77.1.2"
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is fetched, over which link, and what the ends must be able to do."""
-
-    name: str
-    short: str
-    files: tuple
-    #: What of the link is other than in LINK.
-    link: tuple = ()
-    client: frozenset = frozenset()
-    server: frozenset = frozenset()
-    #: Connections one after the other, each with all files.
-    connections: int = 1
-    is_ipv6: bool = False
-    seconds: int = 60
-    #: What Hawser's traces must show, if anything.
-    traced: Callable | None = None
-    #: Why nobody can run it here, if so.
-    elsewhere: str = ""
-
-
-def both(name, value):
-    return (f"link.eth0.{name}={value}",)
-
-
-def both_ends(feature):
-    return {"client": frozenset({feature}), "server": frozenset({feature})}
-
-
-def outage():
-    return both("outage", "[{ from = '5 s', to = '7 s' }]")
-
-
-VIRTUAL = "in virtual time only (crates/hawser-sim/tests/runner): "
-CASES = (
-    Case("handshake", "H", (KIB,)),
-    Case("transfer", "DC", (2 * MIB, 3 * MIB, 5 * MIB)),
-    Case("longrtt", "LR", (KIB,), link=both("delay", "750 ms")),
-    Case("chacha20", "C20", (3 * MIB,), client=frozenset({"chacha20"})),
-    Case("multiplexing", "M", (32,) * 1999, client=frozenset({"multiplexing"})),
-    Case("retry", "S", (10 * KIB,), server=frozenset({"retry"})),
-    Case("resumption", "R", (5 * KIB, 10 * KIB), traced=traces.resumed, **both_ends("resumption")),
-    Case("zerortt", "Z", (32,) * 40, traced=traces.early, **both_ends("zerortt")),
-    Case("http3", "3", (5 * KIB, 10 * KIB, 500 * KIB)),
-    Case("blackhole", "B", (10 * MIB,), link=outage()),
-    Case("keyupdate", "U", (3 * MIB,), client=frozenset({"keyupdate"})),
-    Case("handshakeloss", "L1", (KIB,), link=both("loss", "30 %"), connections=10, seconds=300),
-    Case("transferloss", "L2", (2 * MIB,), link=both("loss", "2 %")),
-    Case("ipv6", "6", (5 * KIB, 10 * KIB), client=frozenset({"ipv6"}), server=frozenset({"ipv6"}), is_ipv6=True),
-    Case("v2", "V2", (KIB,), traced=traces.version_2, **both_ends("v2")),
-    Case("rebind-port", "BP", (10 * MIB,), client=frozenset({"rebinding"})),
-    Case("connectionmigration", "CM", (2 * MIB,), client=frozenset({"migration"})),
-    Case("goodput", "G", (10 * MIB,)),
-    Case("ecn", "E", (), elsewhere=VIRTUAL + "the marks are not recorded here"),
-    Case("amplificationlimit", "A", (), elsewhere=VIRTUAL + "scenarios cannot drop the n-th packet"),
-    Case("handshakecorruption", "C1", (), elsewhere=VIRTUAL + "the kernel drops damaged datagrams"),
-    Case("transfercorruption", "C2", (), elsewhere=VIRTUAL + "the kernel drops damaged datagrams"),
-    Case("rebind-addr", "BA", (), elsewhere=VIRTUAL + "the emulator has no NAT"),
-    Case("crosstraffic", "C", (), elsewhere=VIRTUAL + "no TCP source is part of this"),
-)
+EMULATED_SECOND = "10.77.2.2"
+# One more on the first, for a NAT.
+EMULATED_REBOUND = "10.77.1.3"
+# Another address of the server, on the first link.
+EMULATED_PREFERRED = "10.77.1.1"
+# So many names that the server cannot send its certificate before the client's address is validated.
+LARGE_NAMES = 250
 
 
 @dataclass
@@ -108,23 +52,34 @@ class Cell:
 
 @dataclass
 class Bench:
-    """Files, certificates, and where the server listens."""
+    """Files, certificates, and where everybody is during a case."""
 
     work: Path
     hawser: Path
     is_emulated: bool
     count: int = 0
     sizes: dict = field(default_factory=dict)
-    #: Folder of Hawser's traces of the case that runs.
-    traces: Path = Path()
-    listen_address: str = ""
-    listen_port: int = 0
+    #: Folder of Hawser's traces of the case that runs, if they are wanted.
+    traces: Path | None = None
+    #: Where the server listens, and where it would rather have its clients.
+    listen: tuple = ()
+    preferred: tuple = ()
+    #: Where clients go: the server, or the middlebox in front of it.
+    target: tuple = ()
+    #: The client's addresses.
+    local: str = ""
+    second: str = ""
 
     def __post_init__(self):
-        self.certificates = Certificates(self.work / "certificates")
-        self.identity = ["--cert", self.certificates.chain, "--key", self.certificates.key]
+        self.small = Certificates(self.work / "certificates")
+        self.large = Certificates(self.work / "large", names=LARGE_NAMES)
+        self.certificates = self.small
         self.site = self.work / "site"
         self.site.mkdir()
+
+    def identity(self):
+        """The certificate, in the words of most programs."""
+        return ["--cert", self.certificates.chain, "--key", self.certificates.key]
 
     def names(self, case):
         """Files of these lengths, made once."""
@@ -145,55 +100,97 @@ class Bench:
         path.mkdir()
         return path
 
-    def run(self, case, client, server):
+    def place(self, case, folder, is_emulated):
+        """Decides who is where."""
+        self.traces = folder / "traces" if case.traced else None
+        self.certificates = self.large if case.large_certificate else self.small
+        self.second = EMULATED_SECOND
+        if is_emulated:
+            self.listen, self.preferred, self.local = EMULATED, (EMULATED_PREFERRED, EMULATED[1]), EMULATED_CLIENT
+        else:
+            self.local = loopback(case)
+            self.listen = (self.local, free_port(case))
+            self.preferred = ("127.0.0.2", self.listen[1])
+        self.target = self.listen
+        if case.middlebox:
+            self.local = loopback(case)
+            self.target = (self.local, free_port(case))
+
+    def run(self, case, client, server, features):
         """Runs a case; raises if it fails."""
         folder = self.folder(f"{client.name}-{server.name}-{case.name}")
         is_emulated = self.is_emulated and not case.is_ipv6
         names = self.names(case)
-        self.traces = folder / "traces"
-        self.listen_address, self.listen_port = EMULATED if is_emulated else (loopback(case), free_port(case))
-        listen = (self.listen_address, self.listen_port)
-        urls = [f"https://{peers.at(listen)}/{name}" for name in names]
-        local = EMULATED_CLIENT if is_emulated else loopback(case)
-        serve = server.server(self, listen, case.server)
+        self.place(case, folder, is_emulated)
+        urls = [f"https://{peers.at(self.target)}/{name}" for name in names]
+        serve = server.server(self, features[1])
         fetches = []
         for number in range(case.connections):
             into = folder / f"{number}"
             into.mkdir()
-            commands = client.clients(self, urls, case.client, into, local)
+            commands = client.clients(self, urls, features[0], into)
             fetches += [(command, into) for command in commands]
         runner = self.emulated if is_emulated else self.on_loopback
-        runner(case, serve, fetches, folder)
+        links = runner(case, serve, fetches, folder)
         folders = list(dict.fromkeys(into for _, into in fetches))
         for into in folders:
-            found = client.digests(names, into, (into / "output").read_bytes())
+            found = client.digests(self, names, into, (into / "output").read_bytes())
             wrong = [name for name in names if found.get(name) != self.sizes[name]]
             expect("files that are missing or wrong", wrong, [])
         if case.traced:
             case.traced(traces.read(self.traces))
-        for into in [*folders, self.traces]:
+        if case.observed:
+            report = folder / "middlebox.json"
+            case.observed(json.loads(report.read_text()) if case.middlebox else None, links)
+        for into in [*folders, *filter(None, [self.traces])]:
             shutil.rmtree(into, ignore_errors=True)
 
     def emulated(self, case, serve, fetches, folder):
+        """Behind the links; how many bytes each has carried to the client."""
         lines = [f"{words(command)} > {shlex.quote(str(into / 'output'))}" for command, into in fetches]
-        # The emulator passes on the exit code of the command.
         script = " && ".join(lines)
+        if case.middlebox:
+            report = folder / "middlebox.json"
+            ready = f"until [ -e {shlex.quote(str(report))} ]; do sleep 0.02; done\n{script}"
+            script = f"ip address add {EMULATED_REBOUND}/24 dev eth0\n{beside(self.middlebox(case, report), ready)}"
+        if case.beside_client:
+            script = beside(program(case.beside_client), script)
         overrides = [word for setting in case.link for word in ("--set", setting)]
         served = f"exec {words(serve)} > {shlex.quote(str(folder / 'server.log'))} 2>&1"
-        command = [self.hawser, "emu", "run", "-q", LINK, *overrides, "--server", served, "--", "sh", "-c", script]
+        if case.beside_server:
+            served = f"{words(program(case.beside_server))} & {served}"
+        command = [self.hawser, "emu", "run", "-q", "--json", case.scenario, *overrides, "--server", served]
         try:
-            run(command, timeout=case.seconds)
+            # The emulator passes on the exit code of the command.
+            report = json.loads(run([*command, "--", "sh", "-c", script], timeout=case.seconds))
         except Failed as failure:
-            raise Failed(f"{failure}\nserver: {tail((folder / 'server.log').read_bytes())}") from None
+            log = folder / "server.log"
+            raise Failed(f"{failure}\nserver: {tail(log.read_bytes() if log.exists() else b'')}") from None
+        return [link["delivered_bytes"] for link in report["stats"]["links"] if link["direction"] == "down"]
 
     def on_loopback(self, case, serve, fetches, folder):
         server = Process(serve, folder / "server.log")
         try:
-            wait_for("the server to listen", lambda: is_listening(self.listen_port))
+            wait_for("the server to listen", lambda: is_listening(self.listen[1]))
             for command, into in fetches:
                 (into / "output").write_bytes(run(command, timeout=case.seconds))
         finally:
             server.stop()
+
+    def middlebox(self, case, report):
+        listen, to = peers.at(self.target), peers.at(self.listen)
+        command = program(("middlebox.py", "--listen", listen, "--to", to, "--local", EMULATED_CLIENT))
+        return [*command, *case.middlebox, "--report", report]
+
+
+def program(words_):
+    """A script of this folder."""
+    return [sys.executable, HERE / words_[0], *words_[1:]]
+
+
+def beside(command, script):
+    """Runs a program as long as the script runs; the exit code is the script's."""
+    return f"{words(command)} & beside=$!\n({script})\ncode=$?\nkill $beside; wait $beside\nexit $code"
 
 
 def words(command):
@@ -218,11 +215,25 @@ def is_listening(port):
     return any(local.endswith(f":{port:04X}") for local in sockets)
 
 
+def agree(case, client, server):
+    """What both ends are asked to be able to do, or why they cannot."""
+    attempts = []
+    for (of_client, of_server), application in itertools.product(case.ways, case.applications):
+        features = of_client | {application}, of_server | {application}
+        lacking = [*client.lacks(features[0], True), *server.lacks(features[1], False)]
+        if not lacking:
+            return features, ""
+        attempts.append(lacking)
+    # What comes nearest says it best.
+    fewest = min(map(len, attempts))
+    return None, "; ".join(dict.fromkeys(reason for lacking in attempts if len(lacking) == fewest for reason in lacking))
+
+
 def judge(bench, case, client, server):
     """The cell of a case."""
     cell = Cell(client.name, server.name, case.name, "passed")
-    reason = case.elsewhere or client.lacks(case.client, True) or server.lacks(case.server, False)
-    if not reason and case.link and not bench.is_emulated:
+    features, reason = agree(case, client, server)
+    if not reason and case.needs_link() and not bench.is_emulated:
         reason = "the link needs network namespaces: run it as root"
     if reason:
         return Cell(client.name, server.name, case.name, "unsupported", reason)
@@ -230,7 +241,7 @@ def judge(bench, case, client, server):
     try:
         client.require()
         server.require()
-        bench.run(case, client, server)
+        bench.run(case, client, server, features)
     except Missing as missing:
         cell.result, cell.reason = "missing", str(missing)
     except Exception as failure:  # A case that breaks must not hide the others.
@@ -292,7 +303,7 @@ def main():
     cells = []
     try:
         bench = Bench(work, arguments.hawser.resolve(), os.geteuid() == 0 and Path("/dev/net/tun").exists())
-        for pair in [(ours, other) for other in others] + [(other, ours) for other in others]:
+        for pair in [(ours, other) for other in others if other.serves] + [(other, ours) for other in others]:
             for case in cases:
                 cell = judge(bench, case, *pair)
                 cells.append(cell)

@@ -17,7 +17,8 @@ import zlib
 from functools import partial
 from pathlib import Path
 
-from support import Certificates, Failed, Missing, Process, Results, expect, run, server, sha256, wait_for
+from support import Certificates, Failed, Missing, Process, Results, browser, browser_options
+from support import expect, run, server, sha256, wait_for
 
 HERE = Path(__file__).resolve().parent
 MIB = 1 << 20
@@ -283,7 +284,8 @@ def browse(bench, chromium, own_certificate):
     identity = ["--state", bench.new_path("state")] if own_certificate else None
     with bench.hawser_server("--allow-put", log=log, identity=identity) as here:
         port, pin = here["port"], here["pin"]
-        page = run([*chromium.client, *browser_options(bench, port, pin), url(port, "")]).decode()
+        options = browser_options(bench.new_path("chromium"), "127.0.0.1", port, pin)
+        page = run([*chromium.client, *options, f"https://localhost:{port}/"]).decode()
     result = re.search(r'<pre id="result">(.*?)</pre>', page, re.DOTALL)
     if result is None:
         raise Failed(f"not our page: {page[:400]}")
@@ -300,20 +302,6 @@ def browse(bench, chromium, own_certificate):
     expect("paths that the server saw", set(paths) <= {path for _, _, path, _ in seen}, True)
     connections = {client for client, _, _, _ in seen}
     return f"{len(seen)} requests over h3, {len(connections)} connection"
-
-
-def browser_options(bench, port, pin):
-    return [
-        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-        "--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions",
-        "--no-default-browser-check", "--no-pings", "--disable-dev-shm-usage",
-        # Nothing but this server exists for it.
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-        f"--user-data-dir={bench.new_path('chromium')}",
-        f"--origin-to-force-quic-on=127.0.0.1:{port}",
-        f"--ignore-certificate-errors-spki-list={pin}",
-        "--dump-dom",
-    ]  # fmt: skip
 
 
 def server_cases(peer):
@@ -366,7 +354,7 @@ def client_cases(peer):
 def peers(built):
     go = built / "quic-go"
     python, programs = built / "venv/bin/python", HERE / "aioquic"
-    chromium = next(filter(shutil.which, ["chromium", "chromium-browser", "google-chrome"]), "chromium")
+    chromium = browser()
     setup = "run scripts/setup-interop"
     return (
         Peer("quic-go", [go / "server"], [go / "client"], [go / "server", go / "client"], setup),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import time
@@ -132,15 +133,16 @@ def wait_for(what, condition, seconds=START_SECONDS):
 
 
 class Certificates:
-    """An authority, and a server's certificate for localhost, for one run."""
+    """An authority, and a server's certificate for localhost, for one run; with as many further names, to make it larger."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, names=0):
         folder.mkdir()
         self.authority, self.chain, self.key = folder / "ca.pem", folder / "server.pem", folder / "server.key"
         authority_key, request, extensions = folder / "ca.key", folder / "server.csr", folder / "extensions"
         new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        more = "".join(f",DNS:name-{number}.interop.invalid" for number in range(names))
         extensions.write_text(
-            "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1,IP:10.99.0.1\nbasicConstraints=critical,CA:FALSE\n"
+            f"subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1,IP:10.99.0.1{more}\nbasicConstraints=critical,CA:FALSE\n"
             "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n"
             "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n"
         )
@@ -155,6 +157,27 @@ class Certificates:
         )
         public = run(["openssl", "pkey", "-in", self.key, "-pubout", "-outform", "DER"])
         self.pin = base64.b64encode(hashlib.sha256(public).digest()).decode()
+
+
+def browser():
+    """The command of Chromium, under whichever name it is there."""
+    return next(filter(shutil.which, ["chromium", "chromium-browser", "google-chrome"]), "chromium")
+
+
+def browser_options(profile, address, port, pin):
+    """For Chromium that speaks HTTP/3 to https://localhost:PORT/, which is at this address, believes this key, and prints the
+    page. With a name, because it takes an IPv6 address for no origin."""
+    return [
+        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions",
+        "--no-default-browser-check", "--no-pings", "--disable-dev-shm-usage",
+        # Nothing but this server exists for it.
+        f"--host-resolver-rules=MAP localhost {address}, MAP * ~NOTFOUND",
+        f"--user-data-dir={profile}",
+        f"--origin-to-force-quic-on=localhost:{port}",
+        f"--ignore-certificate-errors-spki-list={pin}",
+        "--dump-dom",
+    ]  # fmt: skip
 
 
 class Results:

@@ -63,3 +63,25 @@ def early(traces):
 def version_2(traces):
     if not traces or f'"chosen_version":"{VERSION_2}"' not in traces[-1].text:
         raise Failed("the connection is not of version 2")
+
+
+def keys_updated(traces):
+    """One end has updated the keys, and it went on."""
+    if not traces or not any(f'"trigger":"{end}_update"' in traces[-1].text for end in ("local", "remote")):
+        raise Failed("nobody has updated the keys")
+
+
+def marked(traces):
+    """Both ends have sent packets with ECT(0), and said so in acknowledgements (RFC 9000 section 13.4)."""
+    for by_server in (True, False):
+        counts = [frame.get("ect0", 0) for trace in traces for frame in trace.frames(by_server, "1RTT", "ack")]
+        if not max(counts, default=0):
+            raise Failed(f"no acknowledgement of the {'server' if by_server else 'client'} counts ECT(0)")
+
+
+def moved(traces):
+    """The connection has gone on with another address of the peer."""
+    records = [record["data"] for record in traces[-1].records if record["name"] == "quic:tuple_assigned"]
+    peers = {json.dumps(data["tuple_remote"]) for data in records if "tuple_remote" in data}
+    if len(peers) < 2:
+        raise Failed(f"the peer had these addresses: {sorted(peers)}")

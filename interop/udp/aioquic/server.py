@@ -1,4 +1,4 @@
-"""A folder over HTTP/3 with aioquic: GET with ranges, and PUT.
+"""A folder over HTTP/3 with aioquic: GET with ranges, and PUT; or over HTTP/0.9.
 
 Prints {"port": N} when it listens; runs until it is killed.
 """
@@ -16,9 +16,10 @@ from aioquic.asyncio.server import QuicServer
 from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ProtocolNegotiated
+from aioquic.quic.events import ProtocolNegotiated, StreamDataReceived
 
 BLOCK = 1 << 18
+HQ_ALPN = ["hq-interop"]
 
 
 class Site(QuicConnectionProtocol):
@@ -34,7 +35,9 @@ class Site(QuicConnectionProtocol):
 
     def quic_event_received(self, event):
         if isinstance(event, ProtocolNegotiated):
-            self._http = H3Connection(self._quic)
+            self._http = H3Connection(self._quic) if event.alpn_protocol in H3_ALPN else None
+        elif isinstance(event, StreamDataReceived) and self._http is None:
+            return self.file_event_received(event)
         for event in self._http.handle_event(event) if self._http else []:
             if isinstance(event, HeadersReceived):
                 # A second HEADERS frame has trailers: they replace nothing.
@@ -45,6 +48,21 @@ class Site(QuicConnectionProtocol):
                 continue
             if event.stream_ended:
                 self.answer(event.stream_id)
+
+    def file_event_received(self, event):
+        """HTTP/0.9: a stream asks for a file."""
+        request = self._requests.setdefault(event.stream_id, bytearray())
+        request.extend(event.data)
+        if not event.end_stream:
+            return
+        text = bytes(self._requests.pop(event.stream_id)).decode().strip()
+        print(text, file=sys.stderr, flush=True)
+        file = self.folder / Path(text.removeprefix("GET ")).name
+        if file.is_file():
+            self._quic.send_stream_data(event.stream_id, file.read_bytes(), end_stream=True)
+        else:
+            self._quic.reset_stream(event.stream_id, 1)
+        self.transmit()
 
     def answer(self, stream):
         request = self._requests.pop(stream)
@@ -85,7 +103,7 @@ class Site(QuicConnectionProtocol):
 
 async def main(arguments):
     Site.folder = Path(arguments.folder)
-    configuration = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN)
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=HQ_ALPN if arguments.hq else H3_ALPN)
     configuration.load_cert_chain(arguments.cert, arguments.key)
     address, _, port = arguments.listen.rpartition(":")
     tickets = {}
@@ -117,6 +135,7 @@ if __name__ == "__main__":
     parser.add_argument("--cert", required=True, help="certificate chain (PEM)")
     parser.add_argument("--key", required=True, help="private key (PEM)")
     parser.add_argument("--retry", action="store_true", help="validate every address with Retry")
+    parser.add_argument("--hq", action="store_true", help="HTTP/0.9 (hq-interop) in place of HTTP/3")
     parser.add_argument("--listen", default="127.0.0.1:0", help="ADDRESS:PORT to listen on")
     parser.add_argument("folder")
     asyncio.run(main(parser.parse_args()))
