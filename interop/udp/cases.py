@@ -30,7 +30,8 @@ class Case:
     applications: tuple = ("h3", "hq")
     #: Connections one after the other, each with all files.
     connections: int = 1
-    is_ipv6: bool = False
+    #: 4, 6 or 46. Emulated links have IPv4 addresses: anything else is run on loopback.
+    families: str = "4"
     seconds: int = 60
     #: What Hawser's traces must show, if anything.
     traced: Callable | None = None
@@ -115,11 +116,11 @@ CASES = (
     Case("transferloss", "L2", (2 * MIB,), link=both("loss", "2 %")),
     Case("handshakecorruption", "C1", (KIB,), middlebox=("--damage=30",), observed=damaged, connections=10, seconds=300),
     Case("transfercorruption", "C2", (2 * MIB,), middlebox=("--damage=2",), observed=damaged),
-    Case("ipv6", "6", (5 * KIB, 10 * KIB), ways=each(("ipv6", "ipv6")), is_ipv6=True),
+    Case("ipv6", "6", (5 * KIB, 10 * KIB), ways=each(("ipv6", "ipv6")), families="6"),
     Case("v2", "V2", (KIB,), ways=each(("v2", "v2")), traced=traces.version_2),
     Case("rebind-port", "BP", (10 * MIB,), middlebox=REBINDING, observed=rebound),
     Case("rebind-addr", "BA", (10 * MIB,), middlebox=(*REBINDING, "--local", "10.77.1.3"), observed=rebound),
-    Case("connectionmigration", "CM", (2 * MIB,), ways=each(("migration", ""), ("follows", "preferred")),
+    Case("connectionmigration", "CM", (2 * MIB,), ways=each(("migration", ""), ("follows", "preferred"), ("watches", "")),
          traced=traces.moved),
     Case("goodput", "G", (10 * MIB,)),
     Case("crosstraffic", "C", (10 * MIB,), seconds=120, beside_server=("cross.py", "serve", "10.99.0.1"),
@@ -128,4 +129,6 @@ CASES = (
          observed=shared),
     Case("mp-failover", "MF", (6 * MIB,), scenario=TWO, link=("link.b0.outage=[{ from = '700 ms', to = '300 s' }]",),
          ways=each(("multipath", "multipath")), observed=failed_over),
+    Case("mp-ipv4-ipv6", "M6", (8 * MIB,), families="46", ways=each(("families", "families")),
+         traced=traces.both_families),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import socket
 import sys
 import time
+from pathlib import Path
 
 PORT = 5001
 BLOCK = bytes(1 << 16)
@@ -15,6 +16,9 @@ def new_socket():
 
 
 def serve(address):
+    # The emulator takes the first socket for that of the server: ours comes after it.
+    while len(Path("/proc/net/udp").read_text().splitlines()) < 2:
+        time.sleep(0.05)
     with new_socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, PORT))

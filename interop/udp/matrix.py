@@ -20,6 +20,7 @@ from pathlib import Path
 import peers
 import traces
 from cases import CASES
+from peer import at
 from support import Certificates, Failed, Missing, Process, expect, run, sha256, tail, wait_for
 
 HERE = Path(__file__).resolve().parent
@@ -33,6 +34,12 @@ EMULATED_SECOND = "10.77.2.2"
 EMULATED_REBOUND = "10.77.1.3"
 # Another address of the server, on the first link.
 EMULATED_PREFERRED = "10.77.1.1"
+# The client's link has its address no more, but another one.
+READDRESS = (
+    f"ip address del {EMULATED_CLIENT}/24 dev eth0",
+    f"ip address add {EMULATED_REBOUND}/24 dev eth0",
+    "ip route replace default via 10.77.1.1 dev eth0",
+)
 # So many names that the server cannot send its certificate before the client's address is validated.
 LARGE_NAMES = 250
 
@@ -61,12 +68,14 @@ class Bench:
     sizes: dict = field(default_factory=dict)
     #: Folder of Hawser's traces of the case that runs, if they are wanted.
     traces: Path | None = None
+    #: How long all may take.
+    seconds: int = 0
     #: Where the server listens, and where it would rather have its clients.
     listen: tuple = ()
     preferred: tuple = ()
     #: Where clients go: the server, or the middlebox in front of it.
     target: tuple = ()
-    #: The client's addresses.
+    #: The client's address, and what a second path of it goes from, and to if that is another address of the server.
     local: str = ""
     second: str = ""
 
@@ -111,6 +120,7 @@ class Bench:
             self.local = loopback(case)
             self.listen = (self.local, free_port(case))
             self.preferred = ("127.0.0.2", self.listen[1])
+            self.second = f"127.0.0.1@127.0.0.1:{self.listen[1]}"
         self.target = self.listen
         if case.middlebox:
             self.local = loopback(case)
@@ -119,10 +129,11 @@ class Bench:
     def run(self, case, client, server, features):
         """Runs a case; raises if it fails."""
         folder = self.folder(f"{client.name}-{server.name}-{case.name}")
-        is_emulated = self.is_emulated and not case.is_ipv6
+        is_emulated = self.is_emulated and case.families == "4"
         names = self.names(case)
         self.place(case, folder, is_emulated)
-        urls = [f"https://{peers.at(self.target)}/{name}" for name in names]
+        self.seconds = case.seconds + client.extra_seconds
+        urls = [f"https://{at(self.target)}/{name}" for name in names]
         serve = server.server(self, features[1])
         fetches = []
         for number in range(case.connections):
@@ -130,8 +141,10 @@ class Bench:
             into.mkdir()
             commands = client.clients(self, urls, features[0], into)
             fetches += [(command, into) for command in commands]
-        runner = self.emulated if is_emulated else self.on_loopback
-        links = runner(case, serve, fetches, folder)
+        if is_emulated:
+            links = self.emulated(case, serve, fetches, folder, "watches" in features[0])
+        else:
+            links = self.on_loopback(case, serve, fetches, folder)
         folders = list(dict.fromkeys(into for _, into in fetches))
         for into in folders:
             found = client.digests(self, names, into, (into / "output").read_bytes())
@@ -145,7 +158,7 @@ class Bench:
         for into in [*folders, *filter(None, [self.traces])]:
             shutil.rmtree(into, ignore_errors=True)
 
-    def emulated(self, case, serve, fetches, folder):
+    def emulated(self, case, serve, fetches, folder, readdress):
         """Behind the links; how many bytes each has carried to the client."""
         lines = [f"{words(command)} > {shlex.quote(str(into / 'output'))}" for command, into in fetches]
         script = " && ".join(lines)
@@ -153,6 +166,8 @@ class Bench:
             report = folder / "middlebox.json"
             ready = f"until [ -e {shlex.quote(str(report))} ]; do sleep 0.02; done\n{script}"
             script = f"ip address add {EMULATED_REBOUND}/24 dev eth0\n{beside(self.middlebox(case, report), ready)}"
+        if readdress:
+            script = f"(sleep 0.7; {' && '.join(READDRESS)}) &\n{script}"
         if case.beside_client:
             script = beside(program(case.beside_client), script)
         overrides = [word for setting in case.link for word in ("--set", setting)]
@@ -162,23 +177,25 @@ class Bench:
         command = [self.hawser, "emu", "run", "-q", "--json", case.scenario, *overrides, "--server", served]
         try:
             # The emulator passes on the exit code of the command.
-            report = json.loads(run([*command, "--", "sh", "-c", script], timeout=case.seconds))
+            report = json.loads(run([*command, "--", "sh", "-c", script], timeout=self.seconds))
         except Failed as failure:
             log = folder / "server.log"
             raise Failed(f"{failure}\nserver: {tail(log.read_bytes() if log.exists() else b'')}") from None
         return [link["delivered_bytes"] for link in report["stats"]["links"] if link["direction"] == "down"]
 
     def on_loopback(self, case, serve, fetches, folder):
+        """Without links."""
         server = Process(serve, folder / "server.log")
         try:
             wait_for("the server to listen", lambda: is_listening(self.listen[1]))
             for command, into in fetches:
-                (into / "output").write_bytes(run(command, timeout=case.seconds))
+                (into / "output").write_bytes(run(command, timeout=self.seconds))
         finally:
             server.stop()
+        return []
 
     def middlebox(self, case, report):
-        listen, to = peers.at(self.target), peers.at(self.listen)
+        listen, to = at(self.target), at(self.listen)
         command = program(("middlebox.py", "--listen", listen, "--to", to, "--local", EMULATED_CLIENT))
         return [*command, *case.middlebox, "--report", report]
 
@@ -198,11 +215,11 @@ def words(command):
 
 
 def loopback(case):
-    return "::1" if case.is_ipv6 else "127.0.0.1"
+    return "::1" if "6" in case.families else "127.0.0.1"
 
 
 def free_port(case):
-    family = socket.AF_INET6 if case.is_ipv6 else socket.AF_INET
+    family = socket.AF_INET6 if "6" in case.families else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.bind((loopback(case), 0))
         return probe.getsockname()[1]
@@ -233,7 +250,7 @@ def judge(bench, case, client, server):
     """The cell of a case."""
     cell = Cell(client.name, server.name, case.name, "passed")
     features, reason = agree(case, client, server)
-    if not reason and case.needs_link() and not bench.is_emulated:
+    if not reason and (case.needs_link() or "watches" in features[0]) and not bench.is_emulated:
         reason = "the link needs network namespaces: run it as root"
     if reason:
         return Cell(client.name, server.name, case.name, "unsupported", reason)

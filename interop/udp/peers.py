@@ -7,69 +7,12 @@ import re
 import shutil
 from pathlib import Path
 
-from support import Failed, Missing, browser, browser_options, sha256
+from peer import Peer, Reporting, Returning, at
+from support import Failed, browser, browser_options, sha256
 
 HERE = Path(__file__).resolve().parent
-SETUP = "run scripts/setup-interop"
 LOOPBACK = ("127.0.0.1", "::1")
 NO_MULTIPATH = "it has no multipath"
-
-
-class Peer:
-    """A stack. `client_features` and `server_features` map what a case may need to the words that ask for it; `why` says why
-    something else cannot be asked for."""
-
-    name = ""
-    client_features = {}
-    server_features = {}
-    why = {}
-    #: Whether it can be a server.
-    serves = True
-
-    def __init__(self, programs):
-        self.programs = programs
-
-    def require(self):
-        """Raises when it is not there."""
-        missing = [str(program) for program in self.programs if not shutil.which(program)]
-        if missing:
-            raise Missing(f"{', '.join(missing)}: not installed, {SETUP}")
-
-    def lacks(self, features, is_client):
-        """Why a case cannot be run in this role: a reason for each feature that it lacks."""
-        known, role = (self.client_features, "client") if is_client else (self.server_features, "server")
-        missing = sorted(feature for feature in features if feature not in known)
-        return [f"{self.name} as a {role}: {self.why.get(feature, f'no switch for {feature}')}" for feature in missing]
-
-    def server(self, bench, features):
-        """The words that serve the site."""
-        raise NotImplementedError
-
-    def client(self, bench, urls, features, folder):
-        """The words that fetch all URLs on one connection."""
-        raise NotImplementedError
-
-    def clients(self, bench, urls, features, folder):
-        """The commands that together fetch all URLs, one after the other: more than one where a later connection goes on from
-        an earlier one, and the client ends with its connection."""
-        return [self.client(bench, urls, features, folder)]
-
-    def digests(self, bench, names, folder, output):
-        """SHA-256 of each file that came; `output` is what the last client wrote to standard output."""
-        found = {name: folder / name for name in names}
-        return {name: sha256(path) for name, path in found.items() if path.exists()}
-
-    def words(self, features, is_client):
-        known = self.client_features if is_client else self.server_features
-        return [word for feature in sorted(features) for word in known[feature]]
-
-
-class Returning(Peer):
-    """A client program that keeps its sessions in a file. What it fetches first is for the ticket."""
-
-    def clients(self, bench, urls, features, folder):
-        batches = [urls[:1], urls[1:]] if features & {"resumption", "zerortt"} else [urls]
-        return [self.client(bench, batch, features, folder) for batch in batches]
 
 
 class Hawser(Returning):
@@ -88,6 +31,8 @@ class Hawser(Returning):
         "multiplexing": [],
         "resumption": [],
         "v2": ["--quic-version", "2"],
+        # A link that has another address.
+        "watches": [],
         "zerortt": ["--early-data"],
     }
     server_features = {
@@ -96,6 +41,7 @@ class Hawser(Returning):
         "amplification": [],
         "chacha20": ["--cipher", "chacha20"],
         "ecn": [],
+        "families": [],
         "ipv6": [],
         "multipath": [],
         "preferred": [],
@@ -104,7 +50,9 @@ class Hawser(Returning):
         "v2": ["--quic-version", "2,1"],
         "zerortt": ["--early-data"],
     }
-    why = {"migration": "it changes its address only when a link goes, or for a preferred one"}
+    why = {
+        "families": "its paths are of the family of the address that answered first",
+    }
 
     def lacks(self, features, is_client):
         if is_client and features >= {"h3", "multiplexing"}:
@@ -112,7 +60,8 @@ class Hawser(Returning):
         return super().lacks(features, is_client)
 
     def server(self, bench, features):
-        command = [self.programs[0], "serve", bench.site, "--listen", at(bench.listen), "--json"]
+        listen = ("::", bench.listen[1]) if "families" in features else bench.listen
+        command = [self.programs[0], "serve", bench.site, "--listen", at(listen), "--json"]
         command += ["--preferred-address", at(bench.preferred)] if "preferred" in features else []
         return [*command, *bench.identity(), *self.words(features, False), *self.traces(bench)]
 
@@ -125,18 +74,6 @@ class Hawser(Returning):
 
     def traces(self, bench):
         return ["--qlog", bench.traces] if bench.traces else []
-
-
-class Reporting(Peer):
-    """A client that prints JSON with the digest of each response."""
-
-    def digests(self, bench, names, folder, output):
-        answer = json.loads(output)
-        if answer["connections"] != 1:
-            raise Failed(f"{answer['connections']} connections instead of one")
-        responses = zip(names, answer["responses"], strict=True)
-        # HTTP/0.9 has no status.
-        return {name: response["sha256"] for name, response in responses if response.get("status", 200) == 200}
 
 
 class QuicGo(Reporting):
@@ -168,6 +105,7 @@ class QuicGo(Reporting):
         "amplification": "it sends while it is below the limit, and so exceeds it by a part of a datagram",
         "chacha20": "Go lets nobody choose the cipher of TLS 1.3",
         "hq": "its client here speaks HTTP/3 only",
+        "families": NO_MULTIPATH,
         "multipath": NO_MULTIPATH,
         "preferred": "it offers no preferred address",
     }
@@ -209,6 +147,8 @@ class Aioquic(Reporting):
         "follows": "it does not go to preferred addresses",
         "hq": "its client here speaks HTTP/3 only",
         "migration": "its client keeps its socket",
+        "watches": "its client keeps its socket",
+        "families": NO_MULTIPATH,
         "multipath": NO_MULTIPATH,
         "preferred": "it offers no preferred address",
     }
@@ -251,6 +191,7 @@ class Ngtcp2(Returning):
     }
     why = {
         "hq": "Debian packages its examples for HTTP/3 only",
+        "families": NO_MULTIPATH,
         "multipath": NO_MULTIPATH,
         "v2": "its version 2 is that of a draft",
     }
@@ -290,6 +231,7 @@ class Rust(Reporting):
     server_features = {"hq": [], "amplification": [], "ecn": [], "ipv6": [], "resumption": [], "retry": ["--retry"]}
     why = {
         "h3": "it speaks HTTP/0.9 here",
+        "families": NO_MULTIPATH,
         "multipath": NO_MULTIPATH,
         "preferred": "it offers no preferred address",
         "v2": "it does not speak version 2",
@@ -298,13 +240,14 @@ class Rust(Reporting):
     def server(self, bench, features):
         # A preferred address is another one of the same socket.
         listen = ("0.0.0.0", bench.listen[1]) if features & {"multipath", "preferred"} else bench.listen
+        listen = ("::", bench.listen[1]) if "families" in features else listen
         options = ["--listen", at(listen), *bench.identity(), *self.words(features, False)]
         options += ["--preferred-address", at(bench.preferred)] if "preferred" in features else []
         return [self.programs[0], self.name, "serve", *options, bench.site]
 
     def client(self, bench, urls, features, folder):
         options = ["--ca", bench.certificates.authority, "--local", bench.local, *self.words(features, True)]
-        options += ["--path", bench.second] if "multipath" in features else []
+        options += ["--path", bench.second] if features & {"families", "multipath"} else []
         return [self.programs[0], self.name, "get", *options, *urls]
 
 
@@ -320,8 +263,8 @@ class Quinn(Rust):
 
 class Noq(Quinn):
     name = "noq"
-    client_features = Quinn.client_features | {"multipath": []}
-    server_features = Rust.server_features | {"multipath": ["--multipath"], "zerortt": ["--early"]}
+    client_features = Quinn.client_features | {"families": [], "multipath": []}
+    server_features = Rust.server_features | {"families": ["--multipath"], "multipath": ["--multipath"], "zerortt": ["--early"]}
     why = Rust.why | {"preferred": "it drops what comes to another address than that of the handshake"}
 
 
@@ -333,6 +276,7 @@ class S2nQuic(Rust):
         "follows": "it ignores preferred addresses",
         "keyupdate": "it updates the keys only when they wear out",
         "migration": "its client keeps its socket",
+        "watches": "its client keeps its socket",
         "resumption": "tickets are an unstable feature of it",
         "zerortt": "it has no 0-RTT",
     }
@@ -344,6 +288,8 @@ class Chromium(Peer):
     name = "chromium"
     client_features = {"h3": [], "ipv6": []}
     serves = False
+    # It prints its page at leisure.
+    extra_seconds = 60
     why = {
         "chacha20": "no switch for the cipher",
         "ecn": "it does not mark what it sends",
@@ -351,6 +297,8 @@ class Chromium(Peer):
         "hq": "a browser speaks HTTP/3",
         "keyupdate": "no switch for updates of the keys",
         "migration": "no switch that makes it migrate",
+        "watches": "no switch that makes it migrate",
+        "families": NO_MULTIPATH,
         "multipath": NO_MULTIPATH,
         "multiplexing": "its page asks for one file after the other",
         "resumption": "each run is a new browser, which keeps no tickets",
@@ -373,12 +321,6 @@ class Chromium(Peer):
             raise Failed(f"not all over HTTP/3: {result.get('protocols')}, {str(result.get('files'))[:200]}")
         files = {name: file for name, file in result["files"].items() if file["status"] == 200}
         return {name: sha256(base64.b64decode(file["content"])) for name, file in files.items()}
-
-
-def at(listen):
-    """ADDRESS:PORT as the programs want it."""
-    address, port = listen
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def everybody(hawser, built):

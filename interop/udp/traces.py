@@ -80,8 +80,20 @@ def marked(traces):
 
 
 def moved(traces):
-    """The connection has gone on with another address of the peer."""
+    """The connection has gone on between other addresses."""
     records = [record["data"] for record in traces[-1].records if record["name"] == "quic:tuple_assigned"]
-    peers = {json.dumps(data["tuple_remote"]) for data in records if "tuple_remote" in data}
-    if len(peers) < 2:
-        raise Failed(f"the peer had these addresses: {sorted(peers)}")
+    tuples = {json.dumps([data["tuple_local"], data["tuple_remote"]]) for data in records if "tuple_remote" in data}
+    if len(tuples) < 2:
+        raise Failed(f"between these addresses only: {sorted(tuples)}")
+
+
+def both_families(traces):
+    """Two paths, one over IPv6 and one over IPv4, have both carried what the server sent."""
+    records = [record for record in traces[-1].records if record["name"] == "quic:tuple_assigned"]
+    families = {name for record in records for name in record["data"].get("tuple_remote", {}) if name.startswith("ip_")}
+    packets = traces[-1].packets(True, "1RTT")
+    carried = {
+        packet["header"].get("path_id") for packet in packets for frame in packet["frames"] if frame["frame_type"] == "stream"
+    }
+    if len(families) < 2 or len(carried) < 2:
+        raise Failed(f"addresses of the client: {sorted(families)}; paths with data: {sorted(carried)}")

@@ -1,6 +1,6 @@
 //! What the programs are told. Names are those of the programs for the other stacks.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{AddrParseError, IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -66,9 +66,9 @@ pub(crate) struct Get {
     /// Address to send from
     #[arg(long, default_value = "127.0.0.1")]
     pub(crate) local: IpAddr,
-    /// Open another path from this address; repeat it for more
-    #[arg(long)]
-    pub(crate) path: Vec<IpAddr>,
+    /// Open another path from this address, to the same server or to another address of it; repeat it for more
+    #[arg(long, value_name = "LOCAL[@ADDRESS:PORT]")]
+    pub(crate) path: Vec<OtherPath>,
     /// Offer only ChaCha20-Poly1305
     #[arg(long)]
     pub(crate) chacha20: bool,
@@ -84,6 +84,25 @@ pub(crate) struct Get {
     /// https://ADDRESS:PORT/NAME, all of one server
     #[arg(required = true)]
     pub(crate) urls: Vec<Url>,
+}
+
+/// A path beside the one of the handshake.
+#[derive(Clone, Copy)]
+pub(crate) struct OtherPath {
+    pub(crate) local: IpAddr,
+    pub(crate) server: Option<SocketAddr>,
+}
+
+impl std::str::FromStr for OtherPath {
+    type Err = AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, AddrParseError> {
+        let (local, server) = match text.split_once('@') {
+            Some((local, server)) => (local, Some(server.parse()?)),
+            None => (text, None),
+        };
+        Ok(OtherPath { local: local.parse()?, server })
+    }
 }
 
 /// Where a file is. Hosts are addresses: there is nobody who resolves names.

@@ -1,7 +1,7 @@
 //! noq, with its defaults; several paths when asked for. It speaks no QUIC v2, and as a server it drops what comes to
 //! another of its addresses than that of the handshake, a preferred one included.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{FourTuple, PathError, PathStatus, TransportConfig};
 
 use super::{Change, Handshake, Refuse, Streams, unspecified};
-use crate::options::{Get, Serve};
+use crate::options::{Get, OtherPath, Serve};
 use crate::{Error, tls};
 
 /// Paths that both ends allow.
@@ -18,14 +18,13 @@ const MAX_PATHS: u32 = 8;
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// Silence on a path after which a client abandons it; noq makes it three probe timeouts where that is longer.
 const PATH_IDLE_TIMEOUT: Duration = Duration::from_millis(250);
-/// What keeps a path that the server has nothing to send on from looking silent to the client.
+/// What makes the server answer on a path that it has nothing to send on, so that it does not look silent to the client.
 const PATH_KEEP_ALIVE: Duration = Duration::from_millis(50);
 
 /// What both ends set for several paths.
 fn multipath() -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.max_concurrent_multipath_paths(MAX_PATHS);
-    transport.default_path_keep_alive_interval(Some(PATH_KEEP_ALIVE));
     transport
 }
 
@@ -81,7 +80,7 @@ impl super::Server for Server {
 pub(crate) struct Client {
     endpoint: noq::Endpoint,
     change: Change,
-    paths: Vec<IpAddr>,
+    paths: Vec<OtherPath>,
 }
 
 impl Client {
@@ -96,6 +95,7 @@ impl Client {
             // acknowledges on one path what it receives on all, so during a download the other paths are silent at the
             // server, which would abandon every one of them.
             transport.default_path_max_idle_timeout(Some(PATH_IDLE_TIMEOUT));
+            transport.default_path_keep_alive_interval(Some(PATH_KEEP_ALIVE));
             config.transport_config(Arc::new(transport));
             // One socket for all links: noq sets the source address of each datagram.
             bind = unspecified(options.local);
@@ -114,11 +114,12 @@ impl super::Client for Client {
             Ok((connection, _)) => connection,
             Err(connecting) => connecting.await?,
         };
-        for &local in &self.paths {
-            let (connection, tuple) = (connection.clone(), FourTuple::new(server, Some(local)));
+        for path in self.paths.clone() {
+            let tuple = FourTuple::new(path.server.unwrap_or(server), Some(path.local));
+            let connection = connection.clone();
             tokio::spawn(async move {
                 if let Err(error) = open_path(&connection, tuple).await {
-                    eprintln!("path from {local}: {error}");
+                    eprintln!("path from {}: {error}", path.local);
                 }
             });
         }
