@@ -253,6 +253,23 @@ fn nat_rebinding_of_a_client_that_only_receives() {
     assert!(at < Time::from_secs(6), "{at}");
 }
 
+/// The server has confirmed the handshake and discarded its keys, and the client does not know: what it repeats of the handshake
+/// is not understood, and only a 1-RTT packet tells where it is now (RFC 9002 section 6.2.4).
+#[test]
+fn nat_rebinding_while_the_confirmation_of_the_handshake_is_on_its_way() {
+    for at in [152, 165, 180, 195] {
+        let mut network = download(18, config("default", "cubic"), 500_000);
+        links(&mut network, &[link(10, 50)]);
+        network.run_to(Time::from_millis(at));
+        let mut outside = client_address(0);
+        outside.set_port(61_000);
+        network.translate(client_address(0), outside);
+        let ended = finish(&mut network, 20);
+        println!("rebinding at {at} ms, finished at {ended}");
+        assert!(ended < Time::from_millis(2_500), "rebinding at {at} ms: {ended}");
+    }
+}
+
 #[test]
 fn mp_key_update_while_two_paths_carry_data() {
     let mut network = download(14, config("default", "cubic"), 60_000_000);
