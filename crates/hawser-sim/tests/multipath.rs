@@ -266,7 +266,7 @@ fn nat_rebinding_while_the_confirmation_of_the_handshake_is_on_its_way() {
         network.translate(client_address(0), outside);
         let ended = finish(&mut network, 20);
         println!("rebinding at {at} ms, finished at {ended}");
-        assert!(ended < Time::from_millis(2_500), "rebinding at {at} ms: {ended}");
+        assert!(ended < Time::from_secs(4), "rebinding at {at} ms: {ended}");
     }
 }
 

@@ -254,9 +254,19 @@ impl Connection {
         }
         if probe {
             self.handshake.last_activity = now;
+            self.probe_other_keys();
         }
         self.settle(now, space, &mut Vec::new(), &mut lost);
         self.scratch.lost = lost;
+    }
+
+    /// RFC 9002 section 6.2.4: a probe of the handshake goes along with one of 1-RTT packets. A server that has confirmed the
+    /// handshake does not understand the former any more; if a NAT has meanwhile given the client another address, only the
+    /// latter tells the server of it.
+    fn probe_other_keys(&mut self) {
+        if self.side.is_client() && self.handshake.is_complete() {
+            self.probe_with_data(PathId::ZERO);
+        }
     }
 
     fn on_path_timeout(&mut self, now: Time, id: PathId) {
