@@ -9,7 +9,7 @@ use hawser_core::{Code, Event, PathError};
 use hawser_link::LossModel;
 use hawser_policy::{PathEvent, PathId, PathState, PathStatus, PolicyKind, Time};
 use hawser_sim::Verdict;
-use hawser_sim::testing::{client_address, link};
+use hawser_sim::testing::{SERVER, client_address, link};
 
 /// Goodput as a share of `megabits`.
 fn share(bytes: u64, at: Time, megabits: f64) -> f64 {
@@ -251,6 +251,30 @@ fn nat_rebinding_of_a_client_that_only_receives() {
     println!("stall {stall:?}, finished at {at}");
     assert!((1_000..3_000).contains(&stall.as_millis()), "{stall:?}");
     assert!(at < Time::from_secs(6), "{at}");
+}
+
+/// The link is there for long enough that the client's question is answered, and goes again before data comes; then the NAT
+/// forgets the client. It has to ask again.
+#[test]
+fn nat_rebinding_after_the_question_of_a_client_was_answered() {
+    let mut network = download(19, config("default", "cubic"), 4_000_000);
+    let link = links(&mut network, &[link(4, 25)])[0];
+    network.run_to(Time::from_secs(2));
+    // What the server sends is lost until the client has asked, but for the answer.
+    network.set_filter(|now, _, packet| {
+        let is_data = packet.tuple.local == SERVER && packet.payload.len() > 200;
+        if is_data && now < Time::from_secs(5) { Verdict::Drop } else { Verdict::Pass }
+    });
+    network.run_to(Time::from_secs(4));
+    network.force(link, Some(false));
+    let mut outside = client_address(0);
+    outside.set_port(61_000);
+    network.translate(client_address(0), outside);
+    network.run_to(Time::from_secs(9));
+    network.force(link, None);
+    let at = finish(&mut network, 60);
+    println!("finished at {at}");
+    assert!(at < Time::from_secs(25), "{at}");
 }
 
 /// The server has confirmed the handshake and discarded its keys, and the client does not know: what it repeats of the handshake
