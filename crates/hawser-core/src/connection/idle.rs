@@ -19,6 +19,8 @@ pub(crate) struct IdleTimer {
     last_keep_alive: Time,
     /// Whether memory of busier times was given back since something last arrived.
     shrunk: bool,
+    /// When a client that waits for the rest of something asks for it next, and the pause after that.
+    question: Option<(Time, Duration)>,
     /// When the handshake must be over: a peer may not be silent for longer than the timeout, and not busy without getting
     /// anywhere either.
     handshake_deadline: Option<Time>,
@@ -34,6 +36,7 @@ impl IdleTimer {
             armed_by_send: false,
             last_keep_alive: now,
             shrunk: false,
+            question: None,
             handshake_deadline: timeout.map(|timeout| now + timeout),
             no_path_deadline: None,
         }
@@ -75,7 +78,9 @@ impl IdleTimer {
     #[inline]
     pub(crate) fn next(&self, three_pto: Duration) -> Option<Time> {
         if self.handshake_deadline.is_some() || self.shrunk {
-            return Earliest::NONE.or(self.deadline(three_pto)).or(self.shrink_deadline(three_pto)).time();
+            let question = self.question.map(|(at, _)| at);
+            let others = Earliest::NONE.or(self.shrink_deadline(three_pto)).or(question);
+            return others.or(self.deadline(three_pto)).time();
         }
         let silence = self.timeout.map_or(SHRINK_AFTER, |timeout| timeout.min(SHRINK_AFTER));
         Some(self.since + silence.max(three_pto))
@@ -96,6 +101,28 @@ impl IdleTimer {
     #[inline]
     pub(crate) fn shrink_deadline(&self, three_pto: Duration) -> Option<Time> {
         (!self.shrunk).then(|| self.since + SHRINK_AFTER.max(three_pto))
+    }
+
+    /// Whether a question is due that was put off.
+    pub(crate) fn is_question_due(&self, now: Time) -> bool {
+        self.question.is_some_and(|(at, _)| at <= now)
+    }
+
+    /// Whether a client that misses the rest of something asks for it now: at once when data `came` since it last asked, then
+    /// after pauses that double, since the answer to a question is not yet the rest.
+    pub(crate) fn asks(&mut self, now: Time, came: bool) -> bool {
+        let pause = match self.question {
+            Some((at, _)) if !came && at > now => return false,
+            Some((_, pause)) if !came => pause,
+            _ => 2 * SHRINK_AFTER,
+        };
+        self.question = Some((now + pause, pause * 2));
+        true
+    }
+
+    /// Nothing is missed any more.
+    pub(crate) fn asks_no_more(&mut self) {
+        self.question = None;
     }
 
     /// Whether memory is to be given back now; true once in each silence.
@@ -169,6 +196,25 @@ mod tests {
                 check(|idle| idle.on_received(ms(900)));
             }
         }
+    }
+
+    #[test]
+    fn questions_are_repeated_after_pauses_that_double() {
+        let mut idle = IdleTimer::new(ms(0), None);
+        idle.on_handshake_complete();
+        idle.takes_memory_back(ms(1_000), Duration::ZERO);
+        assert!(idle.asks(ms(1_000), true));
+        assert_eq!(idle.next(Duration::ZERO), Some(ms(3_000)));
+        // An answer is silence again a second later.
+        assert!(!idle.asks(ms(2_050), false));
+        assert!(!idle.is_question_due(ms(2_999)) && idle.is_question_due(ms(3_000)));
+        assert!(idle.asks(ms(3_000), false) && idle.asks(ms(7_000), false));
+        assert_eq!(idle.next(Duration::ZERO), Some(ms(15_000)));
+        // More came.
+        assert!(idle.asks(ms(9_000), true));
+        assert_eq!(idle.next(Duration::ZERO), Some(ms(11_000)));
+        idle.asks_no_more();
+        assert_eq!(idle.next(Duration::ZERO), None);
     }
 
     #[test]

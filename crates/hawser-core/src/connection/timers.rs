@@ -143,24 +143,32 @@ impl Connection {
     }
 
     fn on_idle(&mut self, now: Time) {
-        if !self.idle.takes_memory_back(now, self.three_pto()) {
+        if self.idle.takes_memory_back(now, self.three_pto()) {
+            self.paths.iter_mut().for_each(Path::shrink);
+            self.streams.shrink();
+            self.repair.shrink(now);
+            self.events.shrink();
+            self.endpoint_events.shrink_to_fit();
+            self.scratch = Scratch::default();
+        } else if !self.idle.is_question_due(now) {
             return;
         }
-        self.paths.iter_mut().for_each(Path::shrink);
-        self.streams.shrink();
-        self.repair.shrink(now);
-        self.events.shrink();
-        self.endpoint_events.shrink_to_fit();
-        self.scratch = Scratch::default();
-        self.ask_for_the_rest();
+        self.ask_for_the_rest(now);
     }
 
     /// A client that only receives has nothing to send and no timer. If the NAT before it forgets it, what the server sends, its
     /// probes as well, goes where nobody is, and only a packet of the client can tell where it is now. So when the server falls
-    /// silent in the middle of something, each path carries a PING (RFC 9000 section 10.1.2), once: one that is lost is
-    /// repeated by its probe timeout, and one that is answered says that the server has nothing to send.
-    fn ask_for_the_rest(&mut self) {
-        if self.side.is_client() && self.handshake.confirmed && self.streams.take_interrupted() {
+    /// silent in the middle of something, each path carries a PING (RFC 9000 section 10.1.2). One that is lost is repeated by
+    /// its probe timeout. One that is answered says where the server thought the client to be then; if nothing follows, the
+    /// next asks later.
+    fn ask_for_the_rest(&mut self, now: Time) {
+        if !self.side.is_client() || !self.handshake.confirmed {
+            return;
+        }
+        let came = self.streams.take_came();
+        if !self.streams.is_interrupted() {
+            self.idle.asks_no_more();
+        } else if self.idle.asks(now, came) {
             let active = self.paths.iter_mut().filter(|path| path.life() == LifeCycle::Active);
             active.for_each(|path| path.probes = path.probes.max(1));
         }

@@ -106,8 +106,10 @@ pub(crate) struct Streams {
     acked_bytes: u64,
     /// When the windows were last tuned.
     now: Time,
-    /// The stream on which data last came, until [`take_interrupted`](Self::take_interrupted) asks.
+    /// The stream on which data last came, until [`take_came`](Self::take_came) asks.
     last_received: Option<StreamId>,
+    /// The one on which data last came before that was asked.
+    interrupted: Option<StreamId>,
 }
 
 /// What the peer's transport parameters say of new streams.
@@ -158,6 +160,7 @@ impl Streams {
             acked_bytes: 0,
             now: Time::ZERO,
             last_received: None,
+            interrupted: None,
         }
     }
 
@@ -283,15 +286,22 @@ impl Streams {
         self.shared.window.unconsumed()
     }
 
-    /// Whether the peer fell silent in the middle of something: data came since this was last asked, and more of that stream,
-    /// or the answer on one that we opened, is still to come.
-    pub(crate) fn take_interrupted(&mut self) -> bool {
-        let Some(last) = self.last_received.take() else { return false };
+    /// Whether data came since this was last asked.
+    pub(crate) fn take_came(&mut self) -> bool {
+        let last = self.last_received.take();
+        self.interrupted = last.or(self.interrupted);
+        last.is_some()
+    }
+
+    /// Whether the peer fell silent in the middle of something: more of the stream on which data came when
+    /// [`take_came`](Self::take_came) was last true, or the answer on one that we opened, is still to come.
+    pub(crate) fn is_interrupted(&self) -> bool {
         let is_awaited = |stream: &Stream| {
             let is_answer = self.is_local(stream.id) && stream.id.is_bidirectional();
-            (is_answer || stream.id == last) && stream.recv.as_ref().is_some_and(RecvStream::awaits_data)
+            let is_awaited = is_answer || Some(stream.id) == self.interrupted;
+            is_awaited && stream.recv.as_ref().is_some_and(RecvStream::awaits_data)
         };
-        self.table.iter().any(is_awaited)
+        self.interrupted.is_some() && self.table.iter().any(is_awaited)
     }
 
     /// What arrived, and how much of it was there already.
