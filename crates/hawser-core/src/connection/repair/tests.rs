@@ -208,6 +208,19 @@ fn what_may_come_back_is_held_until_word_of_it_should_have_come() {
     assert!(sources.take_report().is_none());
 }
 
+/// A copy may be cut where its packet ends: that its first bytes arrived says nothing of the others.
+#[test]
+fn a_shorter_transmission_that_arrives_does_not_settle_what_is_held() {
+    let mut sources = sources(ErasureCode::ReedSolomon, 20);
+    let at = Time::from_millis;
+    sources.complete(at(5), 7, 4);
+    sources.on_repair_sent(at(6), 7, 0, PATIENCE);
+    assert!(sources.on_lost(at(30), &range(3), PATIENCE));
+    sources.on_acked(at(40), &SentStream { length: 1, copy: true, ..range(3) });
+    sources.on_timeout(at(56));
+    assert_eq!(released(&mut sources), [3]);
+}
+
 #[test]
 fn more_losses_than_repair_symbols_are_not_waited_for() {
     let mut sources = sources(ErasureCode::ReedSolomon, 20);
