@@ -179,9 +179,15 @@ impl Sources {
     /// A packet with this range was acknowledged.
     #[inline]
     pub(crate) fn on_acked(&mut self, now: Time, range: &SentStream) {
-        if let Some((block, number)) = self.numbers.remove(&(range.id, range.offset)) {
-            self.settle_source(now, block, number);
+        let key = (range.id, range.offset);
+        let Some(&(block, number)) = self.numbers.get(&key) else { return };
+        let source = self.blocks.get_mut(&block).and_then(|tracked| tracked.get_mut(number));
+        if source.is_some_and(|source| source.range.length > range.length) {
+            // A copy that was cut where its packet ended: the rest may have been lost.
+            return;
         }
+        self.numbers.remove(&key);
+        self.settle_source(now, block, number);
     }
 
     /// The packet with this range was lost. Whether the range is held: then it is not to be retransmitted now. `patience` is
