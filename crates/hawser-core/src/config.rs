@@ -11,6 +11,7 @@ use hawser_wire::Version;
 
 use crate::connection::qlog::QlogFactory;
 use crate::crypto;
+use crate::quic_lb::QuicLbServer;
 use crate::receive_memory::ReceiveMemory;
 use crate::versions::{VersionPreference, Versions};
 
@@ -20,6 +21,10 @@ pub struct TransportConfig {
     /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts.
     pub max_idle_timeout: Option<Duration>,
     /// Send a PING on a connection that would otherwise be silent this long.
+    ///
+    /// A client that waits for an answer for longer than the NAT before it remembers (most for 30 seconds or more, RFC 9000
+    /// section 10.1.2) is lost without: the server sends the answer to where nobody is, and the idle timeout ends the
+    /// connection. Only the application knows that more is to come.
     pub keep_alive_interval: Option<Duration>,
     /// Streams the peer may have open, per direction.
     pub max_bidirectional_streams: u64,
@@ -163,6 +168,9 @@ impl fmt::Debug for TransportConfig {
 pub struct EndpointConfig {
     /// Length of the connection ids we issue, 8 to 20 (multipath needs non-empty ids).
     pub connection_id_length: usize,
+    /// Which server this is to the load balancer in front of it, and how connection ids say so; they then have the length
+    /// that follows from that. By default they are random.
+    pub quic_lb: Option<QuicLbServer>,
     /// Largest UDP payload we receive.
     pub max_udp_payload_size: u16,
     /// Key from which stateless reset tokens are derived (RFC 9000 section 10.3.2). Keep it over restarts.
@@ -182,6 +190,7 @@ impl EndpointConfig {
     pub fn new(reset_key: [u8; 32]) -> Self {
         EndpointConfig {
             connection_id_length: 8,
+            quic_lb: None,
             max_udp_payload_size: 65_527,
             reset_key,
             unix_time_at_origin: Duration::ZERO,

@@ -96,6 +96,7 @@ mod endpoint;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+pub mod quic_lb;
 mod rate_limit;
 mod receive_memory;
 mod text;

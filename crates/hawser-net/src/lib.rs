@@ -85,6 +85,7 @@ pub use connection::{
 pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::crypto::SessionStore;
+pub use hawser_core::quic_lb;
 pub use hawser_core::{
     ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
     PreferredAddresses, Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig,

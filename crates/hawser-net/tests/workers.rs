@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use common::*;
 use hawser_net::policy::PathState;
+use hawser_net::quic_lb::{QuicLbCodec, QuicLbServer};
 use hawser_net::{
     ClientConfig, ConfigError, Connection, ConnectionError, Endpoint, Identity, Pin, ServerConfig,
     ServerConfigBuilder, Trust, Version,
@@ -29,6 +30,15 @@ fn identity() -> (Identity, Pin) {
 
 fn config(identity: Identity) -> ServerConfigBuilder {
     ServerConfig::builder(identity).alpn([ALPN]).workers(WORKERS)
+}
+
+/// Workers of a server behind a balancer.
+fn balanced_team(key: Option<[u8; 16]>) -> (Endpoint, Pin) {
+    let (identity, pin) = identity();
+    let config = config(identity).build().unwrap();
+    let codec = QuicLbCodec::new(0, 3, 4, key).unwrap();
+    let builder = Endpoint::builder().server(config).quic_lb(QuicLbServer::new(codec, &[1, 2, 3]).unwrap());
+    (builder.listen("[::]:0".parse().unwrap()).bind().unwrap(), pin)
 }
 
 fn team_with(change: impl FnOnce(ServerConfigBuilder) -> ServerConfigBuilder) -> (Endpoint, Pin) {
@@ -112,7 +122,17 @@ async fn forty_connections_of_three_paths_are_divided_and_end_together() {
 
 #[tokio::test]
 async fn a_path_from_another_address_reaches_the_owner_and_can_carry_all() {
-    let (server, pin) = team_with(|config| config);
+    reaches_the_owner(team_with(|config| config)).await;
+}
+
+/// The worker's number is in the nonce.
+#[tokio::test]
+async fn so_it_does_behind_a_balancer() {
+    reaches_the_owner(balanced_team(None)).await;
+    reaches_the_owner(balanced_team(Some([7; 16]))).await;
+}
+
+async fn reaches_the_owner((server, pin): (Endpoint, Pin)) {
     serve(&server, echo);
     // Until one of the second paths came in at a worker that does not own it: three in four do.
     for _ in 0..50 {

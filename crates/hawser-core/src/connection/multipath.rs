@@ -9,7 +9,6 @@ use super::Connection;
 use super::acks::is_movable;
 use super::arrival::{Arrival, SpaceId};
 use super::frames::PathControl;
-use super::paths::IssuedCid;
 use super::paths::control::Control;
 use super::paths::life_cycle::{LifeCycle, LifeEvent};
 use super::paths::migration::{PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
@@ -611,11 +610,7 @@ impl Connection {
 
     /// Issues connection ids for all paths that may come.
     pub(super) fn issue_path_cids(&mut self) {
-        let cids = &mut self.cids.issuer;
-        self.paths.issue_cids(&mut || {
-            let (id, reset_token) = cids.issue();
-            IssuedCid { id, reset_token }
-        });
+        self.paths.issue_cids(&mut self.cids.issuer);
         self.sync_cids();
     }
 

@@ -14,9 +14,9 @@ use rand::RngCore;
 
 use super::ack_frequency::min_ack_delay;
 use super::datagrams::max_frame_size;
-use super::paths::IssuedCid;
 use super::paths::path_ids::PathIds;
 use super::receive_times::RECEIVE_TIMESTAMPS_EXPONENT;
+use crate::endpoint::CidIssuer;
 use crate::{Code, EndpointConfig, PreferredAddresses, TransportConfig, TransportError, Versions};
 
 /// Connection ids of the peer that we keep, per path (draft-ietf-quic-multipath-21 section 2.2): the one in use, one to
@@ -44,6 +44,8 @@ pub(crate) enum OurHandshakeCids {
         retry_source: Option<ConnectionId>,
         /// Where we would rather be reached, and with which connection id.
         preferred: Option<PreferredAddress>,
+        /// Whether packets to `initial_source` get here from whatever address.
+        is_routable: bool,
     },
 }
 
@@ -100,12 +102,15 @@ pub(crate) fn local_parameters(
             original_destination,
             retry_source,
             preferred,
+            is_routable,
         } => {
             parameters.initial_source_connection_id = Some(initial_source);
             parameters.stateless_reset_token = Some(reset_token);
             parameters.original_destination_connection_id = Some(original_destination);
             parameters.retry_source_connection_id = retry_source;
             parameters.preferred_address = preferred;
+            // draft-ietf-quic-load-balancers section 3.2.
+            parameters.disable_active_migration = !is_routable;
         }
     }
     parameters
@@ -151,13 +156,14 @@ pub(crate) fn with_version_information(parameters: &[u8], information: VersionIn
 /// What we announce of the addresses where we would rather be reached; `None` if there are none.
 pub(crate) fn preferred_address(
     addresses: &PreferredAddresses,
-    issue: impl FnOnce() -> IssuedCid,
+    cids: &mut CidIssuer,
 ) -> Option<PreferredAddress> {
     let PreferredAddresses { ipv4, ipv6 } = *addresses;
-    (ipv4.is_some() || ipv6.is_some()).then(|| {
-        let cid = issue();
-        PreferredAddress { ipv4, ipv6, connection_id: cid.id, stateless_reset_token: cid.reset_token }
-    })
+    if ipv4.is_none() && ipv6.is_none() {
+        return None;
+    }
+    let (connection_id, stateless_reset_token) = cids.issue_further()?;
+    Some(PreferredAddress { ipv4, ipv6, connection_id, stateless_reset_token })
 }
 
 /// Where a client goes that reached the server at `remote`: to the preferred address of the same family, if that is one

@@ -286,6 +286,7 @@ impl Connection {
                 original_destination: self.identity.original_destination,
                 retry_source: self.identity.retry_source,
                 preferred: None,
+                is_routable: self.cids.issuer.is_routable(&initial_source),
             },
         };
         local_parameters(&self.transport, &self.endpoint, &cids)

@@ -12,7 +12,6 @@ use super::{
 use crate::connection::handshake::{FirstFlight, Tls};
 use crate::connection::init::ConnectionInit;
 use crate::connection::parameters::{self, OurHandshakeCids};
-use crate::connection::paths::IssuedCid;
 use crate::connection::version::VersionState;
 use crate::{Code, Connection, ServerConfig, TransportError};
 
@@ -99,16 +98,14 @@ impl Endpoint {
     ) -> (ConnectionInit, super::Datagram) {
         let mut cids = self.cid_issuer();
         let (local_cid, reset_token) = cids.issue();
-        let preferred = parameters::preferred_address(&config.preferred_addresses, || {
-            let (id, reset_token) = cids.issue();
-            IssuedCid { id, reset_token }
-        });
+        let preferred = parameters::preferred_address(&config.preferred_addresses, &mut cids);
         let ours = OurHandshakeCids::Server {
             initial_source: local_cid,
             reset_token,
             original_destination: incoming.original_destination,
             retry_source: incoming.retry_source,
             preferred,
+            is_routable: cids.is_routable(&local_cid),
         };
         let parameters = parameters::local_parameters(&config.transport, &self.config, &ours);
         let parameters = parameters::encode(&parameters, config.transport.grease, &mut self.random);

@@ -4,7 +4,8 @@
 //! several addresses, and clients move, so a datagram may arrive at any member of the group. Whose it is says its
 //! destination connection id: the last byte is the member's number, encrypted with the bytes before it as the nonce, as
 //! load balancers do it with server ids (draft-ietf-quic-load-balancers). No table is shared for that, and without the key
-//! an id is as random, and as little like another one of the same connection, as before.
+//! an id is as random, and as little like another one of the same connection, as before. Ids that name this server to a
+//! balancer have the member's number in their nonce instead (`nonces.rs`).
 //!
 //! Ids that clients choose name a member by chance or none. Then the datagram stays where it arrived, and whoever
 //! accepts the connection owns it from then on; the way of most datagrams is therefore the kernel's alone.
@@ -18,6 +19,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hawser_wire::{ConnectionId, StatelessResetToken};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha20Rng;
 
 use super::keyed_hash::KeyedState;
 use crate::crypto::provider::aead::quic::{AES_128, HeaderProtectionKey};
@@ -26,6 +29,8 @@ use crate::crypto::provider::aead::quic::{AES_128, HeaderProtectionKey};
 pub struct EndpointGroup {
     /// Encrypts the numbers in connection ids: one AES block per id, as for header protection.
     key: HeaderProtectionKey,
+    /// For nonces of connection ids that balancers read without a key.
+    nonce_key: [u8; 16],
     loads: Box<[Load]>,
     resets: Mutex<HashMap<ResetRoute, usize, KeyedState>>,
 }
@@ -49,10 +54,13 @@ impl EndpointGroup {
     /// A group of 1 to [`MAX_MEMBERS`](Self::MAX_MEMBERS) members; other numbers are taken for the nearest of these.
     /// `seed` must be secret and new each time, except in simulations.
     pub fn new(members: usize, seed: [u8; 32]) -> Self {
+        let mut nonce_key = [0; 16];
+        ChaCha20Rng::from_seed(seed).fill_bytes(&mut nonce_key);
         let (key, hash_key) = seed.split_at(16);
         let hash_key = u128::from_le_bytes(*hash_key.first_chunk().expect("half of 32 bytes"));
         EndpointGroup {
             key: HeaderProtectionKey::new(&AES_128, key).expect("16 bytes are a key of AES-128"),
+            nonce_key,
             loads: (0..members.clamp(1, Self::MAX_MEMBERS)).map(|_| Load::default()).collect(),
             resets: Mutex::new(HashMap::with_hasher(KeyedState(hash_key))),
         }
@@ -101,6 +109,16 @@ impl Membership {
     pub(super) fn new(group: Arc<EndpointGroup>, index: usize) -> Self {
         debug_assert!(index < group.members());
         Membership { group, index }
+    }
+
+    /// Which member it is, of how many.
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.index, self.group.members())
+    }
+
+    /// A secret of the group.
+    pub(super) fn nonce_key(&self) -> [u8; 16] {
+        self.group.nonce_key
     }
 
     /// The other member that an id of ours names.

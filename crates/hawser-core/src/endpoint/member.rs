@@ -20,20 +20,20 @@ impl Endpoint {
         debug_assert!(self.connections() == 0);
         let membership = Membership::new(group, index);
         self.routes.share_resets(membership.clone());
-        self.membership = Some(membership);
+        self.cid_scheme.join(&self.config, membership, &mut self.random);
     }
 
     /// The member of the group that a datagram from `remote` is to be handed to; `None` to handle it here. A datagram that
     /// was handed over already (`handed_over`) moves on only if it resets a connection of yet another member.
     #[inline]
     pub fn owner_elsewhere(&self, remote: SocketAddr, datagram: &[u8], handed_over: bool) -> Option<usize> {
-        let membership = self.membership.as_ref()?;
+        let membership = self.cid_scheme.membership()?;
         let destination = peek_destination_cid(datagram, self.cid_length).ok();
         if let Some(id) = destination.filter(|id| id.len() == self.cid_length) {
             if self.routes.by_local(id).is_some() {
                 return None;
             }
-            let named = if handed_over { None } else { membership.named_elsewhere(id) };
+            let named = if handed_over { None } else { self.cid_scheme.named_elsewhere(id) };
             if named.is_some() {
                 return named;
             }
@@ -43,14 +43,14 @@ impl Endpoint {
 
     /// Tells the other members how much there is to do here; to be called now and then.
     pub fn publish_load(&self) {
-        if let Some(membership) = &self.membership {
+        if let Some(membership) = self.cid_scheme.membership() {
             membership.publish(self.connections() + self.pending.len(), self.handshakes());
         }
     }
 
     /// Connections, those not yet accepted included, and handshakes of the whole group.
     pub(super) fn total_load(&self) -> (usize, usize) {
-        let (connections, handshakes) = self.membership.as_ref().map_or((0, 0), Membership::elsewhere);
+        let (connections, handshakes) = self.cid_scheme.membership().map_or((0, 0), Membership::elsewhere);
         (self.routes.len() + self.pending.len() + connections, self.handshakes() + handshakes)
     }
 }

@@ -16,6 +16,7 @@ mod group;
 mod incoming;
 mod keyed_hash;
 mod member;
+mod nonces;
 mod receive;
 mod routes;
 mod stateless;
@@ -29,8 +30,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use self::answer_limit::{AnswerLimit, AnswerRates, HandshakeLimit, Rate};
-use self::cid::{MIN_CID_LENGTH, ResetKey, random_cid};
-use self::group::Membership;
+use self::cid::{CidScheme, MIN_CID_LENGTH, ResetKey, random_cid};
 use self::incoming::PendingTable;
 use self::routes::Routes;
 use self::tokens::{TokenGate, WallClock};
@@ -72,8 +72,7 @@ pub struct Endpoint {
     reject_new: bool,
     random: ChaCha20Rng,
     routes: Routes,
-    /// Set if other endpoints serve the same address.
-    membership: Option<Membership>,
+    cid_scheme: CidScheme,
     pending: PendingTable,
     reset_limit: AnswerLimit,
     answer_limit: AnswerLimit,
@@ -100,14 +99,14 @@ impl Endpoint {
         let source_key = routes.source_key();
         let mut endpoint = Endpoint {
             cid_length: local_cid_length(&config),
-            reset_key: ResetKey::new(&config.reset_key),
+            reset_key: ResetKey::of(&config),
             clock: WallClock { origin: config.unix_time_at_origin },
+            cid_scheme: CidScheme::new(&config, &mut random),
             config,
             server: None,
             reject_new: false,
             random,
             routes,
-            membership: None,
             pending: PendingTable::default(),
             reset_limit: AnswerLimit::new(&RESETS, source_key.clone()),
             answer_limit: AnswerLimit::new(&ANSWERS, source_key),
@@ -247,11 +246,12 @@ impl Endpoint {
     }
 
     fn cid_issuer(&mut self) -> CidIssuer {
-        let issuer = CidIssuer::new(self.cid_length, self.reset_key.clone(), self.seed());
-        match &self.membership {
-            Some(membership) => issuer.signing_as(membership.clone()),
-            None => issuer,
-        }
+        CidIssuer::new(self.cid_scheme.clone(), self.reset_key.clone(), self.seed())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn use_up_nonces(&self) {
+        self.cid_scheme.use_up_nonces();
     }
 
     fn seed(&mut self) -> [u8; 32] {

@@ -11,7 +11,7 @@ use super::incoming;
 use super::routes::InitialRoute;
 use super::stateless::{self, InitialCids};
 use super::tokens::Verdict;
-use super::{Datagram, Endpoint, Incoming, MIN_CID_LENGTH, Routed, StatelessDatagram, random_cid};
+use super::{Datagram, Endpoint, Incoming, MIN_CID_LENGTH, Routed, StatelessDatagram};
 use crate::crypto::Keys;
 use crate::{Code, TransportError, Versions};
 
@@ -212,7 +212,7 @@ impl Endpoint {
         cids: &InitialCids,
     ) -> Option<Vec<u8>> {
         let server = self.server.as_ref()?;
-        let source = random_cid(self.cid_length, &mut self.random);
+        let source = self.cid_scheme.for_retry(&mut self.random);
         let token =
             server.gate.retry_token(now, cids.version, remote, cids.destination, source, &mut self.random);
         stateless::retry(cids, &source, &token, &*server.config.crypto, &mut self.random).ok()

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 
+use hawser_core::quic_lb::QuicLbServer;
 use hawser_core::{EndpointConfig, EndpointGroup, ReceiveMemory};
 use hawser_policy::{LinkObserver, Registry};
 use tokio::runtime::Handle;
@@ -34,6 +35,7 @@ pub struct EndpointBuilder {
     socket_buffer: usize,
     reset_key: Option<[u8; 32]>,
     connection_id_length: Option<usize>,
+    quic_lb: Option<QuicLbServer>,
     receive_memory: Option<u64>,
     policies: Option<Arc<Registry>>,
     allowed_schedulers: Vec<String>,
@@ -51,6 +53,7 @@ impl EndpointBuilder {
             socket_buffer: SOCKET_BUFFER,
             reset_key: None,
             connection_id_length: None,
+            quic_lb: None,
             receive_memory: None,
             policies: None,
             allowed_schedulers: Vec::new(),
@@ -114,6 +117,15 @@ impl EndpointBuilder {
     #[must_use]
     pub fn connection_id_length(mut self, length: usize) -> Self {
         self.connection_id_length = Some(length);
+        self
+    }
+
+    /// Connection ids by which a load balancer finds this server among several (draft-ietf-quic-load-balancers), whatever
+    /// address a client or one of its paths has. They then have the length that follows from the configuration. With
+    /// several workers the nonces carry the worker's number. Default: random ids.
+    #[must_use]
+    pub fn quic_lb(mut self, server: QuicLbServer) -> Self {
+        self.quic_lb = Some(server);
         self
     }
 
@@ -191,6 +203,7 @@ impl EndpointBuilder {
         let mut config = EndpointConfig::new(self.reset_key.unwrap_or_else(rand::random));
         config.unix_time_at_origin = clock.unix_origin();
         config.connection_id_length = self.connection_id_length.unwrap_or(config.connection_id_length);
+        config.quic_lb = self.quic_lb.clone();
         if let Some(bytes) = self.receive_memory {
             config.receive_memory = ReceiveMemory::new(bytes);
         }

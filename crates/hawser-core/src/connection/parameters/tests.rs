@@ -29,6 +29,7 @@ fn transport() -> TransportConfig {
 fn server_cids() -> OurHandshakeCids {
     OurHandshakeCids::Server {
         preferred: None,
+        is_routable: true,
         initial_source: cid(3),
         reset_token: StatelessResetToken([9; 16]),
         original_destination: cid(1),

@@ -65,14 +65,14 @@ impl LocalCids {
         self.sent_below = self.next_sequence;
     }
 
-    /// Issues connection ids until the peer has `target`, as far as its limit allows.
+    /// Issues connection ids until the peer has `target`, as far as its limit allows and the issuer has any.
     pub(crate) fn fill(&mut self, target: usize, issuer: &mut dyn CidIssuer, changes: &mut Vec<CidChange>) {
         if self.stopped {
             return;
         }
         let target = target.min(self.peer_limit);
         for _ in self.active.len()..target {
-            let cid = issuer.issue();
+            let Some(cid) = issuer.issue() else { return };
             changes.push(CidChange::Added(cid.id, self.path));
             self.push(cid, Delivery::Queued);
         }

@@ -68,14 +68,21 @@ pub(crate) struct IssuedCid {
     pub(crate) reset_token: StatelessResetToken,
 }
 
-/// Makes connection ids that the endpoint can route, never the same twice.
+/// Makes connection ids that the endpoint can route, never the same twice; `None` when there are no more.
 pub(crate) trait CidIssuer {
-    fn issue(&mut self) -> IssuedCid;
+    fn issue(&mut self) -> Option<IssuedCid>;
 }
 
+impl CidIssuer for crate::endpoint::CidIssuer {
+    fn issue(&mut self) -> Option<IssuedCid> {
+        self.issue_further().map(|(id, reset_token)| IssuedCid { id, reset_token })
+    }
+}
+
+#[cfg(test)]
 impl<F: FnMut() -> IssuedCid> CidIssuer for F {
-    fn issue(&mut self) -> IssuedCid {
-        self()
+    fn issue(&mut self) -> Option<IssuedCid> {
+        Some(self())
     }
 }
 

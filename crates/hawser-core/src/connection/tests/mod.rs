@@ -3,6 +3,7 @@
 
 mod ack_frequency;
 mod addresses;
+mod balanced;
 mod bounds;
 mod builder;
 mod copies;

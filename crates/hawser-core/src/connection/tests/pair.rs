@@ -16,6 +16,7 @@ use hawser_sched::MinRtt;
 
 use crate::crypto::null::{NullClient, NullHandshake, NullServer};
 use crate::crypto::{ClientFactory, ServerFactory};
+use crate::quic_lb::QuicLbServer;
 use crate::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, Datagram, Ecn, Endpoint, EndpointConfig,
     Event, FourTuple, PreferredAddresses, Routed, ServerConfig, StatelessDatagram, TransportConfig, Version,
@@ -137,6 +138,8 @@ pub(super) struct Settings {
     pub(super) server_versions: Versions,
     pub(super) preference: VersionPreference,
     pub(super) preferred: PreferredAddresses,
+    /// The server's place behind a balancer.
+    pub(super) quic_lb: Option<QuicLbServer>,
 }
 
 impl Default for Settings {
@@ -151,6 +154,7 @@ impl Default for Settings {
             server_versions: Versions::default(),
             preference: VersionPreference::Client,
             preferred: PreferredAddresses::default(),
+            quic_lb: None,
         }
     }
 }
@@ -170,6 +174,7 @@ pub(super) struct Pair {
     /// Client addresses behind which nobody is.
     pub(super) dead: Vec<SocketAddr>,
     server_config: Arc<ServerConfig>,
+    quic_lb: Option<QuicLbServer>,
 }
 
 impl Pair {
@@ -206,7 +211,7 @@ impl Pair {
         Pair {
             now: Time::ZERO,
             client,
-            server: End::new(server_endpoint(&server_config)),
+            server: End::new(server_endpoint(&server_config, settings.quic_lb.clone())),
             under_way: BTreeMap::new(),
             sent: Vec::new(),
             lose: |_| false,
@@ -214,6 +219,7 @@ impl Pair {
             remark: |sent| sent.ecn,
             dead: Vec::new(),
             server_config,
+            quic_lb: settings.quic_lb,
         }
     }
 
@@ -229,7 +235,7 @@ impl Pair {
 
     /// The server loses its memory but for its keys.
     pub(super) fn restart_server(&mut self) {
-        self.server = End::new(server_endpoint(&self.server_config));
+        self.server = End::new(server_endpoint(&self.server_config, self.quic_lb.clone()));
     }
 
     pub(super) fn client(&mut self) -> &mut Connection {
@@ -367,6 +373,7 @@ impl Pair {
     }
 }
 
-fn server_endpoint(config: &Arc<ServerConfig>) -> Endpoint {
-    Endpoint::new(Arc::new(EndpointConfig::new([4; 32])), Some(config.clone()), [5; 32])
+fn server_endpoint(config: &Arc<ServerConfig>, quic_lb: Option<QuicLbServer>) -> Endpoint {
+    let endpoint = EndpointConfig { quic_lb, ..EndpointConfig::new([4; 32]) };
+    Endpoint::new(Arc::new(endpoint), Some(config.clone()), [5; 32])
 }

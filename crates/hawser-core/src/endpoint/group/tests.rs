@@ -3,13 +3,20 @@ use std::sync::Arc;
 
 use hawser_wire::{ConnectionId, StatelessResetToken};
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::super::cid::CidScheme;
 use super::super::tests::server_with;
 use super::super::{CidIssuer, ConnectionHandle, Endpoint, EndpointEvent, ResetKey};
 use super::{EndpointGroup, Membership};
+use crate::EndpointConfig;
 
 fn issuer(group: &Arc<EndpointGroup>, index: usize, length: usize) -> CidIssuer {
-    CidIssuer::new(length, ResetKey::new(&[1; 32]), [index as u8; 32])
-        .signing_as(Membership { group: group.clone(), index })
+    let mut scheme = CidScheme::random(length);
+    let membership = Membership { group: group.clone(), index };
+    scheme.join(&EndpointConfig::new([1; 32]), membership, &mut ChaCha8Rng::from_seed([0; 32]));
+    CidIssuer::new(scheme, ResetKey::new(&[1; 32]), [index as u8; 32])
 }
 
 fn members(count: usize) -> Vec<Endpoint> {

@@ -7,6 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
+use crate::quic_lb::{QuicLbCodec, QuicLbServer};
 
 struct RetryInfo {
     token: Vec<u8>,
@@ -45,6 +46,27 @@ fn a_client_that_answers_a_retry_has_proven_its_address() {
     assert_eq!(incoming.retry_source, Some(retry.source));
     let error = endpoint.retry(NOW, incoming).unwrap_err();
     endpoint.accept(NOW, *error.0, None).unwrap();
+}
+
+/// Strangers draw as many Retry packets as they like: these use up no nonces, say that no balancer can route them, and how
+/// long they are. The client that answers one is served.
+#[test]
+fn a_retry_behind_a_balancer_costs_no_nonce() {
+    let codec = QuicLbCodec::new(2, 3, 8, Some([1; 16])).unwrap();
+    let config = EndpointConfig {
+        quic_lb: Some(QuicLbServer::new(codec.clone(), &[1, 2, 3]).unwrap()),
+        ..EndpointConfig::new([4; 32])
+    };
+    let mut server = ServerConfig::new(Arc::new(NullServer::default()), Arc::new(transport()), [3; 32]);
+    server.retry_above_handshakes = 0;
+    let mut endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), [5; 32]);
+    endpoint.use_up_nonces();
+    let retry = retried(&mut endpoint);
+    assert_eq!((retry.source.len(), retry.source.as_bytes()[0]), (12, 0b111 << 5 | 11));
+    assert_eq!(codec.decode(retry.source.as_bytes()), None);
+    let second = initial(retry.source, cid(2), &retry.token, 1200);
+    let incoming = feed(&mut endpoint, client(), &second).incoming();
+    assert!(incoming.is_address_validated());
 }
 
 /// Many handshakes from one address, which anybody may have put there: who is there has to prove it, and is served.

@@ -2,6 +2,7 @@
 
 use hawser_wire::StatelessResetToken;
 
+use super::super::cid::CidScheme;
 use super::super::{ANSWERS, CidIssuer, EndpointEvent, RESETS, ResetKey};
 use super::*;
 
@@ -15,7 +16,7 @@ fn short(destination: ConnectionId, length: usize) -> Vec<u8> {
 #[test]
 fn a_packet_for_a_lost_connection_is_answered_with_its_token() {
     // The connection id was issued before a crash, by an endpoint with the same reset key.
-    let (lost, token) = CidIssuer::new(8, ResetKey::new(&[4; 32]), [77; 32]).issue();
+    let (lost, token) = CidIssuer::new(CidScheme::random(8), ResetKey::new(&[4; 32]), [77; 32]).issue();
     let reset = feed(&mut server(), client(), &short(lost, 100)).answer();
     assert_eq!(StatelessResetToken::at_end_of(&reset), Some(token));
 }

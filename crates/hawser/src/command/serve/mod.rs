@@ -1,6 +1,7 @@
 //! `hawser serve`: a folder over HTTP/3.
 
 mod hq;
+mod lb_config;
 mod limits;
 mod reset_key;
 mod respond;
@@ -83,6 +84,11 @@ pub(crate) struct Serve {
     /// first and accepted of all. Read anew on SIGHUP. Default: one that nobody else has
     #[arg(long, value_name = "FILE")]
     token_keys: Option<PathBuf>,
+    /// Connection ids by which a load balancer finds this server among several, whatever address a client has
+    /// (draft-ietf-quic-load-balancers). The file is TOML with config-id, server-id-length, nonce-length, server-id, and
+    /// perhaps cid-key and first-octet-encodes-cid-length (docs/operations.md). Default: random ids
+    #[arg(long, value_name = "FILE")]
+    lb_config: Option<PathBuf>,
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
@@ -148,8 +154,15 @@ pub(crate) async fn run(
     let hangup = arguments.token_keys.is_some().then(|| signal(SignalKind::hangup())).transpose();
     let mut hangup = hangup.map_err(|error| Failure::new(Exit::Failure, format!("cannot start: {error}")))?;
     arguments.allowed_schedulers.check(registry)?;
+    let quic_lb = arguments.lb_config.as_deref().map(lb_config::read).transpose()?;
+    if quic_lb.as_ref().is_some_and(|server| !server.codec().is_encrypted()) {
+        output.remark(
+            "warning: without cid-key everybody can read from connection ids which server they are of",
+        );
+    }
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        let builder = quic_lb.iter().fold(builder, |builder, server| builder.quic_lb(server.clone()));
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
