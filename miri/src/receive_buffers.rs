@@ -1,0 +1,1 @@
+../../crates/hawser-net/src/receive_buffers.rs
