@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test fuzz fuzz-replay soak clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test fuzz fuzz-replay miri soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -20,11 +20,12 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports in the core, requirements, licences and sources of dependencies
+lint: ## formatting, lints, no circles of imports in the core, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
 	@scripts/requirements
 	@scripts/dependencies
+	@scripts/packages
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 
 unit: ## unit, property, scenario and end-to-end tests
@@ -35,6 +36,9 @@ fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fu
 
 fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
+
+miri: ## the one line of unsafe code under Miri (nightly toolchain with the component miri): seconds, once its library is built
+	cd miri && $(CARGO) +nightly miri test --locked --lib
 
 soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
 	$(CARGO) build --locked --release -p hawser

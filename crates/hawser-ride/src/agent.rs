@@ -60,6 +60,13 @@ impl Agent {
         Ok(Agent { network, observation, logits: [0.0; PATHS + 1], may_skip: true, fallbacks: 0 })
     }
 
+    /// PyTorch's logits of the shipped agent for 10,000 observations, which `python -m hawser.compare_ride --keep` wrote: 32-bit
+    /// floats, little endian.
+    pub const REFERENCE_LOGITS: &'static [u8] = include_bytes!("../weights/episodic-logits.f32");
+
+    /// How its training went: episodes, reward in training, greedy reward in sessions that are reserved for choosing weights.
+    pub const TRAINING_CURVE: &'static str = include_str!("../weights/episodic-curve.csv");
+
     /// The agent that is shipped, trained in E1 (`weights/episodic.json` says how).
     pub fn shipped() -> Self {
         let manifest = include_str!("../weights/episodic.json");

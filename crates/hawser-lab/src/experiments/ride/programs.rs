@@ -12,11 +12,6 @@ use crate::experiments::verify::{Measured, Request};
 
 /// Observations of item 14.
 const STATES: usize = 10_000;
-/// PyTorch's logits of 10,000 observations, which `python -m hawser.compare_ride --keep` wrote.
-const FRAMEWORK: &[u8] = include_bytes!("../../../../hawser-ride/weights/episodic-logits.f32");
-
-/// Episodes, reward in training, greedy reward in sessions that are reserved for choosing weights.
-const CURVE: &str = include_str!("../../../../hawser-ride/weights/episodic-curve.csv");
 
 pub(super) fn episodic(request: &Request<'_>) -> Result<Measured, String> {
     session(Config::episodic(Purpose::Judging), request)
@@ -131,7 +126,8 @@ pub(super) fn logits(_: &Request<'_>) -> Result<Measured, String> {
     batch.observe(&mut observations);
     let (mut rewards, mut ends) = ([0.0; COUNT], [false; COUNT]);
     let mut agent = Agent::shipped();
-    let mut framework = FRAMEWORK.chunks_exact(4).map(|it| f32::from_le_bytes([it[0], it[1], it[2], it[3]]));
+    let mut framework =
+        Agent::REFERENCE_LOGITS.chunks_exact(4).map(|it| f32::from_le_bytes([it[0], it[1], it[2], it[3]]));
     let (mut off_by, mut other_actions, mut taken) = (0f32, 0u32, [0u32; PATHS + 1]);
     for step in 1..=STATES / COUNT * EVERY {
         if (step - 1) % EVERY == 0 {
@@ -186,7 +182,7 @@ pub(super) fn curve(_: &Request<'_>) -> Result<Measured, String> {
         let mut fields = line.split(',').map(|field| field.parse::<f64>().ok());
         Some((fields.next()??, fields.nth(1)??))
     };
-    let points: Vec<(f64, f64)> = CURVE.lines().filter_map(point).collect();
+    let points: Vec<(f64, f64)> = Agent::TRAINING_CURVE.lines().filter_map(point).collect();
     let end = points.last().ok_or("the learning curve is empty")?.0;
     let passed = points.iter().find(|(_, reward)| *reward > rr).map_or(f64::INFINITY, |point| point.0);
     let mean = |from: f64, to: f64| {
