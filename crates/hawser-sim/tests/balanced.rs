@@ -136,7 +136,7 @@ fn every_packet_reaches_the_server_of_the_connection(codec: &QuicLbCodec, first:
     let pool = &mut network.server;
     assert_eq!(pool.packets[1 - owner], 0, "packets at the wrong server");
     assert_eq!(pool.servers[owner].connections(), 1);
-    assert!(pool.saved > 100, "{} of {:?} packets from other addresses", pool.saved, pool.packets);
+    assert!(pool.saved > 30, "{} of {:?} packets from other addresses", pool.saved, pool.packets);
     let paths = pool.servers[owner].first_connection().unwrap().paths();
     let rebound = paths.iter().filter(|path| path.tuple.remote.port() == 61_000).count();
     assert_eq!((paths.len(), rebound), (3, 3), "{paths:?}");
