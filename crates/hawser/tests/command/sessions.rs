@@ -127,6 +127,37 @@ async fn what_comes_too_early_is_asked_for_again_after_the_handshake() {
     }
 }
 
+/// HTTP/0.9 has no settings and no status 425: what 0-RTT carried, and a server that was started anew did not take, is sent again
+/// after the handshake, and each file comes once and whole.
+#[test]
+fn hq_files_come_with_0_rtt_and_after_it_was_rejected() {
+    let mut server = Server::start(&["--hq", "--early-data"]);
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("sessions");
+    for name in ["a", "b", "c"] {
+        server.add(name, &noise(70_000));
+    }
+    let get = |server: &Server, expected: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command =
+            server.get(&["--hq", "--early-data", "--path", "127.0.0.1", "-O", "--session-file"]);
+        command.arg(&file).args(["a", "b", "c"].map(|name| server.url(&format!("/{name}"))));
+        command.current_dir(folder.path());
+        let output = run(command);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words}");
+        assert!(words.contains(&format!("0-RTT of 127.0.0.1: {expected}")), "{words}");
+        for name in ["a", "b", "c"] {
+            assert!(fs::read(folder.path().join(name)).unwrap() == noise(70_000), "{name}: {words}");
+        }
+    };
+    get(&server, "none");
+    get(&server, "accepted");
+    server.crash_and_restart_with(&["--hq", "--early-data"]);
+    get(&server, "rejected");
+    get(&server, "accepted");
+}
+
 #[test]
 fn a_file_that_is_something_else_is_named() {
     let server = Server::start(&[]);

@@ -43,7 +43,11 @@ pub(super) async fn run(
             true => Session::connect_early(host, port, &client, interrupt).await?,
             false => Session::connect(host, port, &client, interrupt).await?,
         };
+        // Requests of 0-RTT that the server did not take are sent again by the transport, after the handshake.
         let result = fetch_all(arguments, batch, &session, output, interrupt).await;
+        if client.early_data {
+            output.remark(format_args!("0-RTT of {host}: {}", session.early_data()));
+        }
         session.close(0).await;
         result?;
     }
