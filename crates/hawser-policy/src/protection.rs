@@ -37,6 +37,9 @@ pub struct Protection {
     /// The path of the repair symbols: another one than that of the data protects against the loss of the path. `None`
     /// leaves it to a scheduler that asks for them ([`Interests::REPAIR`]), and else to the path of the data.
     pub path: Option<PathId>,
+    /// Whether the block takes the data of its stream and frame from all paths, so that repair symbols make good what any of
+    /// them loses. Otherwise each path has blocks of its own.
+    pub across_paths: bool,
 }
 
 /// What a protection policy sees when a block begins.
@@ -65,7 +68,7 @@ impl<'a> ProtectionView<'a> {
 pub struct BlockReport {
     /// When this was learnt.
     pub now: Time,
-    /// The path that carried the data.
+    /// The path that carried the data; of a block across paths the one that began it.
     pub path: PathId,
     /// The stream.
     pub stream: StreamId,
@@ -87,7 +90,8 @@ pub trait ProtectionPolicy: Send {
     fn name(&self) -> &'static str;
 
     /// How the block that begins with this range is protected; `None`: not at all, and the question comes again after a
-    /// few packets. Asked for each path, stream and application frame apart, and only of what is sent for the first time.
+    /// few packets. Asked for each path, stream and application frame apart (once for all paths if the block is across them), and
+    /// only of what is sent for the first time.
     fn protect(&mut self, view: &ProtectionView<'_>) -> Option<Protection>;
 
     /// The fate of a block is settled.

@@ -30,7 +30,8 @@
 //!
 //! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry. [`FourDMap`] is one for live
 //! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best. [`QcMab`] is one for layered video on
-//! the move: the receiver learns where to attach its links, and which paths to protect.
+//! the move: the receiver learns where to attach its links, and which paths to protect. [`Leap`] is one that it is compared with:
+//! rates by a cautious forecast of each path, and a code across paths.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -54,6 +55,7 @@ mod four_d_map;
 mod ftrl_wrr;
 mod guard;
 mod late;
+mod leap;
 mod mams;
 mod min_rtt;
 mod mmquic;
@@ -97,6 +99,7 @@ pub use ftrl_wrr::{
 };
 pub use guard::Guard;
 pub use late::Late;
+pub use leap::{Leap, LeapForecast, LeapParameters, LeapShare, leap_low_forecast, leap_parity};
 pub use mams::{
     MAX_MAMS_POINTS, Mams, MamsBudget, MamsForecast, MamsLog, MamsOneWay, MamsParameters, MamsPath,
     MamsPlanner, MamsPlannerSettings, MamsPoint, MamsRecord, MamsRun, MamsWindowModel,
@@ -146,6 +149,7 @@ pub fn register(registry: &mut Registry) {
 /// that does not find its parts is left out.
 pub fn register_sets(registry: &mut Registry) {
     FourDMap::register(registry);
+    Leap::register(registry);
     Mmquic::register(registry);
     QcMab::register(registry);
 }

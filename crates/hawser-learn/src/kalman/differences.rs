@@ -60,6 +60,11 @@ impl<const WINDOW: usize> DifferenceKalman<WINDOW> {
         self.filter.estimate()
     }
 
+    /// Variance of the error of the estimate.
+    pub fn variance(&self) -> f64 {
+        self.filter.variance()
+    }
+
     /// The noise that it reckons with now.
     pub fn noise(&self) -> Noise {
         self.filter.noise()

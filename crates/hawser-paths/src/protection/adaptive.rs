@@ -193,6 +193,7 @@ impl ProtectionPolicy for AdaptiveProtection {
             repair_symbols: needed(block, loss, residual, most),
             span,
             path: path.choose(view),
+            across_paths: false,
         })
     }
 

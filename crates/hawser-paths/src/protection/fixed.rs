@@ -110,6 +110,7 @@ impl ProtectionPolicy for FixedProtection {
             repair_symbols: repair_symbols(block, rate),
             span,
             path: path.choose(view),
+            across_paths: false,
         })
     }
 }

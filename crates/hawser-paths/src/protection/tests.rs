@@ -45,6 +45,7 @@ fn a_fixed_rate_is_kept_for_the_layers_that_are_named() {
         repair_symbols: 7,
         span: Duration::from_millis(5),
         path: Some(PathId(2)),
+        across_paths: false,
     };
     assert_eq!(ask(&mut *fixed, &paths(0), &segment), Some(expected));
     let alone = ask(&mut *fixed, &paths(0)[..1], &segment).unwrap();

@@ -225,6 +225,7 @@ impl ProtectionPolicy for Shield {
             repair_symbols: self.0,
             span: Duration::from_millis(10),
             path: None,
+            across_paths: false,
         })
     }
 }

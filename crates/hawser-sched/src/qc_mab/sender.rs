@@ -139,6 +139,7 @@ impl ProtectionPolicy for Decided {
             repair_symbols: (f64::from(BLOCK) * self.redundancy).round().max(1.0) as u16,
             span: SPAN,
             path: Some(view.path),
+            across_paths: false,
         })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Queued {
     pub(crate) expires: Option<Time>,
 }
 
-/// What a block is about: data of one stream, of one frame of the application, on one path.
+/// What data belongs to: a stream, a frame of the application, and the path that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     pub(crate) path: PathId,
@@ -99,6 +99,19 @@ impl Block {
 
     pub(crate) fn plan(&self) -> &Protection {
         &self.plan
+    }
+
+    /// Whether it is for data like this: of its stream and frame, on its path or, across paths, on any.
+    pub(crate) fn takes(&self, subject: &Subject) -> bool {
+        let of_path = Subject { path: subject.path, ..self.subject };
+        if self.plan.across_paths { of_path == *subject } else { self.subject == *subject }
+    }
+
+    /// Whether data like this ends it: of its stream, from where it takes data, but not of its frame.
+    pub(crate) fn is_ended_by(&self, subject: &Subject) -> bool {
+        self.subject.stream == subject.stream
+            && (self.plan.across_paths || self.subject.path == subject.path)
+            && !self.takes(subject)
     }
 
     pub(crate) fn slides(&self) -> bool {

@@ -116,7 +116,7 @@ impl Sender {
 
     /// Whether the policy has to be asked about data like this.
     pub(crate) fn must_ask(&mut self, subject: &Subject) -> bool {
-        if self.blocks.iter().any(|block| block.subject == *subject) {
+        if self.blocks.iter().any(|block| block.takes(subject)) {
             return false;
         }
         match self.unprotected.iter_mut().position(|(other, _)| other == subject) {
@@ -141,6 +141,10 @@ impl Sender {
         expires: Option<Time>,
     ) {
         self.note_answer(subject.path, answer.is_some());
+        if answer.is_some_and(|plan| plan.across_paths) {
+            // It holds for all of them, and the others are not asked.
+            self.declined.iter_mut().for_each(|(_, declined)| *declined = 0);
+        }
         let Some(plan) = answer else {
             if self.unprotected.len() >= MAX_OPEN_BLOCKS {
                 self.unprotected.remove(0);
@@ -148,10 +152,8 @@ impl Sender {
             self.unprotected.push((subject, UNPROTECTED_PACKETS));
             return;
         };
-        // Data of this path and stream that belongs to another frame of the application: that frame is over.
-        let before =
-            |block: &Block| block.subject.path == subject.path && block.subject.stream == subject.stream;
-        if let Some(at) = self.blocks.iter().position(before) {
+        // Data of the stream that belongs to another frame of the application: that frame is over.
+        if let Some(at) = self.blocks.iter().position(|block| block.is_ended_by(&subject)) {
             self.finish(now, at);
         }
         if self.blocks.len() >= MAX_OPEN_BLOCKS {
@@ -178,7 +180,7 @@ impl Sender {
         longest: usize,
         read: impl FnOnce(&mut Vec<u8>) -> bool,
     ) {
-        let Some(mut at) = self.blocks.iter().position(|block| block.subject == *subject) else { return };
+        let Some(mut at) = self.blocks.iter().position(|block| block.takes(subject)) else { return };
         if range.length as usize > longest || !read(&mut self.scratch) {
             return;
         }

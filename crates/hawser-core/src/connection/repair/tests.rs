@@ -11,13 +11,20 @@ use super::receiver::{MAX_BLOCKS, MAX_WAITING, WORK_PER_BYTE};
 use super::sender::DECLINED;
 use super::sources::{MAX_SOURCES, Sources};
 use super::*;
-use crate::connection::frames::SentStream;
+use crate::connection::frames::{SentFrames, SentStream};
 
 const STREAM: StreamId = StreamId(2);
 const LENGTH: u64 = 100;
 
 fn plan(code: ErasureCode, source_symbols: u16, repair_symbols: u16) -> Protection {
-    Protection { code, source_symbols, repair_symbols, span: Duration::from_millis(10), path: None }
+    Protection {
+        code,
+        source_symbols,
+        repair_symbols,
+        span: Duration::from_millis(10),
+        path: None,
+        across_paths: false,
+    }
 }
 
 fn subject() -> Subject {
@@ -388,6 +395,60 @@ fn the_end_of_a_stream_ends_its_blocks_on_all_paths() {
     assert!(!sender.has_queued(), "another stream");
     sender.end_stream(Time::ZERO, STREAM);
     assert_eq!(sender.unplaced(), 2 * LENGTH, "one symbol for three of twenty, on either path");
+}
+
+/// Across paths the packets of both are of one block, about which is asked once: its repair symbols make good what either loses.
+#[test]
+fn a_block_across_paths_takes_the_data_of_all() {
+    let mut sender = Sender::default();
+    let plan = Protection { across_paths: true, ..plan(ErasureCode::ReedSolomon, 6, 2) };
+    let subjects = [0, 1].map(|path| Subject { path: PathId(path), ..subject() });
+    // Nothing of path 1 was protected for a while.
+    (0..u64::from(DECLINED)).for_each(|stream| {
+        let other = Subject { stream: StreamId(100 + 4 * stream), ..subjects[1] };
+        sender.on_answer(Time::ZERO, other, None, None);
+    });
+    assert!(sender.must_ask(&subjects[0]));
+    sender.on_answer(Time::ZERO, subjects[0], Some(&plan), None);
+    assert!(!sender.must_ask(&subjects[1]) && sender.limits_packets(PathId(1)));
+    for at in 0..6 {
+        assert!(!sender.has_queued(), "{at}");
+        sender.protect(Time::ZERO, &subjects[at as usize % 2], &range(at), 1_000, |out| {
+            *out = content(at);
+            true
+        });
+    }
+    assert_eq!(sender.unplaced(), 2 * LENGTH);
+    let mut buffer = [0; 1_000];
+    let mut frames = SentFrames::default();
+    let mut w = hawser_wire::Writer::new(&mut buffer);
+    for _ in 0..2 {
+        assert!(sender.write_repair(Time::ZERO, PathId(1), |_| true, PATIENCE, &mut w, &mut frames));
+    }
+    let written = w.position();
+    // One packet of each path is lost.
+    let mut receiver = Receiver::new(1 << 20);
+    (1..5).for_each(|at| {
+        receiver.on_data(STREAM, at * LENGTH, &content(at));
+    });
+    let mut recovered = Vec::new();
+    for frame in FrameIter::new(&buffer[..written]) {
+        let Ok(Frame::Repair(repair)) = frame else { panic!("{frame:?}") };
+        let lacks = |source: &SourceRange| source.offset == 0 || source.offset == 5 * LENGTH;
+        let delivered = receiver.on_repair(&repair, lacks);
+        recovered.extend(delivered.into_iter().map(|it| (it.source.offset / LENGTH, it.bytes)));
+    }
+    recovered.sort();
+    assert_eq!(recovered, [(0, content(0)), (5, content(5))]);
+    // The next frame of the application ends it, on whatever path.
+    sender.on_answer(Time::ZERO, subjects[0], Some(&plan), None);
+    sender.protect(Time::ZERO, &subjects[0], &range(6), 1_000, |out| {
+        *out = content(6);
+        true
+    });
+    let next = Subject { frame: Some(2), ..subjects[1] };
+    sender.on_answer(Time::ZERO, next, Some(&plan), None);
+    assert_eq!(sender.unplaced(), LENGTH);
 }
 
 /// A frame with a deadline has no time to find out that its repair symbols failed: what was lost is retransmitted at once, and

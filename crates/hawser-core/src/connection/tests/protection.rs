@@ -381,6 +381,7 @@ impl ProtectionPolicy for Bodies {
             repair_symbols: 10,
             span: Duration::from_millis(10),
             path: None,
+            across_paths: false,
         })
     }
 }

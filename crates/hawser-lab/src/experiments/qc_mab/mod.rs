@@ -1,7 +1,7 @@
 //! The list of QC-MAB (W. Yang, dissertation, University of Victoria 2024, chapter 4; `docs/qc-mab.md`).
 //!
-//! Of the systems that the chapter compares, Peekaboo is there; LEAP is not, so that what is said of it has no value and its
-//! items fall short.
+//! LEAP has runs of its own: it brings its controller, where the scenario chooses that of schedulers. A policy of the flow
+//! stands for everything.
 
 mod density;
 mod formulas;
@@ -26,6 +26,7 @@ const AT_ONCE: &str = "qc-mab,attach_after=0s";
 /// Nothing is learnt about access points: always the strongest.
 const STRONGEST: &str = "qc-mab,strongest=1";
 const RAW: &str = "qc-mab,refined=off";
+const LEAP: &str = "leap";
 const PEEKABOO: &str = "peekaboo";
 const MINRTT: &str = "minrtt";
 
@@ -46,6 +47,7 @@ const WALKING: &[Policy] = &[
     Policy::Named(PEEKABOO),
     Policy::Named(MINRTT),
 ];
+const ONLY_LEAP: &[Policy] = &[Policy::Named(LEAP)];
 const LEARNING: &[Policy] = &[Policy::System, Policy::Named(RAW), Policy::Named(PEEKABOO)];
 const FULL: &[Policy] = &[Policy::Named(PROTECTED_THERE), Policy::Named(UNPROTECTED_THERE)];
 
@@ -57,6 +59,15 @@ const BUSY: Seeds = Seeds { default: 4, full: 20 };
 
 const fn walk(name: &'static str, set: &'static [&'static str]) -> Runs {
     scenario(name, "qcmab-a.toml", set, TWO, FEW)
+}
+
+/// As the runs with this name, with LEAP.
+const fn leap(name: &'static str, file: &'static str, set: &'static [&'static str], seeds: Seeds) -> Runs {
+    scenario(name, file, set, ONLY_LEAP, seeds)
+}
+
+const fn leap_walk(name: &'static str, set: &'static [&'static str]) -> Runs {
+    leap(name, "qcmab-a.toml", set, FEW)
 }
 
 /// The list.
@@ -83,6 +94,16 @@ pub const LIST: List = List {
         scenario("far", "qcmab-b.toml", FAR, FULL, SOME),
         scenario("rest", "qcmab-b.toml", &[SHORT], THREE, FEW),
         scenario("background", "qcmab-b-background.toml", &["duration=60 s"], THREE, BUSY),
+        leap("walk-leap", "qcmab-a.toml", &[OF_LEAP], SOME),
+        leap_walk("walk-5m-leap", &["scene.field.distance=5 m", SHORT, OF_LEAP]),
+        leap_walk("walk-10m-leap", &["scene.field.distance=10 m", SHORT, OF_LEAP]),
+        leap_walk("walk-15m-leap", &["scene.field.distance=15 m", SHORT, OF_LEAP]),
+        leap_walk("walk-20m-leap", &["scene.field.distance=20 m", SHORT, OF_LEAP]),
+        leap_walk("walk-30m-leap", &["scene.field.distance=30 m", SHORT, OF_LEAP]),
+        leap_walk("walk-40m-leap", &["scene.field.distance=40 m", SHORT, OF_LEAP]),
+        leap_walk("walk-60m-leap", &["scene.field.distance=60 m", SHORT, OF_LEAP]),
+        leap("rest-leap", "qcmab-b.toml", &[SHORT, OF_LEAP], FEW),
+        leap("background-leap", "qcmab-b-background.toml", &["duration=60 s", OF_LEAP], BUSY),
     ],
     items: &[items::COMPARED, items::ABLATIONS, items::COMPUTED, items::ROWS],
     figures: &[
@@ -110,9 +131,20 @@ const FAR: &[&str] = &[
 ];
 /// A part of the film, where there are many runs.
 const SHORT: &str = "duration=120 s";
+const OF_LEAP: &str = "flow.video.policy=leap";
 const PLACES: &[&str] = &["walk", "rest", "background"];
 const DISTANCES: &[&str] =
     &["walk-5m", "walk-10m", "walk-15m", "walk-20m", "walk-30m", "walk-40m", "walk-60m"];
+
+const LEAP_DISTANCES: &[&str] = &[
+    "walk-5m-leap",
+    "walk-10m-leap",
+    "walk-15m-leap",
+    "walk-20m-leap",
+    "walk-30m-leap",
+    "walk-40m-leap",
+    "walk-60m-leap",
+];
 
 const INTERRUPTION: &str = "flow.video.measures.interruption_share";
 const QUALITY: &str = "flow.video.measures.mean_quality";
