@@ -47,11 +47,11 @@ pub(crate) fn set_interface(
 ) -> Result<(), EmuError> {
     let lines = if up {
         // The policy rule survived; the address did, too; routes did not.
-        let mut lines = vec![format!("link set {} up", link.name)];
+        let mut lines = vec![format!("link set dev {} up", link.name)];
         lines.extend(client_routes(index, link));
         lines
     } else {
-        vec![format!("link set {} down", link.name)]
+        vec![format!("link set dev {} down", link.name)]
     };
     namespace.run(|| ip_batch(Host::Client, &lines)).map_err(EmuError::setup("entering the namespace"))?
 }
@@ -89,7 +89,7 @@ fn client_lines(scenario: &Scenario) -> Vec<String> {
         let (addresses, name) = (LinkAddresses::of(index), &link.name);
         lines.push(device_line(link));
         lines.push(format!("addr add {}/24 dev {name}", addresses.client()));
-        lines.push(format!("link set {name} up"));
+        lines.push(format!("link set dev {name} up"));
         lines.extend(client_routes(index, link));
         lines.push(format!("rule add from {} table {}", addresses.client(), addresses.table()));
         if scenario.mptcp {
@@ -119,7 +119,7 @@ fn server_lines(scenario: &Scenario) -> Vec<String> {
         let (addresses, name) = (LinkAddresses::of(index), &link.name);
         lines.push(device_line(link));
         lines.push(format!("addr add {}/24 dev {name} noprefixroute", addresses.gateway()));
-        lines.push(format!("link set {name} up"));
+        lines.push(format!("link set dev {name} up"));
         // With the source given, a UDP server on a wildcard socket answers from the address that was asked.
         lines.push(format!("route add {} dev {name} src {SERVER_ADDRESS}", addresses.subnet()));
     }
@@ -131,7 +131,7 @@ fn server_lines(scenario: &Scenario) -> Vec<String> {
 
 fn device_line(link: &ScenarioLink) -> String {
     let mtu = link.up.mtu;
-    format!("link set {} mtu {mtu} txqueuelen {DEVICE_QUEUE_PACKETS}", link.name)
+    format!("link set dev {} mtu {mtu} txqueuelen {DEVICE_QUEUE_PACKETS}", link.name)
 }
 
 /// Runs lines of `ip` in the namespace of the calling thread.

@@ -104,6 +104,18 @@ fn the_server_has_one_address_over_every_link_and_answers_the_same_way() {
     }
 }
 
+/// `ip` takes abbreviations: unless it is told, `up` and `a` are its own words for it.
+#[test]
+fn links_may_be_called_like_words_of_ip() {
+    let text = ["up", "a"]
+        .map(|name| format!("[[link]]\nname = \"{name}\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n"));
+    let Some(emulation) = start_or_skip(&format!("version = 1\n{}", text.concat())) else { return };
+    for link in ["up", "a"] {
+        emulation.set_interface_up(link, false).unwrap();
+        emulation.set_interface_up(link, true).unwrap();
+    }
+}
+
 /// Packets delivered up and down.
 fn delivered(emulation: &Emulation, link: &str) -> [u64; 2] {
     let stats = emulation.stats();
