@@ -326,6 +326,11 @@ pub(super) fn fill_long(
     {
         frames.push(SentFrame::Ack { path: PathId::ZERO, largest });
     }
+    if level.probes > 0 && !level.send.has_pending() {
+        // RFC 9002 section 6.2.4: the second probe, too, had better carry what is outstanding. It may be the only one to arrive, and
+        // then it is the first that the server sees, which has a CRYPTO frame (RFC 9000 section 17.2.2).
+        level.send.resend_all();
+    }
     let mut ack_eliciting = write_crypto(&mut level.send, w, frames);
     if level.probes > 0 {
         if !ack_eliciting && Frame::Ping.encode(w).is_ok() {

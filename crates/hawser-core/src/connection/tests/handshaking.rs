@@ -48,6 +48,20 @@ fn datagrams_with_initial_packets_have_1200_bytes() {
     assert!(seen > 500);
 }
 
+/// RFC 9002 section 6.2.4: one of two probes is lost, and the other has the ClientHello. It is also the first that the server sees,
+/// and a server may insist that this one has a CRYPTO frame (RFC 9000 section 17.2.2), as aioquic does.
+#[test]
+fn each_probe_of_a_handshake_carries_what_is_outstanding() {
+    let mut pair = Pair::new(sizes(300, 1_000));
+    pair.lose = |sent| sent.at == Time::ZERO;
+    pair.lose_nth = Some(1);
+    // The probe timeout of RFC 9002 section 6.2.2, and two round trips.
+    pair.run(Duration::from_millis(999) + 4 * DELAY + Duration::from_millis(1));
+    let times = pair.datagrams(Side::Client, Time::ZERO).map(|sent| sent.at.as_nanos() / 1_000_000);
+    assert_eq!(times.take(3).collect::<Vec<_>>(), [0, 999, 999], "ms");
+    assert!(pair.client.events.contains(&Event::HandshakeConfirmed), "{:?}", pair.client.events);
+}
+
 /// Bytes that the server has sent and received at the moment of each of its datagrams.
 fn balances(pair: &Pair) -> Vec<(usize, usize)> {
     let mut sent_bytes = 0;
