@@ -1,5 +1,7 @@
 //! Two servers behind a load balancer that routes by connection id (draft-ietf-quic-load-balancers).
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::collections::HashMap;
