@@ -9,7 +9,9 @@ fn random_courses() {
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
     hawser_paths::register(&mut registry);
+    // Those behind found defects: of probes in the handshake, of questions that were answered, of ranges held for repair.
     let failures: Vec<String> = (1..=24)
+        .chain([780, 1_100, 1_143, 1_682, 1_799])
         .filter_map(|seed| Course::of(seed, &registry).run(&registry).err())
         .map(|failure| failure.to_string())
         .collect();

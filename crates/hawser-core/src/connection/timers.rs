@@ -146,7 +146,9 @@ impl Connection {
         if self.idle.takes_memory_back(now, self.three_pto()) {
             self.paths.iter_mut().for_each(Path::shrink);
             self.streams.shrink();
-            self.repair.shrink(now);
+            let is_settled = self.paths.iter().all(|path| path.space.sent.ack_eliciting() == 0);
+            self.repair.shrink(now, is_settled);
+            self.settle_repair();
             self.events.shrink();
             self.endpoint_events.shrink_to_fit();
             self.scratch = Scratch::default();

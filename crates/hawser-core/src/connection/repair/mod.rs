@@ -113,10 +113,10 @@ impl Repair {
         self.sender.as_ref().map_or(0, |sender| sender.unplaced())
     }
 
-    /// Gives back memory of busier times.
-    pub(crate) fn shrink(&mut self, now: Time) {
+    /// Gives back memory of busier times. `is_settled`: nothing of what was sent is in flight.
+    pub(crate) fn shrink(&mut self, now: Time, is_settled: bool) {
         if let Some(sender) = &mut self.sender {
-            sender.shrink(now);
+            sender.shrink(now, is_settled);
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.shrink();

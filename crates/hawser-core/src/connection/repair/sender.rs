@@ -384,10 +384,14 @@ impl Sender {
     }
 
     /// Gives back memory of busier times: buffers, and windows that slide and have nothing that a repair symbol is due for.
-    /// Data that follows begins others.
-    pub(crate) fn shrink(&mut self, now: Time) {
+    /// Data that follows begins others. If nothing is in flight, neither is a source symbol: what is still open arrived in other
+    /// pieces than it first left in.
+    pub(crate) fn shrink(&mut self, now: Time, is_settled: bool) {
         while let Some(at) = self.blocks.iter().position(|block| block.deadline.is_none()) {
             self.finish(now, at);
+        }
+        if is_settled {
+            self.sources.release_all(now);
         }
         self.drop_needless(now);
         self.queue.shrink_to_fit();
