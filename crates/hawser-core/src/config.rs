@@ -23,8 +23,8 @@ pub struct TransportConfig {
     /// Send a PING on a connection that would otherwise be silent this long.
     ///
     /// A client that waits for an answer for longer than the NAT before it remembers (most for 30 seconds or more, RFC 9000
-    /// section 10.1.2) is lost without: the server sends the answer to where nobody is, and the idle timeout ends the
-    /// connection. Only the application knows that more is to come.
+    /// section 10.1.2) is found late without: what the server sends goes to where nobody is, until the client asks for the rest,
+    /// which it does at ever longer intervals, and not at all before anything came.
     pub keep_alive_interval: Option<Duration>,
     /// Streams the peer may have open, per direction.
     pub max_bidirectional_streams: u64,
