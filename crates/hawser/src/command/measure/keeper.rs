@@ -79,8 +79,14 @@ impl Keeper {
         let dropped = Arc::new(AtomicU64::new(store.dropped()));
         let dropped_before = store.dropped();
         let (waiting_for, count) = (waiting.clone(), dropped.clone());
-        let worker =
-            Worker { store, folder, waiting: waiting_for, dropped: count, told: false, dropped_before };
+        let worker = Worker {
+            store,
+            folder,
+            waiting: waiting_for,
+            dropped: count,
+            losses: Losses::default(),
+            dropped_before,
+        };
         let builder = std::thread::Builder::new().name("records".to_owned());
         let thread = builder.spawn(move || worker.work(&received))?;
         Ok(Keeper { run, orders, next, waiting, dropped, thread })
@@ -132,8 +138,7 @@ struct Worker {
     folder: PathBuf,
     waiting: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
-    /// Whether it was said that records are dropped.
-    told: bool,
+    losses: Losses,
     /// Dropped by earlier runs.
     dropped_before: u64,
 }
@@ -169,9 +174,7 @@ impl Worker {
         let folder = self.folder.display();
         let reason = match put {
             Put::Stored | Put::Known => {
-                // The next loss is news again.
-                self.told = false;
-                return;
+                return self.losses.stored(self.store.used());
             }
             Put::OnlyDraft(error) => {
                 return remark(format_args!(
@@ -184,10 +187,55 @@ impl Worker {
             Put::Failed(error) if is_full(error) => "the disk is full".to_owned(),
             Put::Failed(error) => error.to_string(),
         };
-        if !std::mem::replace(&mut self.told, true) {
+        if self.losses.lost(matches!(put, Put::Failed(_)), self.store.used()) {
             remark(format_args!(
                 "hawser: {folder}: {reason}. Records are dropped from now on, and counted; those that are there stay"
             ));
         }
+    }
+}
+
+/// Which loss is news: the first of those that have the same cause.
+#[derive(Default)]
+struct Losses {
+    /// Whether the disk failed at the last loss that is not over, and the bytes of records there were then.
+    last: Option<(bool, u64)>,
+}
+
+impl Losses {
+    /// A record was lost. Whether to say so.
+    fn lost(&mut self, disk_failed: bool, used: u64) -> bool {
+        self.last.replace((disk_failed, used)).is_none()
+    }
+
+    /// A record was kept: a disk that failed works again, or some records went away. That a short one fits into the room that
+    /// was too small for a longer one ends nothing.
+    fn stored(&mut self, used: u64) {
+        self.last = self.last.filter(|&(disk_failed, then)| !disk_failed && used >= then);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Losses;
+
+    #[test]
+    fn a_short_record_that_fits_does_not_make_the_next_loss_news() {
+        let mut losses = Losses::default();
+        assert!(losses.lost(false, 1_800));
+        losses.stored(2_000);
+        assert!(!losses.lost(false, 2_000));
+        // Some were uploaded.
+        losses.stored(400);
+        assert!(losses.lost(false, 1_900));
+    }
+
+    #[test]
+    fn a_disk_that_took_a_record_is_no_longer_full() {
+        let mut losses = Losses::default();
+        assert!(losses.lost(true, 1_800));
+        assert!(!losses.lost(true, 1_800));
+        losses.stored(2_400);
+        assert!(losses.lost(true, 2_400));
     }
 }
