@@ -1,10 +1,10 @@
 //! Runs random courses and keeps account of them.
 //!
 //! ```text
-//! cargo run --release -p hawser-sim --example soak -- [--first SEED] [--count N] [--ledger FILE]
+//! cargo run --release -p hawser-sim --example soak -- [--first SEED] [--count N] [--ledger FILE] [--commit NAME]
 //! ```
 //!
-//! Without `--first` it goes on behind the last seed of the ledger, so that courses accumulate from run to run. Ends with 1 if
+//! `--commit` is what the ledger calls the code that ran. Without `--first` it goes on behind the last seed of the ledger, so that courses accumulate from run to run. Ends with 1 if
 //! any course failed; each failure is a line, and `--first SEED --count 1` repeats it.
 
 #![allow(clippy::disallowed_methods)] // Measuring time and memory is what it is for.
@@ -21,21 +21,22 @@ use hawser_sim::soak::{Account, Course};
 
 /// Of the ledger.
 const HEADING: &str =
-    "first,count,failures,virtual_seconds,packets,bytes,retransmitted,seconds,memory_growth_kib";
+    "first,count,failures,virtual_seconds,packets,bytes,retransmitted,seconds,memory_growth_kib,commit";
 
 struct Arguments {
     first: Option<u64>,
     count: u64,
     ledger: Option<PathBuf>,
+    commit: String,
 }
 
 fn usage(what: &str) -> ! {
-    eprintln!("soak: {what}; expected [--first SEED] [--count N] [--ledger FILE]");
+    eprintln!("soak: {what}; expected [--first SEED] [--count N] [--ledger FILE] [--commit NAME]");
     exit(2);
 }
 
 fn arguments() -> Arguments {
-    let mut parsed = Arguments { first: None, count: 100, ledger: None };
+    let mut parsed = Arguments { first: None, count: 100, ledger: None, commit: String::new() };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().unwrap_or_else(|| usage(&format!("{name} without a value")));
@@ -44,6 +45,7 @@ fn arguments() -> Arguments {
             "--first" => parsed.first = Some(number()),
             "--count" => parsed.count = number(),
             "--ledger" => parsed.ledger = Some(value.into()),
+            "--commit" => parsed.commit = value,
             _ => usage(&format!("{name} is not known")),
         }
     }
@@ -67,7 +69,7 @@ fn resident() -> u64 {
 }
 
 fn main() -> ExitCode {
-    let Arguments { first, count, ledger } = arguments();
+    let Arguments { first, count, ledger, commit } = arguments();
     let text = ledger.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let first = first.unwrap_or_else(|| next_seed(&text));
     let mut registry = Registry::new();
@@ -101,7 +103,7 @@ fn main() -> ExitCode {
     }
     let growth = resident().saturating_sub(settled.unwrap_or(0));
     let line = format!(
-        "{first},{count},{failures},{},{},{},{},{},{growth}",
+        "{first},{count},{failures},{},{},{},{},{},{growth},{commit}",
         total.time.as_secs(),
         total.packets,
         total.bytes,
