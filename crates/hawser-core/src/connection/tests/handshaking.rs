@@ -6,7 +6,7 @@ use hawser_policy::{PathId, Side, Time};
 use hawser_wire::packet::{LongHeader, LongPacketType, TruncatedPacketNumber, write_version_negotiation};
 use hawser_wire::{ConnectionId, Frame, Version, Writer};
 
-use super::forge::{Oddities, encode};
+use super::forge::{Oddities, acknowledgement, encode};
 use super::pair::{DELAY, Pair, Sent, Settings, at_server, client_address, from, transport};
 use crate::crypto::Level;
 use crate::crypto::null::NullHandshake;
@@ -60,6 +60,28 @@ fn each_probe_of_a_handshake_carries_what_is_outstanding() {
     let times = pair.datagrams(Side::Client, Time::ZERO).map(|sent| sent.at.as_nanos() / 1_000_000);
     assert_eq!(times.take(3).collect::<Vec<_>>(), [0, 999, 999], "ms");
     assert!(pair.client.events.contains(&Event::HandshakeConfirmed), "{:?}", pair.client.events);
+}
+
+/// RFC 9001 section 4.1.2: who has an acknowledgement of a 1-RTT packet knows as much as from HANDSHAKE_DONE, and has nothing more
+/// to say in Handshake packets, which a server that has confirmed the handshake does not read.
+#[test]
+fn an_acknowledged_1_rtt_packet_confirms_the_handshake() {
+    let is_short = |sent: &Sent| sent.payload[0] & 0x80 == 0;
+    let mut pair = Pair::new(sizes(300, 1_000));
+    pair.lose = |sent| !sent.by.is_client() && sent.payload[0] & 0x80 == 0;
+    pair.run(6 * DELAY);
+    assert!(
+        pair.datagrams(Side::Client, Time::ZERO).any(is_short),
+        "connection ids leave with the Finished message"
+    );
+    assert!(!pair.client.events.contains(&Event::HandshakeConfirmed));
+
+    let packet = pair.server().forge(PathId::ZERO, &acknowledgement(None, 0..=0));
+    let since = pair.now;
+    pair.receive(Side::Client, from(client_address(0)), &packet);
+    pair.run(Duration::from_secs(5));
+    assert!(pair.client.events.contains(&Event::HandshakeConfirmed), "{:?}", pair.client.events);
+    assert!(pair.datagrams(Side::Client, since).all(is_short));
 }
 
 /// Bytes that the server has sent and received at the moment of each of its datagrams.

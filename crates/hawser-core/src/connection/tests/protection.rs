@@ -7,11 +7,12 @@ use bytes::Bytes;
 use hawser_paths::FastestReturn;
 use hawser_policy::{
     Ack, Assignment, Commands, Composed, CongestionController, ControllerInit, Decision, ErasureCode,
-    FrameInfo, Interests, Loss, PathId, Protection, ProtectionFactory, ProtectionInit, ProtectionPolicy,
-    ProtectionView, Registry, Scheduler, SchedulerInit, SegmentKind, Selection, SendView, Siblings, Side,
-    StreamId, Time,
+    FeatureId, FrameInfo, Interests, Loss, PathId, Protection, ProtectionFactory, ProtectionInit,
+    ProtectionPolicy, ProtectionView, Registry, Scheduler, SchedulerInit, SegmentKind, Selection, SendView,
+    Siblings, Side, StreamId, Time,
 };
 use hawser_sched::MinRtt;
+use hawser_wire::codepoints::private::feature;
 
 use super::pair::{DELAY, Pair, Sent, Settings, client_address};
 use crate::connection::stats::ConnectionStats;
@@ -419,11 +420,13 @@ fn a_header_does_not_keep_the_packet_that_it_shares_from_being_protected() {
     assert!(client.stream_bytes_retransmitted < 5_000, "{client:?}");
 }
 
-/// Nothing is held, kept or sent where the peer takes no repair symbols.
+/// Nothing is held, kept or sent where the peer takes no repair symbols. It does not say that it takes some, either: the core's
+/// own features are not for the application to offer.
 #[test]
 fn a_peer_without_erasure_codes_never_sees_any() {
     let mut both = settings("fixed,rate=0.2");
     both.server.repair_buffer = None;
+    both.server.features = [FeatureId(feature::ERASURE_CODES)].into_iter().collect();
     let mut pair = Pair::connected(both);
     pair.lose = five_percent::<0>;
     assert!(pair.client().repair.sender.is_none());
