@@ -132,6 +132,7 @@ impl Connection {
         let outcome = outcome?;
         if outcome.is_some_and(|outcome| outcome.newly_acked) {
             self.on_answer(now, space);
+            self.on_packet_read(now, space, ack.ranges.largest());
         }
         if let Some(outcome) = outcome.filter(|outcome| outcome.spurious_losses > 0)
             && self.policies.wants(Interests::SPURIOUS_LOSS)

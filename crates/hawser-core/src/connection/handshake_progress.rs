@@ -166,6 +166,15 @@ impl Connection {
         Ok(())
     }
 
+    /// The peer has read this packet of ours. RFC 9001 section 4.1.2: if it is a 1-RTT packet a client knows as much as from
+    /// HANDSHAKE_DONE, since no server reads one before it has the Finished message.
+    pub(super) fn on_packet_read(&mut self, now: Time, space: SpaceId, number: u64) {
+        let may_confirm = self.side.is_client() && !self.handshake.confirmed && self.handshake.is_complete();
+        if may_confirm && space == SpaceId::Path(PathId::ZERO) && self.zero_rtt.is_past(number) {
+            self.on_confirmed(now);
+        }
+    }
+
     /// RFC 9001 section 4.1.1: the handshake is complete. The peer has shown that it is at this address, so the path
     /// carries data; connection ids for further paths go with the first of it, so that a round trip later, when the
     /// handshake is confirmed, paths can be opened.

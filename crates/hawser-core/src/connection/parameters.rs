@@ -116,10 +116,14 @@ pub(crate) fn local_parameters(
     parameters
 }
 
-/// The features of policies that we offer in `hawser_features`.
+/// Features with frames of their own. An end lists them by what its core does, whatever its policies know and the application
+/// wants, and they have no messages.
+const CORE_FEATURES: [u64; 2] = [feature::STREAM_SKIP, feature::ERASURE_CODES];
+
+/// The features of policies and the application that we offer in `hawser_features`.
 pub(crate) fn local_features(transport: &TransportConfig) -> FeatureSet {
     let features = transport.features.clone().union(&transport.policies.features());
-    features.iter().map(|feature| feature.0).collect()
+    features.iter().map(|feature| feature.0).filter(|id| !CORE_FEATURES.contains(id)).collect()
 }
 
 /// Receive timestamps that we ask for per acknowledgement: as configured, or because the policies want them.

@@ -57,6 +57,8 @@ pub(crate) struct ZeroRtt {
     limits: Option<RememberedLimits>,
     /// Server: when late packets are no longer expected.
     until: Option<Time>,
+    /// Client: packets of path 0 before this number were 0-RTT.
+    end: u64,
 }
 
 impl ZeroRtt {
@@ -72,6 +74,11 @@ impl ZeroRtt {
     /// Whether a client sends 0-RTT packets.
     pub(crate) fn is_sending(&self) -> bool {
         self.status == EarlyData::Offered && self.keys.is_some()
+    }
+
+    /// Client: whether this packet number of path 0 is, or could be, that of a 1-RTT packet.
+    pub(crate) fn is_past(&self, number: u64) -> bool {
+        self.keys.is_none() && number >= self.end
     }
 
     /// Server: a 1-RTT packet arrived. RFC 9001 section 4.9.3: late 0-RTT packets are opened for three probe timeouts more.
@@ -134,7 +141,7 @@ impl Connection {
             path.mtu.set_peer_limit(remembered.max_udp_payload_size);
         }
         let (status, limits) = (EarlyData::Offered, Some(limits));
-        self.zero_rtt = ZeroRtt { status, keys: Some(keys), limits, until: None };
+        self.zero_rtt = ZeroRtt { status, keys: Some(keys), limits, ..ZeroRtt::default() };
         // The address is the one that was asked for. What may be sent there is a matter of congestion control.
         self.move_path(now, PathId::ZERO, LifeEvent::Validated);
     }
@@ -144,7 +151,7 @@ impl Connection {
         if !self.zero_rtt.is_sending() {
             return;
         }
-        self.zero_rtt.keys = None;
+        self.discard_zero_rtt_keys();
         self.trace_keys_discarded("0rtt");
         let answer = self.handshake.session().and_then(|session| session.early_data_accepted());
         if answer == Some(true) {
@@ -158,9 +165,14 @@ impl Connection {
     /// without 0-RTT.
     pub(super) fn give_up_zero_rtt(&mut self, now: Time) {
         if self.zero_rtt.is_sending() {
-            self.zero_rtt.keys = None;
+            self.discard_zero_rtt_keys();
             self.on_zero_rtt_rejected(now);
         }
+    }
+
+    fn discard_zero_rtt_keys(&mut self) {
+        self.zero_rtt.keys = None;
+        self.zero_rtt.end = self.paths.get(PathId::ZERO).map_or(0, |path| path.space.end());
     }
 
     fn on_zero_rtt_rejected(&mut self, now: Time) {

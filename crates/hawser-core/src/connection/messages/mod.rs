@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 
 use hawser_policy::{FeatureId, Message, PathId, Time};
 use hawser_wire::Writer;
-use hawser_wire::codepoints::private::feature;
 use hawser_wire::frame::PolicyMessage;
 use hawser_wire::transport_parameters::FeatureSet;
 
@@ -48,12 +47,9 @@ impl Messages {
         }
     }
 
-    /// Both ends have said what they offer. Features with frames of their own have no messages: an end lists them whether or
-    /// not its policies know them, and so what it lists says nothing of those.
+    /// Both ends have said what they offer; `ours` without the core's own features, which have no messages.
     pub(crate) fn negotiate(&mut self, ours: &FeatureSet, peers: Option<&FeatureSet>) {
-        let has_messages = |id: &u64| ![feature::STREAM_SKIP, feature::ERASURE_CODES].contains(id);
-        let common = peers.map_or(FeatureSet::EMPTY, |peers| ours.intersection(peers));
-        self.negotiated = common.iter().filter(has_messages).collect();
+        self.negotiated = peers.map_or(FeatureSet::EMPTY, |peers| ours.intersection(peers));
     }
 
     /// Whether both ends listed the feature, and it has messages.
