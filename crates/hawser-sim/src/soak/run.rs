@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_core::{Code, Connection, FourTuple, TransportConfig};
-use hawser_policy::{PathId, PathStatus, Registry, Time};
+use hawser_policy::{PathId, PathState, PathStatus, Registry, Time};
 
 use super::course::{Course, Happening};
 use crate::testing::{SERVER, client, client_address, client_config, server};
@@ -102,10 +102,14 @@ impl<'a> Run<'a> {
     fn happen(&mut self, happening: Happening) {
         let now = self.network.now();
         let tuple = |link: usize| FourTuple { local: client_address(link as u8), remote: SERVER };
+        let is_known = self.is_known_to_server();
         let connection = self.network.client.first_connection();
         match (happening, connection) {
             (Happening::Down(link), _) => self.network.force(self.links[link], Some(false)),
             (Happening::Up(link), _) => self.network.force(self.links[link], None),
+            // RFC 9000 section 9: addresses are stable until the handshake is confirmed. A server that has not heard the client's
+            // Finished message takes nothing from another one.
+            (Happening::Rebind(_), _) if !is_known => {}
             (Happening::Rebind(link), _) => {
                 self.ports += 1;
                 let inside = client_address(link as u8);
@@ -137,6 +141,11 @@ impl<'a> Run<'a> {
             }
             (_, None) => {}
         }
+    }
+
+    fn is_known_to_server(&mut self) -> bool {
+        let connection = self.network.server.first_connection();
+        connection.is_some_and(|it| it.paths().iter().any(|path| path.state != PathState::Validating))
     }
 
     fn finish(mut self) -> Result<Account, Failure> {
