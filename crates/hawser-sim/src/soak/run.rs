@@ -245,7 +245,10 @@ fn left(connection: &Connection) -> Option<String> {
     if buffered > MAX_BUFFERED {
         return Some(format!("{buffered} bytes buffered"));
     }
-    connection.paths().iter().find_map(|path| {
+    // What was in flight on a path that went silent, as behind a NAT that forgot it, is settled when it answers or is given up.
+    let paths = connection.paths();
+    let mut heard = paths.iter().filter(|path| path.state != PathState::Suspect);
+    heard.find_map(|path| {
         let in_flight = connection.path_stats(path.id).map_or(0, |stats| stats.bytes_in_flight);
         (in_flight > MAX_IN_FLIGHT).then(|| format!("path {}: {in_flight} bytes in flight", path.id))
     })
