@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::rustls::crypto::CryptoProvider;
 use ::rustls::pki_types::ServerName;
 use ::rustls::quic::{self, Connection};
-use ::rustls::{AlertDescription, CipherSuite, ClientConfig, HandshakeKind, ServerConfig};
+use ::rustls::{AlertDescription, CipherSuite, ClientConfig, HandshakeKind, HandshakeType, ServerConfig};
 use hawser_policy::Side;
 use hawser_wire::{ConnectionId, Version};
 
@@ -312,6 +312,12 @@ impl RustlsSession {
 
     fn to_transport_error(&self, error: &::rustls::Error) -> TransportError {
         let code = match (self.connection.alert(), error) {
+            // RFC 9001 section 4.4: a server cannot ask for a certificate once the handshake is complete.
+            (_, ::rustls::Error::InappropriateHandshakeMessage { got_type, .. })
+                if *got_type == HandshakeType::CertificateRequest && !self.connection.is_handshaking() =>
+            {
+                Code::PROTOCOL_VIOLATION
+            }
             (Some(alert), _) => Code::crypto(alert.into()),
             // rustls sets no alert for what fails before it is a message.
             (None, ::rustls::Error::InvalidMessage(_)) => Code::crypto(AlertDescription::DecodeError.into()),

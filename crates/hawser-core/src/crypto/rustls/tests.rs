@@ -277,6 +277,20 @@ fn handshake_bytes_of_a_past_level_are_a_violation() {
     }
 }
 
+/// RFC 9001 section 4.4. Other messages in the wrong place are alerts of TLS (RFC 8446 section 6.2).
+#[test]
+fn a_certificate_request_after_the_handshake_is_a_violation() {
+    let mut pair = pair("server.test", &[b"one"], &[b"one"]);
+    pair.handshake().unwrap();
+    // Type and length, a context of no bytes, and one extension: signature_algorithms with ed25519.
+    let request = [13, 0, 0, 11, 0, 0, 8, 0, 13, 0, 4, 0, 2, 8, 7];
+    let error = pair.client.session.read_handshake(Level::OneRtt, &request).unwrap_err();
+    assert_eq!(error.code, Code::PROTOCOL_VIOLATION, "{error}");
+    // An empty Certificate message.
+    let error = pair.server.session.read_handshake(Level::OneRtt, &[11, 0, 0, 4, 0, 0, 0, 0]).unwrap_err();
+    assert_eq!(error.code, Code::crypto(10), "unexpected_message: {error}");
+}
+
 fn client_with(suites: impl Fn(CipherSuite) -> bool) -> Result<RustlsClient, TlsConfigError> {
     let mut provider = (*default_provider()).clone();
     provider.cipher_suites.retain(|suite| suites(suite.suite()));
