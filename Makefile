@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test fuzz fuzz-replay miri soak clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -80,10 +80,19 @@ interop: setup ## foreign stacks as peers, in virtual time, over UDP and behind 
 interop-fast: ## foreign stacks in virtual time, ten seeds of each script: seconds, once built
 	cd interop && HAWSER_SEEDS=10 $(CARGO) test --locked --release -p hawser-interop-virtual
 
-live-test: setup ## live video from ffmpeg over emulated links, one of which dies (as root; LIVE_SECONDS=60)
+live-test: setup ## live video from ffmpeg over three emulated links: one dies, one returns (as root; LIVE_SECONDS=30)
 	@command -v ffmpeg >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg; }
 	$(CARGO) build --locked --release -p hawser
-	scripts/live-test --seconds $${LIVE_SECONDS:-60} "$${CARGO_TARGET_DIR:-target}/release/hawser"
+	scripts/live-test --seconds $${LIVE_SECONDS:-30} "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
+live-test-long: setup ## the same for ten minutes, with the defaults and with 4D-MAP (as root)
+	$(CARGO) build --locked --release -p hawser
+	scripts/live-test --seconds 600 --variant default= --variant '4d-map=--policy 4d-map' "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
+live-compare: setup ## live video next to kernel MPTCP and SRT over the links of 4D-MAP (as root; half an hour; COMPARE_SECONDS=30)
+	@command -v ffmpeg srt-live-transmit >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg srt-tools; }
+	$(CARGO) build --locked --release -p hawser
+	scripts/live-compare --seconds $${COMPARE_SECONDS:-30} --out live-compare.json "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 clean: ## remove what was built
 	$(CARGO) clean
