@@ -28,8 +28,8 @@ lint: ## formatting, lints, no circles of imports in the core, requirements, dep
 	@scripts/packages
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 
-unit: ## unit, property, scenario and end-to-end tests
-	$(CARGO) test --locked --workspace
+unit: ## unit, property, scenario and end-to-end tests; PROPTEST_RNG_SEED=1 of the property tests
+	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --locked --workspace
 
 fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fuzz/README.md)
 	@scripts/fuzz $(FUZZ_TARGETS)
