@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{Earliest, Time};
 
-/// Silence after which memory of busier times is given back.
+/// After which memory of busier times is given back, if no data moved meanwhile.
 const SHRINK_AFTER: Duration = Duration::from_secs(1);
 
 /// The timers of a silent connection (RFC 9000 section 10.1).
@@ -19,6 +19,11 @@ pub(crate) struct IdleTimer {
     last_keep_alive: Time,
     /// Whether memory of busier times was given back since something last arrived.
     shrunk: bool,
+    /// When it was last seen that data had moved, or something arrived after memory was given back. Packets that only keep paths
+    /// alive are no reason to hold memory.
+    rests_since: Time,
+    /// How much had moved then.
+    moved: u64,
     /// When a client that waits for the rest of something asks for it next, and the pause after that.
     question: Option<(Time, Duration)>,
     /// When the handshake must be over: a peer may not be silent for longer than the timeout, and not busy without getting
@@ -36,6 +41,8 @@ impl IdleTimer {
             armed_by_send: false,
             last_keep_alive: now,
             shrunk: false,
+            rests_since: now,
+            moved: 0,
             question: None,
             handshake_deadline: timeout.map(|timeout| now + timeout),
             no_path_deadline: None,
@@ -47,7 +54,10 @@ impl IdleTimer {
     pub(crate) fn on_received(&mut self, now: Time) {
         self.since = now;
         self.armed_by_send = false;
-        self.shrunk = false;
+        if self.shrunk {
+            self.shrunk = false;
+            self.rests_since = now;
+        }
     }
 
     /// An ack-eliciting packet left: the first since the last one received restarts the timer.
@@ -82,8 +92,8 @@ impl IdleTimer {
             let others = Earliest::NONE.or(self.shrink_deadline(three_pto)).or(question);
             return others.or(self.deadline(three_pto)).time();
         }
-        let silence = self.timeout.map_or(SHRINK_AFTER, |timeout| timeout.min(SHRINK_AFTER));
-        Some(self.since + silence.max(three_pto))
+        let shrink = self.rests_since + SHRINK_AFTER.max(three_pto);
+        Some(self.timeout.map_or(shrink, |timeout| shrink.min(self.since + timeout.max(three_pto))))
     }
 
     /// When a PING is due that keeps the connection alive.
@@ -97,10 +107,10 @@ impl IdleTimer {
         self.last_keep_alive = now;
     }
 
-    /// When an idle connection gives back memory.
+    /// When an idle connection gives back memory, or looks whether it is idle.
     #[inline]
     pub(crate) fn shrink_deadline(&self, three_pto: Duration) -> Option<Time> {
-        (!self.shrunk).then(|| self.since + SHRINK_AFTER.max(three_pto))
+        (!self.shrunk).then(|| self.rests_since + SHRINK_AFTER.max(three_pto))
     }
 
     /// Whether a question is due that was put off.
@@ -125,11 +135,19 @@ impl IdleTimer {
         self.question = None;
     }
 
-    /// Whether memory is to be given back now; true once in each silence.
-    pub(crate) fn takes_memory_back(&mut self, now: Time, three_pto: Duration) -> bool {
-        let is_due = self.shrink_deadline(three_pto).is_some_and(|at| at <= now);
-        self.shrunk |= is_due;
-        is_due
+    /// Whether memory is to be given back now; true once in each rest. `moved`: data sent, received and acknowledged so far, in any
+    /// unit that grows with it.
+    pub(crate) fn takes_memory_back(&mut self, now: Time, three_pto: Duration, moved: u64) -> bool {
+        let is_due = |idle: &Self| idle.shrink_deadline(three_pto).is_some_and(|at| at <= now);
+        if !is_due(self) {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.moved, moved);
+        if self.moved != before {
+            self.rests_since = self.rests_since.max(self.since);
+        }
+        self.shrunk = is_due(self);
+        self.shrunk
     }
 }
 
@@ -172,12 +190,32 @@ mod tests {
     fn memory_is_given_back_once_in_each_silence() {
         let three_pto = Duration::from_millis(600);
         let mut idle = IdleTimer::new(ms(0), None);
-        assert!(!idle.takes_memory_back(ms(999), three_pto));
-        assert!(idle.takes_memory_back(ms(1_000), three_pto));
-        assert!(!idle.takes_memory_back(ms(5_000), three_pto));
+        assert!(!idle.takes_memory_back(ms(999), three_pto, 0));
+        assert!(idle.takes_memory_back(ms(1_000), three_pto, 0));
+        assert!(!idle.takes_memory_back(ms(5_000), three_pto, 0));
         idle.on_received(ms(6_000));
         assert_eq!(idle.shrink_deadline(three_pto), Some(ms(7_000)));
-        assert!(idle.takes_memory_back(ms(7_000), three_pto));
+        idle.on_received(ms(6_500));
+        // Data moved until then.
+        assert!(!idle.takes_memory_back(ms(7_000), three_pto, 1));
+        assert_eq!(idle.shrink_deadline(three_pto), Some(ms(7_500)));
+        assert!(idle.takes_memory_back(ms(7_500), three_pto, 1));
+    }
+
+    #[test]
+    fn packets_that_move_no_data_do_not_hold_memory() {
+        let three_pto = Duration::from_secs(3);
+        let mut idle = IdleTimer::new(ms(0), None);
+        let mut given_back = Vec::new();
+        for n in 1..30 {
+            let (now, moved) = (ms(n * 500), n.min(9));
+            idle.on_received(now);
+            if idle.takes_memory_back(now, three_pto, moved) {
+                given_back.push(now);
+            }
+        }
+        // Data last moved at 4.5 s, and was seen to have moved at 6 s.
+        assert_eq!(given_back, [ms(9_000), ms(12_500)]);
     }
 
     #[test]
@@ -202,7 +240,7 @@ mod tests {
     fn questions_are_repeated_after_pauses_that_double() {
         let mut idle = IdleTimer::new(ms(0), None);
         idle.on_handshake_complete();
-        idle.takes_memory_back(ms(1_000), Duration::ZERO);
+        idle.takes_memory_back(ms(1_000), Duration::ZERO, 0);
         assert!(idle.asks(ms(1_000), true));
         assert_eq!(idle.next(Duration::ZERO), Some(ms(3_000)));
         // An answer is silence again a second later.

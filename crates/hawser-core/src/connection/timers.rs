@@ -143,7 +143,7 @@ impl Connection {
     }
 
     fn on_idle(&mut self, now: Time) {
-        if self.idle.takes_memory_back(now, self.three_pto()) {
+        if self.idle.takes_memory_back(now, self.three_pto(), self.data_moved()) {
             self.paths.iter_mut().for_each(Path::shrink);
             self.streams.shrink();
             let is_settled = self.paths.iter().all(|path| path.space.sent.ack_eliciting() == 0);
@@ -156,6 +156,14 @@ impl Connection {
             return;
         }
         self.ask_for_the_rest(now);
+    }
+
+    /// Grows when stream data or repair symbols leave, arrive or are acknowledged.
+    fn data_moved(&self) -> u64 {
+        let (sent, arrived) =
+            (self.stats.stream_bytes_sent + self.stats.stream_bytes_retransmitted, self.streams.arrived());
+        let repair_symbols = self.repair.receiver.as_ref().map_or(0, |receiver| receiver.counts().received);
+        sent + self.streams.acked_bytes() + arrived.new + arrived.duplicate + repair_symbols
     }
 
     /// A client that only receives has nothing to send and no timer. If the NAT before it forgets it, what the server sends, its
