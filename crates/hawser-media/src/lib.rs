@@ -7,6 +7,7 @@
 //! * [`video`] makes the frames of a stream from a seed: sizes and kinds, no pictures.
 //! * [`live`] sends them as they come, and plays them at the other end.
 //! * [`layered`] sends a base and enhancement layers of each frame, each of use until its deadline only.
+//! * [`panorama`] cuts 360-degree video into tiles and knows which of them a head sees, for `hawser vr360`.
 //! * [`Player`] turns the times of their arrival into re-buffering, start-up and delay.
 //! * [`quality`] is a model of what missing bytes do to the picture.
 //! * [`flv`] and [`rtmp`] are what encoders and players speak; [`broadcast`] brings their tags across, for `hawser live`.
@@ -28,6 +29,7 @@ pub mod flv;
 pub mod framing;
 pub mod layered;
 pub mod live;
+pub mod panorama;
 mod player;
 pub mod quality;
 pub mod rtmp;

@@ -25,6 +25,7 @@ mod interrupt;
 mod key_log;
 mod lab;
 mod live;
+mod local_http;
 mod matrix;
 mod measure;
 mod options;
@@ -49,6 +50,7 @@ mod transfer;
 mod units;
 mod url;
 mod verify;
+mod vr360;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -92,6 +94,9 @@ enum Command {
     /// Bring live video from an encoder over several links to players
     #[command(subcommand)]
     Live(live::Live),
+    /// Watch 360-degree video over several links: the tiles that a head will see, in time
+    #[command(subcommand)]
+    Vr360(vr360::Vr360),
     /// Measure what the paths to a host carry
     #[command(subcommand)]
     Perf(perf::Perf),
@@ -185,6 +190,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Get(arguments) => get::run(arguments, registry, output, interrupt).await,
             Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
             Command::Live(command) => live::run(command, registry, output, interrupt).await,
+            Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Emu(_)

@@ -12,6 +12,7 @@ use crate::command::exit::{Exit, Failure};
 use crate::command::key_log::FileKeyLog;
 use crate::command::policy_options::PolicyOptions;
 use crate::command::units::parse_bytes;
+use crate::policy::PolicySetFactory;
 use crate::{
     Cipher, ClientConfig, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec,
     Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
@@ -22,6 +23,8 @@ const LIVE_KEEP_ALIVE: Duration = Duration::from_millis(500);
 /// What a live stream has written can no longer be skipped: no more than the largest bandwidth-delay product it is meant for
 /// (50 Mbit/s, 300 ms).
 const LIVE_SEND_BUFFER: u64 = 2 << 20;
+/// Each tile has a stream of its own, and seconds of them may be under way.
+const VR360_STREAMS: u64 = 4096;
 
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -84,8 +87,7 @@ pub(crate) struct TransportOptions {
 impl TransportOptions {
     /// The transport configuration these options describe, for an application protocol.
     fn transport(&self, registry: &Registry, alpn: &[u8]) -> Result<TransportConfig, Failure> {
-        let policies = registry.set(&self.policies.with_environment(registry)?);
-        let policies = policies.map_err(|error| Failure::usage(error.to_string()))?;
+        let policies = self.policies(registry)?;
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..crate::default_transport() };
         if alpn == crate::h3::ALPN || alpn == crate::command::hq::ALPN {
@@ -96,7 +98,16 @@ impl TransportOptions {
             transport.keep_alive_interval = Some(LIVE_KEEP_ALIVE);
             transport.max_send_buffer = LIVE_SEND_BUFFER;
         }
+        if alpn == crate::command::vr360::ALPN {
+            transport.max_unidirectional_streams = VR360_STREAMS;
+        }
         Ok(transport)
+    }
+
+    /// The policies that they choose, for each connection.
+    pub(crate) fn policies(&self, registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, Failure> {
+        let policies = registry.set(&self.policies.with_environment(registry)?);
+        policies.map_err(|error| Failure::usage(error.to_string()))
     }
 
     /// Decides which paths a client's connections have.

@@ -3,39 +3,14 @@
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use hawser_media::flv::{FlvReader, FlvWriter, Role, Tag, TagKind, file_header};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::*;
-
-/// A process that ends with this value.
-struct Running(Child);
-
-impl Running {
-    fn signal(&self, signal: Signal) {
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.0.id()).unwrap());
-        kill(pid, signal).unwrap();
-    }
-
-    /// Its last line of output, which is its report, and whether it ended well.
-    fn report(mut self) -> (Value, bool) {
-        let lines: Vec<String> =
-            BufReader::new(self.0.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
-        let is_well = self.0.wait().unwrap().success();
-        (serde_json::from_str(lines.last().expect("a report")).unwrap(), is_well)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A relay on loopback, and a folder for all that is written.
 struct Relay {

@@ -25,3 +25,4 @@ mod support;
 mod sweep;
 mod trace;
 mod verify;
+mod vr360;

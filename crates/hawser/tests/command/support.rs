@@ -165,6 +165,31 @@ impl Drop for Killed {
     }
 }
 
+/// A process that ends with this value.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.0.id()).unwrap());
+        nix::sys::signal::kill(pid, signal).unwrap();
+    }
+
+    /// Its last line of output, which is its report, and whether it ended well.
+    pub(crate) fn report(mut self) -> (Value, bool) {
+        let lines: Vec<String> =
+            BufReader::new(self.0.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+        let is_well = self.0.wait().unwrap().success();
+        (serde_json::from_str(lines.last().expect("a report")).unwrap(), is_well)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Starts a process and reads the first line of its standard output.
 pub(crate) fn spawn_and_read_line(mut command: Command) -> (Child, String) {
     let mut process = command.stdout(Stdio::piped()).spawn().unwrap();

@@ -181,32 +181,43 @@ impl DeliveryOptions {
     }
 }
 
-/// Where a relay is.
+/// Where a relay or another server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
-    host: String,
-    port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
-impl FromStr for Address {
-    type Err = String;
+impl Address {
+    /// Reads one, with the port that it has if none is named.
+    pub(crate) fn parser(default_port: u16) -> impl Fn(&str) -> Result<Self, String> + Clone + Send + Sync {
+        move |text| Address::parse(text, default_port)
+    }
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, default_port: u16) -> Result<Self, String> {
         let wrong =
-            || format!("`{text}`: expected HOST or HOST:PORT, for example relay.example:{DEFAULT_PORT}");
+            || format!("`{text}`: expected HOST or HOST:PORT, for example relay.example:{default_port}");
         // An IPv6 address needs brackets before a port.
         if let Ok(address) = text.trim_matches(['[', ']']).parse::<std::net::IpAddr>() {
-            return Ok(Address { host: address.to_string(), port: DEFAULT_PORT });
+            return Ok(Address { host: address.to_string(), port: default_port });
         }
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port)) => (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?),
-            None => (text, DEFAULT_PORT),
+            None => (text, default_port),
         };
         let host = host.trim_matches(['[', ']']);
         if host.is_empty() || host.contains(['/', ' ']) {
             return Err(wrong());
         }
         Ok(Address { host: host.to_owned(), port })
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Address::parse(text, DEFAULT_PORT)
     }
 }
 
@@ -231,7 +242,7 @@ fn stopped() -> Failure {
     Failure { is_told: true, ..Failure::new(Exit::Signal, "stopped") }
 }
 
-async fn listen_tcp(address: SocketAddr) -> Result<TcpListener, Failure> {
+pub(crate) async fn listen_tcp(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address)
         .await
         .map_err(|error| Failure::new(Exit::CannotListen, format!("cannot listen on TCP {address}: {error}")))

@@ -6,20 +6,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_media::flv::{FlvWriter, file_header};
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::hub::{Hub, Next, Subscription};
 use super::status::Status;
 use crate::command::exit::Failure;
+use crate::command::local_http::read_request;
 
 /// Players at the same time.
 const MAX_PLAYERS: usize = 256;
-/// Longest request.
-const MAX_REQUEST: usize = 8 << 10;
-/// How long a request may take, and how long a player may take nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a player may take nothing.
 const STALL: Duration = Duration::from_secs(60);
 
 /// A stream under its name.
@@ -56,8 +54,7 @@ pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>) {
 
 /// One player, until he goes.
 async fn serve_player(mut stream: TcpStream, streams: &[Listed]) -> std::io::Result<()> {
-    let request = tokio::time::timeout(PATIENCE, read_request(&mut stream)).await??;
-    let (method, path) = request;
+    let (method, path) = read_request(&mut stream).await?;
     let name = path.trim_start_matches('/').trim_end_matches(".flv");
     let found = streams.iter().find(|listed| listed.name == name);
     let (status, listed) = match (method.as_str(), found) {
@@ -79,32 +76,6 @@ async fn serve_player(mut stream: TcpStream, streams: &[Listed]) -> std::io::Res
         }
         Some(_) => Ok(()),
         None => stream.write_all(b"there is no such stream, and only GET\n").await,
-    }
-}
-
-/// Method and path of the request.
-async fn read_request(stream: &mut TcpStream) -> std::io::Result<(String, String)> {
-    let invalid = |text: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, text.to_owned());
-    let mut bytes = Vec::new();
-    // Nothing follows a GET: what comes after the empty line is not read.
-    while !bytes.windows(4).any(|window| window == b"\r\n\r\n") {
-        if bytes.len() >= MAX_REQUEST {
-            return Err(invalid("the request is too long"));
-        }
-        let mut block = [0; 1024];
-        match stream.read(&mut block).await? {
-            0 => return Err(invalid("the request is not complete")),
-            count => bytes.extend_from_slice(&block[..count]),
-        }
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    let mut words = text.lines().next().unwrap_or_default().split(' ');
-    match (words.next(), words.next(), words.next()) {
-        (Some(method), Some(path), Some(version)) if version.starts_with("HTTP/1.") => {
-            let path = path.split('?').next().unwrap_or_default();
-            Ok((method.to_owned(), path.to_owned()))
-        }
-        _ => Err(invalid("this is no HTTP/1 request")),
     }
 }
 
