@@ -1,0 +1,150 @@
+//! Leases: what a server gave, and those of earlier visits.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use super::message::Message;
+
+/// Most networks whose lease is kept.
+pub const MAX_LEASES: usize = 256;
+/// What a server that gives no mask probably means. Only neighbours would be missed: everything else goes over the router.
+const USUAL_PREFIX: u8 = 24;
+/// Shorter ones are taken to last this long: below it a client would do nothing but renew. Seconds.
+const SHORTEST_LEASE: u32 = 30;
+
+/// An address for some time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lease {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Bits of its network, 1 to 32.
+    pub prefix: u8,
+    /// The first router.
+    pub router: Option<Ipv4Addr>,
+    /// Name servers.
+    pub name_servers: Vec<Ipv4Addr>,
+    /// Who gave it.
+    pub server: Option<Ipv4Addr>,
+    /// How long it lasts, seconds. `u32::MAX`: for ever (RFC 2131 section 3.3).
+    pub seconds: u32,
+    /// After which time it is renewed, seconds.
+    pub renew_seconds: u32,
+}
+
+impl Lease {
+    /// What an ACK gives; `None` if that is nothing a host could use.
+    pub(crate) fn of(message: &Message) -> Option<Lease> {
+        let address = message.given.filter(is_host)?;
+        let seconds = message.lease?.max(SHORTEST_LEASE);
+        let prefix = match message.mask.map(u32::from) {
+            None => USUAL_PREFIX,
+            Some(mask) if mask.leading_ones() + mask.trailing_zeros() == 32 => mask.leading_ones() as u8,
+            Some(_) => return None,
+        };
+        // RFC 2131 section 4.4.5: half of the time, unless the server says otherwise.
+        let renew_seconds = message.renew.filter(|renew| (1..seconds).contains(renew)).unwrap_or(seconds / 2);
+        Some(Lease {
+            address,
+            prefix,
+            router: message.routers.first().copied().filter(is_host),
+            name_servers: message.name_servers.clone(),
+            server: message.server,
+            seconds,
+            renew_seconds,
+        })
+    }
+}
+
+fn is_host(address: &Ipv4Addr) -> bool {
+    let [first, ..] = address.octets();
+    first != 0 && first < 224 && !address.is_loopback()
+}
+
+/// A lease of an earlier visit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownLease {
+    /// What was given.
+    pub lease: Lease,
+    /// When, by the wall clock, seconds since 1970.
+    pub since: u64,
+}
+
+/// The newest lease of each network, by its name. Times are seconds since 1970 by a wall clock, which may jump: a lease that begins in the
+/// future is not believed. What is wrong nevertheless costs one exchange: the server says whether the address may still be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leases(BTreeMap<String, KnownLease>);
+
+/// Why a file of leases cannot be used.
+#[derive(Debug)]
+pub struct LeasesError(serde_json::Error);
+
+impl fmt::Display for LeasesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no leases: {}", self.0)
+    }
+}
+
+impl std::error::Error for LeasesError {}
+
+impl Leases {
+    /// From the text of a file; at most [`MAX_LEASES`] are taken.
+    ///
+    /// # Errors
+    /// It is not what [`Leases::to_json`] writes.
+    pub fn from_json(text: &str) -> Result<Leases, LeasesError> {
+        let mut known: BTreeMap<String, KnownLease> = serde_json::from_str(text).map_err(LeasesError)?;
+        let usable =
+            |known: &KnownLease| (1..=32).contains(&known.lease.prefix) && is_host(&known.lease.address);
+        known.retain(|_, known| usable(known));
+        let mut leases = Leases(known);
+        leases.shorten();
+        Ok(leases)
+    }
+
+    /// As the text of a file.
+    pub fn to_json(&self) -> String {
+        // Keys are text: this cannot fail.
+        serde_json::to_string_pretty(&self.0).unwrap_or_default() + "\n"
+    }
+
+    /// The lease of a network, unless it has expired.
+    pub fn get(&self, ssid: &str, unix: u64) -> Option<&Lease> {
+        let known = self.0.get(ssid)?;
+        let age = unix.checked_sub(known.since)?;
+        (known.lease.seconds == u32::MAX || age < u64::from(known.lease.seconds)).then_some(&known.lease)
+    }
+
+    /// Keeps a lease, and forgets the oldest if there are too many.
+    pub fn put(&mut self, ssid: &str, lease: Lease, unix: u64) {
+        self.0.insert(ssid.to_owned(), KnownLease { lease, since: unix });
+        self.shorten();
+    }
+
+    /// Forgets the lease of a network: its server does not know it any more.
+    pub fn remove(&mut self, ssid: &str) {
+        self.0.remove(ssid);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn shorten(&mut self) {
+        while self.0.len() > MAX_LEASES {
+            let oldest = self.0.iter().min_by_key(|(_, known)| known.since).map(|(ssid, _)| ssid.clone());
+            let Some(oldest) = oldest else { return };
+            self.0.remove(&oldest);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! What wpa_supplicant says on its control socket: events, answers, and where the socket is.
