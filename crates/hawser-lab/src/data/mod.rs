@@ -6,6 +6,7 @@
 //! * [`sweep`] runs the cells of a plan on all cores, keeps what is done, and merges it.
 //! * [`sim_report`] makes pages of sweeps and of single runs in the simulator.
 //! * [`measure`] is what is recorded on links that come and go, how it is kept, and what it amounts to.
+//! * [`wifi`] is what attempts to attach to WiFi amount to.
 //! * [`trace`] measures and draws recorded links, and makes scenarios of them; `hawser-trace` reads them.
 
 pub mod measure;
@@ -16,3 +17,4 @@ pub mod statistics;
 pub mod sweep;
 pub mod table;
 pub mod trace;
+pub mod wifi;

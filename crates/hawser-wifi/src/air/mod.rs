@@ -11,6 +11,7 @@ mod run;
 mod scene;
 mod server;
 
+pub use hawser_radio::City;
 pub use point::AccessPoint;
 pub use run::{Encounter, Run};
 pub use scene::Drive;

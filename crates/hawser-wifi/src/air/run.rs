@@ -140,6 +140,8 @@ pub struct Run<'a> {
     now: Time,
     queue: BinaryHeap<Reverse<(Time, u64, Delivery)>>,
     queued: u64,
+    /// Access points before this one are out of reach for good.
+    gone: usize,
     /// The access point that the client is with or talks to.
     with: Option<usize>,
     /// EAP pairs that this attempt takes.
@@ -169,6 +171,7 @@ impl<'a> Run<'a> {
             now: Time::ZERO,
             queue: BinaryHeap::new(),
             queued: 0,
+            gone: 0,
             with: None,
             pairs: 0,
             leases: Leases::default(),
@@ -260,7 +263,11 @@ impl<'a> Run<'a> {
     fn scan(&mut self, kind: ScanKind, channels: &[u16], dwell: Duration) {
         let start = self.now;
         let wanted: BTreeMap<u16, u32> = channels.iter().copied().zip(0..).collect();
-        for (index, point) in self.drive.points.iter().enumerate() {
+        let points = &self.drive.points;
+        while points.get(self.gone).is_some_and(|point| point.until < start) {
+            self.gone += 1;
+        }
+        for (index, point) in points.iter().enumerate().skip(self.gone) {
             if point.from > start + Duration::from_secs(10) {
                 break;
             }
@@ -283,13 +290,16 @@ impl<'a> Run<'a> {
     /// An exchange is answered after its time, unless it is lost.
     fn send(&mut self, to: Bssid, exchange: Exchange) {
         let drive = self.drive;
-        let Some(index) = drive.points.iter().position(|point| point.bssid == to) else { return };
+        let Some(index) = drive.index_of(to) else { return };
         let point = &drive.points[index];
         if self.with != Some(index) {
             self.with = Some(index);
             let resumes = self.profile.resumes_eap && self.sessions.contains(&point.ssid);
             self.pairs = if resumes { point.resumed_pairs } else { point.eap_pairs };
-            self.later(point.until + LOST_AFTER, Delivery::Lost { point: index });
+            // One that is out of reach already is not lost: it does not answer.
+            if point.covers(self.now) {
+                self.later(point.until + LOST_AFTER, Delivery::Lost { point: index });
+            }
         }
         let what = match exchange {
             Exchange::Authenticate => Said::Authenticated,
@@ -344,7 +354,7 @@ impl<'a> Run<'a> {
             }
             Report::Down { bssid, .. } => {
                 let Some(mut encounter) = self.up.take() else { return };
-                let point = self.drive.points.iter().find(|point| point.bssid == bssid);
+                let point = self.drive.index_of(bssid).map(|index| &self.drive.points[index]);
                 // What could be used ends with the coverage, not when the client notices.
                 let until = point.map_or(self.now, |point| point.until.min(self.now));
                 let came_up = encounter.at_s + encounter.total_s();

@@ -1,5 +1,6 @@
 //! The access points of a drive through a city.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use hawser_policy::Time;
@@ -32,6 +33,7 @@ const EDGE_LOSS: std::ops::Range<f64> = 0.05..0.20;
 #[derive(Clone, Debug)]
 pub struct Drive {
     pub(super) points: Vec<AccessPoint>,
+    indices: BTreeMap<Bssid, usize>,
     pub(super) networks: Vec<String>,
     pub(super) channels: Vec<u16>,
     pub(super) until: Time,
@@ -75,6 +77,7 @@ impl Drive {
             channels.extend(HIGH);
         }
         Ok(Drive {
+            indices: maker.points.iter().map(|point| point.bssid).zip(0..).collect(),
             points: maker.points,
             networks: statistics.providers.iter().map(|it| it.name.clone()).collect(),
             channels,
@@ -89,6 +92,10 @@ impl Drive {
     pub fn with_choice(mut self, choice: Choice) -> Drive {
         self.choice = choice;
         self
+    }
+
+    pub(super) fn index_of(&self, bssid: Bssid) -> Option<usize> {
+        self.indices.get(&bssid).copied()
     }
 
     /// The access points, in the order in which they come into reach.

@@ -173,11 +173,11 @@ impl Client {
         match (&self.state, message.kind) {
             (State::Selecting { .. }, Kind::Offer) => self.take_offer(now, &message),
             (State::Requesting { server, .. }, Kind::Ack | Kind::Nak) if *server != message.server => {}
-            (State::Rebooting { address, .. } | State::Requesting { address, .. }, Kind::Ack) => {
-                // A server that gives another address than it was asked for has answered somebody else's question.
-                if message.given == Some(*address) {
-                    self.bind(now, &message);
-                }
+            // A server that gives another address than it was asked for has answered somebody else's question.
+            (State::Rebooting { address, .. } | State::Requesting { address, .. }, Kind::Ack)
+                if message.given == Some(*address) =>
+            {
+                self.bind(now, &message);
             }
             (State::Bound { lease, .. }, Kind::Ack) if message.given == Some(lease.address) => {
                 self.bind(now, &message);

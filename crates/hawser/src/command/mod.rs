@@ -51,6 +51,7 @@ mod units;
 mod url;
 mod verify;
 mod vr360;
+mod wifi;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -103,6 +104,9 @@ enum Command {
     /// Measure what links carry that come and go, whenever they are there
     #[command(subcommand)]
     Measure(measure::Measure),
+    /// Attach to WiFi within a second, and see how long each phase takes
+    #[command(subcommand)]
+    Wifi(wifi::Wifi),
     /// Run any program behind emulated links
     #[command(subcommand)]
     Emu(emulate::Emu),
@@ -193,6 +197,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
+            Command::Wifi(command) => wifi::run(command, output, interrupt).await,
             Command::Emu(_)
             | Command::Lab(_)
             | Command::Policies(_)

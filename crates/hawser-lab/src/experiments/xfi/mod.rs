@@ -1,8 +1,9 @@
 //! The list of X-Fi and X-Perf (F. Yang, thesis, Sorbonne Université and UCAS 2022, chapter 3; `docs/measure.md`): the generator
-//! of encounters, and the tool.
+//! of encounters, attachment, and the tool.
 //!
 //! Items that nobody has built, or written a run for, ask for metrics that no run has, and fall short.
 
+mod attachment;
 mod generator;
 mod items;
 mod tool;
@@ -24,10 +25,12 @@ pub const LIST: List = List {
         program("drives", generator::drives, &[], OURS, DRIVES),
         program("correlations", generator::correlations, &[], OURS, DRIVES),
         program("same-seed", generator::same_seed, &[], OURS, Seeds { default: 2, full: 5 }),
+        program("clients", attachment::clients, &[], OURS, DRIVES),
+        program("phases", attachment::phases, &[], OURS, DRIVES),
         program("draws", tool::draws, &[], OURS, DRIVES),
         program("links", tool::links, &[], OURS, Seeds::ONCE),
     ],
-    items: &[items::GENERATOR, items::MISSING, items::CORRELATIONS, items::TOOL],
+    items: &[items::GENERATOR, items::ATTACHMENT, items::MISSING, items::CORRELATIONS, items::TOOL],
     figures: &[],
 };
 

@@ -1,0 +1,135 @@
+//! `hawser wifi`: fast attachment to WiFi, after X-Fi (F. Yang, thesis, chapter 3.1).
+
+mod fake;
+mod report;
+mod show;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use hawser_wifi::Choice;
+use hawser_wifi::air::City;
+
+use crate::command::exit::Failure;
+use crate::command::interrupt::Interrupt;
+use crate::command::options::Output;
+
+const EXAMPLES: &str = "\
+A client that passes access points within seconds cannot wait for the timers of a stock one. X-Fi waits 100 ms for each answer, sends \
+five times again, does not probe its address, and scans only where it has seen something. docs/wifi.md says what is there and what is not.
+
+Examples:
+  hawser wifi fake                                                  encounters of a drive in virtual time, as they come
+  hawser wifi fake --client xfi,stock -o drive.jsonl && hawser wifi report drive.jsonl   time budgets next to a stock client's
+  hawser wifi fake --city macao --pace 10                           ten times as fast as it would be
+  hawser wifi fake --json | jq '{client, at_s, ssid, failed_in, phases_ms}'";
+
+/// `hawser wifi`.
+#[derive(Subcommand, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Wifi {
+    /// Drive through a city in virtual time, with access points that come and go, and show each attempt to attach
+    Fake(Fake),
+    /// Make a page of attempts: time budgets by phase and client
+    Report(Report),
+}
+
+/// Arguments of `hawser wifi fake`.
+#[derive(Args, Debug)]
+pub(crate) struct Fake {
+    /// The city whose encounters there are
+    #[arg(long, value_enum, value_name = "CITY", default_value = "bologna")]
+    city: CityName,
+    /// Length of the drive, hours
+    #[arg(long, value_name = "HOURS", default_value = "0.25", value_parser = hours)]
+    hours: f64,
+    /// Seed of the drive: the same one gives every client the same access points
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Clients that drive, one after the other: xfi, xfi-resuming (leases and EAP sessions of earlier visits), stock (wpa_supplicant and
+    /// dhcpcd), stock-without-probes
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "xfi")]
+    client: Vec<String>,
+    /// Which of several access points is taken
+    #[arg(long, value_enum, value_name = "RULE", default_value = "strongest")]
+    choose: ChoiceName,
+    /// Show encounters this many times as fast as they take place. Default: as soon as they are computed
+    #[arg(long, value_name = "FACTOR", value_parser = pace)]
+    pace: Option<f64>,
+    /// Keep the attempts in this file, a JSON object per line
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Arguments of `hawser wifi report`.
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    /// Files with attempts: what `hawser wifi fake -o` writes
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The page
+    #[arg(short, long, value_name = "FILE", default_value = "wifi.html")]
+    output: PathBuf,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum CityName {
+    /// 2.4 GHz only, short encounters, silent DHCP servers
+    Paris,
+    /// Many short encounters
+    Bologna,
+    /// Long encounters, slow authentication
+    LosAngeles,
+    /// Few encounters
+    Macao,
+}
+
+impl From<CityName> for City {
+    fn from(name: CityName) -> City {
+        match name {
+            CityName::Paris => City::Paris,
+            CityName::Bologna => City::Bologna,
+            CityName::LosAngeles => City::LosAngeles,
+            CityName::Macao => City::Macao,
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum ChoiceName {
+    /// The one that is heard best
+    Strongest,
+    /// One at 5 GHz above -75 dBm first
+    #[value(name = "prefer_5ghz")]
+    Prefer5Ghz,
+    /// The one with the best goodput so far
+    History,
+}
+
+impl From<ChoiceName> for Choice {
+    fn from(name: ChoiceName) -> Choice {
+        match name {
+            ChoiceName::Strongest => Choice::Strongest,
+            ChoiceName::Prefer5Ghz => Choice::Prefer5Ghz,
+            ChoiceName::History => Choice::History,
+        }
+    }
+}
+
+/// Drives, or makes a page.
+pub(crate) async fn run(command: Wifi, output: Output, interrupt: Interrupt) -> Result<(), Failure> {
+    match command {
+        Wifi::Fake(arguments) => fake::run(&arguments, output, interrupt).await,
+        Wifi::Report(arguments) => report::run(&arguments, output),
+    }
+}
+
+fn hours(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|hours| *hours > 0.0 && *hours <= 1000.0);
+    value.ok_or_else(|| format!("`{text}`: expected hours above 0, 1000 at most"))
+}
+
+fn pace(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|factor| *factor >= 0.01 && factor.is_finite());
+    value.ok_or_else(|| format!("`{text}`: expected a factor of 0.01 or more, such as 1 or 10"))
+}
