@@ -97,16 +97,23 @@ impl Agent {
     /// # Panics
     /// If the environment's observations have another length than the network's.
     pub fn choose(&mut self, environment: &Environment) -> usize {
-        environment.observe(&mut self.observation);
-        self.network.forward(&self.observation, &mut self.logits);
+        let mut observation = std::mem::take(&mut self.observation);
+        environment.observe(&mut observation);
+        let chosen = self.choose_from(&observation);
+        self.observation = observation;
+        chosen.unwrap_or_else(|| earliest(environment, &environment.paths()).0)
+    }
+
+    /// The action for an observation: [`SKIP`](crate::SKIP), or the path from 1. `None` if the network gives no numbers.
+    ///
+    /// # Panics
+    /// If the observation has another length than the network's.
+    pub fn choose_from(&mut self, observation: &[f32]) -> Option<usize> {
+        self.network.forward(observation, &mut self.logits);
         let first = usize::from(!self.may_skip);
-        match argmax(&self.logits[first..]) {
-            Some(action) => action + first,
-            None => {
-                self.fallbacks += 1;
-                earliest(environment, &environment.paths()).0
-            }
-        }
+        let action = argmax(&self.logits[first..]).map(|action| action + first);
+        self.fallbacks += u64::from(action.is_none());
+        action
     }
 }
 

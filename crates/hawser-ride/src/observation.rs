@@ -5,7 +5,8 @@ use crate::{FrameKind, PATHS, Unit};
 
 /// Values of the longest observation.
 pub const MAX_OBSERVATION: usize = PLAIN + 4;
-const PLAIN: usize = 4 * PATHS + 2;
+/// Values of an observation without those of [`Config::extended`](crate::Config::extended).
+pub const PLAIN: usize = 4 * PATHS + 2;
 
 /// What an observation lacks, for ablations: the value is 0 there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -29,22 +30,32 @@ pub(crate) fn length(extended: bool) -> usize {
 /// (50 Mbit/s), round-trip time (100 ms) and loss rate (.02), all paths of one after all of the other; then the time until the
 /// deadline (500 ms) and the size (50 kB). Extended: time until playback (200 ms), and whether it is an I, P or B frame.
 pub(crate) fn write(out: &mut [f32], paths: &[PathView; PATHS], unit: &Unit, hidden: Hidden, extended: bool) {
-    let mut at = 0;
-    let mut put = |value: f64| {
-        out[at] = value.clamp(-5.0, 5.0) as f32;
-        at += 1;
-    };
-    paths.iter().for_each(|path| put(path.window_left() / 200e3));
-    paths.iter().for_each(|path| put(path.rate / 50e6));
-    paths.iter().for_each(|path| put(path.rtt / 0.1));
-    paths.iter().for_each(|path| put(path.loss / 0.02));
     let shown = |value, what| if hidden == what { 0.0 } else { value };
-    put(shown((unit.playback.deadline - unit.release) / 0.5, Hidden::Deadline));
-    put(shown(unit.bytes / 50e3, Hidden::Size));
+    let left = shown(unit.playback.deadline - unit.release, Hidden::Deadline);
+    let plain = observe(paths, left, shown(unit.bytes, Hidden::Size));
+    out[..PLAIN].copy_from_slice(&plain);
     if extended {
-        put((unit.playback.start - unit.release) / 0.2);
-        for kind in [FrameKind::I, FrameKind::P, FrameKind::B] {
-            put(f64::from(u8::from(unit.kind == kind)));
+        out[PLAIN] = limited((unit.playback.start - unit.release) / 0.2);
+        for (place, kind) in out[PLAIN + 1..].iter_mut().zip([FrameKind::I, FrameKind::P, FrameKind::B]) {
+            *place = f32::from(u8::from(unit.kind == kind));
         }
     }
+}
+
+/// The observation of a unit that is of use for `left` seconds more and has so many bytes, wherever the paths are: those of the
+/// environment, or of a connection.
+pub fn observe(paths: &[PathView; PATHS], left: f64, bytes: f64) -> [f32; PLAIN] {
+    let mut out = [0.0; PLAIN];
+    for (at, path) in paths.iter().enumerate() {
+        let values = [path.window_left() / 200e3, path.rate / 50e6, path.rtt / 0.1, path.loss / 0.02];
+        for (kind, value) in values.into_iter().enumerate() {
+            out[kind * PATHS + at] = limited(value);
+        }
+    }
+    (out[4 * PATHS], out[4 * PATHS + 1]) = (limited(left / 0.5), limited(bytes / 50e3));
+    out
+}
+
+fn limited(value: f64) -> f32 {
+    value.clamp(-5.0, 5.0) as f32
 }

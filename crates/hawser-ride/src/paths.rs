@@ -8,7 +8,7 @@ use crate::network::PathTrace;
 use crate::rounds::power;
 
 /// Bytes on the link for each byte of payload: headers.
-pub(crate) const OVERHEAD: f64 = 1.03;
+pub const OVERHEAD: f64 = 1.03;
 /// Payload of a packet, bytes.
 const PACKET: f64 = 1_200.0;
 /// A packet that is lost so often is taken to arrive the next time.

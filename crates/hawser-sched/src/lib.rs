@@ -31,7 +31,8 @@
 //! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry. [`FourDMap`] is one for live
 //! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best. [`QcMab`] is one for layered video on
 //! the move: the receiver learns where to attach its links, and which paths to protect. [`Leap`] is one that it is compared with:
-//! rates by a cautious forecast of each path, and a code across paths.
+//! rates by a cautious forecast of each path, and a code across paths. [`Ride`] is one for tiles of 360-degree video: a trained
+//! agent chooses a path for each, or skips it.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -66,6 +67,7 @@ mod placement;
 mod qc_mab;
 mod raven;
 mod redundant;
+mod ride;
 mod round_robin;
 mod stms;
 mod sttf;
@@ -116,6 +118,7 @@ pub use qc_mab::{
 };
 pub use raven::{Raven, RavenParameters};
 pub use redundant::Redundant;
+pub use ride::{Ride, RideCounts, RideScheduler};
 pub use round_robin::RoundRobin;
 pub use stms::Stms;
 pub use sttf::Sttf;
@@ -152,6 +155,7 @@ pub fn register_sets(registry: &mut Registry) {
     Leap::register(registry);
     Mmquic::register(registry);
     QcMab::register(registry);
+    Ride::register(registry);
 }
 
 /// Those that may wait for the fast path.

@@ -54,7 +54,7 @@ fn amount() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0u64..300_000, 1 => Just(0), 1 => Just(u64::MAX / 4)]
 }
 
-fn any_path() -> impl Strategy<Value = PathView> {
+pub(crate) fn any_path() -> impl Strategy<Value = PathView> {
     let state = prop_oneof![
         6 => Just(PathState::Active), 1 => Just(PathState::Suspect), 1 => Just(PathState::Validating)
     ];

@@ -80,7 +80,9 @@ fn wrong_parameters_and_names_are_explained() {
     let help = String::from_utf8(run(own(&["get", "--help"])).stdout).unwrap();
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("or a policy set: 4d-map, leap, mmquic, qc-mab, quota, sscc, top-up, whole-frames"),
+        words.contains(
+            "or a policy set: 4d-map, leap, mmquic, qc-mab, quota, ride, sscc, top-up, whole-frames"
+        ),
         "{help}"
     );
     let listed = run_json(own(&["policies", "whole-frames"]));

@@ -69,10 +69,9 @@ fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_else(|| panic!("{name} of {value}"))
 }
 
-/// Both links carry tiles, and the server tells which one carried which.
-#[test]
-fn what_is_seen_is_there_in_time() {
-    let server = Vr360::start("127.0.0.1", 3_000, &["--scheduler", "round-robin"]);
+/// Plays the film; what is seen is there in time. The report.
+fn plays_well(policy: &[&str]) -> Value {
+    let server = Vr360::start("127.0.0.1", 3_000, policy);
     let report = run_json(server.play(LOOPBACK, &["--no-http"]));
     let expected =
         [("chunks", 40), ("seen", 640), ("in_time", 640), ("late", 0), ("missing", 0), ("unasked", 0)];
@@ -80,12 +79,34 @@ fn what_is_seen_is_there_in_time() {
         assert_eq!(number(&report, name), value, "{name}: {report}");
     }
     assert_eq!((number(&report, "asked"), number(&report, "bytes")), (36 * 40, 36 * 40 * 3_000));
-    let paths = report["paths"].as_array().unwrap();
-    let carried = |name: &str| paths.iter().map(|path| number(path, name)).collect::<Vec<u64>>();
-    assert!(paths.len() == 2 && carried("tile_bytes").iter().all(|bytes| *bytes > 0), "{report}");
+    report
+}
+
+/// Of each path.
+fn carried(report: &Value, name: &str) -> Vec<u64> {
+    report["paths"].as_array().unwrap().iter().map(|path| number(path, name)).collect()
+}
+
+/// Both links carry tiles, and the server tells which one carried which.
+#[test]
+fn what_is_seen_is_there_in_time() {
+    let report = plays_well(&["--scheduler", "round-robin"]);
+    let bytes = carried(&report, "tile_bytes");
+    assert!(bytes.len() == 2 && bytes.iter().all(|bytes| *bytes > 0), "{report}");
     // Each tile once, with its head of ten bytes.
-    assert_eq!(carried("tiles").iter().sum::<u64>(), 36 * 40, "{report}");
-    assert_eq!(carried("tile_bytes").iter().sum::<u64>(), 36 * 40 * 3_010, "{report}");
+    assert_eq!(carried(&report, "tiles").iter().sum::<u64>(), 36 * 40, "{report}");
+    assert_eq!(bytes.iter().sum::<u64>(), 36 * 40 * 3_010, "{report}");
+}
+
+/// RIDE's set gives each tile to one path.
+#[test]
+fn a_tile_goes_on_one_path_with_ride() {
+    let report = plays_well(&["--policy", "ride"]);
+    let (tiles, bytes) = (carried(&report, "tiles"), carried(&report, "tile_bytes"));
+    for (tiles, bytes) in tiles.iter().zip(&bytes) {
+        // A path that was not measured yet was tried with two datagrams.
+        assert!(bytes.abs_diff(tiles * 3_010) < 6_000, "{report}");
+    }
 }
 
 /// In a network namespace: the way back over one of two addresses is taken away, without a word to anybody.

@@ -136,10 +136,7 @@ fn state(viewer: &Viewer) -> State {
         let (tiles, bytes) = (carried.tiles, carried.bytes);
         Path {
             id: path.id,
-            name: path
-                .local
-                .rsplit_once(':')
-                .map_or(path.local.clone(), |(address, _)| format!("{} ({address})", path.interface)),
+            name: name(&path.interface, &path.local),
             state: path.state,
             rate_bps: path.rate_bps,
             rtt_ms: path.rtt_ms,
@@ -160,6 +157,14 @@ fn state(viewer: &Viewer) -> State {
         counts: screen.counts,
         paths: paths.collect(),
         chunks: screen.chunks.iter().map(chunk_state).collect(),
+    }
+}
+
+/// Interface and local address; once, if there is no interface.
+fn name(interface: &str, local: &str) -> String {
+    match local.rsplit_once(':') {
+        Some((address, _)) if address != interface => format!("{interface} ({address})"),
+        _ => interface.to_owned(),
     }
 }
 

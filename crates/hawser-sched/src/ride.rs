@@ -1,0 +1,97 @@
+//! RIDE on a connection: one decision for each tile, by the trained agent.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `features` | what the agent sees, from what a connection knows |
+//! | `units` | tiles that wait or are under way, and what was decided for them |
+//! | `trust` | whether the agent decides: its guard |
+//! | `scheduler` | all of them together |
+
+mod features;
+mod scheduler;
+mod trust;
+mod units;
+
+use std::sync::Arc;
+
+use hawser_policy::{
+    Composed, ParameterInfo, Parameters, PolicyInfo, PolicySet, PolicySetFactory, Registry, SchedulerInit,
+    SetInit,
+};
+
+pub use scheduler::RideScheduler;
+pub use trust::RideCounts;
+
+/// RIDE (W. Yang, dissertation, University of Victoria 2024, chapter 5), as a policy set: tiles of 360-degree video over two
+/// paths.
+///
+/// Each tile is a frame of [`FrameInfo`](hawser_policy::FrameInfo) with a deadline. When one is queued, the trained agent
+/// ([`Agent::shipped`](hawser_ride::Agent::shipped)) decides once which path carries all of it, or that it is skipped
+/// ([`Command::Discard`](hawser_policy::Command::Discard)): by windows, rates, round-trip times and loss rates of both paths, its
+/// size, and the time that is left. It stays on that path, also when a part of it is lost, until the path carries data no
+/// longer. What has no deadline goes on the path with the least round-trip time that can send.
+///
+/// The agent was trained in a model of two paths. A guard decides in its place, always for the path on which the tile arrives
+/// first, where
+///
+/// * a path has no sample of its round-trip time, or what is known lies outside of what training saw;
+/// * the network gives no numbers;
+/// * a quarter of the last forty tiles for which the agent decided came late or never: then for two seconds, and for twice as
+///   long each time that the guard does at least twice as well.
+#[derive(Clone)]
+pub struct Ride {
+    guards: bool,
+    parts: Composed,
+}
+
+impl Ride {
+    /// Its name in the registry.
+    pub const NAME: &'static str = "ride";
+
+    /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside. `guards`: whether the guard
+    /// takes over when tiles are late.
+    pub fn new(guards: bool, parts: Composed) -> Self {
+        Ride { guards, parts }
+    }
+
+    /// What a registry tells of it.
+    pub fn info() -> PolicyInfo {
+        PolicyInfo::new(
+            Self::NAME,
+            "a trained agent chooses a path for each tile of 360-degree video, or skips it",
+        )
+        .source("Yang 2024, chapter 5")
+        .parameter(
+            ParameterInfo::flag("guard", true)
+                .meaning(
+                    "tiles go where they arrive first for a while when a quarter of the agent's came late",
+                )
+                .source("ours"),
+        )
+    }
+
+    /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
+    pub fn register(registry: &mut Registry) {
+        let Ok(congestion) = registry.controller("default") else { return };
+        let Ok(acknowledgements) = registry.ack_policy("default") else { return };
+        registry.add_sets(Self::info(), move |parameters: &Parameters| {
+            let guards = parameters.flag("guard");
+            let parts = Composed {
+                scheduler: Arc::new(move |_: &SchedulerInit| Box::new(RideScheduler::new(guards)) as Box<_>),
+                congestion: congestion.clone(),
+                acknowledgements: acknowledgements.clone(),
+                protection: None,
+            };
+            Arc::new(Ride::new(guards, parts))
+        });
+    }
+}
+
+impl PolicySetFactory for Ride {
+    fn build(&self, init: &SetInit) -> PolicySet {
+        PolicySet { scheduler: Box::new(RideScheduler::new(self.guards)), ..self.parts.build(init) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
