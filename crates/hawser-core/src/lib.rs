@@ -112,7 +112,8 @@ pub use connection::streams::{
     Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError,
 };
 pub use connection::{
-    Connection, EarlyData, Event, FirstSend, PathError, QlogConnection, QlogFactory, SetControllerError,
+    Connection, EarlyData, Event, FirstSend, LinkTrafficMeter, PathError, QlogConnection, QlogFactory,
+    SetControllerError,
 };
 pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,

@@ -55,6 +55,14 @@ pub fn remarks(scenario: &Scenario) -> Vec<String> {
             backups.join(", ")
         ));
     }
+    let capped: Vec<String> =
+        scenario.links.iter().filter_map(|link| Some(format!("{}={}", link.name, link.cap?))).collect();
+    if !capped.is_empty() {
+        remarks.push(format!(
+            "a link carries what is sent over it: tell the commands what links may carry (--cap {})",
+            capped.join(" --cap ")
+        ));
+    }
     remarks
 }
 

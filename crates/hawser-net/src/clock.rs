@@ -1,22 +1,28 @@
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hawser_paths::{CapUse, CostCaps};
 use hawser_policy::Time;
+
+/// When the first clock was made.
+static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
 /// The longest that a datagram is believed to have waited in a socket's buffer.
 const MAX_QUEUED: Duration = Duration::from_secs(1);
 
 /// Turns the machine's monotonic clock into the core's [`Time`].
 ///
-/// The origin lies at the creation of the clock. Every part of an endpoint shares one, so that times compare.
+/// The origin lies at the creation of the first clock of the process, so that times of all endpoints compare: they may share
+/// budgets of links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     origin: Instant,
 }
 
 impl Clock {
-    /// A clock that starts now, one second after [`Time::ZERO`], so that "a moment before the start" still exists.
+    /// A clock that started with the first one, one second after [`Time::ZERO`], so that "a moment before the start" still exists.
     pub(crate) fn start() -> Self {
-        let now = Instant::now();
+        let now = *ORIGIN.get_or_init(Instant::now);
         Clock { origin: now.checked_sub(Duration::from_secs(1)).unwrap_or(now) }
     }
 
@@ -52,6 +58,11 @@ impl Clock {
             .checked_add(offset)
             .unwrap_or_else(|| Instant::now() + Duration::from_secs(365 * 24 * 3600))
     }
+}
+
+/// What is left of each budget now, by the clock that the endpoints of this process have.
+pub fn cost_cap_uses(caps: &CostCaps) -> Vec<CapUse> {
+    caps.uses(Clock::start().now())
 }
 
 #[cfg(test)]

@@ -147,12 +147,18 @@ fn plan(worker: &Worker, remotes: &[SocketAddr]) -> Result<VecDeque<Attempt>, Co
     if state.is_closed() {
         return Err(ConnectError::EndpointClosed);
     }
-    let mut attempts = VecDeque::new();
+    let (mut attempts, mut used_up) = (VecDeque::new(), Vec::new());
     for remote in remotes {
-        let candidates = state.links.candidates(*remote);
+        let (candidates, resting) = worker.usable_candidates(&state, *remote, worker.clock.now());
+        used_up.extend(resting);
         attempts.extend(candidates.into_iter().map(|candidate| Attempt { candidate, remote: *remote }));
     }
     match (attempts.is_empty(), remotes.first()) {
+        (true, _) if !used_up.is_empty() => {
+            used_up.sort();
+            used_up.dedup();
+            Err(ConnectError::BudgetsUsedUp { links: used_up })
+        }
         (true, Some(remote)) => Err(ConnectError::NoLink { remote: *remote, links: state.links.describe() }),
         _ => Ok(attempts),
     }

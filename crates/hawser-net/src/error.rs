@@ -110,6 +110,12 @@ pub enum ConnectError {
         /// The user's selection.
         links: String,
     },
+    /// What the links may carry in this period is used up.
+    #[error("the budgets of {} are used up, and no other link is up", .links.join(", "))]
+    BudgetsUsedUp {
+        /// These links.
+        links: Vec<String>,
+    },
     /// No socket could be bound to a link.
     #[error("cannot bind a socket to {link}: {source}")]
     Bind {

@@ -75,6 +75,7 @@ mod wakers;
 mod worker;
 
 pub use cipher::{Cipher, UnknownCipher};
+pub use clock::cost_cap_uses;
 pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
@@ -91,9 +92,9 @@ pub use hawser_core::{
     PreferredAddresses, Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
     Version, VersionPreference, Versions, VersionsError,
 };
-pub use hawser_paths::FullMesh;
+pub use hawser_paths::{CapReached, CapUse, CostCaps, FullMesh};
 pub use hawser_policy as policy;
-pub use hawser_policy::{LinkObserver, PathManagerFactory, PathManagerInit};
+pub use hawser_policy::{CostCap, InvalidCostCap, LinkObserver, PathManagerFactory, PathManagerInit};
 pub use identity::{Identity, IdentityError};
 pub use incoming::{AcceptError, Connecting, Incoming};
 pub use interfaces::{Interface, InterfaceNews, Interfaces, interface_news, watch_interfaces};

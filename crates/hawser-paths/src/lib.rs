@@ -13,8 +13,11 @@
 //! | protection policy | `fixed` | [`FixedProtection`] | repair symbols at a fixed rate |
 //! | protection policy | `adaptive` | [`AdaptiveProtection`] | as many as loss and deadlines ask for |
 //!
+//! [`CostCaps`] are budgets of links; under [`Capped`] any path manager lets a link rest whose budget is used up.
+//!
 //! [`MobilityReport`] is what a host that moves tells its peer of them, in a message of policies.
 
+mod cost_caps;
 mod fastest_return;
 mod full_mesh;
 mod mobility_report;
@@ -25,6 +28,7 @@ use std::sync::Arc;
 
 use hawser_policy::Registry;
 
+pub use cost_caps::{CapReached, CapUse, Capped, CostCaps};
 pub use fastest_return::{FastestReturn, FastestReturnParameters};
 pub use full_mesh::{FullMesh, FullMeshParameters};
 pub use mobility_report::{MobilityEntry, MobilityReport};

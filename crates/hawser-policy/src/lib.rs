@@ -73,6 +73,7 @@
 mod ack;
 mod composition;
 mod congestion;
+mod cost_cap;
 mod event;
 mod ids;
 mod link;
@@ -96,6 +97,7 @@ pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
     Sibling, Siblings, Snapshot,
 };
+pub use cost_cap::{CostCap, InvalidCostCap, LinkTraffic};
 pub use event::{
     Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
 };

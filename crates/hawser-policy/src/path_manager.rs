@@ -1,6 +1,9 @@
 use std::net::SocketAddr;
 
-use crate::{AttachReport, AttachRequest, LinkId, LinkInfo, LinkUpdate, PathId, PathStatus, PathView, Time};
+use crate::{
+    AttachReport, AttachRequest, LinkId, LinkInfo, LinkTraffic, LinkUpdate, PathId, PathStatus, PathView,
+    Time,
+};
 
 /// Something a path manager may react to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub enum PathAction {
     /// [`PathEvent::Attach`]. Drivers without anybody who does answer
     /// [`Unsupported`](crate::AttachResult::Unsupported). What is asked again at every refusal is refused again.
     Attach(AttachRequest),
+    /// Close the connection: no link may be used any more.
+    Close,
 }
 
 /// Decides which paths exist.
@@ -61,6 +66,21 @@ pub trait PathManager: Send {
     fn on_link_update(
         &mut self,
         _update: &LinkUpdate<'_>,
+        _paths: &[PathView],
+        _actions: &mut Vec<PathAction>,
+    ) {
+    }
+
+    /// Whether it wants to hear what went over the links.
+    fn counts_traffic(&self) -> bool {
+        false
+    }
+
+    /// This went over the links since it was last told: after each batch of packets, whichever path they took.
+    fn on_traffic(
+        &mut self,
+        _now: Time,
+        _traffic: &[LinkTraffic],
         _paths: &[PathView],
         _actions: &mut Vec<PathAction>,
     ) {

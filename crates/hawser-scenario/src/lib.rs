@@ -67,7 +67,7 @@ pub use plan::{Cell, Plan, load_plan, load_plan_with};
 pub use source::{SceneSource, SourceKind};
 
 use hawser_link::{DirectionConfig, Nanos, Series, derive_seed, nanos};
-use hawser_policy::{Composition, Registry};
+use hawser_policy::{Composition, CostCap, Registry};
 use hawser_radio::{ForecastQuality, Profile};
 
 /// What to read.
@@ -126,6 +126,8 @@ pub struct ScenarioLink {
     pub medium: Medium,
     /// Whether it carries data only when no other link does.
     pub backup: bool,
+    /// What it may carry in a period, both directions together; `None` if that does not matter.
+    pub cap: Option<CostCap>,
     /// From the first host into the network.
     pub up: DirectionConfig,
     /// From the network to the first host.

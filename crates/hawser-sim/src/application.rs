@@ -10,6 +10,9 @@ use crate::pattern::{first_mismatch, pattern_bytes};
 
 /// What runs on a [`Host`](crate::Host).
 pub trait Application {
+    /// Packets of a connection may have come and gone; it has not been asked for its news yet.
+    fn on_traffic(&mut self, _now: Time, _handle: ConnectionHandle, _connection: &mut Connection) {}
+
     /// A connection has news.
     fn on_event(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection, event: &Event);
 

@@ -110,6 +110,7 @@ impl<A: Application> Host<A> {
     /// Lets the application hear what a connection has to tell.
     fn service(&mut self, now: Time, handle: usize) {
         let Some(slot) = self.sockets.connections.get_mut(handle).and_then(Option::as_mut) else { return };
+        self.application.on_traffic(now, ConnectionHandle(handle), &mut slot.connection);
         while let Some(event) = slot.connection.poll_event() {
             self.application.on_event(now, ConnectionHandle(handle), &mut slot.connection, &event);
         }

@@ -27,6 +27,12 @@ impl Connection {
         self.end(now, CloseReason::Application { code, reason });
     }
 
+    /// Closes because no link may carry its packets any more, as the path manager decided: NO_VIABLE_PATH (RFC 9000 section
+    /// 20.1).
+    pub fn close_without_path(&mut self, now: Time) {
+        self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, "no link may be used any more"));
+    }
+
     /// Closes if it holds too much of what the endpoint may hold unread.
     #[inline]
     pub(super) fn check_memory(&mut self, now: Time) {

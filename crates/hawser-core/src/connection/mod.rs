@@ -45,6 +45,7 @@ mod identity;
 mod idle;
 pub(crate) mod init;
 mod key_updates;
+mod link_traffic;
 pub(crate) mod messages;
 mod metadata;
 mod multipath;
@@ -108,6 +109,7 @@ use crate::{EndpointConfig, TransportConfig};
 
 pub use self::api::SetControllerError;
 pub use self::events::Event;
+pub use self::link_traffic::LinkTrafficMeter;
 pub use self::multipath::PathError;
 pub use self::qlog::{QlogConnection, QlogFactory};
 pub use self::send_log::FirstSend;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use bytes::Bytes;
-use hawser_core::{ConnectionError, Event, StreamEvent};
+use hawser_core::{ConnectionError, Event, LinkTrafficMeter, StreamEvent};
 use hawser_policy::{
     AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager,
     StreamId, Time,
@@ -52,6 +52,8 @@ pub(crate) struct ConnectionState {
     /// Its entry among the worker's timers.
     pub(crate) scheduled: Option<Time>,
     manager: Option<Box<dyn PathManager>>,
+    /// What went over the links, if the manager wants to know.
+    traffic: LinkTrafficMeter,
     actions: VecDeque<PathAction>,
     news: PathNews,
     /// Of the policies at both ends, for the application; at most [`MAX_POLICY_MESSAGES`].
@@ -154,6 +156,7 @@ impl ConnectionState {
             queued: false,
             scheduled: None,
             manager: None,
+            traffic: LinkTrafficMeter::default(),
             actions: VecDeque::new(),
             news: PathNews::default(),
             policy_messages: VecDeque::new(),
@@ -182,6 +185,20 @@ impl ConnectionState {
         }
         if self.manager.as_ref().and_then(|manager| manager.next_timeout()).is_some_and(|at| at <= now) {
             self.ask_manager(now, |manager, paths, actions| manager.on_timeout(now, paths, actions));
+        }
+    }
+
+    /// Tells the path manager what went over the links, if it wants to know.
+    pub(crate) fn count_traffic(&mut self, now: Time) {
+        if !self.manager.as_ref().is_some_and(|manager| manager.counts_traffic()) {
+            return;
+        }
+        let mut traffic = Vec::new();
+        self.traffic.take(&self.core, &mut traffic);
+        if !traffic.is_empty() {
+            self.ask_manager(now, |manager, paths, actions| {
+                manager.on_traffic(now, &traffic, paths, actions);
+            });
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use hawser_core::quic_lb::QuicLbServer;
 use hawser_core::{EndpointConfig, EndpointGroup, ReceiveMemory};
+use hawser_paths::CostCaps;
 use hawser_policy::{LinkObserver, Registry};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -41,6 +42,7 @@ pub struct EndpointBuilder {
     allowed_schedulers: Vec<String>,
     link_observer: Option<Observer>,
     link_controller: Controller,
+    cost_caps: Option<Arc<CostCaps>>,
 }
 
 impl EndpointBuilder {
@@ -59,6 +61,7 @@ impl EndpointBuilder {
             allowed_schedulers: Vec::new(),
             link_observer: None,
             link_controller: Controller::default(),
+            cost_caps: None,
         }
     }
 
@@ -162,6 +165,16 @@ impl EndpointBuilder {
         self
     }
 
+    /// What the links may carry in a period. A link whose budget is used up carries nothing before the next period: its paths are
+    /// abandoned, and it is not connected over. What is left no other path for is closed with NO_VIABLE_PATH. The budgets may be
+    /// shared with other endpoints of the process. Under [`Links::Routed`] nobody knows which link is taken: such an endpoint
+    /// connects to nobody but this machine. Default: none.
+    #[must_use]
+    pub fn cost_caps(mut self, caps: Arc<CostCaps>) -> Self {
+        self.cost_caps = Some(caps);
+        self
+    }
+
     /// Binds the sockets and starts the workers. Must be called inside a tokio runtime.
     ///
     /// # Errors
@@ -234,7 +247,8 @@ impl EndpointBuilder {
                 tally.clone(),
                 policies.clone(),
             );
-            Ok((home, Arc::new(worker.with_controller(self.link_controller.clone()))))
+            let worker = worker.with_controller(self.link_controller.clone());
+            Ok((home, Arc::new(worker.with_cost_caps(self.cost_caps.clone()))))
         };
         (0..count).map(member).collect()
     }

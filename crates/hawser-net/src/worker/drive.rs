@@ -239,9 +239,10 @@ impl Driver {
         let handle = shared.handle();
         let mut connection = shared.lock();
         connection.begin_turn(now);
+        connection.count_traffic(now);
         self.react(state, &mut connection, now);
         let unfinished = self.transmit(state, handle, &mut connection, now);
-        // Sending can end a connection or change a path.
+        // Sending can end a connection, change a path or use up a budget.
         self.react(state, &mut connection, now);
         while let Some(event) = connection.core.poll_endpoint_event() {
             state.core.handle_event(handle, event);
@@ -281,6 +282,7 @@ impl Driver {
     ) -> bool {
         for _ in 0..BATCHES_PER_TURN {
             let Some(transmit) = connection.core.poll_transmit(now, &mut self.transmit) else { return false };
+            connection.count_traffic(now);
             match state.sockets.send(handle, &transmit, &mut self.transmit) {
                 Sent::Yes => {}
                 Sent::Wait => return false,
@@ -288,6 +290,9 @@ impl Driver {
                     tracing::debug!(%error, tuple = ?transmit.tuple, "sending failed");
                     connection.fail_attempt(AttemptError::Unreachable(error), &mut self.due);
                 }
+            }
+            if connection.has_path_actions() {
+                return true;
             }
         }
         true

@@ -26,7 +26,8 @@ use std::task::Waker;
 use bytes::Bytes;
 use hawser_core::crypto::ServerId;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
-use hawser_policy::{AttachReport, Time};
+use hawser_paths::{Capped, CostCaps};
+use hawser_policy::{AttachReport, PathManager, Time};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -58,6 +59,8 @@ pub(crate) struct Worker {
     policies: Arc<EndpointPolicies>,
     /// Attaches links elsewhere, if anybody does.
     controller: Controller,
+    /// Budgets of links, which all connections of the endpoint share.
+    cost_caps: Option<Arc<CostCaps>>,
 }
 
 /// The connections of all workers of an endpoint.
@@ -138,12 +141,26 @@ impl Worker {
             buffer_bytes,
             policies,
             controller: Controller::default(),
+            cost_caps: None,
         }
     }
 
     /// The same, with somebody who attaches links elsewhere.
     pub(crate) fn with_controller(self, controller: Controller) -> Self {
         Worker { controller, ..self }
+    }
+
+    /// The same, with budgets of links.
+    pub(crate) fn with_cost_caps(self, cost_caps: Option<Arc<CostCaps>>) -> Self {
+        Worker { cost_caps, ..self }
+    }
+
+    fn path_manager(&self, config: &ClientConfig, init: &PathManagerInit) -> Box<dyn PathManager> {
+        let manager = config.path_manager.build(init);
+        match &self.cost_caps {
+            Some(caps) => Box::new(Capped::new(manager, caps.clone())),
+            None => manager,
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, WorkerState> {
@@ -214,7 +231,7 @@ impl Worker {
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
         (connection.sessions, connection.remembered) = (sessions, remembered);
-        connection.manage_paths(config.path_manager.build(&init), now, state.links.present());
+        connection.manage_paths(self.path_manager(config, &init), now, state.links.present());
         for news in state.link_states.current() {
             connection.on_link_news(news, now);
         }

@@ -1,5 +1,6 @@
 //! What path managers and link changes ask of the worker.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hawser_core::{Code, FourTuple};
@@ -8,6 +9,7 @@ use hawser_policy::{AttachRequest, AttachResult, PathAction, PathId, Time};
 use super::{Worker, WorkerState, concrete};
 use crate::connection::ConnectionState;
 use crate::link_control::AttachAnswer;
+use crate::links::Candidate;
 use crate::socket::{Binding, Sharing};
 
 impl Worker {
@@ -33,6 +35,7 @@ impl Worker {
                     }
                 }
                 PathAction::Attach(request) => self.request_attachment(state, request),
+                PathAction::Close => connection.core.close_without_path(now),
             }
         }
     }
@@ -75,6 +78,29 @@ impl Worker {
         }
     }
 
+    /// The ways to reach `remote` over links that may be used now; the names of those whose budgets are used up. A way of which
+    /// nobody knows the link is none for an endpoint that counts, unless it does not leave the machine.
+    pub(crate) fn usable_candidates(
+        &self,
+        state: &WorkerState,
+        remote: SocketAddr,
+        now: Time,
+    ) -> (Vec<Candidate>, Vec<String>) {
+        let candidates = state.links.candidates(remote);
+        let Some(caps) = &self.cost_caps else { return (candidates, Vec::new()) };
+        let (mut usable, mut used_up) = (Vec::new(), Vec::new());
+        for candidate in candidates {
+            let link = state.links.present().find(|link| Some(link.id) == candidate.binding.link);
+            match link {
+                Some(link) if caps.is_used_up(link, now) => used_up.push(link.name.clone()),
+                Some(_) => usable.push(candidate),
+                None if remote.ip().is_loopback() => usable.push(candidate),
+                None => {}
+            }
+        }
+        (usable, used_up)
+    }
+
     /// Hands on a wish to attach a link elsewhere; the answer comes with a later pass.
     fn request_attachment(&self, state: &mut WorkerState, request: AttachRequest) {
         let answer = AttachAnswer::new(request, self.mailbox.clone());
@@ -111,7 +137,7 @@ impl Worker {
             return;
         }
         let remote = path.tuple.remote;
-        for candidate in state.links.candidates(remote) {
+        for candidate in self.usable_candidates(state, remote, now).0 {
             let Ok(binding) = concrete(candidate.binding, remote) else { continue };
             let Ok(local) = self.bind(state, binding) else { continue };
             let tuple = FourTuple { local, remote };

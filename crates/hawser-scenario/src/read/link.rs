@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hawser_link::Nanos;
+use hawser_policy::{CostCap, InvalidCostCap};
 use hawser_radio::{ForecastQuality, Profile};
 
 use super::channel;
@@ -93,6 +94,7 @@ fn link(
     ];
     let medium = fields.read_or("medium", Medium::default(), |value| value.choice(&media))?;
     let backup = fields.read_or("backup", false, |value| value.boolean())?;
+    let cap = fields.read("cap", |value| value.text_quantity("a cap such as \"1GB/24h\"", cost_cap))?;
     let via = route::via(fields.optional("via"), context)?;
     let attach_outage = fields.read("attach_outage", |value| value.duration())?;
     let mut nat_rebinding = fields.read_or("nat_rebinding", Vec::new(), moments)?;
@@ -116,6 +118,7 @@ fn link(
         between,
         medium,
         backup,
+        cap,
         up,
         down,
         via,
@@ -125,6 +128,10 @@ fn link(
         forecasts: profile
             .map(|profile| ForecastSource { profile, quality: quality.unwrap_or(ForecastQuality::Absent) }),
     })
+}
+
+fn cost_cap(text: &str) -> std::result::Result<CostCap, String> {
+    text.parse().map_err(|error: InvalidCostCap| error.to_string())
 }
 
 /// The channel of a segment that the link leads over at first.

@@ -9,6 +9,7 @@ use hawser_core::{
     ClientConfig, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig, TransportConfig,
 };
 use hawser_link::{LinkIndex, RouteIndex, derive_seed};
+use hawser_paths::CostCaps;
 use hawser_policy::{Composition, LinkId, LinkInfo, PathStatus, PolicyKind, Registry, Time};
 use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Scenario};
 use rand::SeedableRng;
@@ -106,6 +107,12 @@ pub(super) fn build(scenario: &Scenario, registry: &Registry, options: Options) 
     Ok(builder.finish())
 }
 
+fn cost_caps(scenario: &Scenario) -> Option<Arc<CostCaps>> {
+    let capped = scenario.links.iter().filter_map(|link| Some((link.name.clone(), link.cap?)));
+    let capped: Vec<_> = capped.collect();
+    (!capped.is_empty()).then(|| Arc::new(CostCaps::new(capped)))
+}
+
 /// How sessions start: as asked, or with the crypto of the scenario.
 fn sessions(scenario: &Scenario, options: &Options) -> Result<Sessions, RunError> {
     if let Some(sessions) = &options.crypto {
@@ -140,6 +147,8 @@ struct Builder<'a> {
     sink: Option<usize>,
     followed: Followed,
     attachments: Attachments,
+    /// Budgets of links, which all connections share.
+    cost_caps: Option<Arc<CostCaps>>,
 }
 
 impl<'a> Builder<'a> {
@@ -167,6 +176,7 @@ impl<'a> Builder<'a> {
             sink: None,
             followed: Followed::default(),
             attachments: Attachments::of(scenario),
+            cost_caps: cost_caps(scenario),
         }
     }
 
@@ -299,6 +309,7 @@ impl<'a> Builder<'a> {
             remote: addresses::server(server),
             config: ClientConfig::new(self.crypto.0.clone(), transport.clone()),
             path_manager: self.registry.paths(&self.scenario.policies_of(flow))?,
+            cost_caps: self.cost_caps.clone(),
             start: Time::from_nanos(flow.start),
             stop: flow.stop.map(Time::from_nanos),
             awaited: flow.awaited,

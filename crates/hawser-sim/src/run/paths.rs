@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hawser_core::{Code, Connection, FourTuple};
 use hawser_policy::{
-    AttachReport, AttachRequest, Earliest, LinkId, LinkInfo, LinkUpdate, PathAction, PathEvent, PathId,
-    PathManager, PathManagerFactory, PathManagerInit, PathView, Time,
+    AttachReport, AttachRequest, Earliest, LinkId, LinkInfo, LinkTraffic, LinkUpdate, PathAction, PathEvent,
+    PathId, PathManager, PathManagerInit, PathView, Time,
 };
 
 use super::attachments::Attachments;
@@ -37,12 +37,12 @@ impl Paths {
         tuple: FourTuple,
         link: LinkId,
         links: &[LinkInfo],
-        manager: &dyn PathManagerFactory,
+        manager: impl FnOnce(&PathManagerInit) -> Box<dyn PathManager>,
         knowledge: Option<Knowledge>,
     ) -> Self {
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link: Some(link) };
         let mut paths = Paths {
-            manager: manager.build(&init),
+            manager: manager(&init),
             port: tuple.local.port(),
             attach_requests: VecDeque::new(),
             links: BTreeMap::new(),
@@ -64,6 +64,18 @@ impl Paths {
 
     pub(super) fn on_event(&mut self, now: Time, connection: &mut Connection, event: &PathEvent) {
         self.ask(now, connection, |manager, paths, actions| manager.on_event(now, event, paths, actions));
+    }
+
+    /// Whether the manager wants to know what goes over the links.
+    pub(super) fn counts_traffic(&self) -> bool {
+        self.manager.counts_traffic()
+    }
+
+    /// This went over the links.
+    pub(super) fn on_traffic(&mut self, now: Time, connection: &mut Connection, traffic: &[LinkTraffic]) {
+        self.ask(now, connection, |manager, paths, actions| {
+            manager.on_traffic(now, traffic, paths, actions);
+        });
     }
 
     pub(super) fn next_timeout(&self) -> Option<Time> {
@@ -126,6 +138,7 @@ impl Paths {
                 let _ = connection.set_path_status(now, path, status);
             }
             PathAction::Attach(request) => self.request_attachment(now, request),
+            PathAction::Close => connection.close_without_path(now),
         }
     }
 }

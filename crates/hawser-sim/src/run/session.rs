@@ -5,9 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_core::{ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, FourTuple};
-use hawser_policy::{Earliest, LinkInfo, PathManagerFactory, Time};
+use hawser_core::{
+    ClientConfig, Code, Connection, ConnectionError, ConnectionHandle, Event, FourTuple, LinkTrafficMeter,
+    TransportError,
+};
+use hawser_paths::{Capped, CostCaps};
+use hawser_policy::{
+    Earliest, LinkInfo, LinkTraffic, PathManager, PathManagerFactory, PathManagerInit, Time,
+};
 use hawser_scenario::Direction::{Down, Up};
+use rustc_hash::FxHashMap;
 
 use super::attachments::Attachments;
 use super::client::role::Role;
@@ -34,6 +41,8 @@ pub(super) struct Plan {
     pub(super) config: ClientConfig,
     /// Decides which paths there are.
     pub(super) path_manager: Arc<dyn PathManagerFactory>,
+    /// Budgets of the links, if they have some.
+    pub(super) cost_caps: Option<Arc<CostCaps>>,
     pub(super) start: Time,
     pub(super) stop: Option<Time>,
     /// Whether the run lasts until this session has done its work.
@@ -48,6 +57,16 @@ pub(super) struct Plan {
     pub(super) forecasts: Option<LinkForecasts>,
 }
 
+impl Plan {
+    fn path_manager(&self, init: &PathManagerInit) -> Box<dyn PathManager> {
+        let manager = self.path_manager.build(init);
+        match &self.cost_caps {
+            Some(caps) => Box::new(Capped::new(manager, caps.clone())),
+            None => manager,
+        }
+    }
+}
+
 /// A connection from its plan to its end.
 pub(super) struct Session {
     plan: Plan,
@@ -59,6 +78,8 @@ pub(super) struct Session {
     pub(super) role: Role,
     pub(super) meter: Meter,
     pub(super) paths: Option<Paths>,
+    /// What went over the links, for each connection.
+    traffic: FxHashMap<ConnectionHandle, LinkTrafficMeter>,
     pub(super) connected_at: Option<Time>,
     /// When everything it had to do was done.
     pub(super) finished_at: Option<Time>,
@@ -89,6 +110,7 @@ impl Session {
             role,
             meter,
             paths: None,
+            traffic: FxHashMap::default(),
             connected_at: None,
             finished_at: None,
             failure: None,
@@ -101,6 +123,42 @@ impl Session {
             State::Connected(handle) => Some(handle),
             _ => None,
         }
+    }
+
+    /// Packets may have come and gone: counts what went over the links, if somebody wants to know. Attempts have no path
+    /// manager; theirs is counted for the budgets. Returns whether there was any.
+    pub(super) fn on_traffic(
+        &mut self,
+        now: Time,
+        handle: ConnectionHandle,
+        connection: &mut Connection,
+    ) -> bool {
+        let is_asked = self.paths.as_ref().is_some_and(Paths::counts_traffic);
+        if !is_asked && self.plan.cost_caps.is_none() {
+            return false;
+        }
+        let mut traffic = Vec::new();
+        self.traffic.entry(handle).or_default().take(connection, &mut traffic);
+        match (&mut self.paths, &self.plan.cost_caps) {
+            _ if traffic.is_empty() => return false,
+            (Some(paths), _) if self.state == State::Connected(handle) => {
+                paths.on_traffic(now, connection, &traffic);
+            }
+            (_, Some(caps)) => {
+                for LinkTraffic { link, bytes } in traffic {
+                    if let Some(link) = self.plan.links.iter().find(|info| info.id == link) {
+                        caps.count_unmanaged(link, now, bytes);
+                    }
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// A connection is gone, and its handle is free for another.
+    pub(super) fn on_drained(&mut self, handle: ConnectionHandle) {
+        self.traffic.remove(&handle);
     }
 
     /// Whether the run waits for it.
@@ -169,8 +227,37 @@ impl Session {
         }
     }
 
-    /// Starts the handshake over the next link.
+    /// Each link was tried, or its budget is used up.
+    fn no_link_left(&mut self, now: Time) {
+        self.state = State::Connecting { next_attempt: None };
+        if self.attempts.iter().any(Option::is_some) {
+            return;
+        }
+        if self.plan.links.iter().all(|link| self.rests(link, now)) {
+            let error = TransportError::new(Code::NO_VIABLE_PATH, "the budgets of all links are used up");
+            self.failure = Some(ConnectionError::Transport(error));
+            self.state = State::Over;
+        } else {
+            self.attempts.clear();
+            self.state = State::Connecting { next_attempt: Some(now + RETRY_DELAY) };
+        }
+    }
+
+    /// Whether the budget of this link is used up.
+    fn rests(&self, link: &LinkInfo, now: Time) -> bool {
+        self.plan.cost_caps.as_ref().is_some_and(|caps| caps.is_used_up(link, now))
+    }
+
+    /// Starts the handshake over the next link that has something left of its budget.
     fn attempt(&mut self, now: Time, sockets: &mut Sockets) -> Option<ConnectionHandle> {
+        let skipped =
+            self.plan.links.iter().skip(self.attempts.len()).take_while(|link| self.rests(link, now));
+        let skipped = skipped.count();
+        self.attempts.extend(std::iter::repeat_n(None, skipped));
+        if self.attempts.len() == self.plan.links.len() {
+            self.no_link_left(now);
+            return None;
+        }
         let link = self.plan.links.get(self.attempts.len())?;
         let next_attempt = (self.attempts.len() + 1 < self.plan.links.len()).then(|| now + ATTEMPT_DELAY);
         self.state = State::Connecting { next_attempt };
@@ -243,7 +330,7 @@ impl Session {
                 tuple,
                 link.id,
                 &self.plan.links,
-                &*self.plan.path_manager,
+                |init| self.plan.path_manager(init),
                 self.plan.knowledge.clone(),
             ));
         }

@@ -62,10 +62,19 @@ impl Application for Clients {
         self.arm(index);
     }
 
+    fn on_traffic(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection) {
+        if let Some(&index) = self.by_handle.get(&handle.0)
+            && self.sessions[index].1.on_traffic(now, handle, connection)
+        {
+            self.arm(index);
+        }
+    }
+
     fn on_drained(&mut self, _: Time, handle: ConnectionHandle, connection: &mut Connection) {
         if let Some(index) = self.by_handle.remove(&handle.0) {
             let number = self.sessions[index].0;
             self.gone.entry(number).or_default().add(connection);
+            self.sessions[index].1.on_drained(handle);
         }
     }
 

@@ -14,6 +14,9 @@ pub(super) struct LinkPart {
     between: [String; 2],
     medium: Medium,
     backup: bool,
+    /// What it may carry in a period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cap: Option<String>,
     /// The segments on the way, for each route that is taken at some time.
     via: Vec<Vec<String>>,
     /// Times at which the peer sees another address.
@@ -59,6 +62,7 @@ impl LinkPart {
             between: link.between.map(|host| scenario.hosts[host].clone()),
             medium: link.medium,
             backup: link.backup,
+            cap: link.cap.map(|cap| cap.to_string()),
             via: link.via.alternatives.iter().map(names).collect(),
             nat_rebinding_seconds: link.nat_rebinding.iter().map(|&at| at as f64 / 1e9).collect(),
         }
@@ -76,6 +80,7 @@ impl LinkPart {
         if self.backup {
             words.push("backup".to_owned());
         }
+        words.extend(self.cap.iter().map(|cap| format!("cap {cap}")));
         let routes: Vec<_> =
             self.via.iter().filter(|route| !route.is_empty()).map(|route| short(route)).collect();
         if !routes.is_empty() {
