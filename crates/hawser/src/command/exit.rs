@@ -39,6 +39,7 @@ pub(crate) enum Exit {
     Trace = 79,
     WrongPin = 90,
     CannotListen = 91,
+    NoBudget = 92,
     CannotRun = 126,
     NoCommand = 127,
     Signal = 130,
@@ -73,6 +74,7 @@ Exit codes (curl's, where curl has one for the same thing):
   79  the trace file is wrong, or of no known format
   90  the server's key is not the pinned one
   91  cannot listen: the UDP or TCP port is taken or not allowed, or no interface has the address
+  92  the budget of every link that works is used up (--cap); what arrived of a file is kept and `-C -` resumes it
  126  emu run: the command cannot be executed
  127  emu run: there is no such command
  130  stopped by Ctrl-C
@@ -165,6 +167,7 @@ impl From<ConnectError> for Failure {
             | ConnectError::Bind { .. }
             | ConnectError::Refused { .. }
             | ConnectError::Unreachable { .. } => Exit::NotConnected,
+            ConnectError::BudgetsUsedUp { .. } => Exit::NoBudget,
             ConnectError::TimedOut { .. } | ConnectError::Handshake(ConnectionError::TimedOut) => {
                 Exit::NoAnswer
             }

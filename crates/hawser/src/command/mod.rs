@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+mod caps;
 mod data_units;
 mod digest;
 mod emulate;

@@ -8,14 +8,15 @@ use std::time::Duration;
 use clap::Args;
 use rustls::KeyLog;
 
+use crate::command::caps::{CapReport, Caps, LinkCap};
 use crate::command::exit::{Exit, Failure};
 use crate::command::key_log::FileKeyLog;
 use crate::command::policy_options::PolicyOptions;
 use crate::command::units::parse_bytes;
 use crate::policy::PolicySetFactory;
 use crate::{
-    Cipher, ClientConfig, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin, PolicySpec,
-    Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
+    Cipher, ClientConfig, Connection, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin,
+    PolicySpec, Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
 };
 
 /// A live player sends nothing of its own. One whose relay was started anew learns it from the answer to this PING.
@@ -189,6 +190,11 @@ pub(crate) struct ClientOptions {
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]
     backup: Vec<LinkSelector>,
+    /// Let this interface or local address carry at most so many bytes in each period, both directions and headers
+    /// together: wwan0=1GB/24h (kB, MB, GB, TB; s, min, h, d). Then it rests until the next period; periods follow each other
+    /// from its first packet, and are counted anew when the command is started again. Repeat for more links
+    #[arg(long, value_name = "LINK=BYTES/PERIOD")]
+    cap: Vec<LinkCap>,
     /// Tell policies what this file, FIFO or Unix socket says of the links: JSON lines, see docs/links.md
     #[arg(long, value_name = "FILE")]
     link_state: Option<PathBuf>,
@@ -224,6 +230,8 @@ pub(crate) struct ClientSetup {
     pub(crate) config: ClientConfig,
     /// Over which links.
     pub(crate) links: Links,
+    /// What some of them may carry.
+    pub(crate) caps: Option<Caps>,
     /// The scheduler that was chosen, if one was; the server is asked for it as well where it is the one that sends.
     pub(crate) scheduler: Option<PolicySpec>,
     /// For policies that are chosen by name.
@@ -240,15 +248,41 @@ pub(crate) struct ClientSetup {
     pub(crate) connect_timeout: Duration,
 }
 
+impl ClientSetup {
+    /// The failure of what ran over this connection: budgets of links that are used up explain how it ended.
+    pub(crate) fn explain(&self, failure: Failure, connection: &Connection) -> Failure {
+        match &self.caps {
+            Some(caps) => caps.explain(failure, connection),
+            None => failure,
+        }
+    }
+
+    /// What is left of the budgets of links.
+    pub(crate) fn cap_reports(&self) -> Vec<CapReport> {
+        self.caps.as_ref().map(Caps::reports).unwrap_or_default()
+    }
+
+    /// The same for people, a line for each.
+    pub(crate) fn cap_lines(&self) -> Vec<String> {
+        self.caps.as_ref().map(Caps::summary).unwrap_or_default()
+    }
+}
+
 impl ClientOptions {
-    /// What they say, checked.
+    /// What they say, checked. Must be called inside a tokio runtime.
     ///
     /// # Errors
     /// What is wrong with them.
-    pub(crate) fn setup(&self, registry: &Arc<Registry>, alpn: &[u8]) -> Result<ClientSetup, Failure> {
+    pub(crate) fn setup(
+        &self,
+        registry: &Arc<Registry>,
+        alpn: &[u8],
+        output: Output,
+    ) -> Result<ClientSetup, Failure> {
         Ok(ClientSetup {
             config: self.config(registry, alpn)?,
             links: self.links(),
+            caps: Caps::start(&self.cap, output)?,
             scheduler: self.transport.policies.scheduler(registry)?,
             registry: registry.clone(),
             link_state: self.link_state.clone(),

@@ -83,7 +83,7 @@ pub(crate) async fn run(
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, crate::h3::ALPN)?;
+    let client = arguments.client.setup(registry, crate::h3::ALPN, output)?;
     let mut url: Url = arguments.url.parse()?;
     let source = open_source(&arguments.file).await?;
     if url.path.ends_with('/') {
@@ -146,7 +146,10 @@ async fn attempt(
 ) -> Result<(), Failure> {
     let mut session = connect_to(url, client, interrupt).await?;
     session.watch_silence(client, output);
-    let result = send(arguments, url, source, output, retries, &session, interrupt).await;
+    let sent = send(arguments, url, source, output, retries, &session, interrupt).await;
+    let sent = sent.map_err(|failure| client.explain(failure, &session.connection));
+    let result =
+        sent.map(|report| print(&TransferReport { caps: client.cap_reports(), ..report }, client, output));
     session.close(if result.is_ok() { 0x100 } else { 0x10c }).await;
     result
 }
@@ -170,7 +173,7 @@ async fn send(
     retries: u32,
     session: &Session,
     interrupt: &mut Interrupt,
-) -> Result<(), Failure> {
+) -> Result<TransferReport, Failure> {
     let mut requests = session.http().await?;
     let request = request_of(url, source)?;
     let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
@@ -224,7 +227,7 @@ async fn send(
     let mut goodput = recorder.summary(arguments.bins);
     goodput.seconds = session.started.elapsed().as_secs_f64();
     goodput.goodput_bps = goodput.bytes as f64 * 8.0 / goodput.seconds;
-    let report = TransferReport {
+    Ok(TransferReport {
         url: url.to_string(),
         file: source.path.display().to_string(),
         status: response.status().as_u16(),
@@ -238,12 +241,11 @@ async fn send(
         server_scheduler: None,
         resumed: session.is_resumed(),
         early_data: None,
-    };
-    print(&report, output);
-    Ok(())
+        caps: Vec::new(),
+    })
 }
 
-fn print(report: &TransferReport, output: Output) {
+fn print(report: &TransferReport, client: &ClientSetup, output: Output) {
     if output.json {
         return Channel::Stdout.print(report);
     }
@@ -261,6 +263,9 @@ fn print(report: &TransferReport, output: Output) {
             "  {:<12} {sent:>10} ({share:.0} %), rtt {:.1} ms",
             path.interface, path.rtt_ms
         ));
+    }
+    for line in client.cap_lines() {
+        output.remark(line);
     }
     let checked =
         if report.verified { "confirmed by the server" } else { "the server did not say what it has" };

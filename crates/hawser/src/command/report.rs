@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
+use crate::command::caps::CapReport;
 use crate::command::exit::{Exit, Failure};
 use crate::command::options::Output;
 use crate::command::paths::PathReport;
@@ -46,6 +47,9 @@ pub(crate) struct TransferReport {
     /// With `get --scheduler`: what the server said to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_scheduler: Option<ServerScheduler>,
+    /// With `--cap`: what is left of each budget.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) caps: Vec<CapReport>,
 }
 
 /// What `--json` prints when there is no result.

@@ -96,6 +96,9 @@ impl Session {
         if let Some(path) = link_state {
             builder = builder.link_observer(LinkStateFile::new(path));
         }
+        if let Some(caps) = &client.caps {
+            builder = builder.cost_caps(caps.shared());
+        }
         let endpoint = builder.bind()?;
         let connect = async {
             let addresses = resolve(host, port).await?;
@@ -112,6 +115,10 @@ impl Session {
             () = interrupt.raised() => return Err(Failure::new(Exit::Signal, "stopped before there was a connection")),
         };
         let connected_after = started.elapsed();
+        let shown = Shown::default();
+        if let Some(caps) = &client.caps {
+            caps.begin_connection(shown.clone(), &endpoint.links());
+        }
         let path_log = path_log::start(endpoint.clone(), connection.clone(), connected_after);
         Ok(Session {
             endpoint,
@@ -123,7 +130,7 @@ impl Session {
             before: PathCounters::new(),
             path_log,
             silence: None,
-            shown: Shown::default(),
+            shown,
             requests: OnceCell::new(),
         })
     }

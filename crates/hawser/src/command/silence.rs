@@ -38,7 +38,7 @@ impl Shown {
     }
 
     /// Whether a line between those of the progress would be lost.
-    fn is_drawn(&self) -> bool {
+    pub(crate) fn is_drawn(&self) -> bool {
         self.0.drawn.load(Ordering::Relaxed)
     }
 }

@@ -194,6 +194,22 @@ fn whoever_dies_the_player_goes_on() {
     assert!(headers >= 2, "the second encoder brings its own");
 }
 
+/// The video goes on over the other link; with nothing left of any the publisher ends and says so.
+#[test]
+fn a_publisher_keeps_to_the_caps_of_its_links() {
+    let relay = Relay::start(&[]);
+    let input = relay.file("in.flv");
+    write_clip(&input, &clip(3));
+    let publish = ["--input", &input, "--once", "--reliable", "--cap", "127.0.0.2=60kB/1h"];
+    let (sent, is_well) = relay.start_client("publish", &publish).report();
+    assert!(is_well && sent["frames"] == 75, "{sent}");
+    let cap = &sent["caps"][0];
+    assert!(cap["resting"] == true && cap["used_bytes"].as_u64().unwrap() < 120_000, "{cap}");
+    let publish = [&publish[..], &["--cap", "127.0.0.1=60kB/1h"]].concat();
+    let words = run_failing(relay.client("publish", KEY, &publish), 92);
+    assert!(words.contains("127.0.0.1 (60kB/1h) is used up, and no other link works"), "{words}");
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let relay = Relay::start(&[]);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cost_caps;
 mod failures;
 mod get;
 mod hostile;

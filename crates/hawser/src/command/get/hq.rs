@@ -31,7 +31,7 @@ pub(super) async fn run(
     output: Output,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, hq::ALPN)?;
+    let client = arguments.client.setup(registry, hq::ALPN, output)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut rest = &urls[..];
     while let Some(first) = rest.first() {
@@ -48,6 +48,7 @@ pub(super) async fn run(
         if client.early_data {
             output.remark(format_args!("0-RTT of {host}: {}", session.early_data()));
         }
+        let result = result.map_err(|failure| client.explain(failure, &session.connection));
         session.close(0).await;
         result?;
     }

@@ -33,6 +33,7 @@ Examples:
   hawser get -C - -O https://host:4433/big.iso --pin 'PIN'  go on where the last attempt stopped
   hawser get -O URL --path wlan0 --path wwan0               over these two
   hawser get -O URL --backup wwan0                          wwan0 only when all others fail
+  hawser get -O URL --cap wwan0=1GB/24h                     at most that much over wwan0, both directions
   hawser get -q --json -o /dev/null URL                     measure, for a program
   hawser get -O URL --scheduler ecf                         ask the server for this scheduler; it says yes or no
   hawser get URL | less                                     without -o or -O: to standard output";
@@ -124,7 +125,7 @@ pub(crate) async fn run(
         return hq::run(&arguments, registry, output, &mut interrupt).await;
     }
     // What is wrong is to be found before anything is transferred.
-    let client = arguments.client.setup(registry, crate::h3::ALPN)?;
+    let client = arguments.client.setup(registry, crate::h3::ALPN, output)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut kept = Kept::new();
     let mut first_failure = None;
@@ -297,6 +298,7 @@ impl<'a> Job<'a> {
             }
             Err(failure) => {
                 self.unanswered = session.connection.is_handshaking();
+                let failure = self.client.explain(failure, &session.connection);
                 session.close(attempt::H3_REQUEST_CANCELLED).await;
                 Err(failure)
             }
@@ -306,8 +308,10 @@ impl<'a> Job<'a> {
     /// Adds how to go on to a failure that left a part of the file.
     fn explain(&self, mut failure: Failure, partial: Option<&Partial>) -> Failure {
         let Some(partial) = partial else { return failure };
-        let keeps =
-            matches!(failure.exit, Exit::Interrupted | Exit::Signal | Exit::DiskFull | Exit::ConnectionLost);
+        let keeps = matches!(
+            failure.exit,
+            Exit::Interrupted | Exit::Signal | Exit::DiskFull | Exit::ConnectionLost | Exit::NoBudget
+        );
         if keeps && partial.length() > 0 {
             failure.message.push_str(&format!(
                 "\n{} are kept in {}; go on with the same command and `-C -`",
@@ -340,6 +344,7 @@ impl<'a> Job<'a> {
                 server_scheduler: finished.server_scheduler.clone(),
                 resumed: finished.resumed,
                 early_data: self.arguments.early_data.then_some(finished.early_data),
+                caps: self.client.cap_reports(),
             };
             self.arguments.results().print(&report);
         } else {
@@ -360,6 +365,9 @@ impl<'a> Job<'a> {
                     path.rtt_ms,
                     path.state
                 ));
+            }
+            for line in self.client.cap_lines() {
+                self.output.remark(line);
             }
             self.output.remark(format_args!("  sha256 {digest} ({checked})"));
         }

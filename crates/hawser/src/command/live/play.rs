@@ -29,7 +29,7 @@ pub(super) async fn run(
             "standard output takes the video or the JSON, not both: use --output FILE",
         ));
     }
-    let client = arguments.client.setup(registry, ALPN)?;
+    let client = arguments.client.setup(registry, ALPN, output)?;
     let hub = Hub::new(arguments.buffer.unwrap_or(super::PLAY_BUFFER));
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     let http = start_http(&arguments, &hub, &status, output).await?;
@@ -58,7 +58,7 @@ pub(super) async fn run(
     };
     telling.abort();
     http.into_iter().for_each(|task| task.abort());
-    status.report();
+    status.report(Some(&client));
     result
 }
 
@@ -121,6 +121,7 @@ impl Downlink<'_> {
         if let Err(failure) =
             protocol::ask(&session.connection, &Request::Play(self.arguments.key.clone())).await
         {
+            let failure = self.client.explain(failure, &session.connection);
             session.close(CODE_DONE).await;
             return Err(failure);
         }
@@ -133,6 +134,7 @@ impl Downlink<'_> {
         } else {
             CODE_DONE
         };
+        let received = received.map_err(|failure| self.client.explain(failure, &session.connection));
         session.close(code).await;
         received
     }

@@ -36,7 +36,7 @@ pub(super) async fn run(
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, ALPN)?;
+    let client = arguments.client.setup(registry, ALPN, output)?;
     let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
     let source = start_source(&arguments, &hub, output).await?;
@@ -52,7 +52,7 @@ pub(super) async fn run(
         () = interrupt.raised() => Err(super::stopped()),
     };
     telling.abort();
-    status.report();
+    status.report(Some(&client));
     result
 }
 
@@ -129,6 +129,7 @@ impl Uplink<'_> {
         if let Err(failure) =
             protocol::ask(&session.connection, &Request::Publish(self.arguments.key.clone())).await
         {
+            let failure = self.client.explain(failure, &session.connection);
             session.close(CODE_DONE).await;
             return Err(failure);
         }
@@ -139,6 +140,7 @@ impl Uplink<'_> {
             ended = session.connection.closed() => Err(protocol::ended(&ended)),
         };
         self.status.end_connection();
+        let sent = sent.map_err(|failure| self.client.explain(failure, &session.connection));
         session.close(CODE_DONE).await;
         sent
     }

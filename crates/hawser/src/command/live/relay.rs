@@ -119,7 +119,7 @@ pub(super) async fn run(
         });
     }
     telling.iter().for_each(tokio::task::JoinHandle::abort);
-    shared.streams.iter().for_each(|stream| stream.status.report());
+    shared.streams.iter().for_each(|stream| stream.status.report(None));
     endpoint.close(CODE_DONE, b"the relay stops");
     let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     Ok(())

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::hub::Hub;
-use crate::command::options::Output;
+use crate::command::caps::CapReport;
+use crate::command::options::{ClientSetup, Output};
 use crate::command::paths::{Flow, PathReport, PathTable, by_interface};
 use crate::command::report::Channel;
 use crate::command::transfer::path_line;
@@ -116,6 +117,9 @@ struct Report {
     stalled_ms: Option<f64>,
     padded: Vec<PaddedFrame>,
     paths: Vec<PathReport>,
+    /// With `--cap`: what is left of each budget.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caps: Vec<CapReport>,
 }
 
 impl Status {
@@ -252,8 +256,8 @@ impl Status {
         text
     }
 
-    /// The result.
-    pub(super) fn report(&self) {
+    /// The result, with what is left of the budgets of links.
+    pub(super) fn report(&self, client: Option<&ClientSetup>) {
         self.end_connection();
         let (counts, times) = self.hub.counts();
         let seen = self.seen();
@@ -282,11 +286,13 @@ impl Status {
             stalled_ms: (delays.count > 0).then(|| milliseconds(delays.stalled)),
             padded: seen.padded.iter().cloned().collect(),
             paths: seen.old_paths.clone(),
+            caps: client.map(ClientSetup::cap_reports).unwrap_or_default(),
         };
         if self.output.json {
             Channel::Stdout.print(&report);
         } else {
             self.output.remark(words(&report));
+            client.iter().flat_map(|client| client.cap_lines()).for_each(|line| self.output.remark(line));
         }
     }
 }

@@ -48,12 +48,13 @@ pub(super) async fn run(
     };
     let mut waiting = store.waiting().map_err(failed)?;
     let mut uploaded = 0;
-    let client = arguments.client.setup(registry, ALPN)?;
+    let client = arguments.client.setup(registry, ALPN, output)?;
     let session = Session::connect(&arguments.host, arguments.port.get(), &client, &mut interrupt).await?;
     let result = tokio::select! {
         result = hand_over(&session.connection, &mut store, &waiting, &mut uploaded) => result,
         () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped; what the server has is removed here")),
     };
+    let result = result.map_err(|failure| client.explain(failure, &session.connection));
     session.close(0).await;
     tell_set_aside(&mut store, folder);
     waiting = store.waiting().map_err(failed)?;

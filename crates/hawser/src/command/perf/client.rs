@@ -34,7 +34,7 @@ pub(super) async fn run(
         bitrate: arguments.bitrate,
     };
     let (host, port) = (arguments.host.as_str(), arguments.port.get());
-    let client = arguments.client.setup(registry, ALPN)?;
+    let client = arguments.client.setup(registry, ALPN, output)?;
     let mut session = Session::connect(host, port, &client, &mut interrupt).await?;
     if request.reverse {
         session.request_scheduler(&client, output).await;
@@ -62,6 +62,7 @@ pub(super) async fn run(
         result = measure(&session, &request, &counters) => result,
         () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped")),
     };
+    let result = result.map_err(|failure| client.explain(failure, &session.connection));
     let _ = stop.send(());
     let (mut table, intervals) =
         watching.await.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;

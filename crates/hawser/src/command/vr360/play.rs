@@ -63,7 +63,7 @@ pub(super) async fn run(
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let motion = motion(&arguments)?;
-    let client = arguments.client.setup(registry, ALPN)?;
+    let client = arguments.client.setup(registry, ALPN, output)?;
     // A port that is taken is told before anything is fetched.
     let listener = super::listen_page(&arguments, output).await?;
     let mut session =
@@ -111,6 +111,7 @@ pub(super) async fn run(
         reason = session.connection.closed() => Err(protocol::ended(&reason)),
         () = interrupt.raised() => Err(super::stopped()),
     };
+    let result = result.map_err(|failure| client.explain(failure, &session.connection));
     tasks.abort_all();
     report::print(&viewer, output);
     let code = if result.as_ref().is_err_and(|failure| failure.exit == Exit::Failure) {
