@@ -31,6 +31,8 @@ use crate::retransmit::{Expired, Retransmit};
 pub const MAX_SIGHTINGS: usize = 256;
 /// A scan whose end nobody tells is over after its dwell times and this.
 const SCAN_GRACE: Duration = Duration::from_secs(2);
+/// How many channels a radio may have that is to scan all of them (2.4 and 5 GHz).
+const ALL_CHANNELS: u32 = 45;
 /// RFC 5227 section 1.1: PROBE_WAIT, PROBE_MIN, PROBE_MAX (seconds), ANNOUNCE_WAIT; PROBE_NUM is 3.
 const PROBE_WAIT: f64 = 1.0;
 const PROBE_MIN: f64 = 1.0;
@@ -177,7 +179,8 @@ impl Attachment {
             ScanKind::Passive => profile.passive_dwell,
             ScanKind::Active => profile.active_dwell,
         };
-        let length = dwell.saturating_mul(u32::try_from(channels.len()).unwrap_or(u32::MAX));
+        let count = if channels.is_empty() { ALL_CHANNELS } else { channels.len() as u32 };
+        let length = dwell.saturating_mul(count);
         self.heard.clear();
         self.state = State::Scanning { kind, started: now, expires: now + length + SCAN_GRACE };
         self.actions.push_back(Action::Scan { kind, channels, dwell });

@@ -16,7 +16,7 @@ pub struct Settings {
     pub networks: Vec<String>,
     /// Which access point it takes.
     pub choice: Choice,
-    /// Frequencies of a passive scan, MHz.
+    /// Frequencies of a passive scan, MHz. None: all that the radio may use.
     pub channels: Vec<u16>,
     /// Hardware address of the interface.
     pub mac: [u8; 6],
@@ -108,7 +108,7 @@ pub enum Action {
     Scan {
         /// How.
         kind: ScanKind,
-        /// Where, MHz.
+        /// Where, MHz; empty: everywhere.
         channels: Vec<u16>,
         /// How long on each.
         dwell: Duration,

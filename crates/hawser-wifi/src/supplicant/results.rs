@@ -7,15 +7,15 @@ use crate::attach::MAX_SIGHTINGS;
 use crate::choose::Sighting;
 
 /// The answer to `SCAN_RESULTS`: a heading, then BSSID, frequency, signal, flags and name, with tabs between. Lines that are none
-/// are left out; at most [`MAX_SIGHTINGS`] are taken.
-pub fn scan_results(text: &str) -> Vec<Sighting> {
+/// are left out; at most [`MAX_SIGHTINGS`] are taken. With each, whether it wants access authentication (EAP).
+pub fn scan_results(text: &str) -> Vec<(Sighting, bool)> {
     let line = |line: &str| {
         let mut fields = line.splitn(5, '\t');
         let bssid = fields.next()?.parse().ok()?;
         let mhz = fields.next()?.parse().ok()?;
         let dbm: f64 = fields.next()?.parse::<i16>().ok()?.into();
-        let _flags = fields.next()?;
-        Some(Sighting { bssid, mhz, dbm, ssid: unescape(fields.next()?) })
+        let has_eap = fields.next()?.contains("EAP");
+        Some((Sighting { bssid, mhz, dbm, ssid: unescape(fields.next()?) }, has_eap))
     };
     text.lines().filter_map(line).take(MAX_SIGHTINGS).collect()
 }

@@ -53,8 +53,9 @@ fn scan_results_have_names_with_anything_in_them() {
         02:00:5e:00:00:03\t5180\tloud\t[ESS]\tnet\n";
     let seen = scan_results(text);
     assert_eq!(seen.len(), 2);
-    assert_eq!((seen[0].ssid.as_str(), seen[0].mhz, seen[0].dbm), ("café \"1\"", 2437, -63.0));
-    assert_eq!(seen[1].ssid, "", "hidden");
+    let (first, has_eap) = &seen[0];
+    assert_eq!((first.ssid.as_str(), first.mhz, first.dbm, *has_eap), ("café \"1\"", 2437, -63.0, true));
+    assert_eq!((seen[1].0.ssid.as_str(), seen[1].1), ("", false), "hidden, and open");
     let many = "02:00:5e:00:00:01\t2437\t-63\t[ESS]\tnet\n".repeat(1000);
     assert_eq!(scan_results(&many).len(), crate::MAX_SIGHTINGS);
 }

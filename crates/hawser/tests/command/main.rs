@@ -27,3 +27,4 @@ mod sweep;
 mod trace;
 mod verify;
 mod vr360;
+mod wifi;

@@ -1,6 +1,11 @@
 //! `hawser wifi`: fast attachment to WiFi, after X-Fi (F. Yang, thesis, chapter 3.1).
 
+mod address;
+mod attach;
+mod control;
 mod fake;
+mod leases;
+mod packets;
 mod report;
 mod show;
 
@@ -22,6 +27,7 @@ Examples:
   hawser wifi fake                                                  encounters of a drive in virtual time, as they come
   hawser wifi fake --client xfi,stock -o drive.jsonl && hawser wifi report drive.jsonl   time budgets next to a stock client's
   hawser wifi fake --city macao --pace 10                           ten times as fast as it would be
+  hawser wifi attach wlan0 -o car.jsonl                             a real interface, until Ctrl-C
   hawser wifi fake --json | jq '{client, at_s, ssid, failed_in, phases_ms}'";
 
 /// `hawser wifi`.
@@ -30,6 +36,8 @@ Examples:
 pub(crate) enum Wifi {
     /// Drive through a city in virtual time, with access points that come and go, and show each attempt to attach
     Fake(Fake),
+    /// Attach an interface, and get its address by DHCP, whenever an access point is in reach; needs a wpa_supplicant
+    Attach(Box<Attach>),
     /// Make a page of attempts: time budgets by phase and client
     Report(Report),
 }
@@ -61,10 +69,50 @@ pub(crate) struct Fake {
     output: Option<PathBuf>,
 }
 
+/// Arguments of `hawser wifi attach`.
+#[derive(Args, Debug)]
+pub(crate) struct Attach {
+    /// The interface. No other DHCP client may configure it
+    interface: String,
+    /// Folder with the control sockets of wpa_supplicant (its `ctrl_interface`)
+    #[arg(long, value_name = "DIR", default_value = "/run/wpa_supplicant")]
+    control: PathBuf,
+    /// Which of several access points is taken
+    #[arg(long, value_enum, value_name = "RULE", default_value = "strongest")]
+    choose: ChoiceName,
+    /// Frequencies to scan, MHz. Default: all that the radio may use
+    #[arg(long, value_name = "MHZ,..", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2000..=7200))]
+    channels: Vec<u16>,
+    /// The interface is a cable with 802.1X: there is nothing to scan
+    #[arg(long, conflicts_with_all = ["channels", "choose"])]
+    cable: bool,
+    /// File with the leases of earlier visits, whose addresses are asked for first. Default: hawser/IFACE.leases.json in $XDG_STATE_HOME or
+    /// ~/.local/state
+    #[arg(long, value_name = "FILE")]
+    leases: Option<PathBuf>,
+    /// Metric of the default route over it: larger ones are used less
+    #[arg(long, value_name = "N", default_value = "600")]
+    metric: u32,
+    /// Append each attempt to this file, a JSON object per line: for `hawser wifi report`
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Attach {
+    /// Where leases are kept.
+    fn lease_file(&self) -> PathBuf {
+        self.leases.clone().unwrap_or_else(|| {
+            let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+            let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).or_else(home);
+            state.unwrap_or_default().join("hawser").join(format!("{}.leases.json", self.interface))
+        })
+    }
+}
+
 /// Arguments of `hawser wifi report`.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
-    /// Files with attempts: what `hawser wifi fake -o` writes
+    /// Files with attempts: what -o of the other commands writes
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The page
@@ -116,10 +164,11 @@ impl From<ChoiceName> for Choice {
     }
 }
 
-/// Drives, or makes a page.
+/// Attaches, drives, or makes a page.
 pub(crate) async fn run(command: Wifi, output: Output, interrupt: Interrupt) -> Result<(), Failure> {
     match command {
         Wifi::Fake(arguments) => fake::run(&arguments, output, interrupt).await,
+        Wifi::Attach(arguments) => attach::run(&arguments, output, interrupt).await,
         Wifi::Report(arguments) => report::run(&arguments, output),
     }
 }

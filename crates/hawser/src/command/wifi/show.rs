@@ -7,10 +7,17 @@ use hawser_wifi::air::Encounter;
 
 /// `12.4 s  Fastweb 02:00:5e:00:00:07, 2437 MHz, -63 dBm: up after 0.71 s (..), 10.64.0.3, used for 12.1 s`.
 pub(super) fn line(encounter: &Encounter) -> String {
-    let mut text = format!(
-        "{:9.2} s  {} {}, {} MHz, {:.0} dBm: ",
-        encounter.at_s, encounter.ssid, encounter.bssid, encounter.mhz, encounter.dbm
-    );
+    let mut text = format!("{:9.2} s  ", encounter.at_s);
+    // A cable has neither name nor frequency.
+    if encounter.mhz > 0 {
+        let _ = write!(
+            text,
+            "{} {}, {} MHz, {:.0} dBm: ",
+            encounter.ssid, encounter.bssid, encounter.mhz, encounter.dbm
+        );
+    } else {
+        let _ = write!(text, "{}: ", encounter.bssid);
+    }
     let _ = match encounter.failed_in {
         Some(phase) => write!(text, "failed in {} after {:.2} s", phase.name(), encounter.total_s()),
         None => write!(text, "up after {:.2} s", encounter.total_s()),
@@ -22,7 +29,10 @@ pub(super) fn line(encounter: &Encounter) -> String {
     let _ = write!(text, " ({})", phases.join(", "));
     if let Some(address) = encounter.address {
         let known = if encounter.is_known_address { " as before" } else { "" };
-        let _ = write!(text, ", {address}{known}, used for {:.1} s", encounter.up_s);
+        let _ = write!(text, ", {address}{known}");
+    }
+    if encounter.up_s > 0.0 {
+        let _ = write!(text, ", used for {:.1} s", encounter.up_s);
     }
     text
 }
