@@ -111,11 +111,6 @@ impl CostCaps {
         self.books().ledgers.get_mut(entry)?.1.rests(now)
     }
 
-    /// When the link of this cap may be used again, if it rests.
-    fn begins_again(&self, entry: usize) -> Option<Time> {
-        self.books().ledgers.get(entry)?.1.begins_again()
-    }
-
     /// So many bytes went over the link of this cap, whose round trips take so long.
     fn count(&self, entry: usize, now: Time, bytes: u64, round_trip: Duration) {
         let mut books = self.books();
@@ -135,3 +130,6 @@ impl CostCaps {
 fn is_meant(name: &str, link: &LinkInfo) -> bool {
     name == link.name || name.parse().is_ok_and(|address| link.addresses.contains(&address))
 }
+
+#[cfg(test)]
+mod tests;

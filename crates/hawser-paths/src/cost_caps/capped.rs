@@ -27,6 +27,9 @@ struct CappedLink {
     entry: usize,
     /// Whether the manager inside takes it to be gone.
     rests: bool,
+    /// When it is to be looked at again if it rests. The ledger knows no more of it once another connection has begun the next
+    /// period.
+    returns: Option<Time>,
 }
 
 impl Capped {
@@ -38,7 +41,9 @@ impl Capped {
     /// Has links rest whose budgets are used up, and begin again with the next period.
     fn enforce(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
         for (id, link) in &mut self.links {
-            let rests = self.caps.rests(link.entry, now).is_some();
+            let rest = self.caps.rests(link.entry, now);
+            let rests = rest.is_some();
+            link.returns = rest.filter(|rest| *rest != Duration::MAX).map(|rest| now + rest);
             if std::mem::replace(&mut link.rests, rests) != rests {
                 let event =
                     if rests { PathEvent::LinkDown(*id) } else { PathEvent::LinkUp(link.info.clone()) };
@@ -70,8 +75,7 @@ impl Capped {
 
     /// When the first of the links that rest may be used again.
     fn next_period(&self) -> Option<Time> {
-        let resting = self.links.values().filter(|link| link.rests);
-        resting.filter_map(|link| self.caps.begins_again(link.entry)).min()
+        self.links.values().filter_map(|link| link.returns).min()
     }
 }
 
@@ -94,7 +98,7 @@ impl PathManager for Capped {
                     return self.inner.on_event(now, event, paths, actions);
                 };
                 let rests = self.caps.rests(entry, now).is_some();
-                self.links.insert(info.id, CappedLink { info: info.clone(), entry, rests });
+                self.links.insert(info.id, CappedLink { info: info.clone(), entry, rests, returns: None });
                 if !rests {
                     self.inner.on_event(now, event, paths, actions);
                 }

@@ -77,11 +77,6 @@ impl Ledger {
         Some((began + self.cap.period).since(now))
     }
 
-    /// When the link may be used again, if it rests.
-    pub(super) fn begins_again(&self) -> Option<Time> {
-        self.began.filter(|_| self.reached && self.cap.bytes > 0).map(|began| began + self.cap.period)
-    }
-
     fn turn_over(&mut self, now: Time) {
         let Some(began) = self.began else { return };
         let passed = now.since(began);
