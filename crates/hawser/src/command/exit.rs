@@ -75,8 +75,8 @@ Exit codes (curl's, where curl has one for the same thing):
   90  the server's key is not the pinned one
   91  cannot listen: the UDP or TCP port is taken or not allowed, or no interface has the address
   92  the budget of every link that works is used up (--cap); what arrived of a file is kept and `-C -` resumes it
- 126  emu run: the command cannot be executed
- 127  emu run: there is no such command
+ 126  emu run: the command cannot be executed; vr360: ffmpeg cannot be
+ 127  emu run: there is no such command; vr360: there is no ffmpeg
  130  stopped by Ctrl-C
 `hawser emu run` otherwise ends with the exit code of its command.
 

@@ -12,6 +12,9 @@ use super::protocol::Wish;
 /// Chunks that are kept for the page behind the one that is played.
 const KEPT: usize = 12;
 
+/// Paths of which is counted what they carried: the server names them, and may name any.
+const MAX_PATHS: usize = 64;
+
 /// What became of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,40 +172,35 @@ impl Screen {
         }
     }
 
-    fn tile(&mut self, number: u32, tile: u16) -> Option<(&mut Chunk, Tile)> {
-        let chunk = self.chunks.iter_mut().find(|chunk| chunk.number == number)?;
-        let tile = chunk.tiles.get(&tile)?.clone();
-        Some((chunk, tile))
+    fn chunk(&mut self, number: u32) -> Option<&mut Chunk> {
+        self.chunks.iter_mut().find(|chunk| chunk.number == number)
     }
 
     /// A picture is there as a whole.
     pub(super) fn arrived(&mut self, number: u32, at: u16, picture: Bytes, now: Duration) {
-        let Some((chunk, mut tile)) = self.tile(number, at) else { return };
+        let Some(chunk) = self.chunk(number) else { return };
         let fate = chunk.fate_at(now);
-        if tile.fate != Fate::Pending || fate == Fate::Missing {
-            return;
-        }
+        let tile = chunk.tiles.get_mut(&at).filter(|tile| tile.fate == Fate::Pending);
+        let Some(tile) = tile.filter(|_| fate != Fate::Missing) else { return };
         let bytes = picture.len() as u64;
         (tile.fate, tile.picture) = (fate, Some(picture));
-        chunk.tiles.insert(at, tile);
         self.counts.bytes += bytes;
         self.counts.arrived_in_time += u64::from(fate == Fate::InTime);
     }
 
     /// Which paths carried a tile.
-    pub(super) fn carried(&mut self, number: u32, at: u16, paths: Vec<(u32, u64)>) {
+    pub(super) fn carried(&mut self, number: u32, at: u16, mut paths: Vec<(u32, u64)>) {
+        paths.truncate(MAX_PATHS);
         let most = paths.iter().max_by_key(|(_, bytes)| *bytes).map(|(path, _)| *path);
         for (path, bytes) in &paths {
+            if self.carried.len() >= MAX_PATHS && !self.carried.contains_key(path) {
+                continue;
+            }
             let carried = self.carried.entry(*path).or_default();
-            carried.bytes += bytes;
+            carried.bytes = carried.bytes.saturating_add(*bytes);
             carried.tiles += u64::from(Some(*path) == most);
         }
-        if let Some(tile) = self
-            .chunks
-            .iter_mut()
-            .find(|chunk| chunk.number == number)
-            .and_then(|chunk| chunk.tiles.get_mut(&at))
-        {
+        if let Some(tile) = self.chunk(number).and_then(|chunk| chunk.tiles.get_mut(&at)) {
             tile.paths = paths;
         }
     }
@@ -283,6 +281,16 @@ mod tests {
         assert_eq!(wish.view[0], 16, "the view at yaw 180");
         screen.end(3);
         assert_eq!((screen.counts.seen, screen.counts.unasked), (16, 16));
+    }
+
+    #[test]
+    fn a_server_cannot_name_paths_without_end() {
+        let mut screen = screen();
+        screen.wish(0, Duration::ZERO);
+        for first in (0..10_000).step_by(100) {
+            screen.carried(0, 16, (first..first + 100).map(|path| (path, u64::MAX)).collect());
+        }
+        assert_eq!((screen.carried.len(), screen.chunks[0].tiles[&16].paths.len()), (MAX_PATHS, MAX_PATHS));
     }
 
     #[test]
