@@ -19,9 +19,9 @@ fn lost_packets_are_recognised_once_and_forgotten_in_time() {
     }
     assert_eq!(taken(&mut space, 4..=8), [4, 7]);
     assert_eq!(taken(&mut space, 0..=8), [3]);
-    assert_eq!(taken(&mut space, 0..=8), []);
+    assert!(taken(&mut space, 0..=8).is_empty());
     space.forget_lost_before(ms(10));
-    assert_eq!(taken(&mut space, 0..=20), []);
+    assert!(taken(&mut space, 0..=20).is_empty());
 }
 
 #[test]
