@@ -12,6 +12,8 @@ use hawser_policy::{
     AckFrequency, FeatureId, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery, PathId, Side, StreamId,
 };
 
+use super::setup;
+
 /// Bytes that an application writes in all.
 const MAX_WRITTEN: u64 = 400_000;
 /// Bytes that it writes or reads at once.
@@ -78,7 +80,8 @@ pub struct Application {
     next_message: u64,
     /// Messages sent and not received.
     messages: BTreeSet<u64>,
-    /// Reliable messages about no path, sent to the peer's policies and received from them.
+    /// Reliable messages about no path, sent to the peer's policies and received from them; without those of features that
+    /// a policy set may take before the application sees them.
     reliable: [u64; 2],
     /// The newest message of each channel.
     newest: BTreeMap<Channel, u64>,
@@ -154,7 +157,7 @@ impl Application {
         let channel = (message.feature.0, message.delivery as u8, message.path);
         let before = self.newest.insert(channel, message.sequence);
         assert!(before.is_none_or(|before| before < message.sequence), "{message:?} after {before:?}");
-        if (message.delivery, message.path) == (MessageDelivery::Reliable, None) {
+        if is_counted(message.feature, message.delivery, message.path) {
             self.reliable[1] += 1;
         }
     }
@@ -353,7 +356,7 @@ impl Application {
         };
         let feature = FeatureId(1 + length as u64 % 8);
         let message = Message { delivery, path, ..Message::latest(feature, vec![0x5a; length]) };
-        if connection.send_message(message).is_ok() && (delivery, path) == (MessageDelivery::Reliable, None) {
+        if connection.send_message(message).is_ok() && is_counted(feature, delivery, path) {
             self.reliable[0] += 1;
         }
     }
@@ -378,6 +381,11 @@ impl Application {
         }
         assert_eq!(peer.reliable[1], self.reliable[0], "messages to policies did not arrive");
     }
+}
+
+/// Whether a message must reach the peer's application: reliable, about no path, and not for its policies.
+fn is_counted(feature: FeatureId, delivery: MessageDelivery, path: Option<PathId>) -> bool {
+    (delivery, path) == (MessageDelivery::Reliable, None) && !setup::may_be_taken(feature)
 }
 
 /// What stands at an offset of a stream; at most [`MAX_PIECE`] bytes of it.

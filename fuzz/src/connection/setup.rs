@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use hawser_core::{QlogFactory, TransportConfig, Version, VersionPreference};
-use hawser_policy::{Composition, FeatureId, PolicyKind, Registry};
+use hawser_policy::{Composition, FeatureId, FeatureSet, PolicyKind, Registry};
 use hawser_sim::adversary::{Forgery, Tap};
 use hawser_wire::TransportParameters;
 use hawser_wire::transport_parameters::AddressDiscovery;
@@ -29,6 +29,20 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 /// All policies by name.
 pub fn registry() -> &'static Registry {
     &REGISTRY
+}
+
+/// Features whose messages some policy set takes for itself: whichever an end has, or gets while it runs, they are no sure
+/// sign of what its application is told.
+static TAKEN: LazyLock<FeatureSet> = LazyLock::new(|| {
+    registry().names(PolicyKind::Set).fold(FeatureSet::NONE, |taken, name| {
+        let wanted = Composition { policy: Some(name.parse().expect("a name")), ..Composition::default() };
+        taken.union(&registry().set(&wanted).expect("a name that it has").features())
+    })
+});
+
+/// Whether messages of this feature may be for a policy set.
+pub fn may_be_taken(feature: FeatureId) -> bool {
+    TAKEN.contains(feature)
 }
 
 /// The `n`-th of these names.
