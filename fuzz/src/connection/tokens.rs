@@ -37,6 +37,11 @@ pub fn read(script: &mut Script<'_>, how: u8) -> Option<Option<Vec<u8>>> {
     })
 }
 
+/// Whether it is the token that the server gave, and shows that the client was at its address before.
+pub fn is_given(token: &[u8]) -> bool {
+    token == *GIVEN
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

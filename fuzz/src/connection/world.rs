@@ -17,6 +17,7 @@ use hawser_sim::adversary::{CID_LENGTH, Observer, Space, Tap};
 use super::application::Application;
 use super::network::{Network, UnderWay, from, is_victim, server_address};
 use super::strangers::{Forger, Strangers};
+use super::tokens;
 
 /// Turns of the loop at one instant that mean that somebody spins.
 const MAX_TURNS_AT_ONCE: usize = 2_000;
@@ -152,6 +153,10 @@ impl World {
         let memory_before = crate::memory::live();
         let [client_transport, server_transport] = setup.transports.map(Arc::new);
         let forger = Forger::new(client_transport.clone(), setup.token.clone());
+        let mut network = Network::new();
+        if setup.token.as_deref().is_some_and(tokens::is_given) {
+            network.was_validated_before();
+        }
         let [client_tap, server_tap] = setup.taps;
         let strangers = Strangers::new(server_transport.clone());
         let mut server_config = ServerConfig::new(Arc::new(server_tap.clone()), server_transport, TOKEN_KEY);
@@ -181,7 +186,7 @@ impl World {
         World {
             now: Time::ZERO,
             ends: [client, server],
-            network: Network::new(),
+            network,
             observer: Observer::new(client_tap, server_tap),
             buffer: Vec::new(),
             memory_before,
