@@ -1,13 +1,10 @@
 //! Cipher suites by choice.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::time::Duration;
 
-use common::*;
 use hawser_net::{Cipher, ClientConfig, Endpoint, Links, Trust};
+
+use crate::common::*;
 
 #[tokio::test]
 async fn each_suite_works_alone() {

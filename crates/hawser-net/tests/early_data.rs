@@ -1,17 +1,14 @@
 //! Sessions that are resumed, and data that goes out before the handshake (0-RTT).
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::*;
 use hawser_net::{
     ClientConfig, Connection, EarlyData, Endpoint, FileSessions, Identity, MemorySessions, Pin, ServerConfig,
     SessionStore, Trust,
 };
+
+use crate::common::*;
 
 fn server_of(identity: &Identity, early: bool, workers: usize) -> Endpoint {
     let config = ServerConfig::builder(identity.clone()).alpn([ALPN]).early_data(early).workers(workers);

@@ -1,17 +1,14 @@
 //! What goes wrong, and how it is told.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use common::*;
 use hawser_net::{
     CertificateProblem, ClientConfig, ConnectError, ConnectionError, Endpoint, Identity, Links, Pin,
     ServerConfig, Trust, WriteError, default_transport,
 };
+
+use crate::common::*;
 
 #[tokio::test]
 async fn a_wrong_pin_is_told_with_both_pins() {

@@ -1,21 +1,18 @@
 //! Links that come and go, in network namespaces. Needs root, or says that it was skipped.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use common::*;
 use hawser_net::policy::{PathEvent, PathState};
 use hawser_net::{ClientConfig, ConnectError, Connection, Endpoint, Links, Pin, Trust};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::gettid;
 use tokio::sync::oneshot;
+
+use crate::common::*;
 
 /// A server in a namespace of its own at 10.9.0.1, behind two links of ours: `a0` with 10.1.0.2 and `a1` with 10.2.0.2.
 /// No route leads to the server: only sockets that are bound to a device reach it.

@@ -1,15 +1,10 @@
 //! What a program writes about links changes what a scheduler does, and policies may have links attached elsewhere.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::*;
 use hawser_net::policy::{
     Assignment, AttachRequest, AttachResult, AttachmentPoint, Command, Commands, Composition, ControllerInit,
     Decision, Event, Interests, LinkId, LinkInfo, PathEvent, PathId, PathState, Registry, Scheduler,
@@ -19,6 +14,8 @@ use hawser_net::{
     AttachAnswer, Connection, Endpoint, EndpointBuilder, LinkController, LinkStateFile, Pin, TransportConfig,
     policies,
 };
+
+use crate::common::*;
 
 /// Sends on the link of which the highest rate upwards was last heard, on no other.
 #[derive(Default)]

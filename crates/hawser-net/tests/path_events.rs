@@ -1,15 +1,12 @@
 //! Who listens for events of paths hears of every path, however late the subscription.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::time::Duration;
 
-use common::*;
 use hawser_net::Connection;
 use hawser_net::policy::{PathEvent, PathId, PathState};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use crate::common::*;
 
 async fn two_paths() -> Connection {
     let (server, pin) = server();

@@ -1,18 +1,15 @@
 //! An application and the policies of its connection talk to each other, over sockets.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::*;
 use hawser_net::policy::{
     Agent, Command, Commands, Composition, Event, FeatureId, FeatureSet, Interests, Message, MessageOrigin,
     PolicySet, PolicySetFactory, SetInit,
 };
 use hawser_net::{Connection, Endpoint, SendMessageError, TransportConfig, policies};
+
+use crate::common::*;
 
 const TALK: FeatureId = FeatureId(0x7461_6c6b);
 

@@ -1,14 +1,11 @@
 //! Policy sets that are not of the project, over sockets: the same files that the simulator's cases use.
 
-#![allow(clippy::unwrap_used)]
-
 #[allow(unreachable_pub)] // In its own crate it is public.
 #[path = "../../hawser-sim/src/sets/advised.rs"]
 mod advised;
 #[allow(unreachable_pub)]
 #[path = "../../hawser-sim/src/sets/budget.rs"]
 mod budget;
-mod common;
 #[allow(unreachable_pub)]
 #[path = "../../hawser-sim/src/sets/punctual.rs"]
 mod punctual;
@@ -18,9 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::*;
 use hawser_net::policy::{Composition, FrameInfo, PathId, PathState, Reliability};
 use hawser_net::{Chunk, Connection, Endpoint, TransportConfig, policies};
+
+use crate::common::*;
 
 /// The transport of a set by name.
 fn policy(text: &str) -> TransportConfig {

@@ -1,13 +1,10 @@
 //! Traces of connections over loopback, in files.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::path::Path;
 
-use common::*;
 use hawser_net::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
+
+use crate::common::*;
 
 /// Names in a folder that end like this, without it.
 fn files(folder: &Path, ending: &str) -> Vec<String> {

@@ -1,14 +1,11 @@
 //! Policies that are chosen by name while a connection runs, at this end and at the other.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::*;
 use hawser_net::policy::{PathId, PolicySpec};
 use hawser_net::{
     Endpoint, Identity, MAX_SCHEDULER_REQUESTS, SchedulerAnswer, ServerConfig, default_transport,
 };
+
+use crate::common::*;
 
 /// A server whose clients may choose these schedulers, and a connection to it over two links.
 async fn connected(allowed: &[&str]) -> (Endpoint, Endpoint, hawser_net::Connection) {

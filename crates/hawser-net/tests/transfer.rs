@@ -1,16 +1,13 @@
 //! Data over one and several paths of a loopback interface.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::*;
 use hawser_net::policy::{FrameInfo, PathId, PathState, PathStatus, Reliability};
 use hawser_net::{Chunk, Endpoint, FrameError, Links, TransportConfig, default_transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::common::*;
 
 #[tokio::test]
 async fn an_echo_over_one_path() {

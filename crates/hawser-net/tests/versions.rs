@@ -1,16 +1,14 @@
 //! Versions and preferred addresses with real TLS and sockets.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use common::{ALPN, address_of, echo, eventually, links, pattern, serve};
 use hawser_net::{
     ClientConfig, Connection, Endpoint, Identity, PreferredAddresses, ServerConfig, Trust, Version,
     VersionPreference, Versions,
 };
+
+use crate::common::{ALPN, address_of, echo, eventually, links, pattern, serve};
 
 fn versions(text: &str) -> Versions {
     text.parse().unwrap()

@@ -1,16 +1,11 @@
 //! A server with several workers: one address, a socket and a thread each.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::*;
 use hawser_net::policy::PathState;
 use hawser_net::quic_lb::{QuicLbCodec, QuicLbServer};
 use hawser_net::{
@@ -18,6 +13,8 @@ use hawser_net::{
     ServerConfigBuilder, Trust, Version,
 };
 use tokio::net::UdpSocket;
+
+use crate::common::*;
 
 const WORKERS: usize = 4;
 

@@ -1,9 +1,5 @@
 //! Strangers with forged addresses, over all connections of a server: it is nobody's amplifier (RFC 9000 section 8).
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -18,7 +14,7 @@ use hawser_sim::amplification::{Amplification, Attack, ClientEdge, ServerEdge};
 use hawser_sim::testing::{SERVER, client, client_address, link};
 use hawser_sim::{Application, Host, Network, Packet, Serve};
 
-use common::config;
+use crate::common::config;
 
 /// Addresses where nobody is.
 const VICTIMS: u8 = 4;

@@ -2,8 +2,6 @@
 //!
 //! `cargo run --release -p hawser-sim --example attacks` prints what they take.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use hawser_policy::Registry;

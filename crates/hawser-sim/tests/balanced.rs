@@ -1,21 +1,18 @@
 //! Two servers behind a load balancer that routes by connection id (draft-ietf-quic-load-balancers).
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::config;
 use hawser_core::crypto::null::NullServer;
 use hawser_core::quic_lb::{QuicLbCodec, QuicLbServer};
 use hawser_core::{Endpoint, EndpointConfig, FourTuple, ServerConfig, TransportConfig};
 use hawser_policy::{PathStatus, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link};
 use hawser_sim::{Download, Host, Network, Node, Packet, Serve};
+
+use crate::common::config;
 
 /// Bytes of a download.
 const LENGTH: u64 = 3_000_000;

@@ -1,14 +1,12 @@
 //! Congestion controllers on the whole stack: how much of a link they fill, how long the queue is that they build, how long
 //! nothing arrives.
 
-mod common;
-
 use std::path::PathBuf;
 
 use hawser_scenario::{Scenario, load};
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Simulation};
 
-use common::registry;
+use crate::common::registry;
 
 fn run(scenario: &Scenario) -> FlowOutcome {
     let outcome =

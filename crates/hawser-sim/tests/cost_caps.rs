@@ -2,11 +2,11 @@
 //!
 //! Bytes are those that the models of the links counted, which know nothing of budgets.
 
-mod common;
-
 use hawser_scenario::Scenario;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 use proptest::prelude::*;
+
+use crate::common;
 
 /// Of `lte0`: 40 Mbit/s for the time of a round trip of 60 ms. What is on its way when the link comes to rest is at most that.
 const LTE_IN_FLIGHT: u64 = 40_000_000 / 8 * 60 / 1_000;

@@ -1,10 +1,10 @@
 //! What the default scheduler promises, on links that pause, dribble, collapse and overflow: the sum of the links, answers
 //! that are no later than over the best link alone, and few copies for nothing.
 
-mod common;
-
 use hawser_scenario::Scenario;
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Simulation};
+
+use crate::common;
 
 /// Two cellular links whose scheduler serves others for some tens of milliseconds again and again: pauses of 100 ms and
 /// more are normal on both.

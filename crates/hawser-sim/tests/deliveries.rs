@@ -1,13 +1,13 @@
 //! What becomes of the data of each packet.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_policy::Time;
 use hawser_scenario::Scenario;
 use hawser_sim::run::{Options, Outcome, PacketRecord, Recorder, Simulation};
+
+use crate::common;
 
 /// A packet that was the first to carry something.
 #[derive(Debug, Default)]

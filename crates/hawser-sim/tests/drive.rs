@@ -1,13 +1,12 @@
 //! The scenario of the demonstration in virtual time: a download over WiFi, LTE and LEO while links fade and vanish.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Net, config, download, finish, open};
 use hawser_policy::PathStatus;
 use hawser_scenario::Scenario;
 use hawser_sim::testing::client_address;
+
+use crate::common::{Net, config, download, finish, open};
 
 const LENGTH: u64 = 96 << 20;
 

@@ -1,12 +1,12 @@
 //! Every file in `scenarios/` runs for a few simulated seconds.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use hawser_scenario::load;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
+
+use crate::common;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

@@ -4,7 +4,6 @@
 //! Not shown here, since it was not so in 20 runs: that copies of key frames lower the mean delay, or that the learner, not
 //! taught before, does better than chance.
 
-#[path = "four_d_map/live.rs"]
 mod live;
 
 use live::{Broadcast, Outcome, run};

@@ -1,8 +1,8 @@
 //! Every case of the mobility gauntlet keeps its bounds.
 
-mod common;
-
 use hawser_sim::gauntlet::{CASES, Setting};
+
+use crate::common;
 
 /// Runs a case with these seeds and prints what it measured.
 fn check(name: &str, seeds: std::ops::Range<u64>) {

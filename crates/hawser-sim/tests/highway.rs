@@ -1,14 +1,12 @@
 //! Drives along a highway with gaps in both networks. Connections must outlive them, and go on when a network returns.
 
-mod common;
-
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hawser_scenario::load;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use common::registry;
+use crate::common::registry;
 
 /// Seeds under which half of a path worked for a while, or none, just when paths came and went; or under which the only
 /// network of the first minutes came back for a few seconds.
@@ -28,7 +26,7 @@ fn connections_outlive_the_gaps_of_a_highway() {
     check(drives);
 }
 
-/// `cargo test --release -p hawser-sim --test highway -- --ignored --nocapture`
+/// `cargo test --release -p hawser-sim --test sim highway:: -- --ignored --nocapture`
 #[test]
 #[ignore = "512 drives take minutes"]
 fn connections_outlive_the_gaps_of_512_drives() {

@@ -1,13 +1,13 @@
 //! Layered video: what its receiver sees where there is room and where there is not, and QC-MAB on its walk.
 
-mod common;
-
 use std::path::Path;
 use std::sync::Arc;
 
 use hawser_scenario::{ReadOptions, Scenario};
 use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Outcome, Simulation};
+
+use crate::common;
 
 fn load(file: &str, set: &[&str]) -> Scenario {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

@@ -1,7 +1,5 @@
 //! What a client's policies know of its links.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +13,7 @@ use hawser_policy::{
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
-use common::registry;
+use crate::common::registry;
 
 /// What policies noted while a run lasted.
 type Notes<T> = Arc<Mutex<Vec<T>>>;

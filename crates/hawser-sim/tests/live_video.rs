@@ -1,10 +1,10 @@
 //! A live video over two links: what a viewer sees when there is room for it, when there is not, and when a policy gives frames
 //! up.
 
-mod common;
-
 use hawser_scenario::Scenario;
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Simulation};
+
+use crate::common;
 
 /// The video over these links, up or down.
 fn run(seed: u64, application: &str, direction: &str, links: &str, transport: &str) -> FlowOutcome {

@@ -1,15 +1,15 @@
 //! What each mode of the scheduler `modes` is for, measured: delays of answers, and what carries them.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Net, client_side, config, download, links, open, server_side};
 use hawser_policy::{PathId, PathStatus};
 use hawser_scenario::Scenario;
 use hawser_sched::Mode;
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Simulation};
 use hawser_sim::testing::link;
+
+use crate::common;
+use crate::common::{Net, client_side, config, download, links, open, server_side};
 
 /// Answers of 20 kB every 100 ms over two links with delays that jump, each on its own, and some loss. BBR, since the windows of a
 /// controller that takes loss for congestion are small here, and copies compete for them with the next answer.

@@ -1,15 +1,15 @@
 //! Named multipath scenarios in virtual time, each with the bound that it must keep.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{client_side, config, download, finish, links, open, server_side};
 use hawser_core::{Code, Event, PathError};
 use hawser_link::LossModel;
 use hawser_policy::{PathEvent, PathId, PathState, PathStatus, PolicyKind, Time};
 use hawser_sim::Verdict;
 use hawser_sim::testing::{SERVER, client_address, link};
+
+use crate::common;
+use crate::common::{client_side, config, download, finish, links, open, server_side};
 
 /// Goodput as a share of `megabits`.
 fn share(bytes: u64, at: Time, megabits: f64) -> f64 {

@@ -1,7 +1,5 @@
 //! One-way delays from receive timestamps against the truth of the links.
 
-mod common;
-
 use std::time::Duration;
 
 use hawser_core::TransportConfig;
@@ -10,7 +8,7 @@ use hawser_policy::{PathId, PathStatus};
 use hawser_sim::Verdict;
 use hawser_sim::testing::{client_address, link};
 
-use common::{Net, config, download, finish, open, server_side};
+use crate::common::{Net, config, download, finish, open, server_side};
 
 /// Times are reported in units of 2^3 microseconds.
 const RESOLUTION: Duration = Duration::from_micros(8);

@@ -1,10 +1,10 @@
 //! The scheduler that knows the links' future: what it makes of two links, and of an outage that it sees coming.
 
-mod common;
-
 use hawser_scenario::Scenario;
 use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
+
+use crate::common;
 
 const NEAR: &str =
     "[[link]]\nname = \"near0\"\nrate = \"40 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"200 kB\"\n";

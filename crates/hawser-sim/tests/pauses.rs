@@ -1,16 +1,13 @@
 //! A server that pauses for longer than the NAT before its client remembers.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::config;
 use hawser_policy::Time;
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server};
 use hawser_sim::{Download, Idle, Network};
+
+use crate::common::config;
 
 /// Less than the first windows allow at once.
 const PART: usize = 20_000;

@@ -1,19 +1,19 @@
 //! Policy sets of several parts over two links: what each is for, measured ([`hawser_sim::sets::CASES`]), and what happens
 //! where only one end has them.
 
-mod common;
-
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Net, client_side, finish, open};
 use hawser_core::TransportConfig;
 use hawser_policy::{Composition, PathStatus, PolicyKind, Registry, Time};
 use hawser_sim::gauntlet::Setting;
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server};
 use hawser_sim::{Download, Network, Serve, Verdict, sets};
+
+use crate::common;
+use crate::common::{Net, client_side, finish, open};
 
 /// What comes with the project, and the sets of these tests.
 fn registry() -> Registry {

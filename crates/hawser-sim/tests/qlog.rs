@@ -1,7 +1,4 @@
 //! Traces of both ends of a download over two links, read back record by record.
-#![allow(clippy::unwrap_used)] // Helpers of a test: what is missing fails it.
-
-mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -13,6 +10,8 @@ use hawser_policy::{PathId, PathStatus, Side, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server, transport};
 use hawser_sim::{Download, Host, Network, Serve};
 use serde_json::Value;
+
+use crate::common;
 
 const LENGTH: u64 = 4_000_000;
 

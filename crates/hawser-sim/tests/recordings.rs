@@ -1,11 +1,11 @@
 //! Drives that were recorded, played in virtual time.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use hawser_scenario::{Direction, Scenario, SourceKind, load};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
+
+use crate::common;
 
 fn run(scenario: &Scenario) -> Outcome {
     let simulation = Simulation::new(scenario, &common::registry(), Options::default());

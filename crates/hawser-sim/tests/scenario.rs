@@ -1,7 +1,5 @@
 //! Scenario files, run as `hawser sim run` runs them.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
 use hawser_policy::{
@@ -10,7 +8,7 @@ use hawser_policy::{
 use hawser_scenario::Scenario;
 use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
 
-use common::registry;
+use crate::common::registry;
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml", &mut |_| Err("there is none".into())).expect("a scenario")

@@ -1,10 +1,10 @@
 //! How the schedulers compare over two links: what both carry together, in which order data arrives, and what a link costs
 //! that is slow or dies.
 
-mod common;
-
 use hawser_scenario::Scenario;
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Outcome, Simulation};
+
+use crate::common;
 
 /// A link: its rate in Mbit/s, its round-trip time in ms; the queue holds twice the product of both.
 fn link(name: &str, megabits: u64, rtt_ms: u64, more: &str) -> String {

@@ -1,7 +1,5 @@
 //! SSCC over simulated links: what shares a bottleneck is found and coupled, what does not is left alone.
 
-mod common;
-
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -9,6 +7,8 @@ use hawser_cc::sscc::{self, Observer, SsccParts};
 use hawser_policy::{GroupId, PathId, Registry, Side, Time};
 use hawser_scenario::load;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
+
+use crate::common;
 
 /// Groups of the sending end over time.
 #[derive(Default)]

@@ -1,7 +1,5 @@
 //! A download over one path and over several, in virtual time.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +8,7 @@ use hawser_policy::{PathStatus, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, link, server, transport};
 use hawser_sim::{Download, Host, Network, Serve};
 
-use common::registry;
+use crate::common::registry;
 
 fn network(seed: u64, scheduler: &str, length: u64) -> Network<Host<Download>, Host<Serve>> {
     let transport = Arc::new(transport(&registry(), scheduler, "cubic"));

@@ -1,5 +1,4 @@
 //! A server and a client on loopback.
-#![allow(dead_code, clippy::unwrap_used)]
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! What the scenario files share: a client with several links that downloads from a server.
-#![allow(dead_code)] // Each scenario file uses its own part.
 
 use std::sync::Arc;
 use std::time::Duration;

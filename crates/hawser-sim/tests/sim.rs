@@ -1,0 +1,37 @@
+//! All scenario tests of the simulator as one program: it links once, and its tests share the processors.
+//!
+//! `cargo test -p hawser-sim --test sim modes::` runs those of one file. The cases of the interop runner are a program of their
+//! own (`--test runner`).
+
+#![allow(clippy::unwrap_used)] // Helpers of tests: what is missing fails them.
+
+mod amplification;
+mod attacks;
+mod balanced;
+mod common;
+mod controllers;
+mod cost_caps;
+mod default_scheduler;
+mod deliveries;
+mod drive;
+mod every_scenario;
+mod four_d_map;
+mod frames;
+mod gauntlet;
+mod highway;
+mod layered_video;
+mod links;
+mod live_video;
+mod modes;
+mod multipath;
+mod one_way_delays;
+mod oracle;
+mod pauses;
+mod policy_sets;
+mod qlog;
+mod recordings;
+mod scenario;
+mod schedulers;
+mod soak;
+mod sscc;
+mod transfer;
