@@ -90,15 +90,16 @@ async fn fetch(
     destination: &Destination,
     output: Output,
 ) -> Result<(), Failure> {
+    let (mut send, mut receive) = connection.open_bi().await?;
+    let lost = |error: &dyn std::fmt::Display| Failure::new(Exit::ConnectionLost, format!("{url}: {error}"));
+    send.write_all(hq::request(&url.path).as_bytes()).await.map_err(|error| lost(&error))?;
+    send.finish().map_err(|error| lost(&error))?;
+    // After the request: with 0-RTT it leaves at once, and a slow disk does not hold it until the handshake is over.
     let mut partial = match destination {
         Destination::Stdout => None,
         Destination::File(path) => Some(Partial::open(path, false)?),
     };
     let mut file = partial.as_ref().map(Partial::writer).transpose()?;
-    let (mut send, mut receive) = connection.open_bi().await?;
-    let lost = |error: &dyn std::fmt::Display| Failure::new(Exit::ConnectionLost, format!("{url}: {error}"));
-    send.write_all(hq::request(&url.path).as_bytes()).await.map_err(|error| lost(&error))?;
-    send.finish().map_err(|error| lost(&error))?;
     let mut length = 0;
     loop {
         let chunk = match receive.read_chunk(CHUNK).await {
