@@ -183,6 +183,12 @@ impl Connection {
         self.paths.iter().filter_map(Path::info).collect()
     }
 
+    /// The paths that ended, the oldest first, with the addresses that they had last; of very many the latest. What their
+    /// state was is not remembered.
+    pub fn past_paths(&self) -> Vec<PathInfo> {
+        self.paths.past().collect()
+    }
+
     /// The paths as policies see them, for the driver's path manager.
     pub fn path_views(&mut self, now: Time) -> &[PathView] {
         self.policies.path_views(now, &self.paths)

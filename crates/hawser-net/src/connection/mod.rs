@@ -280,6 +280,12 @@ impl Connection {
         self.ask(|state| state.core.paths())
     }
 
+    /// The paths that ended, the oldest first, with the addresses that they had last; of very many the latest. What their
+    /// state was is not remembered.
+    pub fn past_paths(&self) -> Vec<PathInfo> {
+        self.ask(|state| state.core.past_paths())
+    }
+
     /// Counters of a path, also of one that is gone.
     pub fn path_stats(&self, path: PathId) -> Option<PathStats> {
         self.ask(|state| state.core.path_stats(path))

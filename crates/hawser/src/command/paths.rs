@@ -21,9 +21,9 @@ pub(crate) enum Flow {
 /// Counters of paths at some moment.
 pub(crate) type PathCounters = BTreeMap<PathId, PathStats>;
 
-/// The counters of the paths that a connection has now.
+/// The counters of the paths that a connection has and had.
 pub(crate) fn counters(connection: &Connection) -> PathCounters {
-    let paths = connection.paths().into_iter();
+    let paths = connection.past_paths().into_iter().chain(connection.paths());
     paths.filter_map(|path| Some((path.id, connection.path_stats(path.id)?))).collect()
 }
 
@@ -111,7 +111,7 @@ impl PathTable {
         PathTable { shown, ..self }
     }
 
-    /// Looks at all paths now. Call it a few times a second, so that no path comes and goes unseen.
+    /// Looks at all paths now. Call it a few times a second, for the rates.
     pub(crate) fn sample(&mut self) {
         let now = Instant::now();
         let elapsed = now.duration_since(self.sampled).as_secs_f64();
@@ -130,6 +130,7 @@ impl PathTable {
             (row.info, row.open) = (info, true);
             row.update(stats, elapsed);
         }
+        self.add_unseen();
         let closed: Vec<PathId> = self.rows.iter().filter(|(_, row)| !row.open).map(|(id, _)| *id).collect();
         for id in closed {
             let stats = self.stats(id);
@@ -140,6 +141,16 @@ impl PathTable {
             }
         }
         self.sampled = now;
+    }
+
+    /// Adds the paths that came and went since the last look.
+    fn add_unseen(&mut self) {
+        for info in self.connection.past_paths() {
+            if !self.before.contains_key(&info.id) {
+                let stats = PathStats::default();
+                self.rows.entry(info.id).or_insert(Row { info, stats, open: false, rates: (0.0, 0.0) });
+            }
+        }
     }
 
     /// Totals of the connection.

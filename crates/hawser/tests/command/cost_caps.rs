@@ -24,10 +24,12 @@ fn payload(report: &Value, address: &str) -> u64 {
 }
 
 const TWO: [&str; 4] = ["--path", "127.0.0.1", "--path", "127.0.0.2"];
+/// Both links get their share, whichever is faster.
+const EVENLY: [&str; 2] = ["--scheduler", "roundrobin"];
 
 #[test]
 fn a_capped_link_carries_its_budget_both_ways_and_rests() {
-    let server = Server::start(&["--allow-put"]);
+    let server = Server::start(&["--allow-put", EVENLY[0], EVENLY[1]]);
     let here = tempfile::tempdir().unwrap();
     let file = here.path().join("y");
     fs::write(&file, noise(48 << 20)).unwrap();
@@ -35,7 +37,7 @@ fn a_capped_link_carries_its_budget_both_ways_and_rests() {
     let (down, up, out) = (server.url("/x"), server.url("/y"), here.path().join("out"));
     let cap = ["--cap", "127.0.0.2=4MB/1h"];
     let get = [&["-o", out.to_str().unwrap(), &down], &TWO[..], &cap[..]].concat();
-    let put = [&[file.to_str().unwrap(), &up], &TWO[..], &cap[..]].concat();
+    let put = [&[file.to_str().unwrap(), &up], &TWO[..], &EVENLY[..], &cap[..]].concat();
     for mut command in [server.get(&get), server.put(&put)] {
         command.arg("--json");
         let output = run(command);
@@ -57,7 +59,7 @@ fn a_capped_link_carries_its_budget_both_ways_and_rests() {
 
 #[test]
 fn a_link_returns_with_its_next_period() {
-    let server = Server::start(&[]);
+    let server = Server::start(&EVENLY);
     server.add("x", &noise(24 << 20));
     let url = server.url("/x");
     let slowly = ["-o", "/dev/null", "--limit-rate", "8M", &url, "--cap", "127.0.0.2=2MB/1s"];

@@ -300,13 +300,22 @@ impl Path {
     }
 
     pub(crate) fn info(&self) -> Option<PathInfo> {
-        Some(PathInfo {
+        Some(self.info_in(self.state()?))
+    }
+
+    /// What it was when it ended.
+    pub(crate) fn last_info(&self) -> PathInfo {
+        self.info_in(PathState::Active)
+    }
+
+    fn info_in(&self, state: PathState) -> PathInfo {
+        PathInfo {
             id: self.id,
             tuple: self.tuples.current(),
-            state: self.state()?,
+            state,
             status: self.control.status.effective(),
             link: self.link,
-        })
+        }
     }
 
     pub(crate) fn stats(&self) -> PathStats {

@@ -14,7 +14,7 @@ use super::path::Path;
 use super::path_ids::{IdState, PathIds};
 use super::{CidChange, CidFrames, CidIssuer};
 use crate::connection::frames::{PathControl, SentFrames};
-use crate::connection::stats::PathStats;
+use crate::connection::stats::{PathInfo, PathStats};
 use crate::{FourTuple, TransportError};
 
 /// Paths whose final statistics are kept.
@@ -36,7 +36,8 @@ pub(crate) struct PathSet {
     by_cid: FxHashMap<ConnectionId, PathId>,
     /// The connection id that arrived last on each path: nearly always also the next one.
     recent: Vec<(ConnectionId, PathId)>,
-    past: Vec<(PathId, PathStats)>,
+    /// Those that are gone, the oldest first.
+    past: Vec<(PathInfo, PathStats)>,
     /// Which frames carry path ids: only once multipath is negotiated.
     form: CidFrames,
     used_several: bool,
@@ -392,7 +393,7 @@ impl PathSet {
             if self.past.len() == MAX_REMEMBERED {
                 self.past.remove(0);
             }
-            self.past.push((id, path.stats()));
+            self.past.push((path.last_info(), path.stats()));
         } else if let Some(at) = self.reserved.iter().position(|control| control.id == id) {
             let mut control = self.reserved.remove(at);
             control.local_cids.remove_all(&mut self.changes);
@@ -416,9 +417,15 @@ impl PathSet {
         first.time()
     }
 
+    /// The paths that ended, the oldest first, also those whose end the peer has not confirmed.
+    pub(crate) fn past(&self) -> impl Iterator<Item = PathInfo> + '_ {
+        let ending = self.open.iter().filter(|path| path.state().is_none()).map(Path::last_info);
+        self.past.iter().map(|(info, _)| info.clone()).chain(ending)
+    }
+
     /// Statistics of a path, also of one that is gone.
     pub(crate) fn stats(&self, id: PathId) -> Option<PathStats> {
-        let past = || self.past.iter().rev().find(|(past, _)| *past == id).map(|(_, stats)| *stats);
+        let past = || self.past.iter().rev().find(|(past, _)| past.id == id).map(|(_, stats)| *stats);
         self.get(id).map(Path::stats).or_else(past)
     }
 }
