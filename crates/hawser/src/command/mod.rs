@@ -25,6 +25,7 @@ mod http_client;
 mod interrupt;
 mod key_log;
 mod lab;
+mod lines;
 mod live;
 mod local_http;
 mod matrix;

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::command::exit::{Exit, Failure};
+use crate::command::lines::{self, LineError};
 use crate::command::report::to_json;
 use crate::{RecvStream, SendStream};
 
@@ -81,107 +82,32 @@ pub(super) fn broken(error: &dyn std::error::Error) -> Failure {
 }
 
 /// The lines of a stream, and what is behind them.
-pub(super) struct Lines {
-    stream: RecvStream,
-    buffer: BytesMut,
-    /// Bytes of the buffer in which there is no end of a line.
-    searched: usize,
-    is_over: bool,
-}
+pub(super) struct Lines(lines::Lines);
 
 impl Lines {
     pub(super) fn new(stream: RecvStream) -> Self {
-        Lines { stream, buffer: BytesMut::new(), searched: 0, is_over: false }
+        Lines(lines::Lines::new(stream))
     }
 
     /// The next line without its end, of at most `most` bytes; `None` at the end of the stream.
     pub(super) async fn next(&mut self, most: usize) -> Result<Option<BytesMut>, Failure> {
-        loop {
-            if let Some(at) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
-                let mut line = self.buffer.split_to(self.searched + at + 1);
-                line.truncate(line.len() - 1);
-                self.searched = 0;
-                return Ok(Some(line));
-            }
-            self.searched = self.buffer.len();
-            if self.is_over {
-                return Ok(None);
-            }
-            if self.buffer.len() > most {
-                return Err(Failure::new(
-                    Exit::Handshake,
-                    format!("the other end sent a line above {most} bytes"),
-                ));
-            }
-            match self
-                .stream
-                .read_chunk(most + 1 - self.buffer.len())
-                .await
-                .map_err(|error| broken(&error))?
-            {
-                Some(chunk) => self.buffer.extend_from_slice(&chunk),
-                None => self.is_over = true,
-            }
-        }
+        self.0.next(most).await.map_err(|error| failure(&error))
     }
 
     /// The next line as a message; `None` at the end of the stream.
     pub(super) async fn message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Failure> {
-        let Some(line) = self.next(MAX_LINE).await? else { return Ok(None) };
-        let wrong = |error| {
-            let text = format!("the other end does not speak this version of `hawser measure`: {error}");
-            Failure::new(Exit::Handshake, text)
-        };
-        serde_json::from_slice(&line).map(Some).map_err(wrong)
+        self.0.message(MAX_LINE).await.map_err(|error| failure(&error))
     }
 
     /// What was read behind the last line, and the rest of the stream.
     pub(super) fn into_rest(self) -> (Bytes, RecvStream) {
-        (self.buffer.freeze(), self.stream)
+        self.0.into_rest()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ClientConfig, Endpoint, Identity, Links, ServerConfig, Trust};
-
-    /// The lines of this text, as the other end reads them.
-    async fn read(text: &'static [u8], most: usize) -> Vec<Result<BytesMut, Failure>> {
-        let identity = Identity::self_signed(&["localhost"]).unwrap();
-        let trust = Trust::Pins(vec![identity.pin().unwrap()]);
-        let config = ServerConfig::builder(identity).alpn([ALPN]).build().unwrap();
-        let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
-        let config = ClientConfig::builder().trust(trust).alpn([ALPN]).build().unwrap();
-        let client = Endpoint::client(config, Links::All).unwrap();
-        let (ours, theirs) = tokio::join!(client.connect(server.listening()[0], "localhost"), async {
-            server.accept().await.unwrap().await
-        });
-        let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
-        let (mut send, _receive) = ours.open_bi().await.unwrap();
-        send.write_all(text).await.unwrap();
-        send.finish().unwrap();
-        let mut lines = Lines::new(theirs.accept_bi().await.unwrap().1);
-        let mut found = Vec::new();
-        while let Some(line) = lines.next(most).await.transpose() {
-            let is_over = line.is_err();
-            found.push(line);
-            if is_over {
-                break;
-            }
-        }
-        found
-    }
-
-    #[tokio::test]
-    async fn a_line_has_a_longest_length() {
-        let lines = read(b"first\nsecond\nunfinished", 100).await;
-        let lines: Vec<BytesMut> = lines.into_iter().map(Result::unwrap).collect();
-        assert_eq!(lines, ["first", "second"], "what has no end is no line");
-        let lines = read(&[b'x'; 5000], 100).await;
-        assert!(
-            matches!(&lines[..], [Err(failure)] if failure.message.contains("above 100 bytes")),
-            "{lines:?}"
-        );
+fn failure(error: &LineError) -> Failure {
+    match error {
+        LineError::Read(error) => broken(error),
+        error => Failure::new(Exit::Handshake, error.words("measure")),
     }
 }

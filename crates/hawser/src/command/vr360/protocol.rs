@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::film::Shape;
 use crate::command::exit::{Exit, Failure};
+use crate::command::lines::{self, LineError};
 use crate::command::report::to_json;
 use crate::{ConnectionError, Printable, ReadError, RecvStream, SendStream, WriteError};
 
@@ -95,41 +96,31 @@ pub(super) async fn write(stream: &mut SendStream, message: &impl Serialize) -> 
     })
 }
 
-/// Reads lines; empty ones are passed over.
-pub(super) struct Lines {
-    stream: RecvStream,
-    buffer: Vec<u8>,
-}
+/// Reads messages.
+pub(super) struct Lines(lines::Lines);
 
 impl Lines {
     pub(super) fn new(stream: RecvStream) -> Self {
-        Lines { stream, buffer: Vec::new() }
+        Lines(lines::Lines::new(stream))
     }
 
-    /// The next line; `None` at the end of the stream.
+    /// The next message; `None` at the end of the stream. Empty lines are passed over: one opens the stream.
     pub(super) async fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Failure> {
         loop {
-            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.buffer.drain(..=end).collect();
-                if line == b"\n" {
-                    continue;
-                }
-                return serde_json::from_slice(&line).map(Some).map_err(|error| {
-                    let text =
-                        format!("the other end does not speak this version of `hawser vr360`: {error}");
-                    Failure::new(Exit::Handshake, text)
-                });
-            }
-            if self.buffer.len() >= MAX_LINE {
-                return Err(Failure::new(Exit::Handshake, "the other end sends a line without an end"));
-            }
-            match self.stream.read_chunk(MAX_LINE - self.buffer.len()).await {
-                Ok(Some(bytes)) => self.buffer.extend_from_slice(&bytes),
-                Ok(None) => return Ok(None),
-                Err(ReadError::ConnectionLost(error)) => return Err(ended(&error)),
-                Err(error) => return Err(Failure::new(Exit::ConnectionLost, error.to_string())),
+            match self.0.next(MAX_LINE).await.map_err(failure)? {
+                None => return Ok(None),
+                Some(line) if line.is_empty() => {}
+                Some(line) => return lines::parse(&line).map(Some).map_err(failure),
             }
         }
+    }
+}
+
+fn failure(error: LineError) -> Failure {
+    match error {
+        LineError::Read(ReadError::ConnectionLost(error)) => ended(&error),
+        LineError::Read(error) => Failure::new(Exit::ConnectionLost, error.to_string()),
+        error => Failure::new(Exit::Handshake, error.words("vr360")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::Serve;
 use super::carriers::{Carriers, WatchedSet};
@@ -177,11 +177,8 @@ impl Player {
         let left = Duration::from_millis(wish.left_ms.into()).min(LONGEST_WISH);
         // The wish was under way for half a round trip.
         let deadline = self.connection.now() + left.saturating_sub(self.round_trip() / 2);
-        let tiles = wish.view.iter().map(|tile| (*tile, true));
-        for (tile, is_in_view) in tiles.chain(wish.margin.iter().map(|tile| (*tile, false))) {
-            let Some(picture) = self.film.picture(wish.chunk, tile) else { continue };
-            let Ok(place) = self.under_way.clone().try_acquire_owned() else { return };
-            let order = Order { chunk: wish.chunk, tile, is_in_view, deadline, picture: picture.clone() };
+        let has = |tile| self.film.picture(wish.chunk, tile).cloned();
+        for (place, order) in granted(wish, deadline, &self.under_way, has) {
             let player = self.clone();
             tokio::spawn(async move {
                 let _place = place;
@@ -235,7 +232,43 @@ impl Player {
     }
 }
 
+/// The tiles of a wish in its order, each with its place among those under way, as far as there are places.
+fn granted<'a>(
+    wish: &'a Wish,
+    deadline: Time,
+    under_way: &'a Arc<Semaphore>,
+    picture: impl Fn(u16) -> Option<Bytes> + 'a,
+) -> impl Iterator<Item = (OwnedSemaphorePermit, Order)> + 'a {
+    let view = wish.view.iter().map(|tile| (*tile, true));
+    let tiles = view.chain(wish.margin.iter().map(|tile| (*tile, false)));
+    let orders = tiles.filter_map(move |(tile, is_in_view)| {
+        let picture = picture(tile)?;
+        Some(Order { chunk: wish.chunk, tile, is_in_view, deadline, picture })
+    });
+    orders.map_while(|order| Some((under_way.clone().try_acquire_owned().ok()?, order)))
+}
+
 /// What a film amounts to, for `make`.
 pub(super) fn amount(film: &Film) -> String {
     format!("{:.1} s, {} in all", film.seconds(), units::bit_rate(film.bytes() as f64 * 8.0 / film.seconds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a player wishes for: what is under way has a cap, tiles that are not there have no place, and what
+    /// ended makes room.
+    #[test]
+    fn a_player_has_so_many_tiles_under_way() {
+        let under_way = Arc::new(Semaphore::new(10));
+        let wish = Wish { chunk: 3, left_ms: 1000, view: vec![5; 8], margin: (0..=u16::MAX).collect() };
+        let has = |tile: u16| (tile < 100).then(|| Bytes::from_static(b"picture"));
+        let mut first: Vec<_> = granted(&wish, Time::ZERO, &under_way, has).collect();
+        let tiles: Vec<(u16, bool)> = first.iter().map(|(_, order)| (order.tile, order.is_in_view)).collect();
+        assert_eq!(tiles, [vec![(5, true); 8], vec![(0, false), (1, false)]].concat());
+        assert_eq!(granted(&wish, Time::ZERO, &under_way, has).count(), 0);
+        first.truncate(7);
+        assert_eq!(granted(&wish, Time::ZERO, &under_way, has).collect::<Vec<_>>().len(), 3);
+    }
 }
