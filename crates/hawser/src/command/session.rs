@@ -18,6 +18,7 @@ use crate::command::paths::{PathCounters, PathTable, counters};
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::silence::{self, Shown};
 use crate::command::url::Url;
+use crate::policy::PathState;
 use crate::{Connection, EarlyData, Endpoint, LinkStateFile};
 
 /// The types that `h3` makes of our streams.
@@ -193,9 +194,11 @@ impl Session {
     /// packets that are late, which the kernel of a process that is gone drops just as well.
     fn goodbye(&self) -> Duration {
         let paths = self.connection.paths().into_iter();
-        let stats = paths.filter_map(|path| self.connection.path_stats(path.id));
-        let longest = stats.map(|stats| stats.smoothed_rtt + 4 * stats.rtt_variance).max().unwrap_or(GOODBYE);
-        (longest + GOODBYE_MARGIN).min(GOODBYE)
+        let round_trips = paths.filter_map(|path| {
+            let stats = self.connection.path_stats(path.id)?;
+            Some((path.state, stats.smoothed_rtt + 4 * stats.rtt_variance))
+        });
+        goodbye(round_trips)
     }
 
     /// Says goodbye.
@@ -216,6 +219,14 @@ impl Session {
             let _ = tokio::time::timeout(GOODBYE, path_log).await;
         }
     }
+}
+
+/// How long the goodbye takes with such paths: of the slowest that is in use, since of one that never answered the round trip
+/// is a guess, and of one that fell silent nothing will come.
+fn goodbye(paths: impl Iterator<Item = (PathState, Duration)>) -> Duration {
+    let in_use = paths.filter(|(state, _)| *state == PathState::Active);
+    let longest = in_use.map(|(_, round_trip)| round_trip).max().unwrap_or(GOODBYE);
+    (longest + GOODBYE_MARGIN).min(GOODBYE)
 }
 
 /// Ends a connection whose handshake takes too long.
@@ -254,4 +265,20 @@ pub(crate) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Fa
     let found: Vec<SocketAddr> =
         tokio::net::lookup_host((host, port)).await.map_err(|error| failed(Some(error)))?.collect();
     if found.is_empty() { Err(failed(None)) } else { Ok(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second link that never answered has a guess of a third of a second: nobody waits for it.
+    #[test]
+    fn the_goodbye_is_for_paths_in_use() {
+        let ms = Duration::from_millis;
+        let paths =
+            [(PathState::Active, ms(20)), (PathState::Validating, ms(999)), (PathState::Suspect, ms(400))];
+        assert_eq!(goodbye(paths.into_iter()), ms(20) + GOODBYE_MARGIN);
+        assert_eq!(goodbye([(PathState::Active, ms(3000))].into_iter()), GOODBYE);
+        assert_eq!(goodbye(std::iter::empty()), GOODBYE);
+    }
 }
