@@ -7,10 +7,14 @@ use std::os::unix::fs::FileExt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http::HeaderName;
 use sha2::Sha256;
 
 /// The field that carries the digest of a whole resource, also beside a part of it (RFC 9530 section 3).
-pub(crate) const REPR_DIGEST: &str = "repr-digest";
+pub(crate) const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+
+/// How much there is of an upload that broke off (draft-ietf-httpbis-resumable-upload).
+pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
 
 /// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq)]

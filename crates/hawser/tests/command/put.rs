@@ -1,6 +1,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use crate::measure::signal;
 use crate::support::*;
 
 #[test]
@@ -39,28 +40,49 @@ fn what_is_not_allowed_is_refused_with_reasons() {
     assert_eq!(fs::read_dir(server.folder.path()).unwrap().count(), 1);
 }
 
-/// A killed client leaves neither the file nor half of it.
+/// A client that is stopped leaves no file. What came waits, and one that goes on sends no more than the rest; another file of
+/// that name does not go on with it.
 #[test]
-fn half_a_file_is_not_stored() {
+fn an_upload_that_was_stopped_is_gone_on_with() {
     let server = Server::start(&["--allow-put"]);
     let here = tempfile::tempdir().unwrap();
-    let file = here.path().join("x");
-    fs::write(&file, noise(4 << 20)).unwrap();
-    let url = server.url("/x");
-    let mut client = server.put(&["-q", "--limit-rate", "1M", file.to_str().unwrap(), &url]).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1_000));
-    nix::sys::signal::kill(
-        nix::unistd::Pid::from_raw(i32::try_from(client.id()).unwrap()),
-        nix::sys::signal::Signal::SIGINT,
-    )
-    .unwrap();
-    assert_eq!(client.wait().unwrap().code(), Some(130));
-    run_failing(server.get(&[&url]), 44);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
-    while fs::read_dir(server.folder.path()).unwrap().count() > 0 {
-        assert!(std::time::Instant::now() < deadline, "the temporary file stays");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    let (file, other) = (here.path().join("x"), here.path().join("other"));
+    let content = noise(4 << 20);
+    fs::write(&file, &content).unwrap();
+    fs::write(&other, [&content[1..], b"!"].concat()).unwrap();
+    let (file, other) = (file.to_str().unwrap(), other.to_str().unwrap());
+    let stop_in_the_middle = |url: &str| {
+        let mut client = server.put(&["-q", "--limit-rate", "1M", file, url]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        signal(&client, nix::sys::signal::Signal::SIGINT);
+        assert_eq!(client.wait().unwrap().code(), Some(130));
+        run_failing(server.get(&[url]), 44);
+    };
+    // A server that is slow to notice that a client has gone has nothing to go on with yet.
+    let (name, first) = (0..5)
+        .find_map(|attempt| {
+            let name = format!("x{attempt}");
+            let url = server.url(&format!("/{name}"));
+            stop_in_the_middle(&url);
+            let report = run_json(server.put(&["--resume", other, &url]));
+            assert_eq!(report["resumed_from"], 0, "it is another file");
+            let report = run_json(server.put(&["--resume", file, &url]));
+            let first = report["resumed_from"].as_u64().unwrap();
+            assert_eq!(
+                (&report["verified"], &report["bytes"]),
+                (&true.into(), &(content.len() as u64 - first).into())
+            );
+            (first > 0).then_some((name, first))
+        })
+        .expect("the server keeps what came");
+    assert!((256 << 10..3 << 20).contains(&first), "{first}");
+    assert!(fs::read(server.folder.path().join(&name)).unwrap() == content);
+    let report = run_json(server.put(&["--resume", file, &server.url(&format!("/{name}"))]));
+    assert_eq!(report["resumed_from"], 0, "what is complete is no unfinished upload");
+    let left = fs::read_dir(server.folder.path()).unwrap();
+    let temporary =
+        left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
+    assert_eq!(temporary.count(), 0);
 }
 
 /// A disk of 1 MiB, in a mount namespace; skipped where that is not allowed.

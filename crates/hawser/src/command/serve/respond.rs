@@ -12,7 +12,7 @@ use crate::{Connection, Printable};
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
@@ -143,7 +143,7 @@ async fn finish(stream: &mut Stream, digest: Option<PendingDigest>) -> Result<()
         && let Some(digest) = pending.wait(DIGEST_PATIENCE).await
         && let Ok(value) = HeaderValue::from_str(&digest.to_field())
     {
-        let trailers = HeaderMap::from_iter([(HeaderName::from_static(REPR_DIGEST), value)]);
+        let trailers = HeaderMap::from_iter([(REPR_DIGEST, value)]);
         taken(stream, async |stream| stream.send_trailers(trailers).await).await?;
     }
     taken(stream, async |stream| stream.finish().await).await
@@ -230,8 +230,12 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream,
         let data = match pace.keep(stream.recv_data()).await {
             Ok(Ok(Some(mut data))) => data.copy_to_bytes(data.remaining()),
             Ok(Ok(None)) => break,
-            Ok(Err(error)) => return internal(&error),
+            Ok(Err(error)) => {
+                keep(server, upload, gathered).await;
+                return internal(&error);
+            }
             Err(stalled) => {
+                keep(server, upload, gathered).await;
                 return refuse(stream, Reply::text(StatusCode::REQUEST_TIMEOUT, stalled.to_string()));
             }
         };
@@ -250,6 +254,13 @@ async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream,
             .await
             .unwrap_or_else(|error| internal(&error)),
         Err(refusal) => *refusal,
+    }
+}
+
+/// The client broke off: what came is kept for its next attempt.
+async fn keep(server: &Arc<Server>, upload: Upload, rest: Vec<u8>) {
+    if let Ok(upload) = write(upload, rest).await {
+        server.site.keep_unfinished(upload);
     }
 }
 

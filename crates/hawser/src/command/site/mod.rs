@@ -9,6 +9,7 @@ mod reply;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod unfinished;
 mod upload;
 mod validators;
 
@@ -17,6 +18,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, TE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
@@ -26,9 +28,11 @@ pub(crate) use quota::Quota;
 pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
 
+use crate::command::digest::UPLOAD_OFFSET;
 use digests::Digests;
 use range::Selection;
 use tree::{Entry, Location, Tree};
+use unfinished::Unfinished;
 use validators::Validators;
 
 /// What may be done with the folder beside reading it.
@@ -57,6 +61,7 @@ pub(crate) struct Site {
     tree: Arc<Tree>,
     digests: Digests,
     rights: Rights,
+    unfinished: Unfinished,
 }
 
 impl Site {
@@ -65,7 +70,8 @@ impl Site {
     /// # Errors
     /// When it can not be opened or is not a folder.
     pub(crate) fn open(folder: &Path, rights: Rights) -> io::Result<Self> {
-        Ok(Site { tree: Arc::new(Tree::open(folder)?), digests: Digests::default(), rights })
+        let tree = Arc::new(Tree::open(folder)?);
+        Ok(Site { tree, digests: Digests::default(), rights, unfinished: Unfinished::default() })
     }
 
     /// The answer to GET and HEAD; other methods but PUT are refused. Blocks on the disk.
@@ -96,11 +102,21 @@ impl Site {
         };
         if method == Method::HEAD {
             reply.keep_headers_only();
+            self.tell_offset(&mut reply, &location, headers);
         }
         reply
     }
 
-    /// Begins to store a PUT. Blocks on the disk.
+    /// Says how much there is of an upload that broke off, to a client that has the whole file.
+    fn tell_offset(&self, reply: &mut Reply, location: &Location, headers: &HeaderMap) {
+        let digest = upload::announced_digest(headers).filter(|_| self.rights.put);
+        let offset = digest.and_then(|digest| self.unfinished.offset(location, digest, Instant::now()));
+        if let Some(offset) = offset {
+            reply.set(UPLOAD_OFFSET, &offset.to_string());
+        }
+    }
+
+    /// Begins to store a PUT, or goes on with one that broke off. Blocks on the disk.
     ///
     /// # Errors
     /// The reply that says why not.
@@ -110,7 +126,15 @@ impl Site {
             return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
         }
         let location = self.locate(uri)?;
+        if let Some(upload) = self.unfinished.resume(&location, headers, Instant::now())? {
+            return Ok(upload);
+        }
         Upload::begin(&self.tree, &location, headers, &self.rights)
+    }
+
+    /// The client of an upload is gone: what came is kept for a while, if it can be gone on with.
+    pub(crate) fn keep_unfinished(&self, upload: Upload) {
+        self.unfinished.keep(upload, Instant::now());
     }
 
     /// Removes what a server that was killed left of uploads; returns how many files that were. Blocks, and for long on

@@ -91,7 +91,7 @@ impl Reply {
         let Some(pending) = self.digest.take() else { return };
         let patience = if self.accepts_trailers { Duration::ZERO } else { DIGEST_PATIENCE };
         if let Some(digest) = pending.wait(patience).await {
-            self.set(HeaderName::from_static(REPR_DIGEST), &digest.to_field());
+            self.set(REPR_DIGEST, &digest.to_field());
         } else if self.accepts_trailers {
             self.headers.insert(TRAILER, HeaderValue::from_static("Repr-Digest"));
             self.digest = Some(pending);

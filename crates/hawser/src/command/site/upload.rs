@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG};
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::header::{CONTENT_LENGTH, ETAG};
+use http::{HeaderMap, StatusCode};
 use nix::fcntl::{AtFlags, renameat};
 use nix::sys::stat::{FileStat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
@@ -20,6 +20,7 @@ use super::leftovers;
 use super::quota::Reservation;
 use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
+use super::unfinished::Identity;
 use super::validators::Validators;
 use crate::command::digest::{Digest, REPR_DIGEST};
 use crate::command::exit::is_full;
@@ -28,6 +29,7 @@ use crate::command::units;
 /// An unfinished upload. Dropped, it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Upload {
+    location: Location,
     folder: File,
     name: OsString,
     temporary: Temporary,
@@ -67,11 +69,6 @@ impl Upload {
     ) -> Result<Self, Refusal> {
         let max_length = rights.max_upload;
         let (reservation, quota) = (rights.upload_quota.reservation(), rights.upload_quota.most());
-        // RFC 9110 section 14.5: a part must not be taken for the whole.
-        if headers.contains_key(CONTENT_RANGE) {
-            let text = "parts cannot be uploaded: send the whole file without Content-Range";
-            return Err(Reply::text(StatusCode::BAD_REQUEST, text).into());
-        }
         let Some((parent, name)) = location.split() else {
             return Err(
                 Reply::text(StatusCode::CONFLICT, "the URL names a folder; add the file's name").into()
@@ -87,10 +84,7 @@ impl Upload {
         if stat(&folder, name).is_some_and(|found| found.st_mode & nix::libc::S_IFMT == nix::libc::S_IFDIR) {
             return Err(Reply::text(StatusCode::CONFLICT, "there is a folder of that name").into());
         }
-        let expected_digest = match field(headers, REPR_DIGEST) {
-            Some(value) => Digest::from_field(value),
-            None => None,
-        };
+        let expected_digest = announced_digest(headers);
         let expected_length = field(headers, CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
         if let (Some(length), Some(most)) = (expected_length, max_length)
             && length > most
@@ -104,6 +98,7 @@ impl Upload {
             create_temporary(&folder).map_err(|error| Refusal::new(refused(&error)))?;
         let handle = folder.try_clone().map_err(|error| Refusal::new(refused(&error)))?;
         Ok(Upload {
+            location: location.clone(),
             folder,
             name: name.to_owned(),
             temporary: Temporary { folder: handle, name: temporary_name, moved: false },
@@ -116,6 +111,17 @@ impl Upload {
             reservation,
             quota,
         })
+    }
+
+    /// What tells it from others; `None` if its request did not say enough.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        let (digest, length) = (self.expected_digest?, self.expected_length?);
+        Some(Identity { location: self.location.clone(), digest, length })
+    }
+
+    /// Bytes that have come.
+    pub(super) fn received(&self) -> u64 {
+        self.received
     }
 
     /// Adds bytes. Blocks.
@@ -160,7 +166,7 @@ impl Upload {
         self.reservation.keep(freed);
         let status = if replaced.is_some() { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
         let mut reply = Reply::empty(status);
-        reply.set(HeaderName::from_static(REPR_DIGEST), &digest.to_field());
+        reply.set(REPR_DIGEST, &digest.to_field());
         if let Ok(metadata) = self.file.metadata() {
             reply.set(ETAG, Validators::of(&metadata).etag());
         }
@@ -202,6 +208,11 @@ fn beyond(quota: Option<u64>) -> Refusal {
 /// What is at a name in a folder, symbolic links not followed.
 fn stat(folder: &File, name: &OsStr) -> Option<FileStat> {
     fstatat(folder.as_fd(), name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()
+}
+
+/// The digest of the whole file, if a request says it.
+pub(super) fn announced_digest(headers: &HeaderMap) -> Option<Digest> {
+    field(headers, REPR_DIGEST.as_str()).and_then(Digest::from_field)
 }
 
 fn field<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

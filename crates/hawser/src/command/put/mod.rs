@@ -1,21 +1,19 @@
 //! `hawser put`: a file to an HTTP/3 server.
 
-use std::fs::File;
-use std::io::Read;
+mod body;
+mod resume;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bytes::Bytes;
 use clap::Args;
 use h3::error::StreamError;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderName, Method, Request, StatusCode};
-use sha2::{Digest as _, Sha256};
-use tokio::sync::mpsc;
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use http::{Method, Request, StatusCode};
 
 use crate::Registry;
-use crate::command::digest::{Digest, REPR_DIGEST, hash_prefix};
+use crate::command::digest::REPR_DIGEST;
 use crate::command::exit::{Exit, Failure};
 use crate::command::http_client::{check_status, describe, is_transient, repr_digest, request};
 use crate::command::interrupt::Interrupt;
@@ -23,10 +21,12 @@ use crate::command::options::{ClientOptions, ClientSetup, Output};
 use crate::command::paths::by_interface;
 use crate::command::percent;
 use crate::command::report::{Channel, TransferReport};
-use crate::command::session::{Exchange, Session, connect_to};
+use crate::command::session::{Session, connect_to};
 use crate::command::transfer::{Meter, Progress, RateLimit, Recorder};
 use crate::command::units::{self, parse_bytes};
 use crate::command::url::Url;
+
+use body::Source;
 
 const EXAMPLES: &str = "\
 The server must allow it (`hawser serve --allow-put`). It stores the file only when all of it has come and its SHA-256 is \
@@ -36,6 +36,7 @@ Examples:
   hawser put video.mp4 https://host:4433/ --pin 'PIN'           as video.mp4
   hawser put video.mp4 https://host:4433/today.mp4 --pin 'PIN'  under another name
   hawser put --limit-rate 2M --retry 5 video.mp4 URL            slowly, and stubbornly
+  hawser put --resume video.mp4 URL                             the rest of what an earlier one did not finish
   tar c photos | hawser put - https://host:4433/photos.tar      what comes from another program";
 
 /// Arguments of `hawser put`.
@@ -49,7 +50,11 @@ pub(crate) struct Put {
     /// Send at most this many bytes per second (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
     limit_rate: Option<u64>,
-    /// Try again this often when the connection fails, with growing pauses
+    /// Send only what the server does not have yet of an earlier attempt that broke off. It keeps that for an hour, while it
+    /// runs, and knows the file by its SHA-256
+    #[arg(long)]
+    resume: bool,
+    /// Try again this often when the connection fails, with growing pauses, and go on as with --resume
     #[arg(long, value_name = "N", default_value_t = 0)]
     retry: u32,
     /// Add the bytes of every 100 ms to the JSON result
@@ -58,22 +63,6 @@ pub(crate) struct Put {
     /// How to reach the server
     #[command(flatten)]
     client: ClientOptions,
-}
-
-/// Bytes read at a time.
-const BLOCK: usize = 1 << 18;
-
-/// What is sent.
-struct Source {
-    path: PathBuf,
-    /// Length and digest of a file; of standard input nothing is known beforehand.
-    known: Option<(u64, Digest)>,
-}
-
-impl Source {
-    fn is_standard_input(&self) -> bool {
-        self.path.as_os_str() == "-"
-    }
 }
 
 /// Sends the file, trying as often as was asked.
@@ -85,7 +74,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let client = arguments.client.setup(registry, crate::h3::ALPN, output)?;
     let mut url: Url = arguments.url.parse()?;
-    let source = open_source(&arguments.file).await?;
+    let source = Source::open(&arguments.file).await?;
     if url.path.ends_with('/') {
         if source.is_standard_input() {
             return Err(Failure::usage("standard input has no file name; add one to the URL"));
@@ -117,24 +106,6 @@ pub(crate) async fn run(
     }
 }
 
-async fn open_source(path: &Path) -> Result<Source, Failure> {
-    if path.as_os_str() == "-" {
-        return Ok(Source { path: path.to_owned(), known: None });
-    }
-    let owned = path.to_owned();
-    let hashed = tokio::task::spawn_blocking(move || {
-        let file = File::open(&owned)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(std::io::Error::other("not a regular file"));
-        }
-        Ok((metadata.len(), Digest::of(hash_prefix(&file, metadata.len())?)))
-    });
-    let hashed = hashed.await.map_err(std::io::Error::other).and_then(|result| result);
-    let known = hashed.map_err(|error| Failure::read(path, &error))?;
-    Ok(Source { path: path.to_owned(), known: Some(known) })
-}
-
 async fn attempt(
     arguments: &Put,
     client: &ClientSetup,
@@ -154,13 +125,16 @@ async fn attempt(
     result
 }
 
-/// The request that announces what is sent: its type by the name, its length and digest where they are known.
-fn request_of(url: &Url, source: &Source) -> Result<Request<()>, Failure> {
+/// The request that announces what is sent from `offset` on: its type by the name, its length and digest where they are known.
+fn request_of(url: &Url, source: &Source, offset: u64) -> Result<Request<()>, Failure> {
     let name = if source.is_standard_input() { Path::new(&url.path) } else { &source.path };
     let mut fields = vec![(CONTENT_TYPE, mime_guess::from_path(name).first_or_octet_stream().to_string())];
     if let Some((length, digest)) = &source.known {
-        fields.push((CONTENT_LENGTH, length.to_string()));
-        fields.push((HeaderName::from_static(REPR_DIGEST), digest.to_field()));
+        fields.push((CONTENT_LENGTH, (length - offset).to_string()));
+        if offset > 0 {
+            fields.push((CONTENT_RANGE, format!("bytes {offset}-{}/{length}", length - 1)));
+        }
+        fields.push((REPR_DIGEST, digest.to_field()));
     }
     request(Method::PUT, url, &fields)
 }
@@ -175,11 +149,13 @@ async fn send(
     interrupt: &mut Interrupt,
 ) -> Result<TransferReport, Failure> {
     let mut requests = session.http().await?;
-    let request = request_of(url, source)?;
+    let asks = arguments.resume || retries > 0;
+    let offset = if asks { resume::offset(&mut requests, url, source).await? } else { 0 };
+    let request = request_of(url, source, offset)?;
     let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
     let mut stream = requests.send_request(request).await.map_err(lost)?;
     let progress = Progress::default();
-    progress.begin(0, source.known.map(|(length, _)| length));
+    progress.begin(offset, source.known.map(|(length, _)| length));
     let meter = Meter::start(
         session.path_table(),
         crate::command::paths::Flow::Sent,
@@ -188,12 +164,12 @@ async fn send(
     );
     let mut recorder = Recorder::new(session.started);
     let mut limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new);
-    let sending = send_body(&mut stream, source, &progress, &mut recorder, &mut limit);
+    let sending = body::send(&mut stream, source, offset, &progress, &mut recorder, &mut limit);
     let sent = tokio::select! {
         sent = sending => sent,
         () = interrupt.raised() => {
             meter.stop().await;
-            return Err(Failure::new(Exit::Signal, "stopped; the server keeps nothing of an incomplete file"));
+            return Err(Failure::new(Exit::Signal, "stopped; --resume goes on where this ended, if the server kept it"));
         }
     };
     // A server that does not want the body says why before it has read it.
@@ -233,7 +209,7 @@ async fn send(
         status: response.status().as_u16(),
         sha256: digest.to_string(),
         verified: confirmed.is_some(),
-        resumed_from: 0,
+        resumed_from: offset,
         retries,
         connect_seconds: session.connected_after.as_secs_f64(),
         goodput,
@@ -250,8 +226,12 @@ fn print(report: &TransferReport, client: &ClientSetup, output: Output) {
         return Channel::Stdout.print(report);
     }
     let verb = if report.status == StatusCode::CREATED.as_u16() { "stored" } else { "replaced" };
+    let already = match report.resumed_from {
+        0 => String::new(),
+        bytes => format!(", after {} that were there", units::bytes(bytes)),
+    };
     output.remark(format_args!(
-        "{}: {verb} {} in {:.2} s, {}",
+        "{}: {verb} {} in {:.2} s, {}{already}",
         report.url,
         units::bytes(report.goodput.bytes),
         report.goodput.seconds,
@@ -270,80 +250,4 @@ fn print(report: &TransferReport, client: &ClientSetup, output: Output) {
     let checked =
         if report.verified { "confirmed by the server" } else { "the server did not say what it has" };
     output.remark(format_args!("  sha256 {} ({checked})", report.sha256));
-}
-
-/// Sends all of it; returns the digest of what was sent.
-async fn send_body(
-    stream: &mut Exchange,
-    source: &Source,
-    progress: &Progress,
-    recorder: &mut Recorder,
-    limit: &mut Option<RateLimit>,
-) -> Result<Digest, Failure> {
-    let mut blocks = read_blocks(source);
-    let mut hasher = source.known.is_none().then(Sha256::new);
-    while let Some(block) = blocks.recv().await {
-        let block = block.map_err(|error| Failure::read(&source.path, &error))?;
-        let count = block.len() as u64;
-        if let Some(hasher) = &mut hasher {
-            hasher.update(&block);
-        }
-        stream
-            .send_data(block)
-            .await
-            .map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))?;
-        recorder.record(Instant::now(), count);
-        progress.add(count);
-        if let Some(limit) = limit {
-            limit.pace(count).await;
-        }
-    }
-    stream.finish().await.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))?;
-    Ok(match (hasher, &source.known) {
-        (None, Some((_, digest))) => *digest,
-        (hasher, _) => Digest::of(hasher.unwrap_or_default()),
-    })
-}
-
-/// Reads ahead on a thread of its own.
-fn read_blocks(source: &Source) -> mpsc::Receiver<std::io::Result<Bytes>> {
-    let (sender, receiver) = mpsc::channel(4);
-    let (path, known) = (source.path.clone(), source.known);
-    tokio::task::spawn_blocking(move || {
-        let read = || match known {
-            Some((length, _)) => read_file(&path, length, &sender),
-            None => read_standard_input(&sender),
-        };
-        if let Err(error) = read() {
-            let _ = sender.blocking_send(Err(error));
-        }
-    });
-    receiver
-}
-
-type Blocks = mpsc::Sender<std::io::Result<Bytes>>;
-
-fn read_file(path: &Path, length: u64, blocks: &Blocks) -> std::io::Result<()> {
-    let mut file = File::open(path)?;
-    let mut left = length;
-    while left > 0 {
-        let mut block = vec![0; usize::try_from(left).unwrap_or(BLOCK).min(BLOCK)];
-        file.read_exact(&mut block)?;
-        left -= block.len() as u64;
-        if blocks.blocking_send(Ok(block.into())).is_err() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn read_standard_input(blocks: &Blocks) -> std::io::Result<()> {
-    let mut input = std::io::stdin().lock();
-    loop {
-        let mut block = Vec::with_capacity(BLOCK);
-        input.by_ref().take(BLOCK as u64).read_to_end(&mut block)?;
-        if block.is_empty() || blocks.blocking_send(Ok(block.into())).is_err() {
-            return Ok(());
-        }
-    }
 }
