@@ -419,6 +419,13 @@ impl ServerConfigBuilder {
         self
     }
 
+    /// Bidirectional streams that a client may have open: the requests under way of HTTP/3. Default: that of the transport.
+    #[must_use]
+    pub fn max_requests(mut self, streams: u64) -> Self {
+        Arc::make_mut(&mut self.common.transport).max_bidirectional_streams = streams;
+        self
+    }
+
     /// Handshakes that one source (an IPv4 address, an IPv6 /64) may begin per second, and at once. Beyond it clients must
     /// prove their address; those that have are refused beyond the same rate. Default: no limit.
     #[must_use]

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use http::{HeaderMap, Method, Uri};
 use tokio::task::JoinSet;
 
+use super::Server;
+use super::connection::IDLE_PATIENCE;
 use super::limits::{HEADER_TIMEOUT, PROGRESS, Share, unless_stalled};
 use super::respond::read_block;
-use super::{IDLE_PATIENCE, Server};
 use crate::command::hq::{self, NOT_SERVED};
 use crate::command::interrupt::Interrupt;
 use crate::command::site::{Body, Reply};
