@@ -109,9 +109,9 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "allow_put")]
     hq: bool,
     #[command(flatten)]
-    limits: LimitOptions,
-    #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    limits: LimitOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
