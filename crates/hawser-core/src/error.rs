@@ -56,6 +56,8 @@ impl Code {
     pub const NO_CID_AVAILABLE_FOR_PATH: Code = Code(0x3e77);
     /// Base of TLS alerts.
     pub const CRYPTO_ERROR: Code = Code(0x100);
+    /// TLS alert missing_extension: a handshake without transport parameters (RFC 9001 section 8.2).
+    pub(crate) const MISSING_EXTENSION: Code = Code::crypto(109);
 
     /// The code for a TLS alert (RFC 9001 section 4.8).
     pub const fn crypto(alert: u8) -> Code {

@@ -71,7 +71,7 @@ impl Connection {
     fn adopt_peer_parameters(&mut self) -> Result<(), TransportError> {
         let session = self.handshake.session();
         let raw = session.and_then(|session| session.peer_transport_parameters()).ok_or_else(|| {
-            TransportError::new(Code::TRANSPORT_PARAMETER_ERROR, "the peer sent no transport parameters")
+            TransportError::new(Code::MISSING_EXTENSION, "the peer sent no transport parameters")
         })?;
         let expected = parameters::ExpectedCids {
             side: self.side,

@@ -14,14 +14,14 @@ const CLIENT_HELLO: u8 = 1;
 /// What matters of a ClientHello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientHello<'a> {
-    /// The client's transport parameters, raw.
-    pub parameters: &'a [u8],
+    /// The client's transport parameters, raw, if there are any.
+    pub parameters: Option<&'a [u8]>,
     /// It sends 0-RTT packets.
     pub early_data: bool,
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads a whole TLS ClientHello; `None` if it is none, or has no transport parameters.
+    /// Reads a whole TLS ClientHello; `None` if it is none.
     pub(super) fn read(message: &'a [u8]) -> Option<Self> {
         let mut r = Reader::new(message);
         if r.read_u8().ok()? != CLIENT_HELLO {
@@ -46,7 +46,7 @@ impl<'a> ClientHello<'a> {
                 _ => {}
             }
         }
-        Some(ClientHello { parameters: parameters?, early_data })
+        Some(ClientHello { parameters, early_data })
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     fn the_parameters_of_the_standard_are_found() {
         let message = sample();
         let hello = ClientHello::read(&message).unwrap();
-        assert_eq!(hex::encode(hello.parameters).get(..20), Some("0408ffffffffffffffff"));
+        assert_eq!(hello.parameters.map(hex::encode).unwrap().get(..20), Some("0408ffffffffffffffff"));
         assert!(!hello.early_data);
         for length in 0..message.len() {
             assert_eq!(ClientHello::read(&message[..length]), None, "{length} bytes");

@@ -93,7 +93,7 @@ pub struct NullServer(pub NullHandshake);
 impl ServerFactory for NullServer {
     fn look_into<'a>(&self, client_hello: &'a [u8]) -> Option<ClientHelloView<'a>> {
         let parameters = messages::client_parameters(client_hello)?;
-        Some(ClientHelloView { parameters, early_data: false })
+        Some(ClientHelloView { parameters: Some(parameters), early_data: false })
     }
 
     fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {

@@ -31,7 +31,7 @@ impl End {
         }
     }
 
-    fn write(&mut self) -> Vec<(Level, Vec<u8>)> {
+    pub(super) fn write(&mut self) -> Vec<(Level, Vec<u8>)> {
         let mut out = Vec::new();
         loop {
             let mut bytes = Vec::new();
@@ -55,7 +55,10 @@ impl End {
         }
     }
 
-    fn read(&mut self, flight: &[(Level, Vec<u8>)]) -> Result<Vec<(Level, Vec<u8>)>, TransportError> {
+    pub(super) fn read(
+        &mut self,
+        flight: &[(Level, Vec<u8>)],
+    ) -> Result<Vec<(Level, Vec<u8>)>, TransportError> {
         let mut answer = Vec::new();
         for (level, bytes) in flight {
             // In pieces, as CRYPTO frames bring them.

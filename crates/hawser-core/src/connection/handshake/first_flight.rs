@@ -67,7 +67,7 @@ impl FirstFlight {
     /// The first `length` bytes are the ClientHello.
     fn decide(&mut self, length: usize) -> Result<Decided, TransportError> {
         let received = std::mem::take(&mut self.received);
-        let version = self.choose(received.get(..length).unwrap_or_default());
+        let version = self.choose(received.get(..length).unwrap_or_default())?;
         let information = parameters::version_information(version, &self.versions, self.reserved);
         let parameters = parameters::with_version_information(&self.parameters, information);
         Ok(Decided {
@@ -80,18 +80,23 @@ impl FirstFlight {
     }
 
     /// In which version the connection goes on. A client whose message makes no sense hears so in its own version.
-    fn choose(&self, client_hello: &[u8]) -> Version {
-        let Some(hello) = self.crypto.look_into(client_hello) else { return self.original };
+    fn choose(&self, client_hello: &[u8]) -> Result<Version, TransportError> {
+        let Some(hello) = self.crypto.look_into(client_hello) else { return Ok(self.original) };
+        // RFC 9001 section 8.2. TLS libraries may also take the extension of drafts, which had another number.
+        let parameters = hello.parameters.ok_or_else(|| {
+            let reason = "a ClientHello without the extension quic_transport_parameters";
+            TransportError::new(Code::MISSING_EXTENSION, reason)
+        })?;
         // RFC 9369 section 4.1 lets 0-RTT packets stay in the original version, but TLS has keys for one version only:
         // early data is worth more than another version.
         if hello.early_data {
-            return self.original;
+            return Ok(self.original);
         }
-        match TransportParameters::decode(hello.parameters, Role::Client) {
+        Ok(match TransportParameters::decode(parameters, Role::Client) {
             Ok(client) => {
                 self.preference.choose(&self.versions, self.original, client.version_information.as_ref())
             }
             Err(_) => self.original,
-        }
+        })
     }
 }

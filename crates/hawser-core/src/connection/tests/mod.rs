@@ -29,6 +29,7 @@ mod scheduling;
 mod sent_packets;
 mod silence;
 mod strangers;
+mod tls_alerts;
 mod versions;
 mod violations;
 mod zero_rtt;

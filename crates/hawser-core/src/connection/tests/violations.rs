@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{FeatureId, FeatureSet, PathId, Side};
+use hawser_policy::{FeatureId, FeatureSet, PathId, Side, Time};
 use hawser_wire::frame::{
     AckFrequency, ConnectionClose, Crypto, MessageDelivery, NewConnectionId, ObservedAddress, PolicyMessage,
     ResetStream, RetireConnectionId, Stream, StreamDirection,
@@ -10,11 +10,11 @@ use hawser_wire::frame::{
 use hawser_wire::{ConnectionId, Frame, StatelessResetToken, codepoints};
 
 use super::forge::{Oddities, acknowledgement, encode};
-use super::pair::{Pair, Settings, client_address, from, transport};
+use super::pair::{Pair, Settings, at_server, client_address, from, transport};
 use crate::crypto::Level;
 use crate::{Code, ConnectionError, Event, TransportConfig};
 
-const SOON: Duration = Duration::from_millis(100);
+pub(super) const SOON: Duration = Duration::from_millis(100);
 
 /// Limits small enough to be passed with one packet.
 fn strict() -> Settings {
@@ -49,7 +49,7 @@ fn answer(settings: Settings, by: Side, payload: &[u8]) -> (Code, Option<u64>) {
 
 /// What the victim says, which must be what the violator hears.
 #[track_caller]
-fn verdict(pair: &mut Pair, violator: Side) -> (Code, Option<u64>) {
+pub(super) fn verdict(pair: &mut Pair, violator: Side) -> (Code, Option<u64>) {
     let victim = if violator.is_client() { Side::Server } else { Side::Client };
     let said = match pair.end(victim).closed() {
         Some(ConnectionError::Transport(error)) => error.clone(),
@@ -289,6 +289,23 @@ fn frames_that_belong_elsewhere() {
         other => panic!("{other:?}"),
     };
     assert_eq!(said.code, Code::PROTOCOL_VIOLATION);
+    // RFC 9000 section 17.2.4.
+    let challenge = encode(&[Frame::PathChallenge([1; 8])]);
+    let said = answer_to_handshake_packet(&challenge, &Oddities::default());
+    assert_eq!(said, (Code::PROTOCOL_VIOLATION, Some(codepoints::frame::PATH_CHALLENGE)));
+}
+
+/// The client, which has the server's flight, sends this in a Handshake packet; how the server closes.
+#[track_caller]
+fn answer_to_handshake_packet(payload: &[u8], oddities: &Oddities) -> (Code, Option<u64>) {
+    let mut pair = Pair::new(strict());
+    // Its own Finished is lost.
+    pair.lose = |sent| sent.by.is_client() && sent.at > Time::ZERO;
+    pair.run(Duration::from_millis(25));
+    let packet = pair.client().forge_long_with(Level::Handshake, None, payload, 100, oddities);
+    pair.receive(Side::Server, at_server(client_address(0)), &packet);
+    pair.run(SOON);
+    verdict(&mut pair, Side::Client)
 }
 
 /// RFC 9000 sections 17.2 and 17.3.1.
@@ -309,7 +326,9 @@ fn reserved_header_bits_close_the_connection() {
         let packet = pair.server().forge_long_with(Level::Initial, None, &ping, 1_200, &oddities);
         pair.receive(Side::Client, from(client_address(0)), &packet);
         let Some(ConnectionError::Transport(said)) = pair.client.closed() else { panic!("{bits:#x}") };
-        assert_eq!(said.code, Code::PROTOCOL_VIOLATION, "long header, {bits:#x}");
+        assert_eq!(said.code, Code::PROTOCOL_VIOLATION, "Initial, {bits:#x}");
+        let (code, _) = answer_to_handshake_packet(&ping, &oddities);
+        assert_eq!(code, Code::PROTOCOL_VIOLATION, "Handshake, {bits:#x}");
     }
 }
 

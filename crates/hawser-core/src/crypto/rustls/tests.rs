@@ -10,7 +10,7 @@ use hawser_wire::{ConnectionId, PacketType, PartialHeader, PlainHeader, Version,
 use super::{RustlsClient, RustlsServer, TlsConfigError, header_key, packet_key};
 use crate::Code;
 use crate::crypto::provider::aead;
-use crate::crypto::tests::{Pair, check_keys_match, server_id};
+use crate::crypto::tests::{End, Pair, check_keys_match, server_id};
 use crate::crypto::{ClientFactory, Keys, Level, OpenError, ServerFactory, default_provider};
 
 const CLIENT_INITIAL: &str = include_str!("../vectors/client_initial.hex");
@@ -289,6 +289,48 @@ fn a_certificate_request_after_the_handshake_is_a_violation() {
     // An empty Certificate message.
     let error = pair.server.session.read_handshake(Level::OneRtt, &[11, 0, 0, 4, 0, 0, 0, 0]).unwrap_err();
     assert_eq!(error.code, Code::crypto(10), "unexpected_message: {error}");
+}
+
+/// RFC 9001 sections 6 and 8.3: QUIC updates keys and ends 0-RTT by itself.
+#[test]
+fn key_updates_and_the_end_of_early_data_are_unexpected() {
+    for message in [&[24, 0, 0, 1, 0][..], &[24, 0, 0, 1, 1], &[5, 0, 0, 0]] {
+        let refused = |end: &mut End, level, bytes: &[u8]| {
+            let error = end.session.read_handshake(level, bytes).unwrap_err();
+            assert_eq!(error.code, Code::crypto(10), "unexpected_message to {message:?}: {error}");
+        };
+        // In place of the client's Finished, and of the server's EncryptedExtensions.
+        let mut pair = self::pair("server.test", &[b"one"], &[b"one"]);
+        let hello = pair.client.write();
+        let flight = pair.server.read(&hello).unwrap();
+        refused(&mut pair.server, Level::Handshake, message);
+        pair.client.read(&flight[..1]).unwrap();
+        refused(&mut pair.client, Level::Handshake, message);
+        // Behind the client's Finished, at its level.
+        let mut pair = self::pair("server.test", &[b"one"], &[b"one"]);
+        let hello = pair.client.write();
+        let flight = pair.server.read(&hello).unwrap();
+        let finished = pair.client.read(&flight).unwrap();
+        let [(Level::Handshake, finished)] = &finished[..] else { panic!("{finished:?}") };
+        refused(&mut pair.server, Level::Handshake, &[&finished[..], message].concat());
+        // After the handshake.
+        let mut pair = self::pair("server.test", &[b"one"], &[b"one"]);
+        pair.handshake().unwrap();
+        refused(&mut pair.client, Level::OneRtt, message);
+        refused(&mut pair.server, Level::OneRtt, message);
+    }
+}
+
+/// RFC 9001 section 8.2. What a server makes of a ClientHello like that, `connection/tests/tls_alerts.rs` shows.
+#[test]
+fn a_server_without_transport_parameters_misses_an_extension() {
+    let mut pair = pair("server.test", &[], &[]);
+    let hello = pair.client.write();
+    let flight = pair.server.read(&hello).unwrap();
+    pair.client.read(&flight[..1]).unwrap();
+    // EncryptedExtensions with no extension.
+    let error = pair.client.session.read_handshake(Level::Handshake, &[8, 0, 0, 2, 0, 0]).unwrap_err();
+    assert_eq!(error.code, Code::crypto(109), "missing_extension: {error}");
 }
 
 fn client_with(suites: impl Fn(CipherSuite) -> bool) -> Result<RustlsClient, TlsConfigError> {
