@@ -214,6 +214,29 @@ async fn malformed_pseudo_headers_cost_the_stream() {
     assert!(matches!(react_to_request(trailers).await, Reaction::Stream(_)));
 }
 
+/// RFC 9114 sections 4.1, 4.2, 4.3.1 and 10.3.
+#[tokio::test]
+async fn malformed_requests_cost_the_stream() {
+    let malformed = Reaction::Stream(0x10e);
+    let [method, scheme, authority, path] = GET;
+    for lines in [
+        vec![method, scheme, path],
+        vec![method, scheme, (":authority", ""), path],
+        vec![method, scheme, path, ("host", "")],
+        vec![method, scheme, authority, path, ("host", "other")],
+        vec![method, scheme, authority, path, ("Accept", "y")],
+        vec![method, scheme, authority, path, ("a b", "y")],
+        vec![method, scheme, authority, path, ("x", "a\0b")],
+        vec![method, scheme, authority, path, ("x", "a\r\nb: c")],
+    ] {
+        assert_eq!(react_to_request(headers(&lines)).await, malformed, "{lines:?}");
+    }
+    let host = headers(&[method, scheme, path, ("host", "l")]);
+    assert_eq!(react_to_request(host).await, Reaction::Answered, "Host stands for :authority");
+    let second = [get(), get()].concat();
+    assert!(matches!(react_to_request(second).await, Reaction::Stream(_)), "a second request on a stream");
+}
+
 /// RFC 9114 sections 4.1 and 7.2: frames where they must not be.
 #[tokio::test]
 async fn frames_out_of_place_close_the_connection() {
@@ -238,6 +261,47 @@ async fn frames_out_of_place_close_the_connection() {
     ] {
         let attack = Attack { control: [SETTINGS, &control].concat(), ..Attack::default() };
         assert_eq!(react(attack).await, Reaction::Closed(code), "{control:x?}");
+    }
+}
+
+/// RFC 9114 sections 6.2.1 and 9: whatever stands in its place, what is skipped elsewhere included.
+#[tokio::test]
+async fn a_control_stream_begins_with_settings() {
+    for first in [
+        frame(0, b"x"),
+        get(),
+        frame(3, &[0]),
+        frame(6, &[0; 8]),
+        frame(7, &[0]),
+        frame(13, &[1]),
+        frame(0x21, b"reserved"),
+    ] {
+        let control = [vec![0], first.clone(), frame(4, &[])].concat();
+        let attack = Attack { control, request: get(), ..Attack::default() };
+        assert_eq!(react(attack).await, Reaction::Closed(0x10a), "{first:x?}");
+    }
+}
+
+/// RFC 9114 sections 7.2.4 and 7.2.4.1. MAX_FIELD_SECTION_SIZE is 6, the settings of QPACK are 1 and 7.
+#[tokio::test]
+async fn settings_of_http_2_and_repeated_ones_close_the_connection() {
+    let refused = [
+        b"\x06\x40\x64\x06\x40\xc8".as_slice(),
+        b"\x07\x40\x64\x01\x50\x00\x06\x80\x00\x80\x00\x07\x40\x64",
+        b"\x02\x01",
+        b"\x03\x01",
+        b"\x04\x01",
+        b"\x07\x40\x64\x05\x40\xc8\x01\x50\x00",
+    ];
+    // Reserved ones (0x1f * N + 0x21) and unknown ones.
+    let ignored = [b"\x21\x05\x40\x40\x06".as_slice(), b"\x50\x00\x07\x06\x80\x00\x80\x00", b""];
+    let cases = refused.map(|settings| (settings, Reaction::Closed(0x109)));
+    for (settings, reaction) in
+        cases.into_iter().chain(ignored.map(|settings| (settings, Reaction::Answered)))
+    {
+        let control = [vec![0], frame(4, settings)].concat();
+        let attack = Attack { control, request: get(), ..Attack::default() };
+        assert_eq!(react(attack).await, reaction, "{settings:x?}");
     }
 }
 
@@ -279,6 +343,12 @@ async fn a_request_in_single_bytes_is_answered() {
         let mut opened = pair.client.open_uni().await.unwrap();
         opened.write_all(stream).await.unwrap();
         streams.push(opened);
+    }
+    // Those that end before their type.
+    for start in [b"".as_slice(), b"\x40"] {
+        let mut opened = pair.client.open_uni().await.unwrap();
+        opened.write_all(start).await.unwrap();
+        opened.finish().unwrap();
     }
     let (mut send, mut receive) = pair.client.open_bi().await.unwrap();
     for byte in [get(), frame(0, b"0123456789"), headers(&[("x", "y")])].concat() {

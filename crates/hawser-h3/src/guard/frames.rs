@@ -41,6 +41,8 @@ pub(crate) struct Frames {
     /// What came and was not looked at yet.
     input: Bytes,
     message: Message,
+    /// Whether this is a control stream before its first frame.
+    awaits_settings: bool,
     /// Of the last MAX_PUSH_ID frame.
     max_push_id: u64,
     /// The content of a SETTINGS frame that was passed on just now.
@@ -111,6 +113,7 @@ impl Frames {
             state: State::Header(Header::default()),
             input: Bytes::new(),
             message: Message::Start,
+            awaits_settings: rules == Rules::Control,
             max_push_id: 0,
             settings: None,
         }
@@ -186,6 +189,11 @@ impl Frames {
 
     /// A frame begins. DATA goes on at once, its header first; what is gathered goes on when it is whole.
     fn begin(&mut self, kind: u64, length: u64, header: &Header) -> Result<Option<Bytes>, Violation> {
+        // RFC 9114 sections 6.2.1 and 9: a frame of unknown type does not stand for it either, and `h3` never sees those.
+        if std::mem::take(&mut self.awaits_settings) && kind != SETTINGS {
+            let reason = "a control stream that does not begin with SETTINGS";
+            return Err(Violation::new(Code::H3_MISSING_SETTINGS, reason));
+        }
         let most = match (self.rules, kind) {
             (Rules::Request | Rules::Response, DATA) => return self.begin_data(length, header).map(Some),
             (Rules::Request | Rules::Response, HEADERS) => MAX_FIELD_SECTION_SIZE,

@@ -67,14 +67,14 @@ fn fields_about_the_connection_are_malformed() {
 fn pushes_that_nobody_allowed_cost_the_connection() {
     let cases: [(Rules, &[u8], Code); 4] = [
         (Rules::Response, b"\x05\x03\0\0\0", Code::H3_ID_ERROR),
-        (Rules::Control, b"\x05\x03\0\0\0", Code::H3_FRAME_UNEXPECTED),
-        (Rules::Control, b"\x03\x01\0", Code::H3_ID_ERROR),
-        (Rules::Control, b"\x0d\x01\x05\x0d\x01\x04", Code::H3_ID_ERROR),
+        (Rules::Control, b"\x04\0\x05\x03\0\0\0", Code::H3_FRAME_UNEXPECTED),
+        (Rules::Control, b"\x04\0\x03\x01\0", Code::H3_ID_ERROR),
+        (Rules::Control, b"\x04\0\x0d\x01\x05\x0d\x01\x04", Code::H3_ID_ERROR),
     ];
     for (rules, bytes, code) in cases {
         assert_eq!(pass(rules, bytes, 100).unwrap_err().code, code, "{bytes:x?}");
     }
-    let rising = b"\x0d\x01\x05\x0d\x01\x05\x0d\x01\x06";
+    let rising = b"\x04\0\x0d\x01\x05\x0d\x01\x05\x0d\x01\x06";
     assert_eq!(pass(Rules::Control, rising, 100).unwrap(), rising);
 }
 
