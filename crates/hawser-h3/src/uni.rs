@@ -7,16 +7,18 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use h3::error::Code;
+use hawser_policy::Side;
 
 use crate::RecvStream;
 use crate::error::Failure;
-use crate::guard::Violation;
+use crate::guard::{Violation, varint};
 use crate::transport::Transport;
 
-/// RFC 9114 section 6.2.1, RFC 9204 section 4.2.
-const CONTROL: &[u8] = &[0x00];
-const QPACK_ENCODER: &[u8] = &[0x02];
-const QPACK_DECODER: &[u8] = &[0x03];
+/// RFC 9114 section 6.2, RFC 9204 section 4.2.
+const CONTROL: u64 = 0x00;
+const PUSH: u64 = 0x01;
+const QPACK_ENCODER: u64 = 0x02;
+const QPACK_DECODER: u64 = 0x03;
 
 /// Streams whose type is not known yet, and those of QPACK.
 #[derive(Debug, Default)]
@@ -52,15 +54,16 @@ impl UniStreams {
                 continue;
             };
             let Untyped { stream, .. } = self.untyped.swap_remove(index);
-            let Some(kind) = kind else { continue };
-            if kind == QPACK_ENCODER {
-                set_once(&mut self.encoder, stream)?;
-            } else if kind == QPACK_DECODER {
-                set_once(&mut self.decoder, (stream, Decoder::default()))?;
-            } else if kind == CONTROL {
-                return Poll::Ready(Ok(RecvStream::control(stream, transport.clone(), kind)));
-            } else {
-                return Poll::Ready(Ok(RecvStream::unknown(stream, transport.clone(), kind)));
+            let Some(written) = kind else { continue };
+            // The same type can be written in one byte and in eight.
+            match varint(&written).map(|(kind, _)| kind) {
+                Some(QPACK_ENCODER) => set_once(&mut self.encoder, stream)?,
+                Some(QPACK_DECODER) => set_once(&mut self.decoder, (stream, Decoder::default()))?,
+                Some(PUSH) => return Poll::Ready(Err(unwanted_push(transport.connection.side()).into())),
+                Some(CONTROL) => {
+                    return Poll::Ready(Ok(RecvStream::control(stream, transport.clone(), written)));
+                }
+                _ => return Poll::Ready(Ok(RecvStream::unknown(stream, transport.clone(), written))),
             }
             self.poll_qpack(cx)?;
         }
@@ -95,6 +98,14 @@ impl Untyped {
                 Ok(None) | Err(_) => return Poll::Ready(None),
             }
         }
+    }
+}
+
+/// Clients never push (RFC 9114 section 6.2.2), and servers were not allowed to (section 4.6). `h3` ignores their streams.
+fn unwanted_push(ours: Side) -> Violation {
+    match ours {
+        Side::Server => Violation::new(Code::H3_STREAM_CREATION_ERROR, "a push stream of a client"),
+        Side::Client => Violation::new(Code::H3_ID_ERROR, "a push stream that was not allowed"),
     }
 }
 

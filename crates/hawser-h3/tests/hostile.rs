@@ -166,9 +166,12 @@ async fn react_to_stream(other: &[u8]) -> Reaction {
 async fn a_field_section_of_a_gigabyte_is_refused_by_its_header() {
     let request = [varint(1), varint(1 << 30), vec![0; 4096]].concat();
     assert_eq!(react_to_request(request).await, Reaction::Closed(0x107));
-    let settings = [vec![0], varint(4), varint(1 << 30)].concat();
-    let attack = Attack { control: settings, request: get(), ..Attack::default() };
-    assert_eq!(react(attack).await, Reaction::Closed(0x107));
+    // The type of a control stream in as many bytes as a variable-length integer may have.
+    for kind in [&[0][..], &[0x40, 0], &[0x80, 0, 0, 0], &[0xc0, 0, 0, 0, 0, 0, 0, 0]] {
+        let settings = [kind.to_vec(), varint(4), varint(1 << 30)].concat();
+        let attack = Attack { control: settings, request: get(), ..Attack::default() };
+        assert_eq!(react(attack).await, Reaction::Closed(0x107), "{kind:x?}");
+    }
 }
 
 /// One byte of QPACK stands for a field that takes forty (RFC 9114 section 4.2.2).
@@ -312,6 +315,7 @@ async fn instructions_for_a_table_that_is_not_there_close_the_connection() {
     assert_eq!(react_to_request(frame(1, b"\x02\x00\x80")).await, Reaction::Closed(0x200));
     assert_eq!(react_to_stream(b"\x02\x3f\xe1\xff\x7f").await, Reaction::Closed(0x201));
     assert_eq!(react_to_stream(b"\x02\x41a\x01b").await, Reaction::Closed(0x201));
+    assert_eq!(react_to_stream(b"\x40\x02\x41a\x01b").await, Reaction::Closed(0x201));
     assert_eq!(react_to_stream(b"\x03\x00").await, Reaction::Closed(0x202));
     assert_eq!(react_to_stream(b"\x03\x41\x81").await, Reaction::Closed(0x202));
 }
@@ -322,6 +326,7 @@ async fn critical_streams_stay_open_and_alone() {
     let attack = Attack { control: SETTINGS.into(), control_ends: true, ..Attack::default() };
     assert_eq!(react(attack).await, Reaction::Closed(0x104));
     assert_eq!(react_to_stream(SETTINGS).await, Reaction::Closed(0x103));
+    assert_eq!(react_to_stream(b"\x01\x00").await, Reaction::Closed(0x103), "a push stream of a client");
     let pair = pair().await;
     tokio::spawn(serve(pair.server.clone()));
     let mut streams = Vec::new();
@@ -331,6 +336,22 @@ async fn critical_streams_stay_open_and_alone() {
         streams.push(opened);
     }
     assert_eq!(application_code(&pair.client.closed().await), 0x103);
+}
+
+/// RFC 9114 section 4.6: the client sent no MAX_PUSH_ID.
+#[tokio::test]
+async fn a_push_stream_of_a_server_closes_the_connection() {
+    let pair = pair().await;
+    let mut streams = Vec::new();
+    for stream in [SETTINGS, b"\x01\x00"] {
+        let mut opened = pair.server.open_uni().await.unwrap();
+        opened.write_all(stream).await.unwrap();
+        streams.push(opened);
+    }
+    let http = hawser_h3::client_builder().build(hawser_h3::Connection::new(pair.client.clone())).await;
+    let (mut driver, _requests): (_, h3::client::SendRequest<_, Bytes>) = http.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    assert_eq!(application_code(&pair.server.closed().await), 0x108);
 }
 
 /// A well-formed client is served, whatever pieces its bytes come in.

@@ -95,7 +95,7 @@ impl Header {
 }
 
 /// RFC 9000 section 16; `None` when more bytes belong to it.
-pub(super) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (first, _) = bytes.split_first()?;
     let length = 1 << (first >> 6);
     let (integer, rest) = bytes.split_at_checked(length)?;

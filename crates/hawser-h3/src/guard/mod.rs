@@ -18,7 +18,7 @@ use std::fmt;
 
 use h3::error::Code;
 
-pub(crate) use frames::{Frames, Rules};
+pub(crate) use frames::{Frames, Rules, varint};
 pub(crate) use settings::Settings;
 
 /// Most bytes of a field section, as RFC 9114 section 4.2.2 counts them; also most bytes of a HEADERS frame.
