@@ -237,6 +237,48 @@ fn secrets_and_traces_are_written_where_asked() {
     assert_eq!(fs::read_dir(&traces).unwrap().count(), 1);
 }
 
+/// Logs are shown to others; what was transferred, and the keys to a recording of it, are not for them.
+#[test]
+fn logs_hold_neither_secrets_nor_content() {
+    const CONTENT: &str = "nobody-else-is-to-read-this";
+    let here = tempfile::tempdir().unwrap();
+    let [log, keys, file] = ["log", "keys", "file"].map(|name| here.path().join(name));
+    for level in ["-vv", "-vvv"] {
+        let server = Server::start_logging(&log, &[level, "--allow-put"]);
+        let content = server.add("x", CONTENT.as_bytes());
+        let get = |more: &[&str]| {
+            let url = server.url("/x");
+            let output = run(server.get(&[more, &[level, "-o", file.to_str().unwrap(), &url]].concat()));
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(fs::read(&file).unwrap(), CONTENT.as_bytes());
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+        };
+        let put = run(server.put(&[level, content.to_str().unwrap(), &server.url("/y")]));
+        assert!(put.status.success(), "{}", String::from_utf8_lossy(&put.stderr));
+        let logged = [
+            ("DEBUG", get(&[])),
+            ("DEBUG", get(&["--keylog", keys.to_str().unwrap()])),
+            ("DEBUG", String::from_utf8_lossy(&put.stderr).into_owned()),
+            (" GET /x ", fs::read_to_string(&log).unwrap()),
+        ];
+        // What must not be there: the content as text and in hexadecimal digits, labels of secrets, and those of this client.
+        let secrets = fs::read_to_string(&keys).unwrap();
+        let secrets = secrets.lines().map(|line| line.rsplit(' ').next().unwrap().to_owned());
+        let hidden = [CONTENT.to_owned(), hex(CONTENT), "TRAFFIC_SECRET".to_owned()];
+        let hidden: Vec<_> = hidden.into_iter().chain(secrets).collect();
+        assert!(hidden.len() >= 3 + 4, "secrets of the handshake and of what follows, in both directions");
+        for (detail, text) in logged {
+            assert!(text.contains(detail), "{detail} is in a detailed log: {text}");
+            let found = hidden.iter().find(|hidden| text.contains(*hidden));
+            assert_eq!(found, None, "{level}: {text}");
+        }
+    }
+}
+
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What can not be read again is not written in parts.
 #[test]
 fn parts_of_a_file_are_not_for_devices() {

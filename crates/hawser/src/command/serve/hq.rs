@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::Server;
 use super::connection::IDLE_PATIENCE;
-use super::limits::{HEADER_TIMEOUT, PROGRESS, Share, unless_stalled};
+use super::limits::{PROGRESS, Share, header_in_time, unless_stalled};
 use super::respond::read_block;
 use crate::command::hq::{self, NOT_SERVED};
 use crate::command::interrupt::Interrupt;
@@ -55,15 +55,15 @@ async fn respond(
     mut send: SendStream,
     mut receive: RecvStream,
 ) {
-    let request = match tokio::time::timeout(HEADER_TIMEOUT, receive.read_to_end(MAX_REQUEST)).await {
+    let request = match header_in_time(receive.read_to_end(MAX_REQUEST)).await {
         Ok(Ok(request)) => request,
         Ok(Err(error)) => {
             let _ = send.reset(NOT_SERVED);
             return tracing::debug!(%remote, %error, "bad request");
         }
-        Err(_) => {
+        Err(late) => {
             let (_, _) = (send.reset(NOT_SERVED), receive.stop(NOT_SERVED));
-            return tracing::debug!(%remote, "a request took too long");
+            return tracing::debug!(%remote, "{late}");
         }
     };
     let Ok(_permit) = share.reply().await else { return };

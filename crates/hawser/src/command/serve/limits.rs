@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
 /// How long the header of a request may take once its stream has begun.
-pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a response or an upload may make no progress. Dead zones on the road take tens of seconds.
 pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// Bytes that count as progress of a response or an upload.
@@ -106,7 +106,17 @@ fn raise_descriptor_limit() -> Option<usize> {
     usize::try_from(now).ok()
 }
 
-/// The same, but for at most [`STALL_TIMEOUT`].
+/// The header of a request, if it comes within [`HEADER_TIMEOUT`].
+pub(super) async fn header_in_time<T>(header: impl Future<Output = T>) -> Result<T, LateHeader> {
+    tokio::time::timeout(HEADER_TIMEOUT, header).await.map_err(|_| LateHeader)
+}
+
+/// A request began, and its header did not come.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("a request took longer than {} s to say what it wants", HEADER_TIMEOUT.as_secs())]
+pub(super) struct LateHeader;
+
+/// What waits for progress, if there is some within [`STALL_TIMEOUT`].
 pub(super) async fn unless_stalled<T>(progress: impl Future<Output = T>) -> Result<T, Stalled> {
     tokio::time::timeout(STALL_TIMEOUT, progress).await.map_err(|_| Stalled)
 }
@@ -159,6 +169,28 @@ mod tests {
         modest.reply().await.unwrap();
         held.pop();
         greedy.reply().await.unwrap();
+    }
+
+    /// In the time of tokio, which goes on to the next timer when nothing else is left to do.
+    #[tokio::test(start_paused = true)]
+    async fn a_header_that_does_not_come_is_given_up() {
+        let start = Instant::now();
+        let late = header_in_time(std::future::pending::<()>()).await.unwrap_err();
+        assert_eq!(start.elapsed(), HEADER_TIMEOUT);
+        assert_eq!(late.to_string(), "a request took longer than 10 s to say what it wants");
+        let just_in_time = tokio::time::sleep(HEADER_TIMEOUT - Duration::from_millis(1));
+        assert!(header_in_time(just_in_time).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_nobody_takes_is_given_up() {
+        let start = Instant::now();
+        assert!(unless_stalled(std::future::pending::<()>()).await.is_err());
+        assert_eq!(start.elapsed(), STALL_TIMEOUT);
+        // An upload of which nothing comes any more.
+        let pace = Pace::new(Instant::now());
+        assert!(pace.keep(std::future::pending::<()>()).await.is_err());
+        assert_eq!(start.elapsed(), 2 * STALL_TIMEOUT);
     }
 
     #[test]

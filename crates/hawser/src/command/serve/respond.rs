@@ -17,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::Server;
-use super::limits::{BLOCK, HEADER_TIMEOUT, PROGRESS, Pace, Share, unless_stalled};
+use super::limits::{BLOCK, PROGRESS, Pace, Share, header_in_time, unless_stalled};
 use crate::command::digest::REPR_DIGEST;
 use crate::command::http_client::describe_stream;
 use crate::command::site::{Body, PendingDigest, Refusal, Reply, Upload};
@@ -37,10 +37,10 @@ pub(super) async fn respond(
     resolver: RequestResolver<crate::h3::Connection, Bytes>,
 ) {
     let started = Instant::now();
-    let (request, mut stream) = match tokio::time::timeout(HEADER_TIMEOUT, resolver.resolve_request()).await {
+    let (request, mut stream) = match header_in_time(resolver.resolve_request()).await {
         Ok(Ok(resolved)) => resolved,
         Ok(Err(error)) => return tracing::debug!(%remote, %error, "bad request"),
-        Err(_) => return tracing::debug!(%remote, "the header of a request took too long"),
+        Err(late) => return tracing::debug!(%remote, "{late}"),
     };
     // RFC 8470 section 3: what must not be done twice waits until the handshake is complete; after that nobody can have sent
     // it but the client. Waiting costs the client nothing but the round trip that it has not saved, while 425 (Too Early)
