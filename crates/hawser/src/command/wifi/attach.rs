@@ -12,6 +12,7 @@ use hawser_wifi::supplicant::{self, networks, scan_results};
 use hawser_wifi::{
     Action, Answer, Attachment, Bssid, Event, Exchange, Profile, Report, ScanKind, Settings, Sighting,
 };
+use nix::net::if_::if_nameindex;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use super::address::Configurator;
@@ -36,6 +37,7 @@ const CABLE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Attaches whenever there is an access point, until Ctrl-C.
 pub(super) async fn run(arguments: &Attach, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
+    known_interface(&arguments.interface)?;
     let start = Instant::now();
     let mut leases = LeaseFile::open(arguments.lease_file(), output);
     let (mut backoff, mut is_told) = (FIRST_BACKOFF, false);
@@ -68,6 +70,26 @@ pub(super) async fn run(arguments: &Attach, output: Output, mut interrupt: Inter
             () = sleep(backoff) => backoff = (2 * backoff).min(MAX_BACKOFF),
         }
     }
+}
+
+/// The number of an interface. A name that none has is a mistake, not something to wait for: wpa_supplicant may come, the interface would have to be
+/// plugged in first.
+///
+/// # Errors
+/// Names the interfaces that are there.
+pub(super) fn known_interface(name: &str) -> Result<u32, Failure> {
+    if let Ok(index) = nix::net::if_::if_nametoindex(name) {
+        return Ok(index);
+    }
+    let known: Vec<String> = if_nameindex()
+        .map(|list| list.iter().map(|known| known.name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    let others: Vec<&str> = known.iter().map(String::as_str).filter(|known| *known != "lo").collect();
+    let hint = match others[..] {
+        [] => "there is none but the loopback".to_owned(),
+        _ => format!("there are: {}", others.join(", ")),
+    };
+    Err(Failure::new(Exit::Failure, format!("{name}: there is no such interface; {hint}")))
 }
 
 /// Why a session with wpa_supplicant ended.
