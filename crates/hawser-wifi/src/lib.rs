@@ -14,7 +14,7 @@
 //! whether the address is probed for duplicates, whether a lease and an authentication are resumed. [`dhcp`] is the DHCP client, with real
 //! messages. [`air`] has access points that come and go as the encounters of `hawser-radio` do, lose and delay
 //! exchanges, and hand out addresses; it runs a drive of hours in a fraction of a second. [`supplicant`] reads what
-//! wpa_supplicant says on its control socket.
+//! wpa_supplicant says on its control socket, [`nl80211`] what the kernel knows of the access point.
 //!
 //! ```
 //! use hawser_wifi::{Profile, air};
@@ -30,6 +30,7 @@ pub mod air;
 mod attach;
 mod choose;
 pub mod dhcp;
+pub mod nl80211;
 mod phase;
 mod profile;
 mod retransmit;

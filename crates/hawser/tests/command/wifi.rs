@@ -43,6 +43,17 @@ fn a_fake_drive_makes_records_and_the_page_compares_the_clients() {
     assert!(words.contains("there are xfi, xfi-resuming, stock"), "{words}");
 }
 
+#[test]
+fn an_interface_that_does_not_exist_is_a_mistake_and_the_others_are_named() {
+    for command in ["attach", "watch"] {
+        let words = run_failing(hawser(["wifi", command, "nowif0"]), 1);
+        assert!(words.contains("nowif0: there is no such interface; there"), "{words}");
+    }
+    // The loopback exists, and has no radio; most machines of tests have none at all.
+    let words = run_failing(hawser(["wifi", "watch", "lo"]), 1);
+    assert!(words.contains("no nl80211") || words.contains("no wireless interface"), "{words}");
+}
+
 /// A program that is ended with the test.
 struct Running(Child);
 

@@ -8,6 +8,7 @@ mod leases;
 mod packets;
 mod report;
 mod show;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ Examples:
   hawser wifi fake --client xfi,stock -o drive.jsonl && hawser wifi report drive.jsonl   time budgets next to a stock client's
   hawser wifi fake --city macao --pace 10                           ten times as fast as it would be
   hawser wifi attach wlan0 -o car.jsonl                             a real interface, until Ctrl-C
+  hawser wifi watch wlan0 > /run/links.jsonl                        access point, channel and signal, for `hawser measure --link-state`
   hawser wifi fake --json | jq '{client, at_s, ssid, failed_in, phases_ms}'";
 
 /// `hawser wifi`.
@@ -38,6 +40,8 @@ pub(crate) enum Wifi {
     Fake(Fake),
     /// Attach an interface, and get its address by DHCP, whenever an access point is in reach; needs a wpa_supplicant
     Attach(Box<Attach>),
+    /// Print what the kernel knows of the access point (nl80211), ten times a second: link states for --link-state
+    Watch(Watch),
     /// Make a page of attempts: time budgets by phase and client
     Report(Report),
 }
@@ -109,6 +113,16 @@ impl Attach {
     }
 }
 
+/// Arguments of `hawser wifi watch`.
+#[derive(Args, Debug)]
+pub(crate) struct Watch {
+    /// The interface, of a WiFi card
+    interface: String,
+    /// Tell rates too: the radio's bit rates times this share, 0 to 1, as an estimate of what is left for IP packets. Default: no rates
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    airtime: Option<f64>,
+}
+
 /// Arguments of `hawser wifi report`.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
@@ -169,6 +183,7 @@ pub(crate) async fn run(command: Wifi, output: Output, interrupt: Interrupt) -> 
     match command {
         Wifi::Fake(arguments) => fake::run(&arguments, output, interrupt).await,
         Wifi::Attach(arguments) => attach::run(&arguments, output, interrupt).await,
+        Wifi::Watch(arguments) => watch::run(&arguments, interrupt).await,
         Wifi::Report(arguments) => report::run(&arguments, output),
     }
 }
@@ -176,6 +191,11 @@ pub(crate) async fn run(command: Wifi, output: Output, interrupt: Interrupt) -> 
 fn hours(text: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok().filter(|hours| *hours > 0.0 && *hours <= 1000.0);
     value.ok_or_else(|| format!("`{text}`: expected hours above 0, 1000 at most"))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    value.ok_or_else(|| format!("`{text}`: expected a share above 0, 1 at most, such as 0.6"))
 }
 
 fn pace(text: &str) -> Result<f64, String> {
