@@ -55,6 +55,14 @@ pub fn remarks(scenario: &Scenario) -> Vec<String> {
             backups.join(", ")
         ));
     }
+    let detaching: Vec<&str> =
+        scenario.links.iter().filter(|link| link.detaches).map(|link| link.name.as_str()).collect();
+    if !detaching.is_empty() {
+        remarks.push(format!(
+            "{} keep their addresses in outages here: `detaches` is for the simulator",
+            detaching.join(", ")
+        ));
+    }
     let capped: Vec<String> =
         scenario.links.iter().filter_map(|link| Some(format!("{}={}", link.name, link.cap?))).collect();
     if !capped.is_empty() {

@@ -138,6 +138,9 @@ pub struct ScenarioLink {
     /// it could be attached, and a link of a scene may be attached to any site within reach; without it links of several routes
     /// change at once, and policies have to know where to.
     pub attach_outage: Option<Nanos>,
+    /// Whether the interface loses its address in the outages of [`up`](ScenarioLink::up) and has one again after them, which its
+    /// host is told at once; without it outages are silent.
+    pub detaches: bool,
     /// When a NAT on the way forgets its mapping: from then on the second host sees another address. Sorted.
     pub nat_rebinding: Vec<Nanos>,
     /// What happens to the link and when, such as `hand-over start, cell 12`, for reports. In order of time.

@@ -13,6 +13,7 @@ mod controllers;
 mod cost_caps;
 mod default_scheduler;
 mod deliveries;
+mod detaching;
 mod drive;
 mod every_scenario;
 mod four_d_map;

@@ -97,6 +97,7 @@ fn link(
     let cap = fields.read("cap", |value| value.text_quantity("a cap such as \"1GB/24h\"", cost_cap))?;
     let via = route::via(fields.optional("via"), context)?;
     let attach_outage = fields.read("attach_outage", |value| value.duration())?;
+    let detaches = fields.read_or("detaches", false, |value| value.boolean())?;
     let mut nat_rebinding = fields.read_or("nat_rebinding", Vec::new(), moments)?;
     let own = fields.read("channel", |value| channel::profile(value, context))?;
     let (up, down) = directions(&fields, own.as_deref(), context)?;
@@ -123,6 +124,7 @@ fn link(
         down,
         via,
         attach_outage,
+        detaches,
         nat_rebinding,
         marks: profile.as_deref().map(channel::marks).unwrap_or_default(),
         forecasts: profile

@@ -21,6 +21,7 @@ use super::client::Clients;
 use super::client::role::Role;
 use super::delivery::{Deliveries, Followed};
 use super::error::RunError;
+use super::interfaces::Interfaces;
 use super::link_forecasts::{LinkForecasts, link_kind};
 use super::participant::{Participant, Participants, ServerFactory};
 use super::server::{Servers, Setup};
@@ -303,6 +304,11 @@ impl<'a> Builder<'a> {
         let mut links: Vec<LinkInfo> = flow.links.iter().map(|link| self.link_info(*link)).collect();
         // The handshake starts where data is to go.
         links.sort_by_key(|link| link.preference != PathStatus::Available);
+        let interfaces = links.iter().filter_map(|info| {
+            let link = &self.scenario.links[info.id.0 as usize];
+            link.detaches.then(|| (info.clone(), link.up.outages.clone()))
+        });
+        let interfaces = Interfaces::new(interfaces);
         let plan = Plan {
             links,
             port: FIRST_PORT + number as u16,
@@ -316,6 +322,7 @@ impl<'a> Builder<'a> {
             // Only our own ends tell what they send and read.
             deliveries: self.options.server.is_none().then(|| setup.deliveries.clone()),
             attachments: self.attachments.clone(),
+            interfaces,
             knowledge,
             forecasts: LinkForecasts::of(flow.links.iter().map(|link| (*link, &self.scenario.links[*link]))),
         };

@@ -18,6 +18,7 @@ mod client;
 mod delivery;
 mod error;
 mod hosted;
+mod interfaces;
 mod link_forecasts;
 mod meter;
 mod participant;

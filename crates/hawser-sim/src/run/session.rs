@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 use super::attachments::Attachments;
 use super::client::role::Role;
 use super::delivery::{BothWays, Deliveries};
+use super::interfaces::Interfaces;
 use super::link_forecasts::LinkForecasts;
 use super::meter::Meter;
 use super::paths::Paths;
@@ -51,6 +52,8 @@ pub(super) struct Plan {
     pub(super) deliveries: Option<BothWays>,
     /// Where links may be attached.
     pub(super) attachments: Attachments,
+    /// Links whose interface loses its address in outages.
+    pub(super) interfaces: Interfaces,
     /// Where paths are told whose scheduler is an oracle.
     pub(super) knowledge: Option<Knowledge>,
     /// What is known of the future of the links, if anything is.
@@ -178,7 +181,8 @@ impl Session {
             State::Connected(_) => {
                 let paths = self.paths.as_ref().and_then(Paths::next_timeout);
                 let forecasts = self.plan.forecasts.as_ref().map(LinkForecasts::next_update);
-                Earliest::NONE.or(paths).or(forecasts).or(self.role.next_timeout()).time()
+                let interfaces = self.plan.interfaces.next_change();
+                Earliest::NONE.or(paths).or(forecasts).or(interfaces).or(self.role.next_timeout()).time()
             }
             State::Over => return None,
         };
@@ -194,11 +198,15 @@ impl Session {
             self.end(now, sockets);
             return None;
         }
+        let changes = self.plan.interfaces.advance(now);
         match self.state {
             State::Connecting { next_attempt: Some(at) } if at <= now => self.attempt(now, sockets),
             State::Connected(handle) => {
                 if let Some(connection) = sockets.connection(handle) {
                     if let Some(paths) = &mut self.paths {
+                        for change in &changes {
+                            paths.on_event(now, connection, change);
+                        }
                         paths.on_timeout(now, connection, &self.plan.attachments);
                     }
                     if let Some(forecasts) = &mut self.plan.forecasts {
@@ -243,15 +251,20 @@ impl Session {
         }
     }
 
+    /// Whether nothing can be sent over this link now.
+    fn is_closed(&self, link: &LinkInfo, now: Time) -> bool {
+        !self.plan.interfaces.has_address(link.id) || self.rests(link, now)
+    }
+
     /// Whether the budget of this link is used up.
     fn rests(&self, link: &LinkInfo, now: Time) -> bool {
         self.plan.cost_caps.as_ref().is_some_and(|caps| caps.is_used_up(link, now))
     }
 
-    /// Starts the handshake over the next link that has something left of its budget.
+    /// Starts the handshake over the next link that has an address, and something left of its budget.
     fn attempt(&mut self, now: Time, sockets: &mut Sockets) -> Option<ConnectionHandle> {
         let skipped =
-            self.plan.links.iter().skip(self.attempts.len()).take_while(|link| self.rests(link, now));
+            self.plan.links.iter().skip(self.attempts.len()).take_while(|link| self.is_closed(link, now));
         let skipped = skipped.count();
         self.attempts.extend(std::iter::repeat_n(None, skipped));
         if self.attempts.len() == self.plan.links.len() {
@@ -324,12 +337,15 @@ impl Session {
         if let Some(address) = link.addresses.first() {
             let local = SocketAddr::new(*address, self.plan.port);
             let tuple = FourTuple { local, remote: self.plan.remote };
+            self.plan.interfaces.advance(now);
+            let there = self.plan.links.iter().filter(|link| self.plan.interfaces.has_address(link.id));
+            let there: Vec<LinkInfo> = there.cloned().collect();
             self.paths = Some(Paths::new(
                 now,
                 connection,
                 tuple,
                 link.id,
-                &self.plan.links,
+                &there,
                 |init| self.plan.path_manager(init),
                 self.plan.knowledge.clone(),
             ));

@@ -19,6 +19,8 @@ pub(super) struct LinkPart {
     cap: Option<String>,
     /// The segments on the way, for each route that is taken at some time.
     via: Vec<Vec<String>>,
+    /// Whether its interface loses its address in outages.
+    detaches: bool,
     /// Times at which the peer sees another address.
     nat_rebinding_seconds: Vec<f64>,
 }
@@ -64,6 +66,7 @@ impl LinkPart {
             backup: link.backup,
             cap: link.cap.map(|cap| cap.to_string()),
             via: link.via.alternatives.iter().map(names).collect(),
+            detaches: link.detaches,
             nat_rebinding_seconds: link.nat_rebinding.iter().map(|&at| at as f64 / 1e9).collect(),
         }
     }
@@ -85,6 +88,9 @@ impl LinkPart {
             self.via.iter().filter(|route| !route.is_empty()).map(|route| short(route)).collect();
         if !routes.is_empty() {
             words.push(format!("via {}", routes.join(" or ")));
+        }
+        if self.detaches {
+            words.push("no address in outages".to_owned());
         }
         if !self.nat_rebinding_seconds.is_empty() {
             let times: Vec<_> = self.nat_rebinding_seconds.iter().map(|at| format!("{at} s")).collect();
