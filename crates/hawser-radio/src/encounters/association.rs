@@ -39,7 +39,7 @@ pub struct Association {
     pub band: Band,
     /// The provider, by its index in the city's list.
     pub provider: usize,
-    /// Number of the address: a host that keeps it can resume.
+    /// Number of the address: a host that keeps it can resume. 0: none, the provider had none for it.
     pub address: u64,
     /// Mean speed of the car, m/s.
     pub speed: f64,

@@ -137,7 +137,7 @@ pub(super) struct Draws<'a> {
     phases: Random,
     goodput: Random,
     addresses: Random,
-    /// Last address per provider.
+    /// Last address per provider; 0: it gives a new one.
     known: Vec<u64>,
     next_address: u64,
 }
@@ -234,7 +234,8 @@ impl<'a> Draws<'a> {
         attempts
     }
 
-    /// A provider remembers the address it gave, unless it draws a new one.
+    /// A provider remembers the address it gave, unless it forgets it at a change of access point. It may forget it while the host
+    /// gets no address, too: that is seen at the next address.
     fn address(&mut self, outcome: Outcome) -> (usize, u64) {
         let mut left = self.addresses.unit();
         let mut provider = 0;
@@ -245,8 +246,10 @@ impl<'a> Draws<'a> {
                 break;
             }
         }
-        let fresh = self.addresses.chance(self.city.providers[provider].new_address);
-        if outcome != Outcome::NoAddress && (self.known[provider] == 0 || fresh) {
+        if self.addresses.chance(self.city.providers[provider].new_address) {
+            self.known[provider] = 0;
+        }
+        if outcome != Outcome::NoAddress && self.known[provider] == 0 {
             self.known[provider] = self.next_address;
             self.next_address += 1;
         }
