@@ -85,7 +85,7 @@ fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 }
 
 /// Standard deviation over mean; of two values at least, whose mean is above zero.
-pub(super) fn variation(values: &[f64]) -> Option<f64> {
+pub(crate) fn variation(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();

@@ -24,13 +24,14 @@ mod samples;
 mod store;
 mod table;
 
+pub(crate) use compute::variation;
 pub use pool::{Configuration, Pool};
 pub use record::{
     Ending, Flow, MAX_RECORD, Measured, Position, Radio, Record, RecordId, Run, RunId, ServerFlow, Session,
     Track, UnknownId,
 };
 pub use records::{Records, RecordsError};
-pub use report::{Figures, Fractions, Group, Report, Spread};
+pub use report::{Figures, Fractions, Group, Report};
 pub use samples::{Samples, Totals};
 pub use store::{Disk, Folder, Opened, Put, Store};
 pub use table::sessions_table;

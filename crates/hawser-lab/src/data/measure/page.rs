@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Figures, Group, Report, Spread};
-use crate::data::page::chart::{Chart, Line, Scale, cumulative};
+use super::report::{Figures, Group, Report};
+use crate::data::page::distribution;
 use crate::data::page::html::{self, TableCell, facts, figure, legend, marked, plain, table};
+use crate::data::statistics::Spread;
 
 /// A measure of a group: how it is called, and which it is.
 type Measure = (&'static str, fn(&Group) -> Option<&Spread>);
@@ -211,31 +212,13 @@ fn charts(report: &Report) -> String {
         (0..).zip(&report.groups).filter(|(_, group)| group.name != "all").collect();
     let mut html = String::new();
     for (name, of) in DURATIONS {
-        let spreads = || groups.iter().filter_map(|(colour, group)| Some((*colour, &group.name, of(group)?)));
-        let mut all: Vec<f64> = spreads().flat_map(|(_, _, spread)| &spread.sorted).copied().collect();
-        if all.len() < 2 {
-            continue;
+        let spreads: Vec<(usize, &str, &Spread)> = groups
+            .iter()
+            .filter_map(|(colour, group)| Some((*colour, group.name.as_str(), of(group)?)))
+            .collect();
+        if let Some(chart) = distribution::distribution(name, name, &spreads, [460.0, 240.0]) {
+            let _ = writeln!(html, "<div>{chart}</div>");
         }
-        all.sort_by(f64::total_cmp);
-        let line = |(colour, name, spread): (usize, &String, &Spread)| Line {
-            name: name.clone(),
-            colour,
-            points: cumulative(&spread.sorted, spread.count),
-            dashed: false,
-            steps: true,
-        };
-        let chart = Chart {
-            title: name,
-            x_label: name,
-            y_label: "share",
-            x: Scale::around(&all),
-            y: Scale::Linear(0.0, 1.0),
-            width: 460.0,
-            height: 240.0,
-            lines: spreads().map(line).collect(),
-            shades: Vec::new(),
-        };
-        let _ = writeln!(html, "<div>{}</div>", chart.svg());
     }
     if html.is_empty() {
         return html;

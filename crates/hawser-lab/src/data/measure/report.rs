@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::compute::{Figures as SessionFigures, pearson};
 use super::{Records, RunId, Session};
-use crate::data::statistics::{quantile, summary};
+use crate::data::statistics::Spread;
 
 /// Degrees to radians to metres.
 const EARTH: f64 = 6_371_008.8;
@@ -92,26 +92,6 @@ pub struct Fractions {
     pub loss_above_5_percent: Option<f64>,
     /// Standard deviation of the throughput of whole seconds above half its mean.
     pub throughput_varies: Option<f64>,
-}
-
-/// How values are spread.
-#[derive(Debug, Clone, Serialize)]
-pub struct Spread {
-    /// Values.
-    pub count: usize,
-    /// Mean.
-    pub mean: f64,
-    /// Standard deviation; absent with one value.
-    pub deviation: Option<f64>,
-    /// Median.
-    pub median: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// Largest.
-    pub max: f64,
-    /// All of them, the least first.
-    #[serde(skip)]
-    pub(super) sorted: Vec<f64>,
 }
 
 /// Goodput of the sessions of a configuration, in Mbit/s.
@@ -208,28 +188,12 @@ fn goodput(records: &Records) -> Vec<Figures> {
     rates.into_iter().filter_map(row).collect()
 }
 
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Spread> {
-        values.retain(|value| value.is_finite());
-        let found = summary(&mut values)?;
-        Some(Spread {
-            count: found.count,
-            mean: found.mean,
-            deviation: found.standard_deviation,
-            median: found.median,
-            p90: quantile(&values, 0.9),
-            max: found.max,
-            sorted: values,
-        })
-    }
-}
-
 impl Group {
     fn of(name: &str, records: &Records, belongs: impl Fn(&Session) -> bool, hours: f64) -> Group {
         let associations = associations(records, belongs);
         let sessions = || associations.iter().flat_map(|it| it.sessions.iter().copied().zip(&it.figures));
         let spread = |of: &dyn Fn(&Session, &SessionFigures) -> Option<f64>| {
-            Spread::of(sessions().filter_map(|(session, figures)| of(session, figures)).collect())
+            Spread::of(sessions().filter_map(|(session, figures)| of(session, figures)))
         };
         let volume = |direction, session: &Session, figures: &SessionFigures| {
             let bytes = figures.application_bytes.or(figures.acked_bytes)?;
@@ -254,15 +218,13 @@ impl Group {
             first_answer_s: spread(&|session, figures| {
                 figures.connected_ms.filter(|_| first(session)).map(|ms| ms / 1e3)
             }),
-            address_s: Spread::of(associations.iter().filter_map(Association::life).collect()),
+            address_s: Spread::of(associations.iter().filter_map(Association::life)),
             session_s: spread(&|session, _| session.ok.then_some(session.stopped_ms / 1e3)),
             address_hole_s: Spread::of(holes(&associations, |_| true)),
             session_hole_s: Spread::of(holes(&associations, |it| {
                 it.sessions.iter().any(|session| session.ok)
             })),
-            coverage_m: Spread::of(
-                access_points(&associations).into_values().flatten().map(diagonal).collect(),
-            ),
+            coverage_m: Spread::of(access_points(&associations).into_values().flatten().map(diagonal)),
             volumes_differ: volumes_differ(sessions()),
             fractions: Fractions::of(sessions()),
             correlations: correlations(&associations),

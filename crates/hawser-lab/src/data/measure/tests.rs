@@ -9,6 +9,7 @@ use hawser_link::Direction;
 use proptest::prelude::*;
 
 use super::*;
+use crate::data::statistics::Spread;
 
 /// A disk that fails from an operation on as if the power had gone, and may bring back what was removed last. Clones are the
 /// same disk.

@@ -4,9 +4,11 @@
 //! (Student's t), for each median (order statistics: exact, whatever the distribution), and for each difference of
 //! means: from pairs where both runs had the same seed, otherwise by Welch's method.
 
+mod spread;
 mod student;
 mod summary;
 
+pub use spread::Spread;
 pub use student::{student_quantile, student_two_sided};
 pub use summary::{Difference, Pairing, Summary, quantile, summary};
 pub use summary::{paired_difference, welch_difference};

@@ -3,7 +3,7 @@
 mod page;
 mod report;
 
-pub use report::{ClientReport, PhaseReport, Times, WifiReport};
+pub use report::{ClientReport, PhaseReport, WifiReport};
 
 #[cfg(test)]
 mod tests;

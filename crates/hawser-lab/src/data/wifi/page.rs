@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use hawser_wifi::Phase;
 
-use super::report::{ClientReport, Times, WifiReport};
-use crate::data::page::chart::{Chart, Line, Scale, cumulative};
+use super::report::{ClientReport, WifiReport};
+use crate::data::page::distribution;
 use crate::data::page::html::{self, TableCell, colour, figure, legend, marked, plain, table};
 use crate::data::page::svg::{Plot, escape};
+use crate::data::statistics::Spread;
 
 /// Phases of the budget: scans take place before it begins.
 const BUDGET: [Phase; 6] =
@@ -49,7 +50,7 @@ fn heading(report: &WifiReport) -> String {
             plain(&client.known_addresses.to_string()),
             plain(&figure(client.usable_s)),
         ];
-        let times = |times: &Option<Times>, of: &dyn Fn(&Times) -> f64| {
+        let times = |times: &Option<Spread>, of: &dyn Fn(&Spread) -> f64| {
             times.as_ref().map_or_else(|| marked("–", "none"), |times| plain(&figure(of(times))))
         };
         row.push(times(&client.to_address_s, &|times| times.mean));
@@ -138,36 +139,16 @@ fn phases(report: &WifiReport) -> String {
 }
 
 fn distribution(report: &WifiReport) -> String {
-    let known: Vec<(usize, &str, &Times)> = (0..)
+    let known: Vec<(usize, &str, &Spread)> = (0..)
         .zip(&report.clients)
         .filter_map(|(index, client)| Some((index, client.client.as_str(), client.to_address_s.as_ref()?)))
         .filter(|(_, _, times)| times.count > 1)
         .collect();
-    let mut all: Vec<f64> = known.iter().flat_map(|(_, _, times)| &times.sorted).copied().collect();
-    if all.is_empty() {
-        return String::new();
-    }
-    all.sort_by(f64::total_cmp);
-    let line = |&(index, name, times): &(usize, &str, &Times)| Line {
-        name: name.to_owned(),
-        colour: index,
-        points: cumulative(&times.sorted, times.count),
-        dashed: false,
-        steps: true,
-    };
-    let chart = Chart {
-        title: "Time to an address",
-        x_label: "Time to an address, s",
-        y_label: "share",
-        x: Scale::around(&all),
-        y: Scale::Linear(0.0, 1.0),
-        width: WIDTH,
-        height: 320.0,
-        lines: known.iter().map(line).collect(),
-        shades: Vec::new(),
-    };
+    let chart =
+        distribution::distribution("Time to an address", "Time to an address, s", &known, [WIDTH, 320.0]);
+    let Some(chart) = chart else { return String::new() };
     let names = legend(known.iter().map(|(index, name, _)| (*index, *name)));
-    format!("<h2>Time to an address</h2>\n{names}{}", chart.svg())
+    format!("<h2>Time to an address</h2>\n{names}{chart}")
 }
 
 fn failures(report: &WifiReport) -> String {

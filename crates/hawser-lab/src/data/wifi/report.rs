@@ -6,44 +6,15 @@ use hawser_wifi::Phase;
 use hawser_wifi::air::Encounter;
 use serde::Serialize;
 
-use crate::data::statistics::{Summary, quantile, summary};
-
-/// Times in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Times {
-    /// How many.
-    pub count: usize,
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub median: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// Longest.
-    pub max: f64,
-    /// In order, for drawing.
-    #[serde(skip)]
-    pub(super) sorted: Vec<f64>,
-}
-
-impl Times {
-    /// Of these; `None` without any.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Times> {
-        let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
-        let found = summary(&mut values)?;
-        let p90 = quantile(&values, 0.9);
-        let Summary { count, mean, median, max, .. } = found;
-        Some(Times { count, mean, median, p90, max, sorted: values })
-    }
-}
+use crate::data::statistics::Spread;
 
 /// A phase of the attempts of a client that had it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseReport {
     /// Which.
     pub phase: Phase,
-    /// How long it took in successful attempts.
-    pub times: Option<Times>,
+    /// How long it took in successful attempts, seconds.
+    pub times: Option<Spread>,
     /// Attempts that failed in it.
     pub failed: usize,
 }
@@ -59,10 +30,10 @@ pub struct ClientReport {
     pub attached: usize,
     /// Of these, how many got the address of an earlier visit at once.
     pub known_addresses: usize,
-    /// From the start of the authentication to a usable address.
-    pub to_address_s: Option<Times>,
-    /// From the start of the authentication to keys.
-    pub association_s: Option<Times>,
+    /// From the start of the authentication to a usable address, seconds.
+    pub to_address_s: Option<Spread>,
+    /// From the start of the authentication to keys, seconds.
+    pub association_s: Option<Spread>,
     /// By phase, in their order; only phases that an attempt had.
     pub phases: Vec<PhaseReport>,
     /// How long addresses could be used, seconds in all.
@@ -102,7 +73,7 @@ impl ClientReport {
     fn of(client: &str, attempts: &[&Encounter]) -> ClientReport {
         let attached = || attempts.iter().copied().filter(|it| it.failed_in.is_none());
         let phase = |phase: Phase| {
-            let times = Times::of(attached().filter_map(|it| it.phase_s(phase)));
+            let times = Spread::of(attached().filter_map(|it| it.phase_s(phase)));
             let failed = attempts.iter().filter(|it| it.failed_in == Some(phase)).count();
             let is_there = times.is_some() || failed > 0;
             is_there.then_some(PhaseReport { phase, times, failed })
@@ -112,8 +83,8 @@ impl ClientReport {
             attempts: attempts.len(),
             attached: attached().count(),
             known_addresses: attached().filter(|it| it.is_known_address).count(),
-            to_address_s: Times::of(attached().map(Encounter::total_s)),
-            association_s: Times::of(attached().map(Encounter::association_s)),
+            to_address_s: Spread::of(attached().map(Encounter::total_s)),
+            association_s: Spread::of(attached().map(Encounter::association_s)),
             phases: Phase::ALL.into_iter().filter_map(phase).collect(),
             usable_s: attached().map(|it| it.up_s).sum(),
         }
