@@ -78,12 +78,19 @@ pub(super) fn drives(request: &Request<'_>) -> Result<Measured, String> {
         let end = drive.last().map_or(0.0, |last| last.end);
         let acks: Vec<f64> =
             drive.iter().filter_map(|known| Some(known.transport_from()? - known.start)).collect();
+        let works =
+            drive.iter().filter_map(|known| Some((known.transport_from()? - known.start, known.duration())));
+        let works: Vec<(f64, f64)> = works.collect();
+        let shares: Vec<f64> = works.iter().map(|(setup, life)| setup / life).collect();
+        let lives: Vec<f64> = works.iter().map(|(_, life)| *life).collect();
         let p90 = |of: fn(&Association) -> f64| quantile(drive.iter().map(of).collect(), 0.9);
         measured = measured
             .with(format!("{name}.associations"), drive.len() as f64)
             .with(format!("{name}.per_hour"), drive.len() as f64 / (end / 3600.0))
             .with(format!("{name}.first_ack_s"), mean(&acks))
             .with(format!("{name}.first_ack_mean_over_median"), mean(&acks) / quantile(acks.clone(), 0.5))
+            .with(format!("{name}.setup_share"), mean(&shares))
+            .with(format!("{name}.setup_ratio"), mean(&acks) / mean(&lives))
             .with(format!("{name}.association_p90_s"), p90(|known| known.association_time))
             .with(format!("{name}.address_p90_s"), p90(|known| known.address_time));
     }

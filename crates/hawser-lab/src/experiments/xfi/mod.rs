@@ -1,12 +1,18 @@
 //! The list of X-Fi and X-Perf (F. Yang, thesis, Sorbonne Université and UCAS 2022, chapter 3; `docs/measure.md`): the generator
-//! of encounters, attachment, and the tool.
-//!
-//! Items that nobody has built, or written a run for, ask for metrics that no run has, and fall short.
+//! of encounters, attachment, the tool; sessions over the generator's links on the real transport, and WiFi that comes and goes beside
+//! a cellular link, in the simulator and on real sockets.
 
+mod addresses;
 mod attachment;
+mod beside;
+mod beside_items;
 mod generator;
 mod items;
+mod session;
+mod sockets;
 mod tool;
+mod transport;
+mod transport_items;
 
 use super::verify::{List, Policy, Seeds, System, program};
 
@@ -27,10 +33,29 @@ pub const LIST: List = List {
         program("same-seed", generator::same_seed, &[], OURS, Seeds { default: 2, full: 5 }),
         program("clients", attachment::clients, &[], OURS, DRIVES),
         program("phases", attachment::phases, &[], OURS, DRIVES),
+        program("addresses", addresses::keeping, &[], OURS, DRIVES),
+        program("sessions-paris", transport::city, &[session::SCENARIO], OURS, DRIVES),
+        program("sessions-bologna", transport::city, &[session::SCENARIO], OURS, DRIVES),
+        program("sessions-los-angeles", transport::city, &[session::SCENARIO], OURS, DRIVES),
+        program("sessions-macao-rate17", transport::city, &[session::SCENARIO], OURS, DRIVES),
+        program("bands", transport::bands, &[session::SCENARIO], OURS, DRIVES),
+        program("controllers", transport::controllers, &[session::SCENARIO], OURS, DRIVES),
+        program("arrivals", beside::arrivals, &[beside::ARRIVAL], OURS, DRIVES),
+        program("departures", beside::departures, beside::DRIVES, OURS, DRIVES),
+        program("modes", beside::modes, beside::DRIVES, OURS, DRIVES),
+        program("sockets", sockets::beside, &[beside::ARRIVAL], OURS, Seeds::ONCE),
         program("draws", tool::draws, &[], OURS, DRIVES),
         program("links", tool::links, &[], OURS, Seeds::ONCE),
     ],
-    items: &[items::GENERATOR, items::ATTACHMENT, items::MISSING, items::CORRELATIONS, items::TOOL],
+    items: &[
+        items::GENERATOR,
+        items::ATTACHMENT,
+        items::CORRELATIONS,
+        transport_items::ITEMS,
+        transport_items::ADDRESSES,
+        items::TOOL,
+        beside_items::ITEMS,
+    ],
     figures: &[],
 };
 

@@ -12,7 +12,8 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gettid};
 
-use crate::data::measure::{Pool, Records, Report};
+use crate::data::measure::{Ending, Pool, Records, Report};
+use crate::data::statistics::Spread;
 use crate::experiments::verify::{Measured, Request};
 
 /// Times that the link has an address; every tenth time it is a new link.
@@ -21,6 +22,12 @@ const ASSOCIATIONS: u64 = 50;
 /// acknowledgements find nobody.
 const SHAPER: &str = "root tbf rate 400mbit burst 16kb latency 200us";
 const HOST: &str = "10.9.0.1";
+const ADDRESS: &str = "10.1.0.2/24";
+/// How long the address is there, and how long it is not.
+const LIFE: Duration = Duration::from_millis(250);
+const HOLE: Duration = Duration::from_millis(80);
+/// The association in which the client is killed and started again.
+const KILLED_IN: u64 = ASSOCIATIONS / 2;
 /// Longest that anything may take to begin or to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -43,12 +50,18 @@ pub(super) fn draws(request: &Request<'_>) -> Result<Measured, String> {
     Ok(Measured::new("").with("chi_square_over_critical", (square + missing) / 36.191))
 }
 
-/// Fifty short associations on a pair of virtual links between two network namespaces.
-pub(super) fn links(_: &Request<'_>) -> Result<Measured, String> {
+/// This program, to be run once more.
+pub(super) fn hawser() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    if program.file_name().is_none_or(|name| name != "hawser") {
-        return Err("only the command `hawser` can run itself".to_owned());
+    match program.file_name().is_some_and(|name| name == "hawser") {
+        true => Ok(program),
+        false => Err("only the command `hawser` can run itself".to_owned()),
     }
+}
+
+/// Fifty short associations on a pair of virtual links between two network namespaces; the client is killed in one of them.
+pub(super) fn links(_: &Request<'_>) -> Result<Measured, String> {
+    let program = hawser()?;
     // Namespaces belong to threads.
     let run = std::thread::spawn(move || drive(&program));
     run.join().map_err(|_| "the drive broke off".to_owned())?
@@ -184,39 +197,83 @@ fn drive(program: &Path) -> Result<Measured, String> {
     let mut far = Far::start(program, folder.path())?;
     far.connect()?;
     let out = folder.path().join("client");
-    let mut command = Command::new(program);
-    command.args([
-        "measure", "client", HOST, "-p", &far.port, "--pin", &far.pin, "-i", "w0", "-q", "--seed", "1",
-    ]);
-    command.args(["--flows", "1,2,4", "--timeout", "2", "--out"]).arg(&out);
-    let mut client = Running(command.stdin(Stdio::null()).spawn().map_err(failed)?);
-    wait_until("the client runs", || out.join("run.draft").exists())?;
+    let mut client = start_client(program, &far, &out)?;
     for number in 0..ASSOCIATIONS {
         if number % 10 == 9 {
             ip("link del w0")?;
             far.connect()?;
         }
-        ip("addr add 10.1.0.2/24 dev w0")?;
-        std::thread::sleep(Duration::from_millis(250));
-        ip("addr del 10.1.0.2/24 dev w0")?;
-        std::thread::sleep(Duration::from_millis(80));
+        ip(&format!("addr add {ADDRESS} dev w0"))?;
+        std::thread::sleep(LIFE);
+        if number == KILLED_IN {
+            client.0.kill().and_then(|()| client.0.wait()).map_err(failed)?;
+            client = start_client(program, &far, &out)?;
+            std::thread::sleep(LIFE);
+        }
+        ip(&format!("addr del {ADDRESS} dev w0"))?;
+        std::thread::sleep(HOLE);
     }
     client.stop()?;
+    let before = Records::read(std::slice::from_ref(&out)).map_err(|error| error.to_string())?;
+    ip(&format!("addr add {ADDRESS} dev w0"))?;
+    upload(program, &far, &out)?;
     // The last flows fall silent, and what was seen of them reaches the disk.
     std::thread::sleep(Duration::from_millis(1500));
     far.server.stop()?;
-    judge(&[out, folder.path().join("server")])
+    let after = Records::read(&[folder.path().join("server")]).map_err(|error| error.to_string())?;
+    judge(&before, after)
 }
 
-fn judge(places: &[PathBuf]) -> Result<Measured, String> {
-    let records = Records::read(places).map_err(|error| error.to_string())?;
-    let seen: BTreeSet<u64> = records.sessions.iter().map(|session| session.association).collect();
-    let report = Report::of(&records);
+/// Starts a client, and waits until the record of its run is there.
+fn start_client(program: &Path, far: &Far, out: &Path) -> Result<Running, String> {
+    let draft = out.join("run.draft");
+    let before = std::fs::read(&draft).ok();
+    let mut command = Command::new(program);
+    command.args([
+        "measure", "client", HOST, "-p", &far.port, "--pin", &far.pin, "-i", "w0", "-q", "--seed", "1",
+    ]);
+    command.args(["--flows", "1,2,4", "--timeout", "2", "--out"]).arg(out);
+    let client = Running(command.stdin(Stdio::null()).spawn().map_err(|error| error.to_string())?);
+    wait_until("the client runs", || {
+        let now = std::fs::read(&draft).ok();
+        now.is_some() && now != before
+    })?;
+    Ok(client)
+}
+
+/// Hands the records over to the server.
+fn upload(program: &Path, far: &Far, out: &Path) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(["measure", "upload"]).arg(out);
+    command.args([HOST, "-p", &far.port, "--pin", &far.pin, "-q"]).stdin(Stdio::null());
+    let output = command.output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("the upload failed: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
+/// `before`: what the client has written; `after`: what the server has, of both ends.
+fn judge(before: &Records, mut after: Records) -> Result<Measured, String> {
+    let written: BTreeSet<_> = before.sessions.iter().map(|session| session.id.clone()).collect();
+    let uploaded: BTreeSet<_> = after.sessions.iter().map(|session| session.id.clone()).collect();
+    let associations: BTreeSet<_> = before.sessions.iter().map(|it| (it.run, it.association)).collect();
+    // The one in which the client was killed is two: the next client finds the address there.
+    let expected = ASSOCIATIONS + 1;
+    let firsts = before.sessions.iter().filter(|session| session.attempt == 0).count() as u64;
+    let cut = before.sessions.iter().filter(|session| session.end == Ending::Interrupted).count();
+    let addresses: BTreeSet<_> = before.sessions.iter().map(|session| session.address.as_str()).collect();
+    // Its volume is known as of its last draft only.
+    after.sessions.retain(|session| session.end != Ending::Interrupted);
+    let report = Report::of(&after);
     let group = report.groups.first().ok_or("no session")?;
-    let largest =
-        |spread: &Option<crate::data::measure::Spread>| spread.as_ref().map_or(f64::NAN, |it| it.max);
+    let largest = |spread: &Option<Spread>| spread.as_ref().map_or(f64::NAN, |it| it.max);
     Ok(Measured::new("")
-        .with("associations_without_record", ASSOCIATIONS.saturating_sub(seen.len() as u64) as f64)
+        .with("associations_without_record", expected.saturating_sub(associations.len() as u64) as f64)
+        .with("associations_twice", firsts.saturating_sub(expected) as f64)
+        .with("cut_by_the_kill", cut as f64)
+        .with("not_uploaded", written.symmetric_difference(&uploaded).count() as f64)
+        .with("addresses", addresses.len() as f64)
         .with("start_ms", largest(&group.start_ms))
         .with("stop_ms", largest(&group.stop_ms))
         .with("volumes_differ", group.volumes_differ.map_or(f64::NAN, f64::abs))
