@@ -10,9 +10,9 @@
 //! late [`Fabric::advance`] is called: the emulator, which is always a little late, computes the same times as the
 //! simulator.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::config::DirectionConfig;
+use crate::config::{DirectionConfig, mean};
 use crate::foresight::{Foresight, RouteForesight};
 use crate::frame::{Frame, prefetch_value};
 use crate::link::Link;
@@ -49,6 +49,8 @@ impl RouteIndex {
 pub struct Fabric<P> {
     /// What the links are made of, for those who want to know their future.
     configs: Vec<(DirectionConfig, u64)>,
+    /// Of links that were reconfigured.
+    changed: BTreeMap<usize, Changed>,
     foresights: Vec<Option<Foresight>>,
     /// Packets are boxed: on their way through a link they are moved half a dozen times.
     links: Vec<Link<Box<Transit<P>>>>,
@@ -59,6 +61,16 @@ pub struct Fabric<P> {
     due: TimerQueue,
     arrivals: VecDeque<Arrived<P>>,
     failures: Option<VecDeque<Failure<P>>>,
+}
+
+/// What a link is made of since somebody reconfigured it.
+#[derive(Debug)]
+struct Changed {
+    since: Nanos,
+    config: DirectionConfig,
+    seed: u64,
+    /// What it could carry until then; `None` when unlimited.
+    bits_before: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -172,6 +184,7 @@ impl<P: Frame> Fabric<P> {
     pub fn new() -> Self {
         Fabric {
             configs: Vec::new(),
+            changed: BTreeMap::new(),
             foresights: Vec::new(),
             links: Vec::new(),
             spare: Vec::new(),
@@ -308,11 +321,30 @@ impl<P: Frame> Fabric<P> {
 
     /// Gives a link another rate, delay, loss and other outages; see [`Link::reconfigure`]. Oracles keep what they foresaw.
     pub fn reconfigure(&mut self, now: Nanos, link: LinkIndex, config: &DirectionConfig, seed: u64) {
-        if let Some(changed) = self.links.get_mut(link.as_usize()) {
+        let index = link.as_usize();
+        let bits_before = self.capacity_bits(index, now);
+        if let Some(changed) = self.links.get_mut(index) {
             changed.reconfigure(now, config, seed);
-            self.collect_dropped(link.as_usize());
-            self.schedule(link.as_usize());
+            self.collect_dropped(index);
+            self.schedule(index);
+            self.changed.insert(index, Changed { since: now, config: config.clone(), seed, bits_before });
         }
+    }
+
+    /// Mean rate of a link in bit/s from time zero until `until` (above zero): what it could carry with the random steps
+    /// that it takes, outages counted as zero and losses not counted, and with what [`Self::reconfigure`] made of it. `None` when
+    /// unlimited, and for a link that is not there. [`Self::force`] does not count.
+    pub fn mean_rate(&self, link: LinkIndex, until: Nanos) -> Option<u64> {
+        self.capacity_bits(link.as_usize(), until).map(|bits| mean(bits, until))
+    }
+
+    /// Bits that a link can carry until then, `None` when unlimited.
+    fn capacity_bits(&self, link: usize, until: Nanos) -> Option<u64> {
+        let Some(Changed { since, config, seed, bits_before }) = self.changed.get(&link) else {
+            let (config, seed) = self.configs.get(link)?;
+            return config.realised(*seed, until).bits_between(0, until);
+        };
+        Some((*bits_before)? + config.realised(*seed, until).bits_between(*since, until)?)
     }
 
     /// Counters of a link.

@@ -52,7 +52,7 @@ impl RateModel {
     }
 
     /// Bits that the link can send from time zero until `until`; `None` when unlimited. For a random rate the
-    /// expectation: see [`Self::realised`]. A token bucket counts without its first burst.
+    /// expectation: see [`Self::realised`]. A token bucket counts with its first burst.
     pub fn capacity_bits(&self, until: Nanos) -> Option<u64> {
         match self {
             Self::Unlimited => None,
@@ -67,9 +67,16 @@ impl RateModel {
             }
             Self::Random(steps) => Some((steps.mean() * until as f64 / SECOND as f64) as u64),
             Self::Trace(trace) => Some(trace.first_at(until) * u64::from(OPPORTUNITY_BYTES) * 8),
-            Self::TokenBucket(bucket) => {
-                Some((u128::from(bucket.rate) * u128::from(until) / u128::from(SECOND)) as u64)
-            }
+            Self::TokenBucket(bucket) => Some(bucket.most_bits(until, NEVER)),
+        }
+    }
+
+    /// Bits that the link can send from `from` until `until`, if it could send nothing for `idle` before; [`NEVER`]: since
+    /// it exists. `None` when unlimited.
+    pub(crate) fn bits_between(&self, from: Nanos, until: Nanos, idle: Nanos) -> Option<u64> {
+        match self {
+            Self::TokenBucket(bucket) => Some(bucket.most_bits(until.saturating_sub(from), idle)),
+            _ => Some(self.capacity_bits(until)?.saturating_sub(self.capacity_bits(from)?)),
         }
     }
 

@@ -271,10 +271,14 @@ impl Scenario {
         flow.policies.over(&self.transport.policies)
     }
 
-    /// Capacity of all links together in one direction from the start until `until`, bit/s, outages counted
-    /// as zero; `None` if a link is unlimited.
+    /// Capacity of all links together in one direction from the start until `until`, bit/s, outages counted as zero and
+    /// random rates with the steps that they take with this seed; `None` if a link is unlimited.
     pub fn mean_rate(&self, direction: Direction, until: Duration) -> Option<u64> {
-        self.links.iter().map(|link| link.direction(direction).mean_rate(nanos(until))).sum()
+        let until = nanos(until);
+        let realised = |link: &ScenarioLink| {
+            link.direction(direction).realised(self.seed_of(&link.name, direction), until)
+        };
+        self.links.iter().map(|link| realised(link).mean_rate(until)).sum()
     }
 
     /// Seed of one direction of the link or segment of this name.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, PathId, Scheduler, SchedulerInit, SendView, Time,
 };
-use hawser_scenario::Scenario;
-use hawser_sim::run::{End, NoRecorder, Options, Outcome, Simulation};
+use hawser_scenario::{Direction, Scenario};
+use hawser_sim::run::{End, LinkOutcome, NoRecorder, Options, Outcome, Simulation};
 
 use crate::common::registry;
 
@@ -195,4 +195,30 @@ fn requests_come_several_at_a_time_or_at_a_pace() {
     // Slower than it is to be: what is late does not hold up what comes next, until the peer allows no more streams.
     let late = flow("every = \"2 ms\"\nnumber = 500");
     assert!(late.completed == 500 && late.delay.max_ms > 300.0, "{late:?}");
+}
+
+/// What a link carried is compared with the rates that this run had, not with those that such links have on average: a
+/// link that is never idle is used to the full, whatever it drew. A token bucket carries its first burst besides.
+#[test]
+fn links_that_never_idle_are_used_to_the_full_and_not_beyond() {
+    let text = "version = 1\nduration = \"6 s\"\n\
+        [[link]]\nname = \"redraw\"\nrate = { model = \"redraw\", range = [\"5 Mbit/s\", \"50 Mbit/s\"], every = \"2 s\" }\n\
+        [[link]]\nname = \"bucket\"\nrate = { model = \"token-bucket\", rate = \"10 Mbit/s\", burst = \"2 MB\" }\n\
+        [flow.flood]\nkind = \"cbr\"\nrate = \"60 Mbit/s\"\ndirection = \"down\"\nlinks = [\"redraw\"]\n\
+        [flow.flood-bucket]\nkind = \"cbr\"\nrate = \"60 Mbit/s\"\ndirection = \"down\"\nlinks = [\"bucket\"]\n";
+    let mut capacities = Vec::new();
+    for seed in 1..=10 {
+        let mut scenario = scenario(text);
+        scenario.seed = seed;
+        let links = run(&scenario).links;
+        let flooded = |link: &&LinkOutcome| link.direction == Direction::Down;
+        for link in links.iter().filter(flooded) {
+            let used = link.utilisation.expect("a limited rate");
+            assert!(used > 0.9 && used <= 1.0, "{} of {}, seed {seed}", used, link.link);
+        }
+        capacities.extend(links[1].capacity_bps);
+    }
+    // The mean of the model is 27.5 Mbit/s: three draws are often above it, and often below.
+    assert!(capacities.iter().any(|rate| *rate > 30_000_000), "{capacities:?}");
+    assert!(capacities.iter().any(|rate| *rate < 25_000_000), "{capacities:?}");
 }

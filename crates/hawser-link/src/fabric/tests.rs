@@ -1,6 +1,7 @@
 use super::*;
 use crate::rate::RateModel;
-use crate::time::MILLISECOND;
+use crate::steps::RandomSteps;
+use crate::time::{MILLISECOND, SECOND};
 
 fn link(megabits: u64, delay_ms: u64) -> DirectionConfig {
     DirectionConfig {
@@ -86,4 +87,27 @@ fn failures_are_told_when_asked_for() {
     let failures: Vec<_> = std::iter::from_fn(|| fabric.poll_failure()).collect();
     assert_eq!(failures.len(), 2);
     assert!(failures.iter().all(|failure| failure.link == links[1] && failure.cause == DropCause::Queue));
+}
+
+/// A second at 12 Mbit/s, then at random rates, which are those of the seed and of the time.
+#[test]
+fn the_capacity_of_a_link_is_that_of_what_it_was_at_each_time() {
+    let steps = RandomSteps::Redraw { base: 8_000_000, spread: 0.5, interval: 100 * MILLISECOND };
+    let random = DirectionConfig { rate: RateModel::Random(steps), ..link(0, 1) };
+    let mut fabric = Fabric::new();
+    let index = fabric.add_link(&link(12, 1), 1);
+    let route = fabric.add_route(&[index]);
+    let mut delivered = 0;
+    // 24 Mbit/s are offered.
+    for (n, now) in (0..8_000_u32).map(|n| (n, u64::from(n) * MILLISECOND / 2)) {
+        if n == 2_000 {
+            fabric.reconfigure(now, index, &random, 7);
+        }
+        fabric.advance(now);
+        delivered += std::iter::from_fn(|| fabric.poll_arrival()).count() as u64;
+        fabric.send(now, route, 1500, n);
+    }
+    let capacity = fabric.mean_rate(index, 4 * SECOND).unwrap() * 4;
+    let used = (delivered * 12_000) as f64 / capacity as f64;
+    assert!((0.99..=1.0).contains(&used), "{used} of {capacity} bits");
 }

@@ -1,6 +1,6 @@
 //! A token bucket, as the queueing discipline tbf has it: a mean rate, and bursts at a higher one.
 
-use crate::time::{Nanos, SECOND};
+use crate::time::{NEVER, Nanos, SECOND};
 
 /// A rate limiter that saves up what is not used, to a bound.
 ///
@@ -33,6 +33,17 @@ impl Tokens {
 }
 
 impl TokenBucket {
+    /// The most bits that leave within `time`, if the bucket was empty `idle` before it; [`NEVER`]: it is full, as at the
+    /// start.
+    pub(super) fn most_bits(&self, time: Nanos, idle: Nanos) -> u64 {
+        let bits = |rate: u64, time: Nanos| u128::from(rate) * u128::from(time) / u128::from(SECOND);
+        let full = 8 * u128::from(self.burst);
+        let saved = if idle == NEVER { full } else { full.min(bits(self.rate, idle)) };
+        let by_tokens = bits(self.rate, time) + saved;
+        let most = self.peak_rate.map_or(by_tokens, |peak| by_tokens.min(bits(peak, time)));
+        u64::try_from(most).unwrap_or(u64::MAX)
+    }
+
     /// When a packet that comes first at `start` has left, and what the bucket holds then.
     pub(super) fn plan(&self, tokens: Tokens, start: Nanos, length: u32) -> (Nanos, Tokens) {
         let rate = u128::from(self.rate.max(1));

@@ -238,15 +238,11 @@ impl Simulation {
     }
 
     fn link_outcomes(&self, now: Time) -> Vec<LinkOutcome> {
-        let links = self.scenario.links.iter().map(|link| [(&link.name, &link.up), (&link.name, &link.down)]);
-        let segments =
-            self.scenario.segments.iter().map(|link| [(&link.name, &link.up), (&link.name, &link.down)]);
-        let all = links.chain(segments).zip(&self.parts.links);
-        all.flat_map(|(directions, indices)| directions.into_iter().zip(*indices).zip(Direction::BOTH))
-            .filter_map(|(((name, config), index), direction)| {
-                let capacity_bps = config.mean_rate(now.as_nanos());
-                self.link_outcome(name, direction, capacity_bps, index, now)
-            })
+        let links = self.scenario.links.iter().map(|link| &link.name);
+        let names = links.chain(self.scenario.segments.iter().map(|segment| &segment.name));
+        let all = names.zip(&self.parts.links);
+        all.flat_map(|(name, indices)| indices.map(|index| (name, index)).into_iter().zip(Direction::BOTH))
+            .filter_map(|((name, index), direction)| self.link_outcome(name, direction, index, now))
             .collect()
     }
 
@@ -254,11 +250,12 @@ impl Simulation {
         &self,
         name: &str,
         direction: Direction,
-        capacity_bps: Option<u64>,
         index: LinkIndex,
         now: Time,
     ) -> Option<LinkOutcome> {
-        let counters = *self.parts.engine.fabric.stats(index)?;
+        let fabric = &self.parts.engine.fabric;
+        let counters = *fabric.stats(index)?;
+        let capacity_bps = fabric.mean_rate(index, now.as_nanos());
         let rate = counters.delivered_bytes as f64 * 8.0 / now.as_secs_f64().max(1e-9);
         let carried = counters.offered_packets - counters.dropped_queue - counters.dropped_mtu;
         Some(LinkOutcome {

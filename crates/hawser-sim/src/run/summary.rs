@@ -194,10 +194,10 @@ pub struct LinkOutcome {
     pub link: String,
     /// The direction.
     pub direction: Direction,
-    /// Mean rate over the simulated time, outages counted as zero; none: unlimited. Of a rate that is drawn at random it is
-    /// the mean of the model.
+    /// Mean rate over the simulated time, outages counted as zero; none: unlimited. A random rate counts with the steps that
+    /// it took in this run, a link that a policy attached elsewhere with what it was at each time.
     pub capacity_bps: Option<u64>,
-    /// Bytes delivered, over the capacity: above 1 where a random rate happened to be above its mean.
+    /// Bytes delivered, over the capacity; at most 1, unless the link duplicates packets.
     pub utilisation: Option<f64>,
     /// Mean time that a packet spent waiting and being sent.
     pub mean_queue_ms: f64,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_link::{DirectionConfig, Nanos, RateModel, SECOND, nanos};
-use hawser_scenario::{Direction, Scenario};
+use hawser_scenario::{Direction, Scenario, ScenarioLink};
 
 /// Resolution of fades.
 const STEP: Nanos = SECOND / 10;
@@ -75,13 +75,14 @@ fn band(trouble: Trouble, from: Nanos, to: Nanos) -> Band {
 }
 
 /// Mean rate to the client of the links chosen in each 100 ms until `end` seconds, outages counted as zero, bit/s;
-/// `None` when one is unlimited.
+/// `None` when one is unlimited. Random rates count with the steps that they take with the seed of the scenario.
 pub fn capacity(scenario: &Scenario, links: &[usize], end: f64) -> Option<Vec<f64>> {
-    let directions: Vec<_> = links
-        .iter()
-        .filter_map(|link| scenario.links.get(*link))
-        .map(|it| it.direction(Direction::Down))
-        .collect();
+    let until = hawser_link::seconds(end) + STEP;
+    let realised = |link: &ScenarioLink| {
+        link.direction(Direction::Down).realised(scenario.seed_of(&link.name, Direction::Down), until)
+    };
+    let directions: Vec<_> =
+        links.iter().filter_map(|link| scenario.links.get(*link)).map(realised).collect();
     let steps = (end * SECOND as f64 / STEP as f64).ceil() as u64;
     let rate = |step: u64| {
         let bits: Option<f64> =
