@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
 
@@ -103,8 +103,33 @@ impl Channel {
 /// Why standard output lost something, if it did.
 static LOST_OUTPUT: OnceLock<io::Error> = OnceLock::new();
 
+/// Lines of a progress that are on the terminal, below everything else: whatever is printed takes their place, and they are
+/// drawn again below it.
+static DRAWN: Mutex<usize> = Mutex::new(0);
+
+/// What erases them.
+fn erase(drawn: &mut usize) -> String {
+    let lines = std::mem::take(drawn);
+    // The cursor may have left the first column: terminals echo `^C`.
+    if lines == 0 { String::new() } else { format!("\r\x1b[{lines}A\x1b[J") }
+}
+
+/// Draws a progress of so many lines in the place of what was drawn before.
+pub(crate) fn draw(text: &str, lines: usize) {
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = erase(&mut drawn) + text;
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    *drawn = lines;
+}
+
+/// Erases the progress.
+pub(crate) fn wipe() {
+    draw("", 0);
+}
+
 /// Prints a line that was asked for. What is lost is told at the end, by [`all_printed`].
 pub(crate) fn print(line: impl Display) {
+    wipe();
     note_lost(writeln!(io::stdout(), "{line}"));
 }
 
@@ -125,7 +150,7 @@ pub(crate) fn all_printed() -> Result<(), Failure> {
 
 /// Prints a line that accompanies what was asked for.
 pub(crate) fn remark(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    draw(&format!("{line}\n"), 0);
 }
 
 /// One line of JSON.

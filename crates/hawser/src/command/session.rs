@@ -14,7 +14,7 @@ use crate::command::http_client::describe_connection;
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientSetup, Output};
 use crate::command::path_log;
-use crate::command::paths::{PathCounters, PathTable, counters};
+use crate::command::paths::{PathCounters, PathTable};
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::silence::{self, Shown};
 use crate::command::url::Url;
@@ -45,8 +45,6 @@ pub(crate) struct Session {
     keeps_sessions: bool,
     /// What the server said to a wish for its scheduler, if it was asked.
     pub(crate) server_scheduler: Option<ServerScheduler>,
-    /// What its paths had done before the transfer that is under way.
-    before: PathCounters,
     /// What happens to its paths is noted by this task, if at all.
     path_log: Option<JoinHandle<()>>,
     /// What says that the server fell silent, and what the progress shows of that.
@@ -128,7 +126,6 @@ impl Session {
             connected_after,
             keeps_sessions: client.keeps_sessions,
             server_scheduler: None,
-            before: PathCounters::new(),
             path_log,
             silence: None,
             shown,
@@ -153,7 +150,7 @@ impl Session {
     /// # Errors
     /// When the connection is lost.
     pub(crate) async fn http(&self) -> Result<Requests, Failure> {
-        let begin = async || {
+        let begin = || async {
             let connection = crate::h3::Connection::new(self.connection.clone());
             let http = crate::h3::client_builder().build(connection).await;
             let (mut driver, requests) = http.map_err(|error| lost(&error))?;
@@ -178,15 +175,15 @@ impl Session {
         }
     }
 
-    /// A table of its paths.
+    /// A table of its paths, of all that they did.
     pub(crate) fn path_table(&self) -> PathTable {
-        let table = PathTable::new(self.endpoint.clone(), self.connection.clone(), self.before.clone());
-        table.beside(self.shown.clone())
+        self.path_table_since(PathCounters::new())
     }
 
-    /// Another transfer begins: what the paths did so far is not its doing.
-    pub(crate) fn begin_another(&mut self) {
-        self.before = counters(&self.connection);
+    /// A table of its paths without what they had done before.
+    pub(crate) fn path_table_since(&self, before: PathCounters) -> PathTable {
+        let table = PathTable::new(self.endpoint.clone(), self.connection.clone(), before);
+        table.beside(self.shown.clone())
     }
 
     /// Whatever the server sends before it knows that the connection is over arrives within a round trip, and is answered

@@ -9,6 +9,7 @@ mod hostile;
 mod http;
 mod interop;
 mod live;
+mod many_files;
 mod matrix;
 mod measure;
 mod measure_links;

@@ -13,10 +13,10 @@ use crate::command::exit::{Exit, Failure, is_full};
 use crate::command::http_client::{self, check_status, describe, next_piece, repr_digest, text};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::Output;
-use crate::command::paths::{Flow, PathReport};
+use crate::command::paths::{Flow, PathCounters, PathReport, PathTable};
 use crate::command::server_scheduler::ServerScheduler;
 use crate::command::session::{Exchange, Requests, Session};
-use crate::command::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, Sink, Writer};
+use crate::command::transfer::{Goodput, Meter, Progress, Recorder, SharedLimit, Sink, Writer};
 use crate::command::units;
 use crate::command::url::Url;
 
@@ -29,7 +29,13 @@ pub(super) struct Attempt<'a> {
     pub(super) url: &'a Url,
     /// When the clock of the result started.
     pub(super) started: Instant,
-    pub(super) limit: Option<RateLimit>,
+    /// What the paths of the connection did before.
+    pub(super) before: PathCounters,
+    /// How far it is.
+    pub(super) progress: Progress,
+    /// Whether that is not drawn.
+    pub(super) hides_progress: bool,
+    pub(super) limit: Option<SharedLimit>,
     pub(super) output: Output,
     pub(super) bins: bool,
 }
@@ -65,7 +71,7 @@ struct Opened {
 impl Attempt<'_> {
     /// Gets the file, or what is missing of it.
     pub(super) async fn fetch_to_file(
-        mut self,
+        self,
         partial: &mut Partial,
         interrupt: &mut Interrupt,
     ) -> Result<Finished, Failure> {
@@ -91,6 +97,16 @@ impl Attempt<'_> {
         finished
     }
 
+    /// The paths of the connection, since this attempt began. Files that came meanwhile are counted as well.
+    fn path_table(&self) -> PathTable {
+        self.session.path_table_since(self.before.clone())
+    }
+
+    /// Watches the paths from now on.
+    pub(super) fn start_meter(&self) -> Meter {
+        Meter::start(self.path_table(), Flow::Received, self.progress.clone(), self.hides_progress)
+    }
+
     /// Says that what is there of a file can not be used.
     pub(super) fn tell_refetch(&self, have: u64, offset: u64, partial: &Partial) {
         if offset < have {
@@ -104,7 +120,7 @@ impl Attempt<'_> {
 
     /// Gets the file to standard output; after a failure, what did not get there.
     pub(super) async fn fetch_to_stdout(
-        mut self,
+        self,
         used: &mut bool,
         interrupt: &mut Interrupt,
     ) -> Result<Finished, Failure> {
@@ -185,20 +201,15 @@ impl Attempt<'_> {
 
     /// The body, until its end, an error, or Ctrl-C; what arrived is in the file in any case.
     async fn receive(
-        &mut self,
+        &self,
         opened: &mut Opened,
         mut writer: Writer,
         file: &std::path::Path,
         interrupt: &mut Interrupt,
     ) -> Result<(Sha256, Body), Failure> {
-        let progress = Progress::default();
+        let progress = &self.progress;
         progress.begin(opened.offset, opened.length);
-        let meter = Meter::start(
-            self.session.path_table(),
-            Flow::Received,
-            progress.clone(),
-            self.output.hides_progress(),
-        );
+        let meter = self.start_meter();
         let mut recorder = Recorder::new(self.started);
         let broken_off = loop {
             if interrupt.is_raised() {
@@ -220,8 +231,8 @@ impl Attempt<'_> {
                 break None;
             }
             progress.add(count);
-            if let Some(limit) = &mut self.limit {
-                limit.pace(count).await;
+            if let Some(limit) = &self.limit {
+                limit.lock().await.pace(count).await;
             }
         };
         let paths = meter.stop().await;
@@ -295,7 +306,7 @@ impl Attempt<'_> {
             resumed: self.session.is_resumed(),
             early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler.clone(),
-            paths: self.session.path_table().report(Flow::Received),
+            paths: self.path_table().report(Flow::Received),
         })
     }
 }

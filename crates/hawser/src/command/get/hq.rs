@@ -7,8 +7,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::batches::Destination;
 use super::partial::Partial;
-use super::{Destination, Get, destination};
+use super::{Get, destination};
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
 use crate::command::hq;

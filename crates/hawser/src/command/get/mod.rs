@@ -1,29 +1,31 @@
 //! `hawser get`: files from an HTTP/3 server.
 
 mod attempt;
+mod batches;
 mod hq;
+mod job;
 mod parallel;
 mod partial;
+mod sessions;
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::Args;
+use tokio::task::JoinSet;
 
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
 use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientOptions, ClientSetup, Output};
-use crate::command::paths::by_interface;
-use crate::command::report::{Channel, TransferReport};
-use crate::command::session::{Session, connect_to};
-use crate::command::transfer::{Goodput, RateLimit};
-use crate::command::units::{self, parse_bytes};
+use crate::command::report::Channel;
+use crate::command::transfer::{Progress, RateLimit, SharedLimit};
+use crate::command::units::parse_bytes;
 use crate::command::url::Url;
-use attempt::{Attempt, Finished};
-use partial::Partial;
+use batches::{Batch, Destination, Target, batches};
+use job::Job;
+use sessions::Sessions;
 
 const EXAMPLES: &str = "\
 Until it is complete and checked a file is called NAME.part; an interrupted one stays and `-C -` goes on with it.
@@ -34,6 +36,7 @@ Examples:
   hawser get -O URL --path wlan0 --path wwan0               over these two
   hawser get -O URL --backup wwan0                          wwan0 only when all others fail
   hawser get -O URL --cap wwan0=1GB/24h                     at most that much over wwan0, both directions
+  hawser get -O --output-dir DIR URL URL ...                many files of a server, eight at a time
   hawser get -q --json -o /dev/null URL                     measure, for a program
   hawser get -O URL --scheduler ecf                         ask the server for this scheduler; it says yes or no
   hawser get URL | less                                     without -o or -O: to standard output";
@@ -67,6 +70,11 @@ pub(crate) struct Get {
     /// each stream
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: Option<u8>,
+    /// With -O and several URLs: get this many files of a server at a time, over one connection. Each is reported when it is
+    /// complete. To standard output files go one after the other
+    #[arg(long, value_name = "N", alias = "parallel-max", default_value_t = 8)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel_files: u8,
     /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3, all files at once: only for interoperability tests. Nothing is checked
     /// or resumed
     #[arg(long, conflicts_with_all = ["continue_at", "limit_rate", "retry", "parallel", "bins"])]
@@ -100,14 +108,7 @@ impl Get {
     }
 }
 
-/// Where a file goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Destination {
-    Stdout,
-    File(PathBuf),
-}
-
-/// Gets all files; goes on to the next after a failure and reports the first one.
+/// Gets all files; goes on with the others after a failure and reports the first one.
 pub(crate) async fn run(
     mut arguments: Get,
     registry: &Arc<Registry>,
@@ -127,43 +128,90 @@ pub(crate) async fn run(
     // What is wrong is to be found before anything is transferred.
     let client = arguments.client.setup(registry, crate::h3::ALPN, output)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
-    let mut kept = Kept::new();
-    let mut first_failure = None;
-    for (index, url) in urls.iter().enumerate() {
-        let result = match destination(&arguments, url) {
-            Ok(destination) => {
-                let mut job = Job::new(&arguments, &client, output, url, destination);
-                job.run(&mut kept, &mut interrupt).await
+    let mut failures = Failures { results: arguments.results(), output, first: None };
+    let mut files = Vec::new();
+    for url in urls {
+        match destination(&arguments, &url) {
+            Ok(destination) => files.push(Target { url, destination }),
+            Err(failure) => failures.tell(failure.about(&url)),
+        }
+    }
+    let limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::shared);
+    let common = Arc::new(Common { arguments, client, output, sessions: Sessions::default(), limit });
+    let mut batches = VecDeque::from(batches(files));
+    while let Some(batch) = batches.pop_front() {
+        let authority = batch.authority.clone();
+        get_batch(&common, batch, &mut failures, &interrupt).await;
+        if interrupt.is_raised() {
+            break;
+        }
+        if !batches.iter().any(|later| later.authority == authority) {
+            common.sessions.close(&authority).await;
+        }
+    }
+    common.sessions.close_all().await;
+    failures.first.map_or(Ok(()), Err)
+}
+
+/// What all files have in common.
+struct Common {
+    arguments: Get,
+    client: ClientSetup,
+    output: Output,
+    sessions: Sessions,
+    /// Of all of them together.
+    limit: Option<SharedLimit>,
+}
+
+/// Tells of failures as they come, and keeps the first.
+struct Failures {
+    results: Channel,
+    output: Output,
+    first: Option<Failure>,
+}
+
+impl Failures {
+    fn tell(&mut self, mut failure: Failure) {
+        self.results.tell(&failure, self.output);
+        failure.is_told = true;
+        self.first.get_or_insert(failure);
+    }
+}
+
+/// Gets the files of a batch, so many at a time, and reports each when it has ended. One that fails does not hold up the
+/// others; after Ctrl-C none begins, and those under way keep what they have.
+async fn get_batch(common: &Arc<Common>, batch: Batch, failures: &mut Failures, interrupt: &Interrupt) {
+    let at_a_time = usize::from(common.arguments.parallel_files).min(batch.targets.len());
+    let progress = (at_a_time > 1).then(|| Progress::of_files(batch.targets.len()));
+    let mut waiting = batch.targets.into_iter();
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < at_a_time
+            && !interrupt.is_raised()
+            && let Some(target) = waiting.next()
+        {
+            let mut job = Job::new(common.clone(), target, progress.clone());
+            let mut interrupt = interrupt.clone();
+            running.spawn(async move {
+                let result = job.run(&mut interrupt).await;
+                (job, result)
+            });
+        }
+        let result = match running.join_next().await {
+            None => break,
+            Some(Ok((job, Ok(finished)))) => {
+                job.report(&finished);
+                Ok(())
             }
-            Err(failure) => Err(failure),
+            Some(Ok((job, Err(failure)))) => Err(failure.about(job.url())),
+            Some(Err(error)) => Err(Failure::new(Exit::Failure, error.to_string())),
         };
         if let Err(failure) = result {
-            let mut failure = failure.about(url);
-            arguments.results().tell(&failure, output);
-            failure.is_told = true;
-            first_failure.get_or_insert(failure);
-            if interrupt.is_raised() {
-                break;
-            }
-        }
-        let later = urls.get(index + 1..).unwrap_or_default();
-        if !later.iter().any(|later| authority(later) == authority(url)) {
-            close(kept.remove(&authority(url))).await;
+            failures.tell(failure);
         }
     }
-    close(kept.into_values()).await;
-    first_failure.map_or(Ok(()), Err)
+    common.sessions.end_progress(&batch.authority).await;
 }
-
-/// Says goodbye on sessions that are not needed any more.
-async fn close(sessions: impl IntoIterator<Item = Session>) {
-    for session in sessions {
-        session.close(H3_NO_ERROR).await;
-    }
-}
-
-/// RFC 9114 section 8.1.
-const H3_NO_ERROR: u64 = 0x100;
 
 fn destination(arguments: &Get, url: &Url) -> Result<Destination, Failure> {
     if arguments.remote_name {
@@ -181,206 +229,4 @@ fn destination(arguments: &Get, url: &Url) -> Result<Destination, Failure> {
         }
         None => Ok(Destination::Stdout),
     }
-}
-
-/// One file.
-struct Job<'a> {
-    arguments: &'a Get,
-    client: &'a ClientSetup,
-    output: Output,
-    url: &'a Url,
-    destination: Destination,
-    retries: u32,
-    /// Whether to begin with 0-RTT.
-    early: bool,
-    /// Whether 0-RTT was sent, and nobody answered.
-    unanswered: bool,
-}
-
-/// Host and port.
-type Authority = (String, u16);
-
-fn authority(url: &Url) -> Authority {
-    (url.host.clone(), url.port)
-}
-
-/// Open sessions, one for each authority that is still to be asked for something.
-type Kept = BTreeMap<Authority, Session>;
-
-impl<'a> Job<'a> {
-    fn new(
-        arguments: &'a Get,
-        client: &'a ClientSetup,
-        output: Output,
-        url: &'a Url,
-        destination: Destination,
-    ) -> Self {
-        let early = client.early_data && client.scheduler.is_none();
-        Job { arguments, client, output, url, destination, retries: 0, early, unanswered: false }
-    }
-
-    /// Tries until it works, the failure is final, or the attempts are used up.
-    async fn run(&mut self, kept: &mut Kept, interrupt: &mut Interrupt) -> Result<(), Failure> {
-        let mut partial = match &self.destination {
-            Destination::Stdout => None,
-            Destination::File(path) => Some(Partial::open(path, self.arguments.continue_at.is_some())?),
-        };
-        let mut stdout_used = false;
-        loop {
-            let failure = match self.attempt(kept, &mut partial, &mut stdout_used, interrupt).await {
-                Ok(finished) => return self.report(&finished),
-                Err(failure) => failure,
-            };
-            if std::mem::take(&mut self.unanswered) && !interrupt.is_raised() {
-                self.output.remark("nobody answered over the first link; connecting over all links");
-                continue;
-            }
-            let failure = self.explain(failure, partial.as_ref());
-            if self.retries >= self.arguments.retry || !failure.is_transient() || interrupt.is_raised() {
-                return Err(failure);
-            }
-            let pause = Duration::from_secs(1 << self.retries.min(6));
-            self.retries += 1;
-            self.output.remark(format_args!("{failure}\ntrying again in {} s", pause.as_secs()));
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = interrupt.raised() => return Err(Failure::new(Exit::Signal, failure.message)),
-            }
-        }
-    }
-
-    async fn attempt(
-        &mut self,
-        kept: &mut Kept,
-        partial: &mut Option<Partial>,
-        stdout_used: &mut bool,
-        interrupt: &mut Interrupt,
-    ) -> Result<Finished, Failure> {
-        let (session, started) = match kept.remove(&authority(self.url)) {
-            Some(mut session) if session.connection.close_reason().is_none() => {
-                session.begin_another();
-                (session, Instant::now())
-            }
-            other => {
-                close(other).await;
-                let (client, url) = (self.client, self.url);
-                let mut session = if std::mem::take(&mut self.early) {
-                    Session::connect_early(&url.host, url.port, client, interrupt).await?
-                } else {
-                    connect_to(url, client, interrupt).await?
-                };
-                session.watch_silence(client, self.output);
-                session.request_scheduler(self.client, self.output).await;
-                let started = session.started;
-                (session, started)
-            }
-        };
-        let attempt = Attempt {
-            session: &session,
-            url: self.url,
-            started,
-            limit: self.arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new),
-            output: self.output,
-            bins: self.arguments.bins,
-        };
-        let result = match (partial, self.arguments.parallel) {
-            (Some(partial), Some(streams)) if streams > 1 && partial.is_regular() => {
-                attempt.fetch_in_parts(partial, streams.into(), interrupt).await
-            }
-            (Some(partial), _) => attempt.fetch_to_file(partial, interrupt).await,
-            (None, _) => attempt.fetch_to_stdout(stdout_used, interrupt).await,
-        };
-        // After a failure the next attempt begins with a new connection.
-        match result {
-            Ok(finished) => {
-                kept.insert(authority(self.url), session);
-                Ok(finished)
-            }
-            Err(failure) => {
-                self.unanswered = session.connection.is_handshaking();
-                let failure = self.client.explain(failure, &session.connection);
-                session.close(attempt::H3_REQUEST_CANCELLED).await;
-                Err(failure)
-            }
-        }
-    }
-
-    /// Adds how to go on to a failure that left a part of the file.
-    fn explain(&self, mut failure: Failure, partial: Option<&Partial>) -> Failure {
-        let Some(partial) = partial else { return failure };
-        let keeps = matches!(
-            failure.exit,
-            Exit::Interrupted | Exit::Signal | Exit::DiskFull | Exit::ConnectionLost | Exit::NoBudget
-        );
-        if keeps && partial.length() > 0 {
-            failure.message.push_str(&format!(
-                "\n{} are kept in {}; go on with the same command and `-C -`",
-                units::bytes(partial.length()),
-                partial.path().display(),
-            ));
-        }
-        failure
-    }
-
-    fn report(&self, finished: &Finished) -> Result<(), Failure> {
-        let Finished { goodput, digest, verified, .. } = finished;
-        let file = match &self.destination {
-            Destination::Stdout if !self.output.json => "standard output".to_owned(),
-            Destination::Stdout => "-".to_owned(),
-            Destination::File(path) => path.display().to_string(),
-        };
-        if self.output.json {
-            let report = TransferReport {
-                url: self.url.to_string(),
-                file,
-                status: finished.status.as_u16(),
-                sha256: digest.to_string(),
-                verified: *verified,
-                resumed_from: finished.resumed_from,
-                retries: self.retries,
-                connect_seconds: finished.connect_seconds,
-                goodput: goodput.clone(),
-                paths: finished.paths.clone(),
-                server_scheduler: finished.server_scheduler.clone(),
-                resumed: finished.resumed,
-                early_data: self.arguments.early_data.then_some(finished.early_data),
-                caps: self.client.cap_reports(),
-            };
-            self.arguments.results().print(&report);
-        } else {
-            let checked =
-                if *verified { "checked against the server's" } else { "the server gave none to check" };
-            let was_complete = goodput.bytes == 0 && finished.resumed_from > 0;
-            if was_complete {
-                self.output.remark(format_args!("{file}: was complete already"));
-            } else {
-                self.output.remark(format_args!("{}", summary(&file, goodput)));
-            }
-            for path in by_interface(&finished.paths) {
-                self.output.remark(format_args!(
-                    "  {:<12} {:>10} ({:.0} %), rtt {:.1} ms, {}",
-                    path.interface,
-                    units::bytes(path.bytes_received),
-                    path.share * 100.0,
-                    path.rtt_ms,
-                    path.state
-                ));
-            }
-            for line in self.client.cap_lines() {
-                self.output.remark(line);
-            }
-            self.output.remark(format_args!("  sha256 {digest} ({checked})"));
-        }
-        Ok(())
-    }
-}
-
-fn summary(file: &str, goodput: &Goodput) -> String {
-    format!(
-        "{file}: {} in {:.2} s, {}, longest stall {:.0} ms",
-        units::bytes(goodput.bytes),
-        goodput.seconds,
-        units::bit_rate(goodput.goodput_bps),
-        goodput.longest_stall_ms
-    )
 }

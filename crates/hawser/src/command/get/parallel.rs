@@ -21,9 +21,8 @@ use crate::command::digest::Digest;
 use crate::command::exit::{Exit, Failure, is_full};
 use crate::command::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
 use crate::command::interrupt::Interrupt;
-use crate::command::paths::Flow;
 use crate::command::session::Requests;
-use crate::command::transfer::{Meter, Progress, RateLimit, Recorder};
+use crate::command::transfer::{Progress, Recorder, SharedLimit};
 use crate::command::url::Url;
 
 /// Bytes of a piece.
@@ -40,7 +39,7 @@ struct Shared {
     validator: Option<String>,
     progress: Progress,
     state: Mutex<State>,
-    limit: Option<tokio::sync::Mutex<RateLimit>>,
+    limit: Option<SharedLimit>,
 }
 
 struct State {
@@ -85,7 +84,7 @@ impl Shared {
 impl Attempt<'_> {
     /// Gets the file, or what is missing of it, over several streams.
     pub(super) async fn fetch_in_parts(
-        mut self,
+        self,
         partial: &mut Partial,
         streams: usize,
         interrupt: &mut Interrupt,
@@ -108,23 +107,22 @@ impl Attempt<'_> {
         partial.truncate(start)?;
         partial.set_version(version.clone())?;
         let writable = |error: io::Error| Failure::write(partial.path(), &error);
-        let progress = Progress::default();
+        let progress = self.progress.clone();
         progress.begin(start, Some(length));
         let shared = Arc::new(Shared {
             url: self.url.clone(),
             file: Mutex::new(Some(partial.file().try_clone().map_err(writable)?)),
             end: length,
             validator: version.validator().map(str::to_owned),
-            progress: progress.clone(),
+            progress,
             state: Mutex::new(State {
                 next: start,
                 open: BTreeMap::new(),
                 recorder: Recorder::new(self.started),
             }),
-            limit: self.limit.take().map(tokio::sync::Mutex::new),
+            limit: self.limit.clone(),
         });
-        let meter =
-            Meter::start(self.session.path_table(), Flow::Received, progress, self.output.hides_progress());
+        let meter = self.start_meter();
         let result = work(&shared, &requests, streams, interrupt).await;
         let paths = meter.stop().await;
         if let Err(mut failure) = result {

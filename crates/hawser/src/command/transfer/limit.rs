@@ -1,6 +1,9 @@
 //! `--limit-rate`.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
 
 /// Longest burst above the rate.
 const BURST: Duration = Duration::from_millis(100);
@@ -13,7 +16,15 @@ pub(crate) struct RateLimit {
     paid_until: Instant,
 }
 
+/// One limit for several transfers.
+pub(crate) type SharedLimit = Arc<Mutex<RateLimit>>;
+
 impl RateLimit {
+    /// A limit in bytes per second, for several transfers together.
+    pub(crate) fn shared(bytes_per_second: u64) -> SharedLimit {
+        Arc::new(Mutex::new(RateLimit::new(bytes_per_second)))
+    }
+
     /// A limit in bytes per second.
     pub(crate) fn new(bytes_per_second: u64) -> Self {
         RateLimit { bytes_per_second: bytes_per_second.max(1) as f64, paid_until: Instant::now() }

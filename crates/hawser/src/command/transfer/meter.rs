@@ -1,7 +1,7 @@
 //! The progress of a transfer: one line per path, one for the total.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use crate::command::paths::{Flow, PathReport, PathTable};
+use crate::command::report;
 use crate::command::silence::Shown;
 use crate::command::units;
 
@@ -26,9 +27,39 @@ pub(crate) struct Progress {
     done: Arc<AtomicU64>,
     /// 0: not known.
     length: Arc<AtomicU64>,
+    /// Of the files that are transferred beside each other, if it is one of these or all of them.
+    files: Option<Arc<Files>>,
+}
+
+/// Files that are transferred several at a time.
+#[derive(Debug)]
+struct Files {
+    count: u64,
+    complete: AtomicU64,
+    /// Bytes received of all of them.
+    bytes: Arc<AtomicU64>,
 }
 
 impl Progress {
+    /// That of `count` files together. How long they are is known only when the last of them has begun, so it is not told.
+    pub(crate) fn of_files(count: usize) -> Self {
+        let bytes = Arc::<AtomicU64>::default();
+        let files = Files { count: count as u64, complete: AtomicU64::new(0), bytes: bytes.clone() };
+        Progress { done: bytes, files: Some(Arc::new(files)), ..Progress::default() }
+    }
+
+    /// That of one of these files.
+    pub(crate) fn of_one(&self) -> Self {
+        Progress { files: self.files.clone(), ..Progress::default() }
+    }
+
+    /// One of several files is complete.
+    pub(crate) fn complete(&self) {
+        if let Some(files) = &self.files {
+            files.complete.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// The bytes that are there already and the length of the whole, if it is known.
     pub(crate) fn begin(&self, done: u64, length: Option<u64>) {
         self.done.store(done, Ordering::Relaxed);
@@ -38,11 +69,21 @@ impl Progress {
     /// More bytes are there.
     pub(crate) fn add(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(files) = &self.files {
+            files.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 
     fn read(&self) -> (u64, Option<u64>) {
         let length = self.length.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed), (length > 0).then_some(length))
+    }
+
+    /// ` 3 of 20 files`, where there are several.
+    fn files(&self) -> String {
+        let text =
+            |files: &Files| format!("  {} of {} files", files.complete.load(Ordering::Relaxed), files.count);
+        self.files.as_deref().map(text).unwrap_or_default()
     }
 }
 
@@ -52,7 +93,7 @@ pub(crate) struct Meter {
     table: Arc<Mutex<PathTable>>,
     task: JoinHandle<()>,
     flow: Flow,
-    drawing: Arc<std::sync::Mutex<Drawing>>,
+    visible: bool,
 }
 
 impl Meter {
@@ -60,10 +101,13 @@ impl Meter {
     pub(crate) fn start(table: PathTable, flow: Flow, progress: Progress, hidden: bool) -> Self {
         let visible = !hidden && std::io::stderr().is_terminal();
         let shown = table.shown.clone();
-        shown.set_drawn(visible);
+        // One of several meters of a connection is seen at most.
+        if visible {
+            shown.set_drawn(true);
+        }
         let table = Arc::new(Mutex::new(table));
-        let drawing = Arc::new(std::sync::Mutex::new(Drawing::new(progress, shown.clone())));
-        let (watched, canvas) = (table.clone(), drawing.clone());
+        let mut drawing = Drawing::new(progress, shown);
+        let watched = table.clone();
         let task = tokio::spawn(async move {
             let mut ticks = tokio::time::interval(INTERVAL);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -72,21 +116,23 @@ impl Meter {
                 let mut table = watched.lock().await;
                 table.sample();
                 if visible {
-                    let mut canvas = canvas.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    canvas.draw(&table.report(flow), flow);
+                    drawing.draw(&table.report(flow), flow);
                 }
             }
         });
-        Meter { table, task, flow, drawing }
+        Meter { table, task, flow, visible }
     }
 
     /// Wipes the lines and returns what the paths did.
     pub(crate) async fn stop(self) -> Vec<PathReport> {
         self.task.abort();
+        // Whoever has the table does not draw at the same time.
         let mut table = self.table.lock().await;
         table.sample();
-        table.shown.set_drawn(false);
-        self.drawing.lock().unwrap_or_else(std::sync::PoisonError::into_inner).wipe();
+        if self.visible {
+            table.shown.set_drawn(false);
+            report::wipe();
+        }
         table.report(self.flow)
     }
 }
@@ -94,7 +140,6 @@ impl Meter {
 #[derive(Debug)]
 struct Drawing {
     progress: Progress,
-    lines: usize,
     rate: f64,
     last: (Instant, u64),
     /// When the last bytes came.
@@ -106,7 +151,7 @@ struct Drawing {
 impl Drawing {
     fn new(progress: Progress, shown: Shown) -> Self {
         let now = Instant::now();
-        Drawing { progress, lines: 0, rate: 0.0, last: (now, 0), moved: now, shown }
+        Drawing { progress, rate: 0.0, last: (now, 0), moved: now, shown }
     }
 
     fn draw(&mut self, paths: &[PathReport], flow: Flow) {
@@ -124,7 +169,7 @@ impl Drawing {
         }
         let silent = now.duration_since(self.moved);
         // A line that is wrapped could not be erased: on narrow terminals the ends are cut off (DECAWM).
-        let mut text = self.erase() + "\x1b[?7l";
+        let mut text = "\x1b[?7l".to_owned();
         let open = paths.iter().filter(|path| path.state != "closed");
         let mut lines = 0;
         for path in open {
@@ -132,24 +177,12 @@ impl Drawing {
             lines += 1;
         }
         let _ = writeln!(text, "\x1b[2K{}\x1b[?7h", self.total(done, length, silent));
-        self.lines = lines + 1;
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        report::draw(&text, lines + 1);
     }
 
     fn total(&self, done: u64, length: Option<u64>, silent: Duration) -> String {
         let who = if self.shown.is_silent() { "the server is silent" } else { "nothing" };
-        total_line(done, length, self.rate, (who, silent))
-    }
-
-    fn erase(&self) -> String {
-        // The cursor may have left the first column: terminals echo `^C`.
-        if self.lines == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", self.lines) }
-    }
-
-    fn wipe(&mut self) {
-        let text = self.erase();
-        self.lines = 0;
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        total_line((done, length), &self.progress.files(), self.rate, (who, silent))
     }
 }
 
@@ -176,12 +209,17 @@ pub(crate) fn path_line(path: &PathReport, flow: Flow) -> String {
     line
 }
 
-fn total_line(done: u64, length: Option<u64>, rate: f64, (who, silent): (&str, Duration)) -> String {
+fn total_line(
+    (done, length): (u64, Option<u64>),
+    files: &str,
+    rate: f64,
+    (who, silent): (&str, Duration),
+) -> String {
     let rate_text = units::bit_rate(rate);
     let silence = (silent >= SILENCE).then(|| format!("{who} for {} s", silent.as_secs()));
     let Some(length) = length else {
         let silence = silence.map(|text| format!("  {text}")).unwrap_or_default();
-        return format!("  {:<12} {rate_text:>13}  {}{silence}", "total", units::bytes(done));
+        return format!("  {:<12} {rate_text:>13}  {}{files}{silence}", "total", units::bytes(done));
     };
     let part = (done as f64 / length as f64).clamp(0.0, 1.0);
     let filled = (part * BAR as f64) as usize;
@@ -205,9 +243,24 @@ mod tests {
 
     #[test]
     fn a_transfer_that_stands_still_has_no_estimate() {
-        let line = |silent| total_line(500, Some(1_000), 4_000.0, ("nothing", Duration::from_millis(silent)));
+        let line =
+            |silent| total_line((500, Some(1_000)), "", 4_000.0, ("nothing", Duration::from_millis(silent)));
         assert!(line(1_999).ends_with("ETA 0:01"), "{}", line(1_999));
         assert!(line(12_300).ends_with("nothing for 12 s"), "{}", line(12_300));
-        assert!(total_line(5, None, 0.0, ("nothing", SILENCE)).ends_with("5 B  nothing for 2 s"));
+        assert!(total_line((5, None), "", 0.0, ("nothing", SILENCE)).ends_with("5 B  nothing for 2 s"));
+    }
+
+    #[test]
+    fn files_beside_each_other_are_counted_together() {
+        let all = Progress::of_files(3);
+        let [one, other] = [all.of_one(), all.of_one()];
+        // What was there already is of the file, and did not come over the network.
+        one.begin(100, Some(400));
+        one.add(300);
+        one.complete();
+        other.begin(0, None);
+        other.add(7);
+        assert_eq!((one.read(), other.read(), all.read()), ((400, Some(400)), (7, None), (307, None)));
+        assert_eq!(all.files(), "  1 of 3 files");
     }
 }

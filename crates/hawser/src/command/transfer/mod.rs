@@ -5,7 +5,7 @@ mod meter;
 mod recorder;
 mod writer;
 
-pub(crate) use limit::RateLimit;
+pub(crate) use limit::{RateLimit, SharedLimit};
 pub(crate) use meter::{Meter, Progress, path_line};
 pub(crate) use recorder::{Goodput, Recorder};
 pub(crate) use writer::{Sink, Writer};
