@@ -5,6 +5,7 @@ import html
 import json
 import re
 import shutil
+import socket
 from pathlib import Path
 
 from peer import Peer, Reporting, Returning, at
@@ -13,6 +14,15 @@ from support import Failed, browser, browser_options, sha256
 HERE = Path(__file__).resolve().parent
 LOOPBACK = ("127.0.0.1", "::1")
 NO_MULTIPATH = "it has no multipath"
+
+
+def resolves_to_both(name):
+    """Whether a name has both addresses of the loopback interface."""
+    try:
+        found = {address[0] for *_, address in socket.getaddrinfo(name, 1, type=socket.SOCK_DGRAM)}
+    except socket.gaierror:
+        return False
+    return found >= set(LOOPBACK)
 
 
 class Hawser(Returning):
@@ -24,11 +34,12 @@ class Hawser(Returning):
         "hq": ["--hq"],
         "chacha20": ["--cipher", "chacha20"],
         "ecn": [],
+        "families": [],
         "follows": [],
         "ipv6": [],
         "keyupdate": ["--key-update-after", "200"],
         "multipath": [],
-        "multiplexing": [],
+        "multiplexing": ["--parallel-files", "64"],
         "resumption": [],
         "v2": ["--quic-version", "2"],
         # A link that has another address.
@@ -50,13 +61,10 @@ class Hawser(Returning):
         "v2": ["--quic-version", "2,1"],
         "zerortt": ["--early-data"],
     }
-    why = {
-        "families": "its paths are of the family of the address that answered first",
-    }
 
     def lacks(self, features, is_client):
-        if is_client and features >= {"h3", "multiplexing"}:
-            return ["hawser as a client: it asks for one file after the other over HTTP/3"]
+        if is_client and "families" in features and not resolves_to_both("localhost"):
+            return ["hawser as a client: localhost is not both 127.0.0.1 and ::1 in /etc/hosts"]
         return super().lacks(features, is_client)
 
     def server(self, bench, features):
@@ -68,7 +76,10 @@ class Hawser(Returning):
     def client(self, bench, urls, features, folder):
         command = [self.programs[0], "get", "-q", "--ca", bench.certificates.authority, "-O", "--output-dir", folder]
         command += ["--connect-timeout", "30", *self.traces(bench)]
-        command += ["--path", "lo"] if bench.local in LOOPBACK else []
+        links = LOOPBACK if "families" in features else ("lo",)
+        command += [word for link in links for word in ("--path", link)] if bench.local in LOOPBACK else []
+        # Both addresses of the server come with its name.
+        urls = [url.replace(at(bench.target), f"localhost:{bench.target[1]}") for url in urls] if "families" in features else urls
         command += ["--session-file", folder / "sessions"] if features & {"resumption", "zerortt"} else []
         return [*command, *self.words(features, True), *urls]
 

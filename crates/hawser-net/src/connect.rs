@@ -4,6 +4,9 @@
 //! after the other with a short delay, as RFC 8305 does with addresses, and the first handshake that completes is the
 //! connection; the others are closed. A link that fails at once hands its turn to the next at once.
 //!
+//! Whichever address of the server it is that answers, the one of the other family is kept for paths over links that do not
+//! have the first.
+//!
 //! ICMP says that a server refuses, but anybody who guesses two ports can say so. The next link starts at once then, and
 //! the server is given some time more: what it sends is authentic, and counts for more.
 
@@ -118,6 +121,7 @@ pub(crate) async fn connect(
     let mut race = Race {
         worker,
         config,
+        remotes,
         name,
         waiting: attempts,
         running: Vec::new(),
@@ -167,6 +171,8 @@ fn plan(worker: &Worker, remotes: &[SocketAddr]) -> Result<VecDeque<Attempt>, Co
 struct Race<'a> {
     worker: &'a Arc<Worker>,
     config: &'a ClientConfig,
+    /// All addresses of the server.
+    remotes: &'a [SocketAddr],
     name: &'a str,
     waiting: VecDeque<Attempt>,
     running: Vec<Runner>,
@@ -249,11 +255,16 @@ impl Race<'_> {
             .bind(&mut state, binding)
             .map_err(|source| ConnectError::Bind { link: link(), source })?;
         let tuple = FourTuple { local, remote };
-        let shared =
-            self.worker.connect(&mut state, self.config, tuple, self.name).map_err(|error| match error {
+        // Nothing but the handshake says who the server is. What is another server is found out by a path to it, which is
+        // never validated: it has neither the keys nor the connection ids.
+        let of_other_family = |other: &&SocketAddr| other.is_ipv4() != remote.is_ipv4();
+        let other = self.remotes.iter().find(of_other_family).copied();
+        let shared = self.worker.connect(&mut state, self.config, tuple, other, self.name).map_err(
+            |error| match error {
                 CoreConnectError::Tls(_) => ConnectError::InvalidServerName(self.name.to_owned()),
                 other => ConnectError::Start(other.to_string()),
-            })?;
+            },
+        )?;
         Ok(Connection::new(shared))
     }
 

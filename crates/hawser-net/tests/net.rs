@@ -8,6 +8,7 @@ mod ciphers;
 mod common;
 mod early_data;
 mod failures;
+mod families;
 mod interfaces;
 mod link_states;
 mod path_events;

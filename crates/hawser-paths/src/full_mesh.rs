@@ -38,10 +38,14 @@ impl FullMeshParameters {
 ///
 /// A link that appears gets a path; a link that goes loses it, unless it is the last one that ever worked: then it stays
 /// until a replacement carries data. A path that failed is tried again with back-off for as long as its link is up.
+///
+/// A path goes to the server's address of the handshake if its link has an address of that family, else to the one of the
+/// other family. Where a link has both, attempts take turns until one is answered.
 #[derive(Debug)]
 pub struct FullMesh {
     parameters: FullMeshParameters,
-    remote: SocketAddr,
+    /// The server's addresses: one, or one of each family.
+    remotes: Vec<SocketAddr>,
     ready: bool,
     links: BTreeMap<LinkId, Entry>,
     /// Which link each path that we have seen belongs to.
@@ -60,13 +64,34 @@ struct Entry {
     has_path: bool,
     /// Whether a path was opened and then failed, as against never opened for lack of connection ids.
     failed: bool,
+    /// Whether the path that was opened last has worked.
+    worked: bool,
+    /// Which of the ways to the server is tried, counted on with each attempt that nobody answered.
+    turn: usize,
     next_attempt: Time,
     pause: Duration,
 }
 
 impl Entry {
     fn new(info: LinkInfo, source: Option<IpAddr>, now: Time, pause: Duration) -> Self {
-        Entry { info, source, has_path: false, failed: false, next_attempt: now, pause }
+        Entry {
+            info,
+            source,
+            has_path: false,
+            failed: false,
+            // The path of the handshake has.
+            worked: source.is_some(),
+            turn: 0,
+            next_attempt: now,
+            pause,
+        }
+    }
+
+    /// From which address of the link to which of the server's a path would go; `None` when there is no way.
+    fn route(&self, remotes: &[SocketAddr]) -> Option<(IpAddr, SocketAddr)> {
+        let routes =
+            || remotes.iter().filter_map(|remote| Some((self.info.source_for(remote.ip())?, *remote)));
+        routes().nth(self.turn.checked_rem(routes().count())?)
     }
 
     fn start_over(&mut self, now: Time, parameters: FullMeshParameters) {
@@ -98,7 +123,7 @@ impl FullMesh {
         }
         FullMesh {
             parameters,
-            remote: init.remote,
+            remotes: init.remotes().collect(),
             ready: false,
             links: BTreeMap::new(),
             path_links,
@@ -152,18 +177,21 @@ impl FullMesh {
             return;
         }
         if let Some(entry) = link.and_then(|link| self.links.get_mut(&link)) {
+            if !std::mem::take(&mut entry.worked) {
+                entry.turn = entry.turn.wrapping_add(1);
+            }
             entry.failed = true;
             entry.back_off(now, self.parameters);
         }
     }
 
+    /// Takes note of the links of paths, before anything is done about them.
+    fn learn_links(&mut self, paths: &[PathView]) {
+        self.path_links.extend(paths.iter().filter_map(|path| Some((path.id, path.link?))));
+    }
+
     /// Brings the set of paths closer to one per link. Doing it twice changes nothing.
     fn reconcile(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
-        for path in paths {
-            if let Some(link) = path.link {
-                self.path_links.insert(path.id, link);
-            }
-        }
         if !self.ready {
             return;
         }
@@ -188,12 +216,12 @@ impl FullMesh {
             if entry.has_path || now < entry.next_attempt {
                 continue;
             }
-            let Some(source) = entry.info.source_for(self.remote.ip()) else { continue };
+            let Some((source, remote)) = entry.route(&self.remotes) else { continue };
             entry.source = Some(source);
             entry.back_off(now, self.parameters);
             actions.push(PathAction::Open {
                 local: SocketAddr::new(source, 0),
-                remote: self.remote,
+                remote,
                 link: Some(*id),
                 status: entry.info.preference,
             });
@@ -217,6 +245,7 @@ impl PathManager for FullMesh {
     }
 
     fn on_event(&mut self, now: Time, event: &PathEvent, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        self.learn_links(paths);
         match event {
             PathEvent::MultipathReady => self.ready = true,
             PathEvent::LinkUp(info) => self.link_up(now, info),
@@ -224,6 +253,7 @@ impl PathManager for FullMesh {
             PathEvent::Established(path) => {
                 let entry = self.path_links.get(path).and_then(|link| self.links.get_mut(link));
                 if let Some(entry) = entry {
+                    entry.worked = true;
                     entry.start_over(now, self.parameters);
                 }
             }
@@ -244,12 +274,13 @@ impl PathManager for FullMesh {
         }
         self.links
             .values()
-            .filter(|entry| !entry.has_path && entry.info.source_for(self.remote.ip()).is_some())
+            .filter(|entry| !entry.has_path && entry.route(&self.remotes).is_some())
             .map(|entry| entry.next_attempt)
             .min()
     }
 
     fn on_timeout(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
+        self.learn_links(paths);
         self.reconcile(now, paths, actions);
     }
 }

@@ -52,7 +52,7 @@ fn every_is_how_many_packets_an_acknowledgement_is_for() {
 fn attempts(spec: &str) -> Vec<u64> {
     let [local, remote] =
         ["192.0.2.1:4000", "198.51.100.1:443"].map(|text| text.parse::<SocketAddr>().unwrap());
-    let init = PathManagerInit { local, remote, link: Some(LinkId(0)) };
+    let init = PathManagerInit { local, remote, other_remote: None, link: Some(LinkId(0)) };
     let mut manager = registry().path_manager(spec).unwrap().build(&init);
     let link = LinkInfo {
         id: LinkId(1),

@@ -100,10 +100,20 @@ pub trait PathManager: Send {
 pub struct PathManagerInit {
     /// Our address on the path of the handshake.
     pub local: SocketAddr,
-    /// The server's address.
+    /// The server's address on that path.
     pub remote: SocketAddr,
+    /// The server's address of the other IP version, for links that have no address of the first; none: it has none, or
+    /// whoever connects does not know it.
+    pub other_remote: Option<SocketAddr>,
     /// The link of the handshake, when it is known.
     pub link: Option<LinkId>,
+}
+
+impl PathManagerInit {
+    /// Where paths may go to: the address of the handshake first.
+    pub fn remotes(&self) -> impl Iterator<Item = SocketAddr> {
+        std::iter::once(self.remote).chain(self.other_remote)
+    }
 }
 
 /// Makes path managers, one per client connection.

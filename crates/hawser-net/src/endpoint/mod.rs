@@ -101,7 +101,9 @@ impl Endpoint {
         self.connect_with(&config.ok_or(ConnectError::NoConfig)?, &[address], name).await
     }
 
-    /// Connects with a configuration of its own to whichever of the server's addresses answers first.
+    /// Connects with a configuration of its own to whichever of the server's addresses answers first. Further paths go to
+    /// that address, and over links without an address of its family to the first of the other family: give addresses of the
+    /// same server, as a resolver does for its name.
     ///
     /// # Errors
     /// As [`connect`](Endpoint::connect).

@@ -207,12 +207,13 @@ impl Worker {
         wake_all(&mut due);
     }
 
-    /// Starts a client connection.
+    /// Starts a client connection. `other_remote`: the server's address of the other family, for later paths.
     pub(crate) fn connect(
         self: &Arc<Self>,
         state: &mut WorkerState,
         config: &ClientConfig,
         tuple: FourTuple,
+        other_remote: Option<SocketAddr>,
         name: &str,
     ) -> Result<Arc<ConnectionShared>, hawser_core::ConnectError> {
         let now = self.clock.now();
@@ -228,7 +229,7 @@ impl Worker {
         let remembered =
             remembered.and_then(|sessions| sessions.application_state(core_config.first_version));
         let (handle, core) = state.core.connect_over(now, core_config, tuple, link, name)?;
-        let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link };
+        let init = PathManagerInit { local: tuple.local, remote: tuple.remote, other_remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
         (connection.sessions, connection.remembered) = (sessions, remembered);
         connection.manage_paths(self.path_manager(config, &init), now, state.links.present());

@@ -36,7 +36,12 @@ fn path(id: u32, link: u32) -> PathView {
 /// A connection whose handshake ran over link 0, with link 1 up as well; what its manager wants first.
 fn connection(caps: &Arc<CostCaps>) -> (Capped, Vec<PathAction>) {
     let remote = "203.0.113.1:443".parse().unwrap();
-    let init = PathManagerInit { local: "192.0.2.0:5000".parse().unwrap(), remote, link: Some(LinkId(0)) };
+    let init = PathManagerInit {
+        local: "192.0.2.0:5000".parse().unwrap(),
+        remote,
+        other_remote: None,
+        link: Some(LinkId(0)),
+    };
     let mut manager = Capped::new(Box::new(FullMesh::new(&init)), caps.clone());
     let mut actions = Vec::new();
     for event in [PathEvent::LinkUp(link(0)), PathEvent::LinkUp(link(1)), PathEvent::MultipathReady] {

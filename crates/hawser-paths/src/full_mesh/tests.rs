@@ -26,6 +26,7 @@ fn two_links() -> FullMesh {
     let init = PathManagerInit {
         local: "192.0.2.1:5000".parse().unwrap(),
         remote: "203.0.113.1:443".parse().unwrap(),
+        other_remote: None,
         link: Some(LinkId(0)),
     };
     let mut manager = FullMesh::new(&init);
@@ -137,4 +138,63 @@ fn a_backup_link_that_carried_the_handshake_becomes_backup() {
     event(&mut manager, at(100), PathEvent::MultipathReady, &paths);
     let actions = event(&mut manager, at(150), PathEvent::LinkUp(backup), &paths);
     assert_eq!(actions, [PathAction::SetStatus(PathId(0), PathStatus::Backup)]);
+}
+
+/// The server's address of the other family.
+const OVER_IPV6: &str = "[2001:db8:f::1]:443";
+
+/// A manager whose handshake ran over IPv4 on link 0, and whose server is reached over IPv6 as well.
+fn both_families(other: &LinkInfo) -> (FullMesh, Vec<PathAction>) {
+    let init = PathManagerInit {
+        local: "192.0.2.1:5000".parse().unwrap(),
+        remote: "203.0.113.1:443".parse().unwrap(),
+        other_remote: Some(OVER_IPV6.parse().unwrap()),
+        link: Some(LinkId(0)),
+    };
+    let mut manager = FullMesh::new(&init);
+    let paths = [path(0, 0, PathState::Active)];
+    for info in [&link(0, "192.0.2.1"), other] {
+        event(&mut manager, at(0), PathEvent::LinkUp(info.clone()), &paths);
+    }
+    let actions = event(&mut manager, at(0), PathEvent::MultipathReady, &paths);
+    (manager, actions)
+}
+
+fn open_over_ipv6(address: &str) -> PathAction {
+    PathAction::Open {
+        local: SocketAddr::new(address.parse().unwrap(), 0),
+        remote: OVER_IPV6.parse().unwrap(),
+        link: Some(LinkId(1)),
+        status: PathStatus::Available,
+    }
+}
+
+#[test]
+fn a_link_without_the_family_of_the_handshake_gets_a_path_of_the_other() {
+    let (_, actions) = both_families(&link(1, "2001:db8:1::1"));
+    assert_eq!(actions, [open_over_ipv6("2001:db8:1::1")]);
+    // Without an address of the server there is nothing to open.
+    let mut manager = two_links();
+    let paths = [path(0, 0, PathState::Active)];
+    event(&mut manager, at(0), PathEvent::LinkUp(link(1, "2001:db8:1::1")), &paths);
+    assert_eq!(event(&mut manager, at(0), PathEvent::MultipathReady, &paths), []);
+    assert_eq!(manager.next_timeout(), None);
+}
+
+#[test]
+fn a_link_with_both_families_takes_turns_until_one_is_answered() {
+    let mut other = link(1, "198.51.100.1");
+    other.addresses.push("2001:db8:1::1".parse().unwrap());
+    let (mut manager, actions) = both_families(&other);
+    assert_eq!(actions, [open_on(1, "198.51.100.1")], "that of the handshake first");
+    let first = [path(0, 0, PathState::Active)];
+    let with = |id| [first[0].clone(), path(id, 1, PathState::Validating)];
+    event(&mut manager, at(1), PathEvent::MorePathsAllowed, &with(1));
+    event(&mut manager, at(2), PathEvent::Closed(PathId(1)), &first);
+    let (now, actions) = timeout(&mut manager, &first);
+    assert_eq!(actions, [open_over_ipv6("2001:db8:1::1")]);
+    event(&mut manager, now, PathEvent::Established(PathId(2)), &with(2));
+    // What has worked is tried again.
+    event(&mut manager, now, PathEvent::Closed(PathId(2)), &first);
+    assert_eq!(timeout(&mut manager, &first).1, [open_over_ipv6("2001:db8:1::1")]);
 }

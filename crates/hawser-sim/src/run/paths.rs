@@ -40,7 +40,12 @@ impl Paths {
         manager: impl FnOnce(&PathManagerInit) -> Box<dyn PathManager>,
         knowledge: Option<Knowledge>,
     ) -> Self {
-        let init = PathManagerInit { local: tuple.local, remote: tuple.remote, link: Some(link) };
+        let init = PathManagerInit {
+            local: tuple.local,
+            remote: tuple.remote,
+            other_remote: None,
+            link: Some(link),
+        };
         let mut paths = Paths {
             manager: manager(&init),
             port: tuple.local.port(),
