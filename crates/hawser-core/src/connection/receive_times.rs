@@ -112,7 +112,11 @@ impl ReceiveTimes {
             return Err(TransportError::protocol_violation("more receive timestamps than were asked for"));
         }
         self.reported.extend(timestamps.iter(RECEIVE_TIMESTAMPS_EXPONENT));
-        self.reported.sort_unstable();
+        // The latest comes first, which is the one with the largest number unless packets overtook each other.
+        self.reported.reverse();
+        if !self.reported.is_sorted() {
+            self.reported.sort_unstable();
+        }
         Ok(())
     }
 

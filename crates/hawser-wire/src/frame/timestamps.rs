@@ -33,13 +33,10 @@ impl<'a> ReceiveTimestamps<'a> {
     pub(super) fn decode(r: &mut Reader<'a>, largest_acknowledged: u64) -> Result<Self, FrameErrorKind> {
         let range_count = r.read_varint()?;
         let encoded = r.peek_rest();
-        let mut steps = Steps::new(*r, largest_acknowledged, range_count);
-        let mut count = 0;
-        while steps.advance()?.is_some() {
-            count += 1;
-        }
-        let length = r.remaining() - steps.rest.remaining();
-        *r = steps.rest;
+        let mut rest = *r;
+        let count = check(&mut rest, largest_acknowledged, range_count)?;
+        let length = r.remaining() - rest.remaining();
+        *r = rest;
         Ok(Self {
             largest_acknowledged,
             range_count,
@@ -47,6 +44,28 @@ impl<'a> ReceiveTimestamps<'a> {
             encoded: encoded.get(..length).unwrap_or_default(),
         })
     }
+}
+
+/// Walks over the encoded ranges and counts the timestamps. One comes with every packet, so this keeps nothing that only reading
+/// them needs ([`Steps`]).
+fn check(rest: &mut Reader<'_>, largest_acknowledged: u64, range_count: u64) -> Result<u64, StepError> {
+    let (mut count, mut time) = (0, None);
+    for _ in 0..range_count {
+        let below_largest = rest.read_varint()?;
+        let deltas = rest.read_varint()?;
+        let first = largest_acknowledged.checked_sub(below_largest).ok_or(StepError::Underflow)?;
+        for index in 0..deltas {
+            let delta = rest.read_varint()?;
+            // Packet numbers fall by one with each.
+            let time_before = time.unwrap_or(u64::MAX);
+            if index > first || delta > time_before {
+                return Err(StepError::Underflow);
+            }
+            time = Some(if time.is_none() { delta } else { time_before - delta });
+        }
+        count += deltas;
+    }
+    Ok(count)
 }
 
 /// Iterator of [`ReceiveTimestamps::iter`].
@@ -59,13 +78,14 @@ pub struct ReceiveTimestampIter<'a> {
 impl Iterator for ReceiveTimestampIter<'_> {
     type Item = (u64, u64);
 
+    #[inline]
     fn next(&mut self) -> Option<(u64, u64)> {
         let (packet_number, units) = self.steps.advance().ok()??;
         Some((packet_number, units.saturating_mul(1 << self.exponent)))
     }
 }
 
-/// Walks the encoded ranges one timestamp at a time; the same walk serves checking and reading.
+/// Walks the encoded ranges one timestamp at a time.
 #[derive(Clone, Debug)]
 struct Steps<'a> {
     rest: Reader<'a>,
@@ -105,6 +125,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The next packet number and time in units, `None` after the last.
+    #[inline]
     fn advance(&mut self) -> Result<Option<(u64, u64)>, StepError> {
         while self.deltas_left == 0 {
             if self.ranges_left == 0 {
