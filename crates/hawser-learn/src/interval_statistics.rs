@@ -21,6 +21,17 @@ struct Interval {
     events: f64,
 }
 
+/// What counts alike in [`IntervalStatistics::skewness`] and [`IntervalStatistics::deviation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Weights {
+    /// Each value, as RFC 8382 and the thesis have it: what was sampled more often counts for more.
+    #[default]
+    Values,
+    /// Each interval that had values, however many: two samplers of one series agree although they sample it at rates that
+    /// change, as senders do, one of which has just halved its window.
+    Intervals,
+}
+
 /// Statistics of a series over the last `capacity` intervals that had values.
 ///
 /// Values are compared with means of *earlier* intervals: with the mean of their own one the skewness would be about zero
@@ -39,6 +50,7 @@ struct Interval {
 /// ```
 #[derive(Debug, Clone)]
 pub struct IntervalStatistics {
+    weights: Weights,
     capacity: usize,
     closed: VecDeque<Interval>,
     /// Mean of the interval before, if that had values.
@@ -50,10 +62,16 @@ pub struct IntervalStatistics {
 }
 
 impl IntervalStatistics {
-    /// Nothing seen yet; `capacity` intervals (at least 1) will be held.
+    /// Nothing seen yet; `capacity` intervals (at least 1) will be held. Each value counts alike.
     pub fn new(capacity: usize) -> Self {
+        Self::weighted(capacity, Weights::Values)
+    }
+
+    /// The same with other weights.
+    pub fn weighted(capacity: usize, weights: Weights) -> Self {
         let capacity = capacity.max(1);
         IntervalStatistics {
+            weights,
             capacity,
             closed: VecDeque::with_capacity(capacity),
             previous: None,
@@ -108,12 +126,12 @@ impl IntervalStatistics {
 
     /// Share of values below the mean less share above it, -1 to 1 (equation 5.4): low where a few values lie far below.
     pub fn skewness(&self) -> f64 {
-        self.total(|interval| interval.skew_base) / self.compared()
+        self.per_value(|interval| interval.skew_base)
     }
 
     /// Mean distance from the mean of the interval before (equation 5.6), in the unit of the values.
     pub fn deviation(&self) -> f64 {
-        self.total(|interval| interval.deviation_base) / self.compared()
+        self.per_value(|interval| interval.deviation_base)
     }
 
     /// Events for each value.
@@ -142,6 +160,20 @@ impl IntervalStatistics {
     /// Bytes that it takes in memory beside itself, about.
     pub fn memory(&self) -> usize {
         self.closed.capacity() * size_of::<Interval>()
+    }
+
+    /// A sum over the values that had something to be compared with, for each of them.
+    fn per_value(&self, sum: impl Fn(&Interval) -> f64) -> f64 {
+        match self.weights {
+            Weights::Values => self.total(sum) / self.compared(),
+            Weights::Intervals => {
+                let compared = |interval: &Interval| interval.compared > 0.0;
+                let mean = |interval: &Interval| {
+                    if compared(interval) { sum(interval) / interval.compared } else { 0.0 }
+                };
+                self.total(mean) / self.total(|interval| f64::from(u8::from(compared(interval)))).max(1.0)
+            }
+        }
     }
 
     fn compared(&self) -> f64 {

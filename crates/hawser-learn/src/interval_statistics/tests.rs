@@ -59,6 +59,27 @@ fn the_oldest_gives_way() {
     assert_eq!((statistics.intervals(), statistics.mean()), (3, 2.0));
 }
 
+/// A series that is low in every other interval, sampled twice at rates that follow it in opposite ways: by values the two seem
+/// to have little in common, by intervals they are one.
+#[test]
+fn weights_of_intervals_do_not_depend_on_the_rate_of_samples() {
+    let sampled = |weights, when_low: usize, when_high: usize| {
+        let mut series = IntervalStatistics::weighted(50, weights);
+        for n in 0..20 {
+            let (times, value) = if n % 2 == 0 { (when_low, 1.0) } else { (when_high, 3.0) };
+            (0..times).for_each(|_| series.insert(value));
+            series.close();
+        }
+        (series.skewness(), series.deviation())
+    };
+    let [by_values, by_intervals] = [Weights::Values, Weights::Intervals]
+        .map(|weights| (sampled(weights, 2, 8).0 - sampled(weights, 8, 2).0).abs());
+    assert!(by_values > 1.0, "{by_values}");
+    assert!(by_intervals < 1e-12, "{by_intervals}");
+    // 19 intervals were compared: ten above and nine below the means before them.
+    assert_eq!(sampled(Weights::Intervals, 2, 8), (-1.0 / 19.0, 2.0));
+}
+
 #[test]
 fn nothing_seen_is_all_zero() {
     let statistics = IntervalStatistics::new(50);
