@@ -99,5 +99,5 @@ pub fn register(registry: &mut Registry) {
 /// does not find its parts is left out.
 pub fn register_sets(registry: &mut Registry) {
     // The only error is a part that is missing.
-    let _ = sscc::register(registry, sscc::SsccParts::default());
+    let _ = sscc::register(registry, sscc::SsccParts::shipped());
 }

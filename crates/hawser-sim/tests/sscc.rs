@@ -36,7 +36,7 @@ impl Run {
         let scenario = load(&folder.join(file), &overrides).unwrap_or_else(|error| panic!("{error}"));
         let watch = Arc::new(Watch::default());
         let mut registry: Registry = common::registry();
-        let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::default() };
+        let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::shipped() };
         sscc::register(&mut registry, parts).expect("all parts are there");
         let simulation = Simulation::new(&scenario, &registry, Options::default());
         let mut simulation = simulation.unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use hawser_learn::IntervalStatistics;
+use hawser_learn::{IntervalStatistics, Weights};
 use hawser_policy::{GroupId, PathId, Time};
 
 use super::grouping::{self, Measure};
@@ -42,6 +42,9 @@ pub struct DetectorSettings {
     /// Deviation below which a path without such losses is not congested. Ours: where a link has no noise all delays are
     /// equal, the skewness is zero, and a path that was congested would stay so for ever.
     pub least_deviation: Duration,
+    /// What counts alike in skewness and deviation. Both presets: samples. With [`Weights::Intervals`], which is ours, paths of one
+    /// bottleneck look alike although each samples its queue at a rate of its own.
+    pub weights: Weights,
     /// How votes are counted.
     pub vote: Vote,
     /// How long a pair stays grouped that the votes no longer find together. Ours: a coupled path fills the queue less, and what
@@ -63,6 +66,7 @@ impl DetectorSettings {
         loss_gap: 0.1,
         loss: 0.1,
         least_deviation: Duration::from_micros(200),
+        weights: Weights::Values,
         vote: Vote::Sliding,
         keep: Duration::ZERO,
     };
@@ -110,8 +114,9 @@ pub struct Detector {
     ballot: Ballot,
     /// Since when intervals are counted: the first sample.
     origin: Option<Time>,
-    /// The interval that runs.
+    /// The interval that runs, and when it ends: most calls ask no more than whether it has.
     current: u64,
+    ends: Time,
     partitions: u64,
 }
 
@@ -126,6 +131,7 @@ impl Detector {
             ballot,
             origin: None,
             current: 0,
+            ends: Time::ZERO,
             partitions: 0,
         }
     }
@@ -136,7 +142,9 @@ impl Detector {
         self.advance(now);
         if let Some(watched) = self.watched(path) {
             let reference = *watched.reference.get_or_insert(delay);
-            watched.delays.insert((delay - reference) as f64 / 1e3);
+            // Three centuries of nanoseconds fit, and are quicker to convert.
+            let relative = i64::try_from(delay - reference).unwrap_or(i64::MAX);
+            watched.delays.insert(relative as f64 / 1e3);
         }
     }
 
@@ -150,10 +158,17 @@ impl Detector {
 
     /// Ends intervals that are over by `now`; whether a vote was taken. All other calls do so by themselves. Time that goes
     /// back counts as none.
+    #[inline]
     pub fn advance(&mut self, now: Time) -> bool {
+        now >= self.ends && self.advance_interval(now)
+    }
+
+    fn advance_interval(&mut self, now: Time) -> bool {
         let origin = *self.origin.get_or_insert(now);
         let interval = self.settings.interval.as_nanos().max(1);
         let index = u64::try_from(now.since(origin).as_nanos() / interval).unwrap_or(u64::MAX);
+        let until = u64::try_from(interval * (u128::from(index) + 1)).unwrap_or(u64::MAX);
+        self.ends = origin + Duration::from_nanos(until);
         if index <= self.current {
             return false;
         }
@@ -208,7 +223,7 @@ impl Detector {
             if self.paths.len() >= MAX_PATHS {
                 return None;
             }
-            let delays = IntervalStatistics::new(self.settings.history);
+            let delays = IntervalStatistics::weighted(self.settings.history, self.settings.weights);
             self.paths.insert(at, Watched { path, delays, reference: None, congested: false });
         }
         self.paths.get_mut(at)

@@ -34,6 +34,8 @@ mod tests;
 mod units;
 mod vote;
 
+pub use hawser_learn::Weights;
+
 pub use choice::{CANDIDATES, Candidate, Choice};
 pub use detector::{Detector, DetectorSettings};
 pub use grouping::Measure;

@@ -1,6 +1,7 @@
 //! The models: for each candidate one that predicts its reward from a Data Unit.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use hawser_learn::{BoostedTrees, BoostedTreesError};
 
@@ -63,6 +64,19 @@ impl fmt::Display for ModelsError {
 impl std::error::Error for ModelsError {}
 
 impl Models {
+    /// The models that come with this crate, as text; `models/sscc.json` beside them says what they were trained with, and how
+    /// good they are. `make train-sscc` makes both.
+    pub const SHIPPED: &'static str = include_str!("../../models/sscc.models");
+
+    /// The models that come with this crate, read once.
+    ///
+    /// # Panics
+    /// Never: a test reads them.
+    pub fn shipped() -> Arc<Models> {
+        static MODELS: OnceLock<Arc<Models>> = OnceLock::new();
+        MODELS.get_or_init(|| Arc::new(Models::read(Models::SHIPPED).expect("they are whole"))).clone()
+    }
+
     /// Reads models of all candidates.
     pub fn read(text: &str) -> Result<Models, ModelsError> {
         if text.len() > MAX_BYTES {

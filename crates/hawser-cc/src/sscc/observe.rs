@@ -26,6 +26,8 @@ pub struct Experience {
     pub unit: DataUnit,
     /// What was chosen.
     pub chosen: Choice,
-    /// The reward of the unit that followed.
+    /// The unit that followed.
+    pub outcome: DataUnit,
+    /// The reward of that unit.
     pub reward: f64,
 }

@@ -18,10 +18,18 @@ use super::{CANDIDATES, Candidate, Choice, Models, NAME, Observer, PrefixMemory}
 pub struct SsccParts {
     /// The models to choose by; without them no path changes its controller, but for coupling.
     pub models: Option<Arc<Models>>,
-    /// What worked for which prefix. All connections of the registry share it; the caller may keep it on disk.
-    pub memory: Arc<Mutex<PrefixMemory>>,
+    /// What worked for which prefix: a memory that all connections share, and which the caller may keep on disk. Without it each
+    /// endpoint has one of its own, which begins empty: so a simulation follows from its scenario and seed alone.
+    pub memory: Option<Arc<Mutex<PrefixMemory>>>,
     /// Is told what happens.
     pub observer: Option<Arc<dyn Observer>>,
+}
+
+impl SsccParts {
+    /// With the models that come with this crate.
+    pub fn shipped() -> SsccParts {
+        SsccParts { models: Some(Models::shipped()), ..SsccParts::default() }
+    }
 }
 
 /// Adds the policy set `sscc`. It takes scheduler, acknowledgements and controllers from the registry as it is now.
@@ -41,6 +49,7 @@ pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyE
     debug_assert_eq!(info.name, NAME);
     registry.add_sets(info, move |parameters| {
         let SsccParts { models, memory, observer } = parts.clone();
+        let memory = memory.unwrap_or_default();
         let common = Common { settings: Settings::read(parameters), models, memory, observer };
         Arc::new(Sscc {
             common,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hawser_learn::Weights;
 use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
 
 use super::units::UnitSettings;
@@ -21,6 +22,8 @@ pub(super) enum Selection {
     Rule,
     /// BBR and CUBIC take turns, which measures what a swap costs.
     Alternate(Duration),
+    /// Chance, which shows training what every controller meets, and what models must be better than.
+    Random,
 }
 
 /// What a successor is told of its predecessor.
@@ -53,7 +56,7 @@ impl Settings {
     /// What a registry tells of the set. Without models there is no selection by them.
     pub(super) fn info(has_models: bool) -> PolicyInfo {
         let summary = if has_models {
-            "controller of each path by a model; paths that share a bottleneck are coupled"
+            "paths that share a bottleneck are coupled; models may choose the controllers of the others"
         } else {
             "paths that share a bottleneck are coupled; others keep their controller: there are no models to choose by"
         };
@@ -71,6 +74,10 @@ impl Settings {
         detector.interval = parameters.duration("interval");
         detector.least_deviation = parameters.duration("least_deviation");
         detector.keep = parameters.duration("keep_coupled");
+        detector.weights = match parameters.choice("weights") {
+            "packets" => Weights::Values,
+            _ => Weights::Intervals,
+        };
         detector.vote = match parameters.choice("vote") {
             "tumbling" => Vote::Tumbling,
             _ => Vote::Sliding,
@@ -83,6 +90,7 @@ impl Settings {
             selection: match parameters.choice("selection") {
                 "model" => Selection::Model,
                 "alternate" => Selection::Alternate(parameters.duration("alternate_every")),
+                "random" => Selection::Random,
                 _ => Selection::Rule,
             },
             confirmations: parameters.integer("confirmations"),
@@ -115,6 +123,9 @@ fn detection() -> Vec<ParameterInfo> {
         ParameterInfo::duration("interval", millis(50)..=millis(5_000), millis(350))
             .meaning("length of an interval of the detection")
             .source(TABLE),
+        ParameterInfo::choice("weights", ["intervals", "packets"])
+            .meaning("what counts alike in skewness and deviation of delays; packets as in the thesis")
+            .source(OURS),
         ParameterInfo::choice("vote", ["sliding", "tumbling"])
             .meaning("six of the last ten intervals at each, or five of ten every ten intervals")
             .source("5.3.2; MPTCP-SBD"),
@@ -134,8 +145,9 @@ fn detection() -> Vec<ParameterInfo> {
 }
 
 fn selection(has_models: bool) -> Vec<ParameterInfo> {
-    let words: &[&str] = if has_models { &["model", "rule", "alternate"] } else { &["rule", "alternate"] };
     // The first word is the default.
+    let words: &[&str] =
+        if has_models { &["rule", "model", "alternate", "random"] } else { &["rule", "alternate", "random"] };
     let mut initial = vec![Candidate::Cubic.name()];
     initial
         .extend(Candidate::ALL.into_iter().filter(|other| *other != Candidate::Cubic).map(Candidate::name));
@@ -145,7 +157,9 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .meaning("controller of a path to a prefix of which nothing is known")
             .source(SECTION),
         ParameterInfo::choice("selection", words.iter().copied())
-            .meaning("by the models; the first controller stays; BBR and CUBIC take turns")
+            .meaning(
+                "the first controller stays; the models choose; BBR and CUBIC take turns; chance chooses",
+            )
             .source(SECTION),
         ParameterInfo::duration("alternate_every", Duration::from_millis(100)..=seconds(3_600), seconds(2))
             .meaning("how long a turn is")

@@ -98,7 +98,7 @@ impl State {
         // Only models learn what works.
         let known = match self.settings.selection {
             Selection::Model => lock(&self.memory).initial(key, init.now),
-            Selection::Rule | Selection::Alternate(_) => None,
+            Selection::Rule | Selection::Alternate(_) | Selection::Random => None,
         };
         let single = known.unwrap_or(self.settings.initial);
         Path {
@@ -193,7 +193,9 @@ impl State {
             if let Some((unit_before, chosen)) = before.filter(|(_, chosen)| *chosen == unit.running)
                 && !unit.is_coupled()
             {
-                let experience = Experience { unit: unit_before, chosen, reward: reward(unit, form) };
+                let outcome = *unit;
+                let reward = reward(unit, form);
+                let experience = Experience { unit: unit_before, chosen, outcome, reward };
                 observer.on_experience(side, &experience);
             }
         }
@@ -214,12 +216,7 @@ impl State {
         match (self.settings.selection, self.models.clone()) {
             (Selection::Model, Some(models)) => {
                 let explores = self.settings.epsilon > 0.0 && self.random.fraction() < self.settings.epsilon;
-                let wanted = if explores {
-                    let at = (self.random.fraction() * Candidate::ALL.len() as f64) as usize;
-                    Candidate::ALL[at.min(Candidate::ALL.len() - 1)]
-                } else {
-                    models.choose(unit, current)
-                };
+                let wanted = if explores { self.any() } else { models.choose(unit, current) };
                 if let Some(key) = self.path(id).map(|path| path.key) {
                     lock(&self.memory).record(key, wanted, self.settings.alpha, unit.at);
                 }
@@ -229,8 +226,15 @@ impl State {
                 let odd = unit.at.as_nanos() as u128 / turn.as_nanos().max(1) % 2 == 1;
                 if odd { Candidate::Bbr } else { Candidate::Cubic }
             }
+            (Selection::Random, _) => self.any(),
             _ => current,
         }
+    }
+
+    /// A candidate at random.
+    fn any(&mut self) -> Candidate {
+        let at = (self.random.fraction() * Candidate::ALL.len() as f64) as usize;
+        Candidate::ALL[at.min(Candidate::ALL.len() - 1)]
     }
 
     fn path(&mut self, id: PathId) -> Option<&mut Path> {
