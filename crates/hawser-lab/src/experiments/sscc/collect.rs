@@ -1,25 +1,26 @@
-//! What models are trained with: Data Units and their rewards from random environments, a controller at a time (F. Yang 2022,
-//! section 5.3.6, stage 1).
+//! What models are trained with: Data Units and what followed them, from random environments (F. Yang 2022, section 5.3.6).
 //!
-//! A folder has `collection.json`, which says what was drawn, and a file of JSON lines for each environment and controller. A
-//! file is there when it is whole: the same command again makes those that are missing.
+//! A folder has `collection.json`, which says what was drawn, and a file of JSON lines for each run: in each environment one of
+//! each controller (stage 1), one in which chance chooses, and one of each model that was asked for (stage 2). A file is there
+//! when it is whole: the same command again makes those that are missing.
 
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hawser_cc::sscc::{self, Candidate, Experience, FEATURES, Observer, SsccParts};
-use hawser_learn::Random;
+use hawser_cc::sscc::{self, Candidate, Experience, FEATURES, Models, Observer, SsccParts};
 use hawser_policy::{Registry, Side};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-const SCENARIO: &str = "sscc-training.toml";
+use super::environments::{Environments, JUDGE_SEED};
+
 /// Version of the folder's format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What is collected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,13 +28,51 @@ pub struct Collection {
     /// Version of the format.
     version: u32,
     /// Random environments.
-    pub environments: u64,
+    environments: u64,
     /// Seconds of each run.
-    pub seconds: u64,
-    /// Everything random follows from it.
-    pub seed: u64,
+    seconds: u64,
+    /// Where they come from.
+    family: Environments,
+    /// Hash of the scenario files, the drawn fields included.
+    scenarios_sha256: String,
     /// What a line has, in order.
     features: Vec<String>,
+}
+
+/// Models that are put in control of runs of their own.
+#[derive(Debug, Clone)]
+pub struct InControl {
+    /// The models.
+    pub models: Arc<Models>,
+    /// What tells their runs from those of others: letters and digits.
+    pub name: String,
+}
+
+/// What runs are made with.
+struct Place<'a> {
+    scenarios: &'a Path,
+    registry: &'a Registry,
+    models: Option<&'a InControl>,
+}
+
+/// Who chooses the controllers of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chooser<'a> {
+    /// Nobody: this one stays.
+    Fixed(Candidate),
+    Chance,
+    /// The models of this name, and chance one time in ten: else only what they like would be seen.
+    Models(&'a str),
+}
+
+impl fmt::Display for Chooser<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Chooser::Fixed(candidate) => f.write_str(candidate.name()),
+            Chooser::Chance => f.write_str("random"),
+            Chooser::Models(name) => write!(f, "model-{name}"),
+        }
+    }
 }
 
 /// What came of it.
@@ -61,16 +100,29 @@ pub enum CollectError {
     /// The folder has units of another collection.
     #[error("{}: made with other settings; choose another folder", .0.display())]
     Other(PathBuf),
+    /// Units with this seed would be those that models are judged by.
+    #[error("seeds from {JUDGE_SEED} on are for judging: choose a smaller one")]
+    Seed,
     /// A run.
     #[error("{0}")]
     Run(String),
 }
 
 impl Collection {
-    /// So many environments, each controller for so many seconds in each.
-    pub fn new(environments: u64, seconds: u64, seed: u64) -> Collection {
+    /// So many environments, for so many seconds each time.
+    pub fn new(
+        environments: u64,
+        seconds: u64,
+        seed: u64,
+        scenarios: &Path,
+    ) -> Result<Collection, CollectError> {
+        if seed.saturating_add(environments) >= JUDGE_SEED {
+            return Err(CollectError::Seed);
+        }
+        let family = Environments { seed, scenes: true };
         let features = FEATURES.map(str::to_owned).to_vec();
-        Collection { version: VERSION, environments, seconds, seed, features }
+        let scenarios_sha256 = family.digest(environments, scenarios).map_err(CollectError::Run)?;
+        Ok(Collection { version: VERSION, environments, seconds, family, scenarios_sha256, features })
     }
 
     /// Makes the runs that `folder` lacks. Stops after the runs under way when `stop` is set.
@@ -79,20 +131,25 @@ impl Collection {
         folder: &Path,
         scenarios: &Path,
         registry: &Registry,
+        models: Option<&InControl>,
         threads: usize,
         stop: &AtomicBool,
     ) -> Result<Collected, CollectError> {
         self.prepare(folder)?;
-        let cells: Vec<(u64, Candidate)> = (0..self.environments)
-            .flat_map(|environment| Candidate::ALL.map(|candidate| (environment, candidate)))
+        let mut choosers = Candidate::ALL.map(Chooser::Fixed).to_vec();
+        choosers.push(Chooser::Chance);
+        choosers.extend(models.map(|models| Chooser::Models(&models.name)));
+        let cells: Vec<(u64, Chooser<'_>)> = (0..self.environments)
+            .flat_map(|environment| choosers.iter().map(move |chooser| (environment, *chooser)))
             .collect();
         let left: Vec<_> = cells.iter().filter(|cell| !file(folder, **cell).exists()).collect();
+        let place = Place { scenarios, registry, models };
         let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
         let made = AtomicUsize::new(0);
         let work = || {
             while !stop.load(Ordering::Relaxed) {
                 let Some(cell) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                match self.make(folder, scenarios, registry, **cell) {
+                match self.make(folder, &place, **cell) {
                     Ok(()) => _ = made.fetch_add(1, Ordering::Relaxed),
                     Err(error) => {
                         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -127,14 +184,8 @@ impl Collection {
     }
 
     /// Runs a cell and writes its file, which gets its name when it is whole.
-    fn make(
-        &self,
-        folder: &Path,
-        scenarios: &Path,
-        registry: &Registry,
-        cell: (u64, Candidate),
-    ) -> Result<(), CollectError> {
-        let lines = self.run(scenarios, registry, cell)?;
+    fn make(&self, folder: &Path, place: &Place<'_>, cell: (u64, Chooser<'_>)) -> Result<(), CollectError> {
+        let lines = self.run(place, cell)?;
         let path = file(folder, cell);
         let partial = path.with_extension("partial");
         let write = || {
@@ -146,64 +197,50 @@ impl Collection {
         write().map_err(|error| CollectError::Io { path: path.clone(), error })
     }
 
-    fn run(
-        &self,
-        scenarios: &Path,
-        registry: &Registry,
-        (environment, candidate): (u64, Candidate),
-    ) -> Result<String, CollectError> {
-        let mut set = overrides(self.seed, environment);
+    fn run(&self, place: &Place<'_>, (number, chooser): (u64, Chooser<'_>)) -> Result<String, CollectError> {
+        let environment = self.family.get(number);
+        let mut set = environment.set;
         set.push(format!("duration={} s", self.seconds));
-        set.push(format!("seed={}", self.seed.wrapping_add(environment)));
-        set.push(format!("transport.policy=sscc,coupling=off,selection=rule,initial={}", candidate.name()));
-        let failed = |error: String| CollectError::Run(format!("environment {environment}: {error}"));
-        let scenario = hawser_scenario::load(&scenarios.join(SCENARIO), &set);
+        set.push(match chooser {
+            Chooser::Fixed(candidate) => {
+                format!("transport.policy=sscc,coupling=off,selection=rule,initial={}", candidate.name())
+            }
+            Chooser::Chance => "transport.policy=sscc,coupling=off,selection=random".to_owned(),
+            Chooser::Models(_) => "transport.policy=sscc,coupling=off,selection=model,epsilon=0.1".to_owned(),
+        });
+        let failed = |error: String| CollectError::Run(format!("environment {number}: {error}"));
+        let scenario = hawser_scenario::load(&place.scenarios.join(environment.file), &set);
         let scenario = scenario.map_err(|error| failed(error.to_string()))?;
         let notes = Arc::new(Notes::default());
-        let mut registry = registry.clone();
-        let parts = SsccParts { observer: Some(notes.clone()), ..SsccParts::default() };
+        let mut registry = place.registry.clone();
+        let parts = SsccParts {
+            models: place.models.map(|given| given.models.clone()),
+            observer: Some(notes.clone()),
+            ..SsccParts::default()
+        };
         sscc::register(&mut registry, parts).map_err(|error| failed(error.to_string()))?;
         let simulation = Simulation::new(&scenario, &registry, Options::default());
         simulation.map_err(|error| failed(error.to_string()))?.run(&mut NoRecorder);
         let experiences = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = |known: &Experience| {
-            let (path, at) = (known.unit.path.0, known.unit.at.as_secs_f64());
-            let features = known.unit.features();
-            format!(
-                "{}\n",
-                json!({
-                    "environment": environment, "controller": candidate.name(), "path": path, "at": at,
-                    "features": features, "reward": known.reward,
-                })
-            )
-        };
-        Ok(experiences.iter().map(line).collect())
+        Ok(experiences.iter().map(|known| line(number, known)).collect())
     }
 }
 
-fn file(folder: &Path, (environment, candidate): (u64, Candidate)) -> PathBuf {
-    folder.join(format!("{environment:05}-{}.jsonl", candidate.name()))
+/// A record. `next` is throughput (Mbit/s), loss (Mbit/s), delay (ms) and seconds of the unit that followed, of which training
+/// can make a reward on any scale; `reward` is on that of the connection.
+fn line(environment: u64, known: &Experience) -> String {
+    let Experience { unit, chosen, outcome, reward } = known;
+    let record = json!({
+        "environment": environment, "controller": chosen.to_string(), "path": unit.path.0,
+        "at": unit.at.as_secs_f64(), "features": unit.features(), "reward": reward,
+        "next": [outcome.tput as f32, outcome.loss as f32, outcome.delay as f32, outcome.duration.as_secs_f32()],
+        "next_at": outcome.at.as_secs_f64(),
+    });
+    format!("{record}\n")
 }
 
-/// The links of an environment, as fields of the scenario. Uniform: 5 to 100 Mbit/s, 20 to 400 ms, losses up to 2 %;
-/// logarithmically: queues of 0.1 to 50 MB, background of 0.1 to 50 MB.
-fn overrides(seed: u64, environment: u64) -> Vec<String> {
-    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(environment));
-    let mut fields = Vec::new();
-    for path in 0..2 {
-        let mut uniform = |low: f64, high: f64| low + (high - low) * random.fraction();
-        let rate = uniform(5_000.0, 100_000.0).round();
-        let one_way = uniform(10.0, 200.0);
-        let loss = uniform(0.0, 0.02);
-        let queue = (uniform(0.1_f64.ln(), 50_f64.ln()).exp() * 1e3).round();
-        let background = (uniform(0.1_f64.ln(), 50_f64.ln()).exp() * 1e3).round();
-        fields.push(format!("link.p{path}.rate={rate} kbit/s"));
-        fields.push(format!("link.p{path}.delay={one_way:.2} ms"));
-        fields.push(format!("link.p{path}.loss={loss:.5}"));
-        fields.push(format!("link.p{path}.queue={queue} kB"));
-        fields.push(format!("flow.background{path}.size={background} kB"));
-    }
-    fields
+fn file(folder: &Path, (environment, chooser): (u64, Chooser<'_>)) -> PathBuf {
+    folder.join(format!("{environment:05}-{chooser}.jsonl"))
 }
 
 /// What the sending end learned.
@@ -222,17 +259,20 @@ impl Observer for Notes {
 mod tests {
     use super::*;
 
+    fn scenarios() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+    }
+
     #[test]
     fn a_collection_goes_on_where_it_was_stopped() {
         let folder = tempfile::tempdir().unwrap();
-        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         let registry = hawser_net::policies();
-        let collection = Collection::new(1, 3, 7);
+        let new = |environments| Collection::new(environments, 3, 7, &scenarios()).unwrap();
         let collect = |collection: &Collection, stop: bool| {
-            collection.collect(folder.path(), &scenarios, &registry, 2, &AtomicBool::new(stop))
+            collection.collect(folder.path(), &scenarios(), &registry, None, 2, &AtomicBool::new(stop))
         };
-        assert_eq!(collect(&collection, true).unwrap(), Collected { missing: 6, ..Collected::default() });
-        assert_eq!(collect(&collection, false).unwrap().made, 6);
+        assert_eq!(collect(&new(1), true).unwrap(), Collected { missing: 7, ..Collected::default() });
+        assert_eq!(collect(&new(1), false).unwrap().made, 7);
         let vegas = folder.path().join("00000-vegas.jsonl");
         let text = fs::read_to_string(&vegas).unwrap();
         let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -243,9 +283,21 @@ mod tests {
         assert!(line["reward"].as_f64().unwrap() <= 1.0);
         // One is lost, and made again as it was.
         fs::remove_file(&vegas).unwrap();
-        assert_eq!(collect(&collection, false).unwrap(), Collected { made: 1, kept: 5, missing: 0 });
+        assert_eq!(collect(&new(1), false).unwrap(), Collected { made: 1, kept: 6, missing: 0 });
         assert_eq!(fs::read_to_string(&vegas).unwrap(), text);
-        let other = collect(&Collection::new(2, 3, 7), false).unwrap_err();
+        let other = collect(&new(2), false).unwrap_err();
         assert!(other.to_string().contains("other settings"), "{other}");
+    }
+
+    #[test]
+    fn chance_meets_several_controllers_and_judging_environments_are_refused() {
+        let collection = Collection::new(1, 20, 7, &scenarios()).unwrap();
+        let place = Place { scenarios: &scenarios(), registry: &hawser_net::policies(), models: None };
+        let lines = collection.run(&place, (0, Chooser::Chance)).unwrap();
+        let met = Candidate::ALL
+            .into_iter()
+            .filter(|candidate| lines.contains(&format!("\"controller\":\"{}\"", candidate.name())));
+        assert!(met.count() >= 3, "{lines}");
+        assert!(matches!(Collection::new(1, 20, JUDGE_SEED, &scenarios()), Err(CollectError::Seed)));
     }
 }

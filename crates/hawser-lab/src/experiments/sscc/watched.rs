@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hawser_cc::sscc::{self, Choice, Observer, SsccParts};
+use hawser_cc::sscc::{self, Candidate, Choice, DataUnit, Observer, RewardForm, SsccParts};
 use hawser_policy::{GroupId, PathId, Registry, Side, Time};
 use hawser_sim::run::{FlowSample, Options, Outcome, PathSample, Recorder, Simulation};
 
+use super::cuts;
 use crate::experiments::verify::{Measured, Request};
 
 /// Between samples.
@@ -19,6 +20,10 @@ pub(super) struct Decisions {
     pub(super) groups: Vec<(Time, PathId, GroupId)>,
     /// A path got another controller.
     pub(super) changes: Vec<(Time, PathId, Choice)>,
+    /// The first controller of each path.
+    pub(super) first: Vec<(PathId, Choice)>,
+    /// The Data Units.
+    pub(super) units: Vec<DataUnit>,
 }
 
 #[derive(Default)]
@@ -39,9 +44,17 @@ impl Observer for Watch {
     }
 
     fn on_controller(&self, side: Side, now: Time, path: PathId, from: Option<Choice>, to: Choice) {
-        if from.is_some_and(|from| from != to) {
-            self.note(side, |decisions| decisions.changes.push((now, path, to)));
+        match from {
+            None => self.note(side, |decisions| decisions.first.push((path, to))),
+            Some(from) if from != to => {
+                self.note(side, |decisions| decisions.changes.push((now, path, to)));
+            }
+            Some(_) => {}
         }
+    }
+
+    fn on_unit(&self, side: Side, unit: &DataUnit) {
+        self.note(side, |decisions| decisions.units.push(*unit));
     }
 }
 
@@ -50,8 +63,19 @@ impl Observer for Watch {
 pub(super) struct Course {
     /// Of each flow the bytes that had arrived.
     delivered: Vec<(String, Vec<(f64, u64)>)>,
-    /// Of the first path of `main` the bytes in flight.
-    in_flight: Vec<(f64, u64)>,
+    /// Samples of the paths of `main`.
+    paths: Vec<(PathId, Vec<PathPoint>)>,
+}
+
+/// A path at one moment.
+#[derive(Debug, Clone, Copy)]
+struct PathPoint {
+    at: f64,
+    in_flight: u64,
+    acked: u64,
+    /// Of the last sample, and the least so far, seconds.
+    rtt: f64,
+    least_rtt: f64,
 }
 
 impl Recorder for Course {
@@ -68,9 +92,20 @@ impl Recorder for Course {
     }
 
     fn path(&mut self, sample: &PathSample<'_>) {
-        if sample.flow == "main" && sample.path == PathId::ZERO {
-            self.in_flight.push((sample.at.as_secs_f64(), sample.stats.bytes_in_flight));
+        if sample.flow != "main" {
+            return;
         }
+        let at = self.paths.iter().position(|(path, _)| *path == sample.path).unwrap_or_else(|| {
+            self.paths.push((sample.path, Vec::new()));
+            self.paths.len() - 1
+        });
+        self.paths[at].1.push(PathPoint {
+            at: sample.at.as_secs_f64(),
+            in_flight: sample.stats.bytes_in_flight,
+            acked: sample.stats.bytes_acked,
+            rtt: sample.stats.latest_rtt.as_secs_f64(),
+            least_rtt: sample.stats.min_rtt.as_secs_f64(),
+        });
     }
 }
 
@@ -78,11 +113,25 @@ impl Recorder for Course {
 pub(super) struct Watched {
     pub(super) outcome: Outcome,
     pub(super) decisions: Decisions,
+    /// Cuts of windows.
+    pub(super) cuts: u64,
+    /// Those that came twice.
+    pub(super) second_cuts: u64,
     course: Course,
 }
 
 /// Runs a scenario with the policy of the request. A controller in its place runs in a set that chooses nothing.
 pub(super) fn run(request: &Request<'_>, file: &str, set: &[&str]) -> Result<Watched, String> {
+    run_with(request, file, set, Some(request.seed))
+}
+
+/// The same with another seed; without one, with that of `set`.
+pub(super) fn run_with(
+    request: &Request<'_>,
+    file: &str,
+    set: &[&str],
+    seed: Option<u64>,
+) -> Result<Watched, String> {
     let mut set: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
     if request.registry.controller(request.policy).is_ok() {
         set.push("transport.policy=sscc,coupling=off".to_owned());
@@ -90,18 +139,20 @@ pub(super) fn run(request: &Request<'_>, file: &str, set: &[&str]) -> Result<Wat
     } else {
         set.push(format!("transport.policy={}", request.policy));
     }
-    set.push(format!("seed={}", request.seed));
+    set.extend(seed.map(|seed| format!("seed={seed}")));
     let scenario = (request.load)(file, &set)?;
     let watch = Arc::new(Watch::default());
     let mut registry: Registry = (**request.registry).clone();
-    let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::default() };
+    let cuts = cuts::watch(&mut registry).map_err(|error| error.to_string())?;
+    let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::shipped() };
     sscc::register(&mut registry, parts).map_err(|error| error.to_string())?;
     let simulation = Simulation::new(&scenario, &registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
     let mut course = Course::default();
     let outcome = simulation.run(&mut course);
     let decisions = watch.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Watched { outcome, decisions, course })
+    let cuts = cuts.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(Watched { outcome, decisions, cuts: cuts.cuts, second_cuts: cuts.second, course })
 }
 
 impl Watched {
@@ -171,12 +222,77 @@ impl Watched {
 
     /// By how much the volume in flight rose within a time after each change of controller, as shares of that before.
     pub(super) fn rises(&self, within: f64) -> Vec<f64> {
-        let flight = &self.course.in_flight;
+        let points = self.points(PathId::ZERO);
         let rise = |at: f64| {
-            let before = flight.iter().take_while(|(time, _)| *time <= at).last()?.1;
-            let after = flight.iter().filter(|(time, _)| *time > at && *time <= at + within);
-            Some(after.map(|(_, bytes)| *bytes).max()? as f64 / before.max(1) as f64 - 1.0)
+            let before = points.iter().take_while(|point| point.at <= at).last()?.in_flight;
+            let after = points.iter().filter(|point| point.at > at && point.at <= at + within);
+            Some(after.map(|point| point.in_flight).max()? as f64 / before.max(1) as f64 - 1.0)
         };
         self.decisions.changes.iter().filter_map(|(at, ..)| rise(at.as_secs_f64())).collect()
+    }
+
+    fn points(&self, path: PathId) -> &[PathPoint] {
+        let of = self.course.paths.iter().find(|(id, _)| *id == path);
+        of.map_or(&[][..], |(_, points)| points)
+    }
+
+    /// The path of `main` over this link.
+    pub(super) fn path_over(&self, link: &str) -> Option<PathId> {
+        let path = self.outcome.paths.iter().find(|path| path.flow == "main" && path.link == link)?;
+        Some(PathId(path.path))
+    }
+
+    /// Mbit/s that were acknowledged on a path in a stretch of time, seconds.
+    pub(super) fn path_rate(&self, path: PathId, from: f64, until: f64) -> f64 {
+        let points = self.points(path);
+        let at = |time: f64| {
+            points.iter().take_while(|point| point.at <= time).last().map_or(0, |point| point.acked)
+        };
+        at(until).saturating_sub(at(from)) as f64 * 8.0 / (until - from) / 1e6
+    }
+
+    /// Queueing delay while something was in flight, all paths of `main` together, ms: round-trip times less the least one of the
+    /// path in the whole run. Mean and 95th percentile.
+    pub(super) fn queueing_delay(&self) -> (f64, f64) {
+        let mut delays = Vec::new();
+        for (_, points) in &self.course.paths {
+            let least = points.iter().map(|point| point.least_rtt).fold(f64::INFINITY, f64::min);
+            let busy = points.iter().filter(|point| point.in_flight > 0);
+            delays.extend(busy.map(|point| 1e3 * (point.rtt - least).max(0.0)));
+        }
+        delays.sort_unstable_by(f64::total_cmp);
+        let mean = delays.iter().sum::<f64>() / delays.len().max(1) as f64;
+        (mean, delays.get(delays.len() * 95 / 100).copied().unwrap_or(0.0))
+    }
+
+    /// Mean reward over time of all paths, on the scale of links p0, p1, ... of this rate (Mbit/s) and round-trip time (ms).
+    pub(super) fn mean_reward(&self, links: &[(f64, f64)]) -> f64 {
+        let paths: Vec<_> = (0..links.len()).map(|link| self.path_over(&format!("p{link}"))).collect();
+        let (mut sum, mut seconds) = (0.0, 0.0);
+        for unit in &self.decisions.units {
+            let Some(at) = paths.iter().position(|path| *path == Some(unit.path)) else { continue };
+            let (rate, delay) = &links[at];
+            let scaled = DataUnit { tput_max: *rate, delay_min: *delay, ..*unit };
+            let duration = unit.duration.as_secs_f64();
+            sum += duration * sscc::reward(&scaled, RewardForm::Thesis);
+            seconds += duration;
+        }
+        if seconds > 0.0 { sum / seconds } else { 0.0 }
+    }
+
+    /// Share of a stretch of time, seconds, in which a path ran one of these.
+    pub(super) fn ran_share(&self, path: PathId, wanted: &[Candidate], from: f64, until: f64) -> f64 {
+        let first = self.decisions.first.iter().find(|(of, _)| *of == path).map(|(_, choice)| (0.0, *choice));
+        let changes = self.decisions.changes.iter().filter(|(_, of, _)| *of == path);
+        let changes = changes.map(|(at, _, choice)| (at.as_secs_f64(), *choice));
+        let course: Vec<(f64, Choice)> = first.into_iter().chain(changes).collect();
+        let mut total = 0.0;
+        for (at, (began, choice)) in course.iter().enumerate() {
+            let ended = course.get(at + 1).map_or(until, |(next, _)| *next);
+            if wanted.iter().any(|candidate| *choice == Choice::Single(*candidate)) {
+                total += (ended.min(until) - began.max(from)).max(0.0);
+            }
+        }
+        total / (until - from)
     }
 }
