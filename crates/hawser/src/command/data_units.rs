@@ -1,11 +1,12 @@
 //! `hawser lab units`: what the models of SSCC are trained with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use hawser_lab::experiments::sscc::collect::{CollectError, Collection};
+use hawser_lab::experiments::sscc::collect::{CollectError, Collection, InControl};
 use serde_json::json;
 
 use crate::Registry;
@@ -13,15 +14,17 @@ use crate::command::exit::{Exit, Failure};
 use crate::command::options::Output;
 use crate::command::report::{Channel, print};
 use crate::command::sim::sweep;
+use crate::command::sscc_data::read_models;
 
 const EXAMPLES: &str = "\
-Runs each of the six controllers in each random environment (two independent paths with background) and writes Data Units with \
-the rewards that followed, a file of JSON lines for each run. Runs that are there are kept: the same command again goes on where \
-it was interrupted. python/sscc/train.py makes models of the folder; docs/sscc.md says how.
+Runs each of the six controllers in each random environment (two independent paths with background), and once one that chance \
+chooses again and again, and writes Data Units with what followed them, a file of JSON lines for each run. Runs that are there are kept: the same command again goes on where \
+it was interrupted. python/sscc/train.py makes models of the folder; `make train-sscc` does all of it (docs/sscc.md).
 
 Examples:
   hawser lab units units/ --environments 200
-  python3 python/sscc/train.py units/ -o models/";
+  python3 python/sscc/train.py units/ -o models/
+  hawser lab units units/ --environments 200 --models models/sscc.models";
 
 /// `hawser lab units`.
 #[derive(Args, Debug)]
@@ -38,6 +41,9 @@ pub(crate) struct Units {
     /// Everything random follows from it
     #[arg(long, default_value = "1")]
     seed: u64,
+    /// Models that control further runs, whose units are added: chance chooses one time in ten
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
     /// Where the scenarios are
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
     scenarios: PathBuf,
@@ -48,23 +54,34 @@ pub(crate) struct Units {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Units, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
-    let collection = Collection::new(arguments.environments, arguments.seconds, arguments.seed);
+    let scenarios = &arguments.scenarios;
+    let models = arguments.models.as_deref().map(in_control).transpose()?;
+    let collection = Collection::new(arguments.environments, arguments.seconds, arguments.seed, scenarios);
+    let collection = collection.map_err(failure)?;
     let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
     // A run that is killed leaves no file under its own name, so that nothing has to be tidied up.
     let stop = AtomicBool::new(false);
-    let collected = collection.collect(&arguments.folder, &arguments.scenarios, registry, threads, &stop);
-    let collected = collected.map_err(|error| {
-        let exit = match &error {
-            CollectError::Io { .. } => Exit::NotWritten,
-            CollectError::Other(_) => Exit::Usage,
-            CollectError::Run(_) => Exit::Scenario,
-        };
-        Failure::new(exit, error.to_string())
-    })?;
+    let collected =
+        collection.collect(&arguments.folder, scenarios, registry, models.as_ref(), threads, &stop);
+    let collected = collected.map_err(failure)?;
     if output.json {
         Channel::Stdout.print(&json!({ "made": collected.made, "kept": collected.kept }));
     } else {
         print(format_args!("{} runs made, {} were there", collected.made, collected.kept));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn in_control(file: &Path) -> Result<InControl, Failure> {
+    let (models, sha256) = read_models(file)?;
+    Ok(InControl { models: Arc::new(models), name: sha256.chars().take(8).collect() })
+}
+
+fn failure(error: CollectError) -> Failure {
+    let exit = match &error {
+        CollectError::Io { .. } => Exit::NotWritten,
+        CollectError::Other(_) | CollectError::Seed => Exit::Usage,
+        CollectError::Run(_) => Exit::Scenario,
+    };
+    Failure::new(exit, error.to_string())
 }

@@ -47,6 +47,8 @@ mod session;
 mod silence;
 mod sim;
 mod site;
+mod sscc_data;
+mod sscc_log;
 mod trace;
 mod transfer;
 mod units;
@@ -82,6 +84,8 @@ use crate::command::report::Channel;
 struct Cli {
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    sscc: sscc_data::SsccData,
     #[command(subcommand)]
     command: Command,
 }
@@ -144,18 +148,20 @@ pub fn run(registry: Registry) -> ExitCode {
         Command::Get(arguments) => arguments.results(),
         _ => Channel::Stdout,
     };
-    let result = match cli.command {
-        // Namespaces belong to threads: the emulator wants no runtime around it.
-        Command::Emu(command) => emulate::emulate(command, &registry, output),
-        Command::Policies(arguments) => {
-            policies::run(&arguments, &registry, output).map(|()| ExitCode::SUCCESS)
-        }
-        Command::Lab(command) => lab::experiment(&command, &registry, output),
-        Command::Scenario(command) => emulate::scenario(&command, &registry, output),
-        Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(&registry)), output),
-        Command::Trace(command) => trace::run(command, output),
-        command => transfer_data(command, &registry, output).map(|()| ExitCode::SUCCESS),
-    };
+    let is_real = !matches!(
+        cli.command,
+        Command::Emu(_)
+            | Command::Lab(_)
+            | Command::Policies(_)
+            | Command::Scenario(_)
+            | Command::Sim(_)
+            | Command::Trace(_)
+    );
+    // Whoever keeps what the policy learns does so until the end.
+    let result = cli
+        .sscc
+        .apply(registry, is_real, output)
+        .and_then(|(registry, _keeper)| carry_out(cli.command, &registry, output));
     let code = result.unwrap_or_else(|failure| {
         if !failure.is_told {
             results.tell(&failure, output);
@@ -163,6 +169,22 @@ pub fn run(registry: Registry) -> ExitCode {
         ExitCode::from(failure.exit as u8)
     });
     end(code)
+}
+
+/// Runs a command.
+fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
+    match command {
+        // Namespaces belong to threads: the emulator wants no runtime around it.
+        Command::Emu(command) => emulate::emulate(command, registry, output),
+        Command::Policies(arguments) => {
+            policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Lab(command) => lab::experiment(&command, registry, output),
+        Command::Scenario(command) => emulate::scenario(&command, registry, output),
+        Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
+        Command::Trace(command) => trace::run(command, output),
+        command => transfer_data(command, registry, output).map(|()| ExitCode::SUCCESS),
+    }
 }
 
 /// Ends with this code; a success whose result was lost on its way is none.

@@ -23,6 +23,7 @@ mod raw;
 mod scheduler_requests;
 mod sessions;
 mod simulate;
+mod sscc;
 mod support;
 mod sweep;
 mod trace;

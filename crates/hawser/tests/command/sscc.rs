@@ -1,0 +1,67 @@
+//! The policy set `sscc` over real sockets: models, the memory of prefixes, the log, and files that are broken.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::*;
+
+const MODEL: [&str; 2] = ["--policy", "sscc,selection=model"];
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn models_come_with_the_command_and_what_works_is_kept() {
+    let here = tempfile::tempdir().unwrap();
+    let [prefixes, log, errors, out] =
+        ["prefixes", "log", "errors", "out"].map(|name| here.path().join(name));
+    fs::write(&prefixes, "hawser-sscc-prefixes 1 something else\n").unwrap();
+    let files = ["--sscc-prefixes", text(&prefixes), "--sscc-log", text(&log)];
+    let server = Server::start_logging(&errors, &[&MODEL[..], &files].concat());
+    server.add("x", &noise(24 << 20));
+    let output = run(server.get(&[&["-o", text(&out), &server.url("/x")], &MODEL[..]].concat()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::read(&out).unwrap() == noise(24 << 20));
+    server.stop();
+
+    let said = fs::read_to_string(&errors).unwrap();
+    assert_eq!(said.matches("kept as").count(), 1, "{said}");
+    let aside = fs::read_to_string(here.path().join("prefixes.corrupt")).unwrap();
+    assert_eq!(aside, "hawser-sscc-prefixes 1 something else\n");
+    // The models chose for the network of the client.
+    let kept = fs::read_to_string(&prefixes).unwrap();
+    let lines: Vec<&str> = kept.lines().collect();
+    assert!(lines[0].ends_with("bbr cubic vegas c2tcp westwood illinois"), "{kept}");
+    assert!(lines[1].starts_with("127.0.0.0 - ") && lines[2] == "end 1", "{kept}");
+    let log = fs::read_to_string(&log).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events =
+        |event: &str| lines.iter().filter(|line| line["event"] == event && line["side"] == "server").count();
+    assert!(events("controller") >= 1 && events("unit") >= 3, "{} {}", events("controller"), events("unit"));
+}
+
+#[test]
+fn broken_models_are_refused_and_why_is_said() {
+    let here = tempfile::tempdir().unwrap();
+    let whole = hawser_cc::sscc::Models::SHIPPED;
+    for (name, models, expected) in [
+        ("cut", whole[..whole.len() / 2].to_owned(), "the models are truncated"),
+        ("other", whole.replacen("tput_share", "queue_share", 1), "a model for other features"),
+        ("version", whole.replacen("models 1", "models 2", 1), "models of version 2"),
+    ] {
+        let file = here.path().join(name);
+        fs::write(&file, models).unwrap();
+        let output = run(hawser(["policies", "sscc", "--sscc-models", text(&file)]));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(26), "{said}");
+        assert!(said.contains(expected) && said.contains(text(&file)), "{said}");
+    }
+    let nowhere = run(hawser(["policies", "--sscc-models", "/nowhere/at.all"]));
+    assert_eq!(nowhere.status.code(), Some(26));
+    // What is simulated follows from scenario and seed alone.
+    let simulated = run(hawser(["policies", "--sscc-prefixes", "x"]));
+    assert_eq!(simulated.status.code(), Some(2));
+}
