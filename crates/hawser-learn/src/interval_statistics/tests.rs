@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::IntervalStatistics;
+use super::{IntervalStatistics, Weights};
 
 fn series(intervals: &[&[f64]], capacity: usize) -> IntervalStatistics {
     let mut statistics = IntervalStatistics::new(capacity);
