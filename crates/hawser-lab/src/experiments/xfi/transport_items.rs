@@ -12,6 +12,9 @@ const MACAO: &str = "sessions-macao-rate17";
 /// The page that has what was measured, and the causes.
 const PAGE: &str = "docs/wifi.md";
 
+/// Why Macao's volumes are low.
+const FACTOR: &str = "rate over goodput was chosen with a fluid transport: uploads at 5 GHz get less than two thirds of it on the real one";
+
 const fn deviates(cause: &'static str) -> Option<Deviation> {
     Some(Deviation { page: PAGE, cause })
 }
@@ -71,6 +74,7 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Mean(ours("bands", "up_high_over_low")), AtLeast(3.0)),
             claim(Mean(ours("bands", "down_high_over_low")), AtLeast(2.5)),
         ],
+        deviation: deviates(FACTOR),
         ..ITEM
     },
     Item {
@@ -126,6 +130,7 @@ pub(super) const ITEMS: &[Item] = &[
             near(LOS_ANGELES, "down_mean_mb", 45.22, 20.0),
             near(MACAO, "down_mean_mb", 40.31, 20.0),
         ],
+        deviation: deviates(FACTOR),
         ..ITEM
     },
 ];
