@@ -78,7 +78,7 @@ fn mistakes_name_line_field_and_what_is_allowed() {
         ("rate = \"0 bit/s\"", &[":4: link.a.rate:", "never above zero"]),
         (
             "rate = \"1 Mbit/s\"\nspeed = 3",
-            &[":5: link.a.speed: unknown field", "delay, down, duplicate, forecast, jitter"],
+            &[":5: link.a.speed: unknown field", "delay, detaches, down, duplicate, forecast, jitter"],
         ),
         ("rate = \"1 Mbit/s\"\nloss = 1.5", &[":5: link.a.loss:", "0.0 to 1.0"]),
         ("rate = \"1 Mbit/s\"\nloss = -0.1", &[":5: link.a.loss:", "0.0 to 1.0"]),
