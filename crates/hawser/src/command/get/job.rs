@@ -9,7 +9,8 @@ use super::batches::{Destination, Target};
 use super::partial::Partial;
 use crate::command::exit::{Exit, Failure};
 use crate::command::interrupt::Interrupt;
-use crate::command::paths::by_interface;
+use crate::command::options::Output;
+use crate::command::paths::{PathReport, by_interface};
 use crate::command::report::TransferReport;
 use crate::command::transfer::{Goodput, Progress};
 use crate::command::units;
@@ -141,21 +142,29 @@ impl Job {
             } else {
                 self.common.output.remark(format_args!("{}", summary(&file, goodput)));
             }
-            for path in by_interface(&finished.paths) {
-                self.common.output.remark(format_args!(
-                    "  {:<12} {:>10} ({:.0} %), rtt {:.1} ms, {}",
-                    path.interface,
-                    units::bytes(path.bytes_received),
-                    path.share * 100.0,
-                    path.rtt_ms,
-                    path.state
-                ));
+            // What others got at the same time went over the same paths: it is told once for all of them.
+            if self.of_all.is_none() {
+                tell_paths(&finished.paths, self.common.output);
             }
             for line in self.common.client.cap_lines() {
                 self.common.output.remark(line);
             }
             self.common.output.remark(format_args!("  sha256 {digest} ({checked})"));
         }
+    }
+}
+
+/// What went over each path.
+pub(super) fn tell_paths(paths: &[PathReport], output: Output) {
+    for path in by_interface(paths) {
+        output.remark(format_args!(
+            "  {:<12} {:>10} ({:.0} %), rtt {:.1} ms, {}",
+            path.interface,
+            units::bytes(path.bytes_received),
+            path.share * 100.0,
+            path.rtt_ms,
+            path.state
+        ));
     }
 }
 

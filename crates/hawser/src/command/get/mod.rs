@@ -71,7 +71,8 @@ pub(crate) struct Get {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: Option<u8>,
     /// With -O and several URLs: get this many files of a server at a time, over one connection. Each is reported when it is
-    /// complete. To standard output files go one after the other
+    /// complete, and what went over each path at the end, for all of them; in JSON `paths` of a file counts what others got
+    /// meanwhile. To standard output files go one after the other
     #[arg(long, value_name = "N", alias = "parallel-max", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel_files: u8,
@@ -210,7 +211,11 @@ async fn get_batch(common: &Arc<Common>, batch: Batch, failures: &mut Failures, 
             failures.tell(failure);
         }
     }
-    common.sessions.end_progress(&batch.authority).await;
+    let paths = common.sessions.end_progress(&batch.authority).await;
+    if !paths.is_empty() && !common.output.json {
+        common.output.remark("all of these together");
+        job::tell_paths(&paths, common.output);
+    }
 }
 
 fn destination(arguments: &Get, url: &Url) -> Result<Destination, Failure> {

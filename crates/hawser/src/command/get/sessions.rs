@@ -11,7 +11,7 @@ use super::attempt::H3_REQUEST_CANCELLED;
 use super::batches::{Authority, authority};
 use crate::command::exit::Failure;
 use crate::command::interrupt::Interrupt;
-use crate::command::paths::{Flow, PathCounters, counters};
+use crate::command::paths::{Flow, PathCounters, PathReport, counters};
 use crate::command::session::{Session, connect_to};
 use crate::command::transfer::{Meter, Progress};
 use crate::command::url::Url;
@@ -101,11 +101,12 @@ impl Sessions {
         }
     }
 
-    /// The files that were got at the same time are all there: their progress is not shown any more.
-    pub(super) async fn end_progress(&self, authority: &Authority) {
+    /// The files that were got at the same time are all there: their progress is not shown any more. What the paths of the
+    /// connection did meanwhile; nothing if it was lost.
+    pub(super) async fn end_progress(&self, authority: &Authority) -> Vec<PathReport> {
         let mut state = self.0.lock().await;
         let meter = state.open.get_mut(authority).and_then(|open| open.meter.take());
-        stop(meter).await;
+        stop(meter).await
     }
 
     /// Says goodbye to a server that is not needed any more.
@@ -136,9 +137,10 @@ impl Open {
     }
 }
 
-async fn stop(meter: Option<Meter>) {
-    if let Some(meter) = meter {
-        meter.stop().await;
+async fn stop(meter: Option<Meter>) -> Vec<PathReport> {
+    match meter {
+        Some(meter) => meter.stop().await,
+        None => Vec::new(),
     }
 }
 
