@@ -245,12 +245,10 @@ impl Watched {
 fn with_stalls(measured: Measured, run: &Watched, scenario: &Scenario) -> Measured {
     let end = end(scenario);
     let lives = number(scenario, WIFI).map(|wifi| lives(&scenario.links[wifi], end)).unwrap_or_default();
-    // What follows the next arrival is not the departure's doing.
-    let arrivals = lives.iter().skip(1).map(|(from, _)| *from).chain([end]);
-    let departures = lives.iter().zip(arrivals).filter(|((_, until), _)| *until < end);
-    let stalls = departures.filter_map(|(&(_, until), arrival)| {
+    let gone = lives.iter().map(|(_, until)| *until).filter(|until| *until < end);
+    let stalls = gone.filter_map(|until| {
         let from = Time::from_nanos(until);
-        run.progress.stall(from, (from + WATCHED).min(Time::from_nanos(arrival)))
+        run.progress.stall(from, from + WATCHED)
     });
     let stalls: Vec<Stall> = stalls.collect();
     let most = |of: fn(&Stall) -> f64| stalls.iter().map(of).fold(0.0, f64::max);
