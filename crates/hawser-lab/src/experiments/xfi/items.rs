@@ -1,13 +1,13 @@
 //! What is asked of the runs.
 
+use super::transport_items;
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
 use crate::experiments::verify::Value::{Difference, Largest, Mean, Smallest, Sum};
 use crate::experiments::verify::{Bound, Claim, Data, ITEM, Item, MUST, claim, ours};
 
 /// The mean of a metric of the drives, within so many per cent of what is reported.
 const fn near(name: &'static str, reported: f64, percent: f64) -> Claim {
-    let margin = reported * percent / 100.0;
-    claim(Mean(ours("drives", name)), Within(reported - margin, reported + margin))
+    transport_items::near("drives", name, reported, percent)
 }
 
 const fn drives(name: &'static str, bound: Bound) -> Claim {

@@ -34,7 +34,7 @@ const fn more(first: &'static str, second: &'static str) -> Claim {
 }
 
 /// A mean within so many per cent of what is reported.
-const fn near(runs: &'static str, name: &'static str, reported: f64, percent: f64) -> Claim {
+pub(super) const fn near(runs: &'static str, name: &'static str, reported: f64, percent: f64) -> Claim {
     let margin = reported * percent / 100.0;
     of(runs, name, reported - margin, reported + margin)
 }
@@ -54,8 +54,7 @@ pub(super) const ITEMS: &[Item] = &[
             of(BOLOGNA, "gb_per_hour", 0.9, 1.6),
             of(LOS_ANGELES, "gb_per_hour", 1.0, 1.9),
             of(PARIS, "gb_per_hour", 0.1, 0.3),
-            // Their volumes differ by 17 %, and those of sessions by several times their mean: the order of the means is asked.
-            claim(Difference(ours(LOS_ANGELES, "gb_per_hour"), ours(BOLOGNA, "gb_per_hour")), AtLeast(0.0)),
+            more(LOS_ANGELES, BOLOGNA),
             more(BOLOGNA, MACAO),
             more(MACAO, PARIS),
         ],
