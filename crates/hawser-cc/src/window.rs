@@ -36,7 +36,8 @@ impl Window {
         // Never more than the predecessor allowed: the path has not shown that it carries more.
         self.set(wanted.max(4.0 * self.datagram).min(from.congestion_window as f64));
         // BBR has no threshold; for it "the pipe is full" says that start-up is over.
-        let was_in_slow_start = !from.pipe_full && from.congestion_window < from.slow_start_threshold;
+        let is_over = from.pipe_full && from.slow_start_threshold == u64::MAX;
+        let was_in_slow_start = !is_over && from.congestion_window < from.slow_start_threshold;
         self.threshold = match (was_in_slow_start, from.slow_start_threshold) {
             (false, _) => self.bytes,
             (true, u64::MAX) => f64::INFINITY,

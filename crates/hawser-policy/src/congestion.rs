@@ -192,7 +192,7 @@ pub struct Snapshot {
     pub max_delivery_rate: Option<Rate>,
     /// Bytes in flight.
     pub bytes_in_flight: u64,
-    /// Whether the pipe was found to be full (BBR's sense).
+    /// Whether the pipe was found to be full: by BBR's rule, or since packets waited in a queue.
     pub pipe_full: bool,
     /// Window before the last reduction (CUBIC's W_max), if known.
     pub window_before_loss: Option<u64>,

@@ -126,14 +126,15 @@ impl Common {
         };
     }
 
-    /// Takes over a running path: bandwidth and RTprop are known, and past start-up it goes on in Cruise. Returns the
-    /// bandwidth in bytes per second.
+    /// Takes over a running path: bandwidth and RTprop are known, and where the pipe is full it goes on in Cruise, elsewhere in
+    /// Startup. Returns the bandwidth in bytes per second.
     pub(crate) fn take_over(&mut self, from: &Snapshot) -> f64 {
         let bandwidth = from.max_delivery_rate.map_or(0.0, |rate| rate.bits_per_second() as f64 / 8.0);
         self.min_rtt.seed(from.min_rtt, from.min_rtt_at);
         self.window = (from.congestion_window as f64).clamp(self.minimum(), MAXIMUM.max(self.minimum()));
-        let past_slow_start = from.pipe_full || from.congestion_window >= from.slow_start_threshold;
-        if past_slow_start && bandwidth > 0.0 {
+        // Not where a predecessor merely left slow start, as the first random loss makes it: BBR would raise its bandwidth by a
+        // quarter in eight round trips from there on.
+        if from.pipe_full && bandwidth > 0.0 {
             self.phases = Phases::in_cruise(self.phases.table(), from.now);
             self.full_pipe.reached = true;
             let most = 2.0 * bandwidth * from.min_rtt.as_secs_f64();
@@ -260,13 +261,17 @@ impl Common {
             return false;
         }
         self.newly_lost += loss.bytes as f64;
-        let enters = self.recovery_until.is_none();
+        let continues = self.recovery_until.is_some();
+        // An epoch that is older than this controller was answered by its predecessor.
+        let enters = !continues && loss.new_epoch;
         if enters {
             self.save_window();
         }
-        // Recovery lasts until a round trip without loss: with one epoch after the other, as random loss has them, it is
-        // one recovery, with one round trip of conservation.
-        self.recovery_until = Some(loss.now);
+        if enters || continues {
+            // Until a round trip without loss: with one epoch after the other, as random loss has them, it is one recovery, with
+            // one round trip of conservation.
+            self.recovery_until = Some(loss.now);
+        }
         if loss.cause == LossCause::Persistent {
             // RFC 9002 section 7.6.2, with the family's minimum; the model is kept.
             self.save_window();

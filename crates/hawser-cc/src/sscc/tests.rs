@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hawser_policy::{
     Ack, AckDecision, AckOpportunity, AckPolicy, Command, Commands, Composition, CongestionController,
-    ControllerInit, Decision, Event, GroupId, LimitedBy, LossCause, PacketReport, PathChange, PathId,
+    ControllerInit, Decision, Event, GroupId, LimitedBy, Loss, LossCause, PacketReport, PathChange, PathId,
     PolicySet, PolicySetFactory, Rate, Registry, ReturnPath, Scheduler, SendView, SetInit, Sibling, Siblings,
     Side, Snapshot, Tag, Time,
 };
@@ -348,6 +348,34 @@ fn bbr_takes_over_a_full_pipe_but_not_as_in_a_kernel() {
     let (carried, linux) = (build("carry"), build("linux-like"));
     assert!(!carried.in_slow_start() && linux.in_slow_start());
     assert!(carried.pacing_rate().expect("it has one") < Rate::from_megabits_per_second(14));
+}
+
+/// A slow start that ended without a queue, as the first random loss ends it, says nothing of what the path carries.
+#[test]
+fn bbr_looks_for_the_rate_of_a_path_that_was_never_full() {
+    let set = factory(SsccParts::default(), "sscc,initial=bbr");
+    let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+    let cubic = Snapshot { slow_start_threshold: 40_000, pipe_full: false, ..testing::snapshot() };
+    let bbr = set.congestion.build(&ControllerInit { snapshot: Some(cubic), ..testing::init(12_000) });
+    assert!(bbr.in_slow_start());
+}
+
+/// RFC 9002 section 7.3.2, across a change: the epoch was answered by the predecessor.
+#[test]
+fn bbr_does_not_cut_for_the_epoch_of_its_predecessor() {
+    let set = factory(SsccParts::default(), "sscc,initial=bbr");
+    let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+    let cubic = Snapshot { pipe_full: true, ..testing::snapshot() };
+    let mut bbr = set.congestion.build(&ControllerInit { snapshot: Some(cubic), ..testing::init(12_000) });
+    let before = bbr.window();
+    let loss = |new_epoch| Loss {
+        bytes_in_flight: 20_000,
+        ..testing::loss(Time::from_millis(1_010), LossCause::Loss, new_epoch)
+    };
+    bbr.on_loss(&loss(false), &Siblings::NONE);
+    assert_eq!(bbr.window(), before);
+    bbr.on_loss(&loss(true), &Siblings::NONE);
+    assert_eq!(bbr.window(), 20_000, "one of its own is answered");
 }
 
 #[test]

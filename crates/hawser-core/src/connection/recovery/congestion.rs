@@ -195,6 +195,7 @@ impl PathRecovery {
 
     fn open_epoch(&mut self, now: Time) {
         self.epoch.open(now);
+        self.pipe_full |= self.has_queue();
         self.totals.congestion_events += 1;
         self.acked_between_losses = self.acked_since_loss;
         self.acked_since_loss = 0;
@@ -226,6 +227,16 @@ impl PathRecovery {
         }
     }
 
+    /// Whether packets wait somewhere: a round trip takes a quarter longer than it can.
+    fn has_queue(&self) -> bool {
+        self.rtt.has_sample() && 4 * self.rtt.smoothed() >= 5 * self.rtt.min()
+    }
+
+    /// Whether the controller is in slow start.
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.controller.in_slow_start()
+    }
+
     /// What a successor of the present controller takes over.
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot {
@@ -239,7 +250,7 @@ impl PathRecovery {
             min_rtt_at: self.rtt.min_at(),
             max_delivery_rate: self.delivery.max_rate(),
             bytes_in_flight: self.bytes_in_flight,
-            pipe_full: !self.controller.in_slow_start(),
+            pipe_full: self.pipe_full || (!self.in_slow_start() && self.has_queue()),
             window_before_loss: None,
         };
         self.controller.fill_snapshot(&mut snapshot);
@@ -255,7 +266,9 @@ impl PathRecovery {
         now: Time,
     ) {
         let mut init = controller_init(identity, now, self.max_datagram_size);
-        init.snapshot = Some(self.snapshot(now));
+        let snapshot = self.snapshot(now);
+        self.pipe_full = snapshot.pipe_full;
+        init.snapshot = Some(snapshot);
         self.controller = factory.build(&init);
         self.gives_commands = self.controller.gives_commands();
         // What the predecessor cut, the successor cannot undo.

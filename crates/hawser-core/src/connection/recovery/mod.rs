@@ -117,6 +117,8 @@ pub(crate) struct PathRecovery {
     epoch: RecoveryEpoch,
     acked_since_loss: u64,
     acked_between_losses: u64,
+    /// Whether the path was seen full, by whichever controller ran: that a slow start ended is no evidence where losses are random.
+    pipe_full: bool,
     one_way_delay: Option<Duration>,
     recent_loss: RecentLoss,
     pub(crate) totals: PathTotals,
@@ -161,6 +163,7 @@ impl PathRecovery {
             epoch: RecoveryEpoch::default(),
             acked_since_loss: 0,
             acked_between_losses: 0,
+            pipe_full: false,
             one_way_delay: None,
             recent_loss: RecentLoss::default(),
             totals: PathTotals::default(),

@@ -93,6 +93,7 @@ impl PathRecovery {
         self.pto_count = 0;
         // The next loss is one of another network path: neither part of this epoch nor a reason to undo it.
         self.epoch.leave();
+        self.pipe_full = false;
         self.controller.on_path_reset(now);
         left
     }
@@ -105,6 +106,7 @@ impl PathRecovery {
         self.ecn = former.ecn;
         self.recent_loss = former.recent_loss;
         self.one_way_delay = former.one_way_delay;
+        self.pipe_full = former.congestion.pipe_full;
         self.controller.on_path_return(&former.congestion);
     }
 }

@@ -127,13 +127,13 @@ impl Congestion {
         begins.then_some(if lost.is_empty() { "ecn" } else { "packet_loss" })
     }
 
-    fn present(&self, now: Time, recovery: &PathRecovery) -> &'static str {
+    fn present(&self, recovery: &PathRecovery) -> &'static str {
         if self.recovery_since.is_some() {
             "recovery"
-        } else if recovery.snapshot(now).pipe_full {
-            "congestion_avoidance"
-        } else {
+        } else if recovery.in_slow_start() {
             "slow_start"
+        } else {
+            "congestion_avoidance"
         }
     }
 }
@@ -183,7 +183,7 @@ impl PathTrace {
         let at = self.memory_of(records, now, path);
         self.write_metrics(records, now, at, path);
         let state = match self.paths.get(at) {
-            Some(memory) => memory.congestion.present(now, &path.recovery),
+            Some(memory) => memory.congestion.present(&path.recovery),
             None => return,
         };
         self.write_congestion(records, now, at, state, None);
@@ -201,7 +201,7 @@ impl PathTrace {
         let at = self.memory_of(records, now, path);
         let Some(memory) = self.paths.get_mut(at) else { return };
         let cause = memory.congestion.settle(now, &path.recovery, acked, lost);
-        let state = memory.congestion.present(now, &path.recovery);
+        let state = memory.congestion.present(&path.recovery);
         self.write_metrics(records, now, at, path);
         self.write_congestion(records, now, at, state, cause);
     }
