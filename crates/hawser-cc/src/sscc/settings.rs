@@ -45,6 +45,8 @@ pub(super) struct Settings {
     pub(super) selection: Selection,
     pub(super) confirmations: u64,
     pub(super) dwell: f64,
+    /// Between two choices of the models: nothing otherwise.
+    pub(super) rest: Duration,
     pub(super) migration: Migration,
     pub(super) units: UnitSettings,
     pub(super) reward: RewardForm,
@@ -82,19 +84,26 @@ impl Settings {
             "tumbling" => Vote::Tumbling,
             _ => Vote::Sliding,
         };
+        let selection = match parameters.choice("selection") {
+            "model" => Selection::Model,
+            "alternate" => Selection::Alternate(parameters.duration("alternate_every")),
+            "random" => Selection::Random,
+            _ => Selection::Rule,
+        };
+        // Turns have their own length, and a rule changes for groups alone.
+        let rest = match selection {
+            Selection::Model => parameters.duration("rest"),
+            _ => Duration::ZERO,
+        };
         Settings {
             detector,
             coupling: parameters.flag("coupling"),
             single_coupled_set: parameters.flag("single_coupled_set"),
             initial: Candidate::named(parameters.choice("initial")).unwrap_or(Candidate::Cubic),
-            selection: match parameters.choice("selection") {
-                "model" => Selection::Model,
-                "alternate" => Selection::Alternate(parameters.duration("alternate_every")),
-                "random" => Selection::Random,
-                _ => Selection::Rule,
-            },
+            selection,
             confirmations: parameters.integer("confirmations"),
             dwell: parameters.number("dwell"),
+            rest,
             migration: match parameters.choice("migration") {
                 "linux-like" => Migration::LinuxLike,
                 _ => Migration::Carry,
@@ -170,6 +179,9 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
         ParameterInfo::number("dwell", 0.0..=100.0, 2.0)
             .unit("round trips")
             .meaning("between two changes of a path at least")
+            .source(OURS),
+        ParameterInfo::duration("rest", Duration::ZERO..=seconds(3_600), seconds(2))
+            .meaning("between two changes of a path at least, where the models choose; the first one need not wait")
             .source(OURS),
         ParameterInfo::choice("migration", ["carry", "linux-like"])
             .meaning("what a successor takes over: estimates and window, or what a kernel's socket keeps")

@@ -45,6 +45,8 @@ struct Path {
     /// What the last units wanted, and how many in a row.
     pending: Option<(Choice, u64)>,
     switched_at: Time,
+    /// Whether it has had another one before.
+    has_switched: bool,
     group: GroupId,
     units: Collector,
     /// The last unit, and what was chosen at it: its reward is that of the next one.
@@ -81,6 +83,7 @@ impl State {
         path.running = path.wanted;
         path.pending = None;
         path.switched_at = init.now;
+        path.has_switched |= !is_new;
         // What the first round trip shows is the predecessor's.
         let masked = init.snapshot.map(|snapshot| init.now + snapshot.smoothed_rtt);
         path.units.restart(masked);
@@ -109,6 +112,7 @@ impl State {
             single,
             pending: None,
             switched_at: init.now,
+            has_switched: false,
             group: GroupId(0),
             units: Collector::new(self.settings.units),
             chosen: None,
@@ -278,7 +282,8 @@ impl Path {
             _ => 1,
         };
         self.pending = Some((wanted, times));
-        let dwelt = now.since(self.switched_at) >= self.smoothed_rtt.mul_f64(settings.dwell);
+        let rest = if self.has_switched { settings.rest } else { Duration::ZERO };
+        let dwelt = now.since(self.switched_at) >= self.smoothed_rtt.mul_f64(settings.dwell).max(rest);
         // Whoever is coupled without a group is to be let go: the same rule, since a group may come back.
         if times >= settings.confirmations && dwelt {
             self.wanted = wanted;

@@ -19,6 +19,7 @@ pub mod guarantee;
 pub mod maco;
 pub mod mams;
 pub mod matrix;
+mod process;
 pub mod qc_mab;
 pub mod ride;
 pub mod scheduler_matrix;

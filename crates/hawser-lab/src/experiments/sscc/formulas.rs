@@ -12,6 +12,7 @@ use hawser_policy::{Composition, ControllerInit, GroupId, PathId, Registry, SetI
 
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
+use crate::experiments::process::processor_time;
 use crate::experiments::verify::{Measured, Request};
 
 /// Item 2: six intervals by hand, and votes.
@@ -146,14 +147,6 @@ fn run_time(request: &Request<'_>, policy: &str) -> Result<Duration, String> {
     let started = processor_time()?;
     simulation.run(&mut NoRecorder);
     Ok(processor_time()? - started)
-}
-
-/// What this thread has spent on a processor so far: other work on the machine does not count.
-fn processor_time() -> Result<Duration, String> {
-    const FILE: &str = "/proc/thread-self/schedstat";
-    let text = std::fs::read_to_string(FILE).map_err(|error| format!("{FILE}: {error}"))?;
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse().ok());
-    nanoseconds.map(Duration::from_nanos).ok_or_else(|| format!("{FILE}: expected a number of nanoseconds"))
 }
 
 fn detector_and_models() -> Result<f64, String> {

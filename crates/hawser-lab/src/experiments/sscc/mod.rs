@@ -8,6 +8,7 @@ mod environments;
 mod formulas;
 mod items;
 mod programs;
+mod sender;
 mod watched;
 
 use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};
@@ -69,6 +70,7 @@ pub const LIST: List = List {
         program("by-hand", formulas::by_hand, &[], OURS, Seeds::ONCE),
         program("prefixes", formulas::prefixes, &[], OURS, Seeds::ONCE),
         program("cost", formulas::cost, &["sscc-steady.toml"], OURS, Seeds::ONCE),
+        program("sender", sender::sender, &["sscc-steady.toml"], OURS, Seeds::ONCE),
         fixed("static-2", &["sscc-static-2.toml"]),
         fixed("static-3", &["sscc-static-3.toml"]),
         fixed("static-4", &["sscc-static-4.toml"]),

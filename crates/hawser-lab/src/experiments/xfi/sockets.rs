@@ -1,7 +1,7 @@
 //! WiFi that comes and goes beside a steady cellular link on real sockets: `hawser perf` between two network namespaces, joined by
 //! the emulated links of the scenario; the kernel takes the interface of the WiFi away and gives it back.
 
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use hawser_emu::{Direction, Emulation, Host, SERVER_ADDRESS};
@@ -9,6 +9,7 @@ use hawser_link::Outages;
 use serde_json::Value;
 
 use super::beside::{ARRIVAL, CELLULAR, WIFI};
+use crate::experiments::process::{Running, hawser};
 use crate::experiments::verify::{Measured, Request};
 
 /// Times that the WiFi goes and comes.
@@ -31,19 +32,9 @@ const MAX_ACK_DELAY: f64 = 0.025;
 /// Before that the paths of the connection are still being opened.
 const BEGINNING: f64 = 1.0;
 
-/// Ends with this value.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// What comes of the WiFi's going and coming.
 pub(super) fn beside(request: &Request<'_>) -> Result<Measured, String> {
-    let program = super::tool::hawser()?;
+    let program = hawser()?;
     let mut scenario = (request.load)(ARRIVAL, &[])?;
     // The interface goes by our hand: the link itself is always there.
     for link in &mut scenario.links {
@@ -53,13 +44,13 @@ pub(super) fn beside(request: &Request<'_>) -> Result<Measured, String> {
     let state = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut server = emulation.command(Host::Server, &program);
     server.args(["perf", "server", "--listen", &format!("{SERVER_ADDRESS}:5201"), "-q", "--state"]);
-    let _server = start(server.arg(state.path()).stdout(Stdio::null()))?;
+    let _server = Running::start(server.arg(state.path()).stdout(Stdio::null()))?;
     std::thread::sleep(Duration::from_millis(500));
     let seconds = (LIFE + (LIFE + HOLE) * HOLES as u32).as_secs_f64();
     let mut client = emulation.command(Host::Client, &program);
     client.args(["perf", "client", &SERVER_ADDRESS.to_string(), "--insecure", "-R", "--json", "-q"]);
     client.args(["-i", INTERVAL, "-t", &seconds.to_string()]).stdout(Stdio::piped());
-    let mut client = start(&mut client)?;
+    let mut client = Running::start(&mut client)?;
     let output = client.0.stdout.take().ok_or("no output")?;
     // Its report is larger than a pipe.
     let report = std::thread::spawn(move || std::io::read_to_string(output));
@@ -78,11 +69,6 @@ pub(super) fn beside(request: &Request<'_>) -> Result<Measured, String> {
         .with("longest_stall_ms", 1e3 * stall)
         .with("least_probe_timeout_ms", 1e3 * timeout)
         .with("longest_stall_pto", stall / timeout))
-}
-
-fn start(command: &mut Command) -> Result<Running, String> {
-    let child = command.stdin(Stdio::null()).spawn();
-    child.map(Running).map_err(|error| format!("{}: {error}", command.get_program().display()))
 }
 
 /// What was seen at a hole.

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hawser_link::Direction;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gettid};
 
 use crate::data::measure::{Ending, Pool, Records, Report};
 use crate::data::statistics::Spread;
+use crate::experiments::process::{Running, hawser};
 use crate::experiments::verify::{Measured, Request};
 
 /// Times that the link has an address; every tenth time it is a new link.
@@ -50,41 +50,12 @@ pub(super) fn draws(request: &Request<'_>) -> Result<Measured, String> {
     Ok(Measured::new("").with("chi_square_over_critical", (square + missing) / 36.191))
 }
 
-/// This program, to be run once more.
-pub(super) fn hawser() -> Result<PathBuf, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    match program.file_name().is_some_and(|name| name == "hawser") {
-        true => Ok(program),
-        false => Err("only the command `hawser` can run itself".to_owned()),
-    }
-}
-
 /// Fifty short associations on a pair of virtual links between two network namespaces; the client is killed in one of them.
 pub(super) fn links(_: &Request<'_>) -> Result<Measured, String> {
     let program = hawser()?;
     // Namespaces belong to threads.
     let run = std::thread::spawn(move || drive(&program));
     run.join().map_err(|_| "the drive broke off".to_owned())?
-}
-
-/// A process that ends with this value.
-struct Running(Child);
-
-impl Running {
-    /// Asks it to end, and waits.
-    fn stop(&mut self) -> Result<(), String> {
-        let pid = i32::try_from(self.0.id()).map_err(|error| error.to_string())?;
-        kill(Pid::from_raw(pid), Signal::SIGINT).map_err(|error| error.to_string())?;
-        let status = self.0.wait().map_err(|error| error.to_string())?;
-        if status.success() { Ok(()) } else { Err(format!("it ended with {status}")) }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn ip(arguments: &str) -> Result<String, String> {
