@@ -2,6 +2,8 @@
 
 use hawser_cc::sscc::{Candidate, Choice};
 
+use hawser_policy::PathId;
+
 use super::environments::Environments;
 use super::watched::{Watched, run, run_with};
 use crate::experiments::verify::{Measured, Request};
@@ -47,11 +49,17 @@ pub(super) fn moving_bottleneck(request: &Request<'_>) -> Result<Measured, Strin
     let watched = run(request, &format!("sscc-moving-{number}.toml"), &[])?;
     let mut rates = vec![watched.rate("main", LATE.0, LATE.1)];
     rates.extend((0..number).map(|flow| watched.rate(&format!("newreno{flow}"), LATE.0, LATE.1)));
+    let of = |path: &PathId| watched.ran_share(*path, &[Candidate::Bbr], LATE.0, LATE.1);
+    let paths = watched.paths();
+    let bbr = paths.iter().map(of).sum::<f64>() / paths.len().max(1) as f64;
     Ok(watched
         .measured()
         .with("jain", jain(&rates))
         .with("uncoupled_share_before", 1.0 - watched.coupled_share(5.0, 20.0))
-        .with("rate_before_mbps", watched.rate("main", 5.0, 20.0)))
+        .with("rate_before_mbps", watched.rate("main", 5.0, 20.0))
+        .with("coupled_share", watched.coupled_share(60.0, 180.0))
+        .with("rate_late_mbps", rates[0])
+        .with("bbr_share", bbr))
 }
 
 /// Paths that share nothing.
