@@ -54,3 +54,39 @@ fn a_host_that_is_told_uses_a_link_as_soon_as_it_is_back() {
     assert!(told.flows[0].connect_seconds.is_some_and(|seconds| seconds < 0.2), "{:?}", told.flows[0]);
     assert!(told.flows[0].longest_gap_ms < 500.0, "{}", told.flows[0].longest_gap_ms);
 }
+
+/// A path that the client opened and gave up before anything of it arrived is unknown to the server, which sends: those after it
+/// count all the same.
+#[test]
+fn a_path_that_the_sender_never_saw_hides_no_later_one() {
+    let scenario = r#"
+        version = 1
+        duration = "12 s"
+        [link.lte0]
+        rate = "10 Mbit/s"
+        delay = "30 ms"
+        queue = "256 kB"
+        [link.street0]
+        rate = "20 Mbit/s"
+        loss = "100 %"
+        delay = "20 ms"
+        outage = { every = "4 s", duration = "3990 ms", offset = "0 s" }
+        detaches = true
+        [link.wifi0]
+        rate = "20 Mbit/s"
+        delay = "20 ms"
+        queue = "256 kB"
+        outage = { every = "100 s", duration = "6 s", offset = "0 s" }
+        detaches = true
+        [flow.main]
+        kind = "bulk"
+        "#;
+    let scenario = Scenario::parse(scenario, "detaching.toml", &mut |_| Err(String::new()));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation =
+        Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
+    let outcome = simulation.run(&mut NoRecorder);
+    let links: Vec<&str> = outcome.paths.iter().map(|path| path.link.as_str()).collect();
+    assert!(over_wifi(&outcome) > 5_000_000, "{links:?}");
+    assert!(links.contains(&"wifi0"), "{links:?}");
+}

@@ -1,3 +1,4 @@
+use super::quality::{self, Quality};
 use crate::RadioError;
 use crate::error::Check;
 use crate::math::exp;
@@ -48,24 +49,6 @@ pub struct Provider {
     pub share: f64,
     /// Probability of a new address at a change of access point within this provider.
     pub new_address: f64,
-}
-
-/// What happens within an association.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
-pub struct Quality {
-    /// Share of the time in the bad state.
-    pub bad_share: f64,
-    /// Loss in the good state.
-    pub good_loss: f64,
-    /// Standard deviation of the logarithm of the rate.
-    pub rate_sigma: f64,
-    /// Rate in the bad state over the rate in the good one.
-    pub bad_rate: f64,
-    /// Mean delay by retries in the bad state, seconds.
-    pub bad_delay: f64,
-    /// Rate in the middle of the coverage over the goodput level: what loss, edges and idle times take away.
-    pub over_goodput: f64,
 }
 
 /// The measured statistics of a city.
@@ -203,14 +186,7 @@ fn paris() -> CityStatistics {
         down_low: goodput,
         cap: (14e6, 14e6),
         rtt: 0.025,
-        quality: Quality {
-            bad_share: 0.30,
-            good_loss: 0.02,
-            rate_sigma: 0.90,
-            bad_rate: 0.3,
-            bad_delay: 0.080,
-            over_goodput: 1.3,
-        },
+        quality: quality::PARIS,
         providers: vec![provider("Free", 1.0, 0.10)],
         coverage: 59.0,
         speed: 12.8 / 3.6,
@@ -239,14 +215,7 @@ fn bologna() -> CityStatistics {
         down_low: down,
         cap: (103e6, 90e6),
         rtt: 0.040,
-        quality: Quality {
-            bad_share: 0.08,
-            good_loss: 0.005,
-            rate_sigma: 0.60,
-            bad_rate: 0.3,
-            bad_delay: 0.080,
-            over_goodput: 1.3,
-        },
+        quality: quality::BOLOGNA,
         // The shares of the providers are not printed.
         providers: vec![
             provider("Fastweb", 0.5, 0.0),
@@ -281,14 +250,7 @@ fn los_angeles() -> CityStatistics {
         down_low: down,
         cap: (103e6, 90e6),
         rtt: 0.025,
-        quality: Quality {
-            bad_share: 0.06,
-            good_loss: 0.003,
-            rate_sigma: 0.50,
-            bad_rate: 0.3,
-            bad_delay: 0.080,
-            over_goodput: 1.3,
-        },
+        quality: quality::LOS_ANGELES,
         providers: vec![
             provider("Spectrum", 0.6, 0.04),
             provider("CableWifi", 0.3, 0.02),
@@ -320,14 +282,7 @@ fn macao() -> CityStatistics {
         down_low: Lognormal::new(2.45e6, 0.911),
         cap: (103e6, 90e6),
         rtt: 0.060,
-        quality: Quality {
-            bad_share: 0.22,
-            good_loss: 0.015,
-            rate_sigma: 0.60,
-            bad_rate: 0.3,
-            bad_delay: 0.080,
-            over_goodput: 2.1,
-        },
+        quality: quality::MACAO,
         providers: vec![provider("CTM", 1.0, 0.0)],
         coverage: 87.0,
         speed: 14.66 / 3.6,
@@ -366,13 +321,7 @@ impl CityStatistics {
         check.positive("cap.0", self.cap.0)?;
         check.positive("cap.1", self.cap.1)?;
         check.not_negative("rtt", self.rtt)?;
-        let bad = self.quality.bad_share;
-        check.that((0.0..1.0).contains(&bad), "quality.bad_share", bad, "a share from 0, below 1")?;
-        check.share("quality.good_loss", self.quality.good_loss)?;
-        check.not_negative("quality.rate_sigma", self.quality.rate_sigma)?;
-        check.positive("quality.bad_rate", self.quality.bad_rate)?;
-        check.not_negative("quality.bad_delay", self.quality.bad_delay)?;
-        check.positive("quality.over_goodput", self.quality.over_goodput)?;
+        self.quality.check(check)?;
         let shares: f64 = self.providers.iter().map(|provider| provider.share).sum();
         let sound = self.providers.iter().all(|provider| {
             (0.0..=1.0).contains(&provider.share) && (0.0..=1.0).contains(&provider.new_address)

@@ -4,16 +4,10 @@ use crate::math::{exp, nanos};
 use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps};
 use crate::random::{Gaussian, Random};
 
-/// Mean seconds in the bad state.
-const BAD_STATE: f64 = 0.5;
-/// Loss in the bad state.
-const BAD_LOSS: f64 = 0.25;
 /// Spread of the logarithm of the delay by retries.
 const BAD_DELAY_SIGMA: f64 = 0.8;
 /// Mean delay in the good state, seconds.
 const GOOD_DELAY: f64 = 0.003;
-/// Loss at the very edge of the coverage.
-const FRINGE_LOSS: f64 = 0.3;
 /// Time constant of the rate, seconds.
 const RATE_TIME: f64 = 2.0;
 
@@ -98,7 +92,7 @@ impl Writer<'_> {
     fn association(&mut self, association: &Association, from: u64, until: u64) {
         let quality = self.city.quality;
         let black = association.outcome == Outcome::NoTransport;
-        let good_state = BAD_STATE * (1.0 - quality.bad_share) / quality.bad_share.max(1e-9);
+        let good_state = quality.bad_time * (1.0 - quality.bad_share) / quality.bad_share.max(1e-9);
         let mut level = Gaussian::new(RATE_TIME, &mut self.random);
         let mut bad = self.random.chance(quality.bad_share);
         let mut at = from;
@@ -107,13 +101,14 @@ impl Writer<'_> {
             let shape = fringe(position);
             let sigma = quality.rate_sigma;
             let wobble = exp(sigma * level.advance(self.step, &mut self.random) - 0.5 * sigma * sigma);
-            let edge_loss = FRINGE_LOSS * (1.0 - shape);
-            let state_loss = if bad { BAD_LOSS } else { quality.good_loss };
+            let edge_loss = quality.edge_loss * (1.0 - shape);
+            let state_loss = if bad { quality.bad_loss } else { quality.good_loss };
             let loss = if black { 1.0 } else { (state_loss + edge_loss).min(1.0) };
             let factor = quality.over_goodput * shape.max(0.05);
             let state_rate = if bad { quality.bad_rate } else { 1.0 };
             let base = 0.5 * self.city.rtt;
-            let mean_loss = (1.0 - quality.bad_share) * quality.good_loss + quality.bad_share * BAD_LOSS;
+            let mean_loss =
+                (1.0 - quality.bad_share) * quality.good_loss + quality.bad_share * quality.bad_loss;
             let mean_delay = (1.0 - quality.bad_share) * GOOD_DELAY + quality.bad_share * quality.bad_delay;
             let mean_rate = 1.0 - quality.bad_share * (1.0 - quality.bad_rate);
             for (goodput, real, mean) in [
@@ -137,7 +132,7 @@ impl Writer<'_> {
                 });
             }
             // A state ends within the step with the probability that its exponential law gives.
-            let stay = if bad { BAD_STATE } else { good_state };
+            let stay = if bad { quality.bad_time } else { good_state };
             if self.random.chance(1.0 - exp(-self.step / stay)) {
                 bad = !bad;
             }

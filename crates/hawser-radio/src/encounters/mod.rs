@@ -3,11 +3,13 @@
 mod association;
 mod city;
 mod link;
+mod quality;
 mod renewal;
 mod spatial;
 
 pub use association::{Association, Band, Outcome};
-pub use city::{City, CityStatistics, Lognormal, Provider, Quality};
+pub use city::{City, CityStatistics, Lognormal, Provider};
+pub use quality::Quality;
 pub use renewal::WifiEncounters;
 pub use spatial::SpatialEncounters;
 

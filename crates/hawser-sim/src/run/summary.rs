@@ -208,9 +208,6 @@ pub struct LinkOutcome {
     pub counters: LinkStats,
 }
 
-/// Ids of paths that are looked for in a connection. A path that fails is replaced under the next id, with back-off.
-const MOST_PATH_IDS: u32 = 4096;
-
 /// What a connection and its paths did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
@@ -221,9 +218,14 @@ pub(super) struct Totals {
 impl Totals {
     /// Reads the counters of a connection.
     pub(super) fn add(&mut self, connection: &Connection) {
-        let stats = |id| Some((PathId(id), connection.path_stats(PathId(id))?));
         self.connection = connection.stats();
-        self.paths.extend((0..MOST_PATH_IDS).map_while(stats));
+        // An end need not have seen each: of a path that the other one opened and gave up before anything arrived it knows the
+        // end only.
+        let known = connection.past_paths().into_iter().chain(connection.paths());
+        let mut ids: Vec<PathId> = known.map(|path| path.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        self.paths.extend(ids.into_iter().filter_map(|id| Some((id, connection.path_stats(id)?))));
     }
 
     pub(super) fn of(connection: &Connection) -> Self {

@@ -14,6 +14,7 @@ use hawser_sim::oracle::with_oracle;
 use crate::Registry;
 use crate::command::data_units;
 use crate::command::emulate::{failure as emulator_failure, load};
+use crate::command::encounters;
 use crate::command::exit::{Exit, Failure};
 use crate::command::guarantee;
 use crate::command::matrix;
@@ -37,6 +38,9 @@ pub(crate) enum Lab {
     Matrix(matrix::Matrix),
     /// Compare the generators of links with the measured facts that they are fitted to
     Fit(Fit),
+    /// Run the sessions of the list xfi over encounters with other parameters, to calibrate the generator
+    #[command(hide = true)]
+    Encounters(encounters::Encounters),
     /// Collect Data Units from random environments, to train the models of SSCC with
     Units(data_units::Units),
 }
@@ -113,6 +117,7 @@ pub(crate) fn experiment(
         Lab::Figure(arguments) => verify::figure(arguments, registry, output),
         Lab::Matrix(command) => matrix::run(command, registry, output),
         Lab::Fit(arguments) => compare_fit(arguments, output),
+        Lab::Encounters(arguments) => encounters::run(arguments, registry, output),
         Lab::Units(arguments) => data_units::run(arguments, registry, output),
     }
 }

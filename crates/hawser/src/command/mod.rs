@@ -17,6 +17,7 @@ mod caps;
 mod data_units;
 mod digest;
 mod emulate;
+mod encounters;
 mod exit;
 mod get;
 mod guarantee;

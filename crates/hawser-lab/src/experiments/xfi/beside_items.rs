@@ -2,7 +2,7 @@
 
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost};
 use crate::experiments::verify::Value::{Difference, Largest, Mean, Smallest, Sum};
-use crate::experiments::verify::{Claim, Data, ITEM, Item, claim, ours};
+use crate::experiments::verify::{Claim, Data, Deviation, ITEM, Item, claim, ours};
 
 /// The first way of going on gets more than the second.
 const fn more(first: &'static str, second: &'static str) -> Claim {
@@ -38,6 +38,21 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Smallest(ours("sockets", "used_share_least")), AtLeast(0.5)),
             claim(Largest(ours("sockets", "longest_stall_pto")), AtMost(1.5)),
         ],
+        ..ITEM
+    },
+    Item {
+        id: "R6",
+        statement: "Stalls within three seconds of a departure, whatever their cause",
+        threshold: "as item 14, also where the WiFi has come back: no stall > 1.5 × cellular PTO",
+        data: Data::Synthetic,
+        claims: &[
+            claim(Largest(ours("departures", "macao.longest_stall_within_3_s_pto")), AtMost(1.5)),
+            claim(Largest(ours("departures", "bologna.longest_stall_within_3_s_pto")), AtMost(1.5)),
+        ],
+        deviation: Some(Deviation {
+            page: "docs/wifi.md",
+            cause: "the rate of a new encounter falls to a tenth with 128 kB queued; what a path holds is copied once it is 250 ms later than usual",
+        }),
         ..ITEM
     },
     Item {

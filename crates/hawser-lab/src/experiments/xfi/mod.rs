@@ -6,6 +6,7 @@ mod addresses;
 mod attachment;
 mod beside;
 mod beside_items;
+mod calibration;
 mod generator;
 mod items;
 mod session;
@@ -15,6 +16,8 @@ mod transport;
 mod transport_items;
 
 use super::verify::{List, Policy, Seeds, System, program};
+
+pub use calibration::{Calibration, Sessions};
 
 const OURS: &[Policy] = &[Policy::System];
 

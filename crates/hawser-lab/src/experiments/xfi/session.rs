@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hawser_link::Direction;
+use hawser_link::{Direction, QueueLimit};
 use hawser_policy::PolicySpec;
 use hawser_radio::{Association, Profile, Sample};
 use hawser_scenario::{FlowKind, Scenario};
 use hawser_sim::run::{FlowSample, NoRecorder, Options, PathSample, Recorder, Simulation};
 
 use crate::data::measure::{Configuration, variation};
-use crate::experiments::verify::Request;
+use crate::experiments::verify::{Load, Request};
 
 /// The scenario around an association.
 pub(super) const SCENARIO: &str = "xfi-association.toml";
@@ -48,9 +48,15 @@ impl Session {
     }
 }
 
-/// Reads the scenario around an association.
-pub(super) fn base(request: &Request<'_>) -> Result<Scenario, String> {
-    (request.load)(SCENARIO, &[])
+/// Reads the scenario around an association, with so many bytes of queue in each direction.
+pub(super) fn base(load: &Load<'_>, queue: u64) -> Result<Scenario, String> {
+    let mut scenario = load(SCENARIO, &[])?;
+    for link in &mut scenario.links {
+        for direction in [&mut link.up, &mut link.down] {
+            direction.queue.limit = QueueLimit::Bytes(queue);
+        }
+    }
+    Ok(scenario)
 }
 
 /// Runs a session over an association that works. With `is_sampled` its flows are looked at as the tool does.

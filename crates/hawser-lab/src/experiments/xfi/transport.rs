@@ -26,22 +26,23 @@ const OF_LOW_BAND: usize = 100;
 /// Associations over which controllers are compared, each way.
 const COMPARED: usize = 20;
 
-/// A drive: associations that carry, and the link on which they do.
+/// A drive: associations that carry, the link on which they do, and the scenario of a session over it.
 struct Drive {
     works: Vec<Association>,
     link: Profile,
+    base: Scenario,
 }
 
 impl Drive {
-    fn new(city: City, hours: f64, seed: u64) -> Result<Self, String> {
-        let scene = WifiEncounters::in_city(city);
+    fn new(request: &Request<'_>, scene: &WifiEncounters, hours: f64) -> Result<Self, String> {
+        let (base, seed) = (session::base(request.load, scene.city.quality.queue)?, request.seed);
         let seconds = hours * 3600.0;
         let duration = (seconds * 1e9) as Nanos;
         let failed = |error: hawser_radio::RadioError| error.to_string();
         let mut works = scene.associations(seconds, seed).map_err(failed)?;
         works.retain(|known| known.outcome == Outcome::Works && known.end < seconds);
         let link = scene.profile(duration, seed).map_err(failed)?;
-        Ok(Drive { works, link })
+        Ok(Drive { works, link, base })
     }
 }
 
@@ -58,12 +59,20 @@ fn pool() -> Pool {
 pub(super) fn city(request: &Request<'_>) -> Result<Measured, String> {
     let found = CITIES.iter().find(|(runs, ..)| *runs == request.runs);
     let &(_, city, hours) = found.ok_or_else(|| format!("there is no city {}", request.runs))?;
-    let drive = Drive::new(city, hours, request.seed)?;
-    let (base, pool) = (session::base(request)?, pool());
+    sessions(request, &WifiEncounters::in_city(city), hours)
+}
+
+/// The same in any city.
+pub(super) fn sessions(
+    request: &Request<'_>,
+    scene: &WifiEncounters,
+    hours: f64,
+) -> Result<Measured, String> {
+    let (drive, pool) = (Drive::new(request, scene, hours)?, pool());
     let (mut up, mut down) = (Vec::new(), Vec::new());
     for (number, association) in drive.works.iter().enumerate() {
         let drawn = pool.draw(request.seed, number as u64);
-        let session = session::run(request, &base, &drive.link, association, &drawn, true)?;
+        let session = session::run(request, &drive.base, &drive.link, association, &drawn, true)?;
         let kept = if drawn.direction == Direction::Up { &mut up } else { &mut down };
         kept.push(session);
     }
@@ -94,8 +103,12 @@ fn with_quality<'a>(measured: Measured, sessions: impl Iterator<Item = &'a Sessi
 
 /// Macao by band and direction: as many sessions of each as the means need.
 pub(super) fn bands(request: &Request<'_>) -> Result<Measured, String> {
-    let drive = Drive::new(City::Macao, MACAO_HOURS, request.seed)?;
-    let (base, pool) = (session::base(request)?, pool());
+    bands_in(request, &WifiEncounters::in_city(City::Macao))
+}
+
+/// The same in any city.
+pub(super) fn bands_in(request: &Request<'_>, scene: &WifiEncounters) -> Result<Measured, String> {
+    let (drive, pool) = (Drive::new(request, scene, MACAO_HOURS)?, pool());
     let mut measured = Measured::new("");
     for (name, band, count) in [("high", Band::High, OF_HIGH_BAND), ("low", Band::Low, OF_LOW_BAND)] {
         let of_band = || drive.works.iter().filter(move |known| known.band == band);
@@ -103,7 +116,7 @@ pub(super) fn bands(request: &Request<'_>) -> Result<Measured, String> {
             let mut rates = Vec::new();
             for (number, association) in of_band().enumerate().skip(skip).take(count) {
                 let drawn = Configuration { direction, ..pool.draw(request.seed, number as u64) };
-                let session = session::run(request, &base, &drive.link, association, &drawn, false)?;
+                let session = session::run(request, &drive.base, &drive.link, association, &drawn, false)?;
                 rates.push(session.goodput() / 1e6);
             }
             measured = measured.with(format!("{way}_{name}_mbps"), mean(rates.into_iter()));
@@ -120,9 +133,13 @@ pub(super) fn bands(request: &Request<'_>) -> Result<Measured, String> {
 
 /// The same associations of Macao with other controllers, and with eight flows.
 pub(super) fn controllers(request: &Request<'_>) -> Result<Measured, String> {
-    let drive = Drive::new(City::Macao, MACAO_HOURS, request.seed)?;
-    let base = session::base(request)?;
-    let goodput = |controller: &str, flows: u32| all(request, &base, &drive, controller, flows);
+    controllers_in(request, &WifiEncounters::in_city(City::Macao))
+}
+
+/// The same in any city.
+pub(super) fn controllers_in(request: &Request<'_>, scene: &WifiEncounters) -> Result<Measured, String> {
+    let drive = Drive::new(request, scene, MACAO_HOURS)?;
+    let goodput = |controller: &str, flows: u32| all(request, &drive, controller, flows);
     let (bbr, cubic, plus) = (goodput("bbr", 1)?, goodput("cubic", 1)?, goodput("bbr2plus", 1)?);
     let (bbr_of_eight, cubic_of_eight) = (goodput("bbr", 8)?, goodput("cubic", 8)?);
     Ok(Measured::new("")
@@ -137,18 +154,13 @@ pub(super) fn controllers(request: &Request<'_>) -> Result<Measured, String> {
 }
 
 /// Mean goodput over the first associations of a drive, each way, Mbit/s.
-fn all(
-    request: &Request<'_>,
-    base: &Scenario,
-    drive: &Drive,
-    controller: &str,
-    flows: u32,
-) -> Result<f64, String> {
+fn all(request: &Request<'_>, drive: &Drive, controller: &str, flows: u32) -> Result<f64, String> {
     let mut rates = Vec::new();
     for direction in Direction::BOTH {
         let configuration = Configuration { controller: controller.to_owned(), direction, flows };
         for association in drive.works.iter().take(COMPARED) {
-            let session = session::run(request, base, &drive.link, association, &configuration, false)?;
+            let session =
+                session::run(request, &drive.base, &drive.link, association, &configuration, false)?;
             rates.push(session.goodput() / 1e6);
         }
     }

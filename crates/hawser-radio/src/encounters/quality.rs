@@ -1,0 +1,65 @@
+use crate::RadioError;
+use crate::error::Check;
+
+/// What happens within an association.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+pub struct Quality {
+    /// Share of the time in the bad state.
+    pub bad_share: f64,
+    /// Mean seconds in the bad state.
+    pub bad_time: f64,
+    /// Loss in the bad state.
+    pub bad_loss: f64,
+    /// Rate in the bad state over the rate in the good one.
+    pub bad_rate: f64,
+    /// Mean delay by retries in the bad state, seconds.
+    pub bad_delay: f64,
+    /// Loss in the good state.
+    pub good_loss: f64,
+    /// Loss at the very edge of the coverage, in addition.
+    pub edge_loss: f64,
+    /// Standard deviation of the logarithm of the rate.
+    pub rate_sigma: f64,
+    /// Rate in the middle of the coverage over the goodput level: what loss, edges and idle times take away.
+    pub over_goodput: f64,
+    /// Queue in front of the link in each direction, bytes. It is no part of a profile: who makes a link of one gives it that.
+    pub queue: u64,
+}
+
+impl Quality {
+    pub(super) fn check(&self, check: Check) -> Result<(), RadioError> {
+        let bad = self.bad_share;
+        check.that((0.0..1.0).contains(&bad), "quality.bad_share", bad, "a share from 0, below 1")?;
+        check.positive("quality.bad_time", self.bad_time)?;
+        check.share("quality.bad_loss", self.bad_loss)?;
+        check.positive("quality.bad_rate", self.bad_rate)?;
+        check.not_negative("quality.bad_delay", self.bad_delay)?;
+        check.share("quality.good_loss", self.good_loss)?;
+        check.share("quality.edge_loss", self.edge_loss)?;
+        check.not_negative("quality.rate_sigma", self.rate_sigma)?;
+        check.positive("quality.over_goodput", self.over_goodput)?;
+        let queue = self.queue;
+        check.that(queue >= 1500, "quality.queue", queue, "a packet of 1500 bytes or more")
+    }
+}
+
+/// The start values that the cities have in common.
+const START: Quality = Quality {
+    bad_share: 0.0,
+    bad_time: 0.5,
+    bad_loss: 0.25,
+    bad_rate: 0.3,
+    bad_delay: 0.080,
+    good_loss: 0.0,
+    edge_loss: 0.3,
+    rate_sigma: 0.60,
+    over_goodput: 1.3,
+    queue: 256_000,
+};
+
+pub(super) const PARIS: Quality = Quality { bad_share: 0.30, good_loss: 0.02, rate_sigma: 0.90, ..START };
+pub(super) const BOLOGNA: Quality = Quality { bad_share: 0.08, good_loss: 0.005, ..START };
+pub(super) const LOS_ANGELES: Quality =
+    Quality { bad_share: 0.06, good_loss: 0.003, rate_sigma: 0.50, ..START };
+pub(super) const MACAO: Quality = Quality { bad_share: 0.22, good_loss: 0.015, over_goodput: 2.1, ..START };
