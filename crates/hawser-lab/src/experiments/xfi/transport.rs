@@ -9,12 +9,12 @@ use super::session::{self, Session};
 use crate::data::measure::{Configuration, Pool};
 use crate::experiments::verify::{Measured, Request};
 
-/// Runs, city, and hours of a drive with some 130 sessions.
+/// Runs, city, and hours of a drive with some 400 sessions: volumes of sessions vary by twice their mean.
 const CITIES: [(&str, City, f64); 4] = [
-    ("sessions-paris", City::Paris, 2.4),
-    ("sessions-bologna", City::Bologna, 1.6),
-    ("sessions-los-angeles", City::LosAngeles, 3.2),
-    ("sessions-macao-rate17", City::MacaoRate17, 9.0),
+    ("sessions-paris", City::Paris, 7.2),
+    ("sessions-bologna", City::Bologna, 4.8),
+    ("sessions-los-angeles", City::LosAngeles, 9.6),
+    ("sessions-macao-rate17", City::MacaoRate17, 27.0),
 ];
 /// More than a standard deviation of half the mean, and more lost than this, is what figure 3.22 counts.
 const VARIES: f64 = 0.5;
