@@ -79,10 +79,10 @@ pub(super) const LOS_ANGELES: Quality = Quality {
     bad_rate: 0.35,
     bad_delay: 0.005,
     good_loss: 0.008,
-    edge_loss: 0.9,
-    rate_sigma: 0.22,
+    edge_loss: 0.8,
+    rate_sigma: 0.20,
     over_goodput: 1.5,
-    queue: 1_000_000,
+    queue: 1_150_000,
     ..START
 };
 pub(super) const MACAO: Quality = Quality {
@@ -92,7 +92,7 @@ pub(super) const MACAO: Quality = Quality {
     good_loss: 0.0005,
     edge_loss: 0.8,
     rate_sigma: 0.70,
-    over_goodput: 1.85,
+    over_goodput: 1.95,
     queue: 36_000,
     ..START
 };

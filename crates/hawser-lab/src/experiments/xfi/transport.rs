@@ -20,9 +20,9 @@ const CITIES: [(&str, City, f64); 4] = [
 const VARIES: f64 = 0.5;
 const LOSES: f64 = 0.05;
 /// Hours of Macao from which sessions are taken by band, and how many of each band and direction.
-const MACAO_HOURS: f64 = 40.0;
-const OF_HIGH_BAND: usize = 60;
-const OF_LOW_BAND: usize = 100;
+const MACAO_HOURS: f64 = 80.0;
+const OF_HIGH_BAND: usize = 120;
+const OF_LOW_BAND: usize = 200;
 /// Associations over which controllers are compared, each way.
 const COMPARED: usize = 20;
 
