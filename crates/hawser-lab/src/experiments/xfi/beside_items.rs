@@ -51,7 +51,7 @@ pub(super) const ITEMS: &[Item] = &[
         ],
         deviation: Some(Deviation {
             page: "docs/wifi.md",
-            cause: "the rate of a new encounter falls to a tenth with 128 kB queued; what a path holds is copied once it is 250 ms later than usual",
+            cause: "the rate of a new encounter collapses with data queued; amid work what a path holds is copied once it is 250 ms later than usual",
         }),
         ..ITEM
     },
