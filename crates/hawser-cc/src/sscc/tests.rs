@@ -215,7 +215,8 @@ fn vegas_or_bbr() -> SsccParts {
 
 #[test]
 fn a_model_chooses_and_what_it_wants_twice_is_done() {
-    let mut connection = Connection::new(&factory(vegas_or_bbr(), "sscc,selection=model"), "192.0.2.1");
+    let mut connection =
+        Connection::new(&factory(vegas_or_bbr(), "sscc,selection=model,rest=0s"), "192.0.2.1");
     // A unit takes 100 ms: twenty acknowledgements. The first begins it.
     connection.run(Duration::from_millis(195), idle, 5_000);
     assert_eq!(connection.names(), ["cubic", "cubic"]);
@@ -228,7 +229,7 @@ fn a_model_chooses_and_what_it_wants_twice_is_done() {
 #[test]
 fn a_choice_that_swings_is_not_followed() {
     let swing = |confirmations: u32| {
-        let spec = format!("sscc,selection=model,confirmations={confirmations}");
+        let spec = format!("sscc,selection=model,rest=0s,confirmations={confirmations}");
         let mut connection = Connection::new(&factory(vegas_or_bbr(), &spec), "192.0.2.1");
         connection.run(Duration::from_secs(1), idle, 5_000);
         for _ in 0..20 {
@@ -239,6 +240,21 @@ fn a_choice_that_swings_is_not_followed() {
         connection.history[0].len()
     };
     assert!(swing(1) > 10 && swing(2) <= 3, "{} {}", swing(1), swing(2));
+}
+
+/// The first change need not wait; each further one does, however often the models want another.
+#[test]
+fn a_path_changes_once_in_two_seconds() {
+    let spec = "sscc,selection=model,confirmations=1,dwell=0";
+    let mut connection = Connection::new(&factory(vegas_or_bbr(), spec), "192.0.2.1");
+    connection.run(Duration::from_millis(500), idle, 5_000);
+    assert_eq!(connection.history[0], ["cubic", "vegas"]);
+    for _ in 0..50 {
+        connection.run(Duration::from_millis(100), idle, 10_000);
+        connection.run(Duration::from_millis(100), idle, 3_000);
+    }
+    let changes = connection.history[0].len() - 2;
+    assert!((3..=5).contains(&changes), "{changes} changes in ten seconds");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn profiles_have_the_bits_they_had() {
     let known = [
         ("highway", 0x957c_8349_d93c_2539),
         ("constellation", 0x700e_ba38_16a3_8482),
-        ("wifi-encounters", 0xe01d_a8cc_d36a_e779),
+        ("wifi-encounters", 0x08ba_a6fa_5501_e2d9),
         ("two-carriers", 0x4599_28d4_fbb2_80da),
     ];
     for (name, wanted) in known {

@@ -32,7 +32,10 @@ impl SsccLog {
         let side = if side == Side::Server { "server" } else { "client" };
         line["at"] = json!(at.as_secs_f64());
         line["side"] = json!(side);
-        let written = writeln!(file, "{line}").and_then(|()| if at_once { file.flush() } else { Ok(()) });
+        // In one piece: what a killed process leaves ends with a whole line.
+        let line = format!("{line}\n");
+        let written =
+            file.write_all(line.as_bytes()).and_then(|()| if at_once { file.flush() } else { Ok(()) });
         if let Err(error) = written {
             self.output.remark(format_args!("hawser: {}: {error}; no more is logged", self.path.display()));
             *slot = None;
@@ -72,6 +75,19 @@ impl Observer for SsccLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_reached_the_file_is_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        let log = SsccLog::create(&file, Output::default()).unwrap();
+        for second in 0..200 {
+            let line = json!({ "event": "unit", "delay_ms": 41.464_046_449_999_99 });
+            log.write(Side::Server, Time::from_secs(second), line, false);
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.len() > 4_096 && text.ends_with('\n'), "{} bytes", text.len());
+    }
 
     #[test]
     fn decisions_are_lines() {
