@@ -30,7 +30,7 @@ impl LiaRule {
 }
 
 /// Growth in datagrams per acknowledged datagram: min(max(w/rtt^2) / (sum of w/rtt)^2, 1/w), RFC 6356 sections 3 and 4.
-fn increase(window: &Window, siblings: &Siblings<'_>) -> f64 {
+pub(crate) fn increase(window: &Window, siblings: &Siblings<'_>) -> f64 {
     let alone = window.datagram() / window.exact();
     let Some(coupled) = Coupled::new(siblings, window) else { return alone };
     let best = coupled.paths().map(|path| path.rate() / path.rtt).fold(0.0, f64::max);

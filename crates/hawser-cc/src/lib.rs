@@ -11,6 +11,8 @@
 //! | `westwood`, `illinois`, `elastic` | by these names | loss says when, something else how much: a bandwidth, a delay, both |
 //! | `vegas`, `copa`, `c2tcp` | by these names | little delay |
 //! | `lia`, `olia`, `balia`, `wvegas` | by these names, [`Olia`] | coupled: paths through one bottleneck take the share of one flow |
+//! | `dwc` | `dwc` | coupled where losses and delays of paths coincide |
+//! | `mpcc` | `mpcc` | coupled: each path learns its rate from what small changes of it bring |
 //! | `maco` | `maco` | coupled, below satellites: bandwidth-delay product from link forecasts, losses told apart by delay |
 //! | `bbr`, `coupled-bbr` | `bbr/v1` | model of bandwidth and round-trip time; the latter shares a common bottleneck |
 //! | `bbr2`, `bbr2-alpha-beta`, `bbr3` | `bbr/bounded` | the same with bounds that loss sets |
@@ -33,10 +35,12 @@ mod c2tcp;
 mod copa;
 mod coupled;
 mod cubic;
+mod dwc;
 mod elastic;
 mod illinois;
 mod lia;
 mod maco;
+mod mpcc;
 mod new_reno;
 mod olia;
 mod queue_delay;
@@ -93,6 +97,8 @@ pub fn register(registry: &mut Registry) {
         registry.add_controller_with(info(), build);
     }
     registry.add_controllers(maco::info(), maco::factory);
+    registry.add_controllers(mpcc::info(), mpcc::factory);
+    registry.add_controllers(dwc::info(), dwc::factory);
 }
 
 /// Adds the policy sets of this crate. They take scheduler and acknowledgements from the registry, so those come first; a set that

@@ -184,10 +184,12 @@ fn registered_names_are_those_the_controllers_give() {
             "copa",
             "coupled-bbr",
             "cubic",
+            "dwc",
             "elastic",
             "illinois",
             "lia",
             "maco",
+            "mpcc",
             "newreno",
             "olia",
             "vegas",
@@ -244,7 +246,7 @@ fn through_a_rise(controller: &mut dyn CongestionController, first: u64) {
 /// the old one does not count.
 #[test]
 fn slow_start_after_a_move_ends_by_delay_as_well() {
-    for name in ["cubic", "olia", "lia", "balia", "westwood", "illinois", "elastic"] {
+    for name in ["cubic", "olia", "lia", "balia", "dwc", "westwood", "illinois", "elastic"] {
         let mut controller = build(name, 10_000);
         through_a_rise(controller.as_mut(), 0);
         controller.on_path_reset(Time::from_millis(400));
@@ -303,7 +305,7 @@ proptest! {
     #[test]
     fn windows_move_in_the_right_direction(steps in prop::collection::vec((any::<bool>(), 1u64..20_000), 1..60)) {
         let registry = registry();
-        for name in ["cubic", "newreno", "olia", "lia", "balia", "westwood", "illinois", "elastic"] {
+        for name in ["cubic", "newreno", "olia", "lia", "balia", "dwc", "westwood", "illinois", "elastic"] {
             let mut controller = registry.controller(name).unwrap().build(&testing::init(12_000));
             let mut now = Time::ZERO;
             for (is_loss, bytes) in &steps {

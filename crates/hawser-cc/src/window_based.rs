@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, Rate, Sent, Siblings, Snapshot, Time,
+    Ack, CongestionController, ControllerInit, GroupId, Loss, LossCause, Rate, Sent, Siblings, Snapshot, Time,
 };
 
 use crate::return_path::{ReturnPath, RttSample};
@@ -31,6 +31,11 @@ pub trait Rule: Clone + fmt::Debug + Send + 'static {
 
     fn is_coupled(&self) -> bool {
         false
+    }
+
+    /// The bottleneck group in which the rule places its path.
+    fn group(&self) -> GroupId {
+        GroupId::default()
     }
 
     fn on_sent(&mut self, _sent: &Sent) {}
@@ -173,6 +178,10 @@ impl<R: Rule> CongestionController for WindowBased<R> {
 
     fn pacing_rate(&self) -> Option<Rate> {
         self.rule.pacing_rate(&self.window)
+    }
+
+    fn bottleneck_group(&self) -> GroupId {
+        self.rule.group()
     }
 
     fn wants_siblings(&self) -> bool {

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use hawser_policy::{CongestionController, ControllerInit, GroupId, PathId, Sibling, Siblings, Time};
+use hawser_policy::{CongestionController, ControllerInit, PathId, Sibling, Siblings, Time};
 
 use super::{DATAGRAM, build_with, init};
 use flow::{Flow, Place};
@@ -155,7 +155,7 @@ impl Network {
         for (path, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.connection == connection) {
             siblings.push(Sibling {
                 path: PathId(path as u32),
-                group: GroupId(0),
+                group: flow.controller.bottleneck_group(),
                 congestion_window: flow.controller.window(),
                 smoothed_rtt: flow.srtt,
                 min_rtt: flow.min_rtt,

@@ -9,7 +9,7 @@ pub const BUFFERS: [f64; 3] = [0.1, 1.0, 8.0];
 /// Random loss on the access links, beside that of the link itself.
 pub const LOSSES: [f64; 3] = [0.0, 0.001, 0.01];
 /// Controllers that couple the paths of a connection.
-pub const COUPLED: [&str; 6] = ["balia", "coupled-bbr", "lia", "maco", "olia", "wvegas"];
+pub const COUPLED: [&str; 8] = ["balia", "coupled-bbr", "dwc", "lia", "maco", "mpcc", "olia", "wvegas"];
 /// When the second flow comes, where it comes later.
 pub(super) const SECOND_FLOW: Duration = Duration::from_secs(5);
 
