@@ -21,7 +21,8 @@
 //! All but the coupled ones run on each path by itself; that is what aggregates links. Coupled ones look at the sibling
 //! paths and are fair where paths meet. `docs/congestion-control.md` has a row for each, with parameters and sources.
 //!
-//! [`sscc`] is a policy set that chooses among them for each path, and couples paths that share a bottleneck.
+//! [`sscc`] is a policy set that chooses among them for each path, and couples paths that share a bottleneck; [`mptcp_sbd`] is one
+//! that only couples them, and runs Reno elsewhere.
 //!
 //! What controllers with a window and a threshold share (slow start, recovery, undoing, moves) is in [`WindowBased`]; what those
 //! with a model share, in `bbr`.
@@ -41,6 +42,7 @@ mod illinois;
 mod lia;
 mod maco;
 mod mpcc;
+pub mod mptcp_sbd;
 mod new_reno;
 mod olia;
 mod queue_delay;
@@ -106,4 +108,5 @@ pub fn register(registry: &mut Registry) {
 pub fn register_sets(registry: &mut Registry) {
     // The only error is a part that is missing.
     let _ = sscc::register(registry, sscc::SsccParts::shipped());
+    let _ = mptcp_sbd::register(registry);
 }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, DeliverySample, Forecast, GroupId, HandOver, LimitedBy,
-    LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PathId, PolicyKind, Rate, Sent, Sibling,
-    Siblings, Time,
+    Ack, Agent, AttachmentPoint, CongestionController, DeliverySample, Forecast, GroupId, HandOver,
+    LimitedBy, LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PacketReport, PathId,
+    PolicyKind, Rate, Sent, SetInit, Sibling, Siblings, Side, Tag, Time,
 };
 use proptest::prelude::*;
 
+use crate::sscc;
 use crate::testing::{self, registry};
 
 #[derive(Clone, Debug)]
@@ -272,6 +273,55 @@ fn without_hystart_only_congestion_ends_slow_start() {
     }
 }
 
+/// Applies events; what holds after each.
+fn drive(
+    name: &str,
+    controller: &mut dyn CongestionController,
+    events: &[(Event, Vec<Sibling>)],
+    mut before: impl FnMut(&Event),
+) -> Result<(), TestCaseError> {
+    let mut datagram = u64::from(testing::DATAGRAM);
+    for (event, siblings) in events {
+        if let Event::DatagramSize(bytes) = event {
+            datagram = u64::from(*bytes);
+        }
+        before(event);
+        apply(controller, event, &Siblings { own: PathId::ZERO, paths: siblings });
+        prop_assert!(controller.window() >= 2 * datagram, "{name}: {}", controller.window());
+        prop_assert!(controller.window() <= 1 << 40, "{name}: {}", controller.window());
+        let pacing = controller.pacing_rate().map(Rate::bits_per_second);
+        prop_assert!(pacing != Some(0), "{name}: stands still");
+        prop_assert!(controller.next_timeout().is_none_or(|at| at < Time::FAR_FUTURE), "{name}");
+    }
+    Ok(())
+}
+
+/// Packets of three paths with the delay that an acknowledgement says, or lost ones.
+fn tell(agent: &mut dyn Agent, event: &Event) {
+    let packet = |now: Time, number: u64, one_way_delay: Option<Duration>| PacketReport {
+        now,
+        path: PathId((number % 3) as u32),
+        packet_number: number,
+        bytes: 1_000,
+        sent_at: Time::ZERO,
+        bytes_in_flight_at_send: 1_000,
+        tag: Tag::default(),
+        ranges: &[],
+        one_way_delay,
+    };
+    let mut commands = Vec::new();
+    match event {
+        Event::Ack(ack) => {
+            let report = packet(ack.now, ack.largest_acked, ack.latest_rtt);
+            agent.on_event(&hawser_policy::Event::Acked(&report), &mut commands);
+        }
+        Event::Loss(loss) => {
+            agent.on_event(&hawser_policy::Event::Lost(&packet(loss.now, loss.bytes, None)), &mut commands);
+        }
+        _ => {}
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -286,18 +336,25 @@ proptest! {
             let mut start = testing::init(initial_window);
             start.snapshot = from_snapshot.then(testing::snapshot);
             let mut controller = registry.controller(name).unwrap().build(&start);
-            let mut datagram = u64::from(testing::DATAGRAM);
-            for (event, siblings) in &events {
-                if let Event::DatagramSize(bytes) = event {
-                    datagram = u64::from(*bytes);
-                }
-                apply(controller.as_mut(), event, &Siblings { own: PathId::ZERO, paths: siblings });
-                prop_assert!(controller.window() >= 2 * datagram, "{name}: {}", controller.window());
-                prop_assert!(controller.window() <= 1 << 40, "{name}: {}", controller.window());
-                let pacing = controller.pacing_rate().map(Rate::bits_per_second);
-                prop_assert!(pacing != Some(0), "{name}: stands still");
-                prop_assert!(controller.next_timeout().is_none_or(|at| at < Time::FAR_FUTURE), "{name}");
-            }
+            drive(name, controller.as_mut(), &events, |_| {})?;
+        }
+    }
+
+    /// The same of controllers in a set, whose agent hears of packets as well, and may put the path into groups.
+    #[test]
+    fn random_events_neither_panic_nor_close_the_window_in_sets(
+        events in prop::collection::vec((event(), prop::collection::vec(sibling(), 0..4)), 0..60),
+        initial_window in amount(),
+        from_snapshot in any::<bool>(),
+    ) {
+        for spec in ["mptcp-sbd", "mptcp-sbd,coupled=balia,vote=tumbling", "sscc", "sscc,selection=model"] {
+            let set = sscc::tests::factory(sscc::SsccParts::shipped(), spec);
+            let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+            let mut start = testing::init(initial_window);
+            start.snapshot = from_snapshot.then(testing::snapshot);
+            let mut controller = set.congestion.build(&start);
+            let mut agent = set.agent.expect("it has one");
+            drive(spec, controller.as_mut(), &events, |event| tell(agent.as_mut(), event))?;
         }
     }
 

@@ -113,6 +113,33 @@ fn coupled_paths_leave_a_single_flow_its_share() {
     assert!(coupled > 1.8 * uncoupled, "{coupled} and {uncoupled} Mbit/s");
 }
 
+/// The baseline couples what its detector finds as well, and leaves alone what shares nothing: there each path is Reno.
+#[test]
+fn mptcp_sbd_couples_what_shares_a_bottleneck_and_nothing_else() {
+    let flow = |policy: &str, seed: u64| {
+        let set = format!("transport.policy={policy}");
+        let seed = format!("seed={seed}");
+        Run::new("sscc-static-3.toml", &[&set, "duration=100 s", &seed]).goodput("newreno")
+    };
+    let uncoupled = "sscc,coupling=off";
+    let [coupled, alone] = ["mptcp-sbd,keep_coupled=10s", uncoupled]
+        .map(|policy| (1..=2).map(|seed| flow(policy, seed)).sum::<f64>() / 2.0);
+    println!("NewReno beside three paths: {coupled:.2} Mbit/s, without coupling {alone:.2}");
+    assert!(coupled > 1.3 * alone, "{coupled} and {alone} Mbit/s");
+    let main = |set: &[&str]| {
+        let run = |seed: u64| {
+            let seed = format!("seed={seed}");
+            let set = [set, &["duration=30 s", &seed]].concat();
+            Run::new("sscc-emulated-stationary.toml", &set).goodput("main")
+        };
+        (1..=3).map(run).sum::<f64>() / 3.0
+    };
+    let apart = main(&["transport.policy=mptcp-sbd"]);
+    let reno = main(&["transport.policy=sscc,coupling=off", "transport.congestion=newreno,hystart=on"]);
+    println!("paths of their own: {apart:.2} Mbit/s, NewReno {reno:.2}");
+    assert!((0.9..=1.1).contains(&(apart / reno)), "{apart} and {reno} Mbit/s");
+}
+
 #[test]
 fn changing_between_bbr_and_cubic_costs_little() {
     let rate = |parameters: &str| {

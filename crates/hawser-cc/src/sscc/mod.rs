@@ -17,6 +17,7 @@
 //! differs from the dissertation, and what was measured.
 
 mod choice;
+pub(crate) mod detection;
 mod detector;
 mod grouping;
 mod models;
@@ -30,7 +31,7 @@ mod steered;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod units;
 mod vote;
 

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use hawser_learn::Weights;
 use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
 
 use super::units::UnitSettings;
-use super::{Candidate, DetectorSettings, RewardForm, Vote};
+use super::{Candidate, DetectorSettings, RewardForm, detection};
 
-const TABLE: &str = "F. Yang 2022, table 5.1";
 const SECTION: &str = "F. Yang 2022, section 5.3";
 const ANTELOPE: &str = "Antelope (Zhou and others, INFOCOM 2021)";
 const OURS: &str = "ours";
@@ -64,26 +62,13 @@ impl Settings {
         };
         let info = PolicyInfo::new(super::NAME, summary)
             .source("F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5");
-        let all = [detection(), selection(has_models), units()];
+        let detection = detection::parameters(["intervals", "packets"], Duration::from_secs(10));
+        let all = [detection, coupling(), selection(has_models), units()];
         all.into_iter().flatten().fold(info, PolicyInfo::parameter)
     }
 
     pub(super) fn read(parameters: &Parameters) -> Settings {
-        let mut detector = match parameters.choice("detector") {
-            "rfc8382" => DetectorSettings::RFC8382,
-            _ => DetectorSettings::THESIS,
-        };
-        detector.interval = parameters.duration("interval");
-        detector.least_deviation = parameters.duration("least_deviation");
-        detector.keep = parameters.duration("keep_coupled");
-        detector.weights = match parameters.choice("weights") {
-            "packets" => Weights::Values,
-            _ => Weights::Intervals,
-        };
-        detector.vote = match parameters.choice("vote") {
-            "tumbling" => Vote::Tumbling,
-            _ => Vote::Sliding,
-        };
+        let detector = detection::read(parameters);
         let selection = match parameters.choice("selection") {
             "model" => Selection::Model,
             "alternate" => Selection::Alternate(parameters.duration("alternate_every")),
@@ -123,27 +108,9 @@ impl Settings {
     }
 }
 
-fn detection() -> Vec<ParameterInfo> {
-    let millis = Duration::from_millis;
+/// What is done about paths that share a bottleneck.
+fn coupling() -> Vec<ParameterInfo> {
     vec![
-        ParameterInfo::choice("detector", ["thesis", "rfc8382"])
-            .meaning("thresholds of the detection of shared bottlenecks")
-            .source(TABLE),
-        ParameterInfo::duration("interval", millis(50)..=millis(5_000), millis(350))
-            .meaning("length of an interval of the detection")
-            .source(TABLE),
-        ParameterInfo::choice("weights", ["intervals", "packets"])
-            .meaning("what counts alike in skewness and deviation of delays; packets as in the thesis")
-            .source(OURS),
-        ParameterInfo::choice("vote", ["sliding", "tumbling"])
-            .meaning("six of the last ten intervals at each, or five of ten every ten intervals")
-            .source("5.3.2; MPTCP-SBD"),
-        ParameterInfo::duration("least_deviation", millis(0)..=millis(100), Duration::from_micros(200))
-            .meaning("mean deviation of delays below which a path is not congested; 0s: no such guard")
-            .source(OURS),
-        ParameterInfo::duration("keep_coupled", millis(0)..=millis(300_000), millis(10_000))
-            .meaning("how long paths stay coupled that are no longer found to share a bottleneck; 0s as in the thesis")
-            .source(OURS),
         ParameterInfo::flag("coupling", true)
             .meaning("whether paths that share a bottleneck are coupled")
             .source(SECTION),

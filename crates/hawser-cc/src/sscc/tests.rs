@@ -38,31 +38,33 @@ impl AckPolicy for Nothing {
     }
 }
 
-fn registry(parts: SsccParts) -> Registry {
+/// Everything that this crate registers, sets with scheduler and acknowledgements that do nothing.
+pub(crate) fn registry(parts: SsccParts) -> Registry {
     let mut registry = testing::registry();
     registry.add_scheduler("default", |_| Box::new(Nothing));
     registry.add_ack_policy("default", || Box::new(Nothing));
     register(&mut registry, parts).expect("all parts are there");
+    crate::mptcp_sbd::register(&mut registry).expect("all parts are there");
     registry
 }
 
-fn factory(parts: SsccParts, spec: &str) -> Arc<dyn PolicySetFactory> {
+pub(crate) fn factory(parts: SsccParts, spec: &str) -> Arc<dyn PolicySetFactory> {
     registry(parts).set(&Composition::of(spec.parse().expect("a spec"))).expect("it is registered")
 }
 
-const RTT: Duration = Duration::from_millis(50);
+pub(crate) const RTT: Duration = Duration::from_millis(50);
 
 /// A connection with two paths; acknowledgements come every 5 ms on each.
-struct Connection {
-    set: PolicySet,
-    controllers: Vec<Box<dyn CongestionController>>,
-    now: Time,
+pub(crate) struct Connection {
+    pub(crate) set: PolicySet,
+    pub(crate) controllers: Vec<Box<dyn CongestionController>>,
+    pub(crate) now: Time,
     /// Names that ran, by path, each once in a row.
     history: Vec<Vec<&'static str>>,
 }
 
 impl Connection {
-    fn new(set: &Arc<dyn PolicySetFactory>, remote: &str) -> Connection {
+    pub(crate) fn new(set: &Arc<dyn PolicySetFactory>, remote: &str) -> Connection {
         let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
         let remote = SocketAddr::new(remote.parse().expect("an address"), 443);
         let init = |path| ControllerInit { path: PathId(path), remote, ..testing::init(12_000) };
@@ -71,7 +73,7 @@ impl Connection {
         Connection { set, controllers, now: Time::ZERO, history }
     }
 
-    fn siblings(&self) -> Vec<Sibling> {
+    pub(crate) fn siblings(&self) -> Vec<Sibling> {
         let siblings = (0..).zip(&self.controllers).map(|(path, controller)| Sibling {
             group: controller.bottleneck_group(),
             congestion_window: controller.window(),
@@ -92,11 +94,20 @@ impl Connection {
         }
     }
 
-    fn acknowledge(&mut self, path: u32, queued: Duration, bytes: u64) {
-        let id = PathId(path);
+    /// Lets the agent see acknowledgements for a while, of which the controllers hear nothing.
+    pub(crate) fn observe(&mut self, duration: Duration, delay: impl Fn(u32, Time) -> Duration) {
+        let end = self.now + duration;
+        while self.now < end {
+            self.now += Duration::from_millis(5);
+            (0..2).for_each(|path| self.report(PathId(path), delay(path, self.now), 5_000));
+        }
+    }
+
+    /// Tells the agent of an acknowledged packet.
+    fn report(&mut self, path: PathId, queued: Duration, bytes: u64) {
         let report = PacketReport {
             now: self.now,
-            path: id,
+            path,
             packet_number: self.now.as_nanos(),
             bytes,
             sent_at: self.now - RTT,
@@ -107,6 +118,11 @@ impl Connection {
         };
         let agent = self.set.agent.as_mut().expect("it has one");
         agent.on_event(&Event::Acked(&report), &mut Vec::new());
+    }
+
+    fn acknowledge(&mut self, path: u32, queued: Duration, bytes: u64) {
+        let id = PathId(path);
+        self.report(id, queued, bytes);
         let siblings = self.siblings();
         let siblings = Siblings { own: id, paths: &siblings };
         let ack = Ack { limited_by: LimitedBy::Nothing, ..testing::ack(self.now, bytes, RTT) };
@@ -138,14 +154,14 @@ impl Connection {
 }
 
 /// Both queues swing in four seconds, mostly full; `lag` parts them.
-fn congested(lag: [u64; 2]) -> impl Fn(u32, Time) -> Duration {
+pub(crate) fn congested(lag: [u64; 2]) -> impl Fn(u32, Time) -> Duration {
     move |path, now| {
         let at = (now.as_nanos() / 1_000_000 + 4_000 * lag[path as usize]) % 4_000;
         Duration::from_micros(if at < 3_200 { 40_000 + at % 7 * 700 } else { (at - 3_200) * 50 })
     }
 }
 
-fn idle(_: u32, _: Time) -> Duration {
+pub(crate) fn idle(_: u32, _: Time) -> Duration {
     Duration::ZERO
 }
 

@@ -134,7 +134,7 @@ impl Collector {
 
     pub(super) fn on_loss(&mut self, loss: &Loss) {
         if self.since.is_some() {
-            self.lost += loss.bytes;
+            self.lost = self.lost.saturating_add(loss.bytes);
         }
     }
 
@@ -150,7 +150,7 @@ impl Collector {
         };
         self.acks += 1;
         self.idle_acks += u64::from(ack.limited_by.leaves_window_unused());
-        self.bytes += ack.bytes;
+        self.bytes = self.bytes.saturating_add(ack.bytes);
         if let Some(rtt) = ack.latest_rtt {
             let rtt = rtt.as_secs_f64();
             self.rtt_sum += rtt;
