@@ -135,9 +135,10 @@ fn mptcp_sbd_couples_what_shares_a_bottleneck_and_nothing_else() {
         (1..=3).map(run).sum::<f64>() / 3.0
     };
     let apart = main(&["transport.policy=mptcp-sbd"]);
-    let reno = main(&["transport.policy=sscc,coupling=off", "transport.congestion=newreno,hystart=on"]);
-    println!("paths of their own: {apart:.2} Mbit/s, NewReno {reno:.2}");
-    assert!((0.9..=1.1).contains(&(apart / reno)), "{apart} and {reno} Mbit/s");
+    // SSCC asks for receive timestamps as well, which alone make a difference (20.9 Mbit/s without); its controllers are replaced.
+    let reno = main(&["transport.policy=sscc", "transport.congestion=newreno,hystart=on"]);
+    println!("paths of their own: {apart:.3} Mbit/s, NewReno {reno:.3}");
+    assert!((apart - reno).abs() < 1e-9, "{apart} and {reno} Mbit/s");
 }
 
 #[test]
