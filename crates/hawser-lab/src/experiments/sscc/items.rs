@@ -1,12 +1,13 @@
 //! What is asked of the runs, in the order of the sheet.
 
+use super::field;
 use super::{
     ALTERNATE, ALTERNATE_LINUX, ALTERNATE_OFTEN, BBR_ONLY, C2TCP_ONLY, CHANCE, CUBIC_ONLY, ILLINOIS_ONLY,
     KEPT, OLIA, PUBLISHED, SBD_CUBIC, UNCOUPLED, VEGAS_ONLY, WESTWOOD_ONLY,
 };
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Within};
 use crate::experiments::verify::Value::{self, Computed, Difference, Largest, Mean, Ratio, Smallest, Sum};
-use crate::experiments::verify::{Claim, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
+use crate::experiments::verify::{Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {
@@ -136,11 +137,7 @@ pub(super) const ITEMS: &[Item] = &[
         ],
         ..ITEM
     },
-    missing(
-        "9",
-        "P1 mixed: throughput and delay against LIA, OLIA, BALIA, MPCC",
-        "+10 to +45 %; delay <= 1.0 x each",
-    ),
+    field::P1,
     Item {
         id: "10",
         statement: "Ablations: coupling is what is fair on F1; uncoupled paths carry more where nothing is shared",
@@ -276,6 +273,7 @@ pub(super) const ROWS: &[Item] = &[
         ],
         ..ITEM
     },
+    field::P2,
 ];
 
 /// Our mean reward over that of whoever was best in each environment. The interval is not computed.
@@ -294,13 +292,3 @@ const SHARE_OF_ORACLE: Value = Computed {
         (best > 0.0).then(|| Estimate::exact(own / best))
     },
 };
-
-/// What is not there yet.
-const fn missing(id: &'static str, statement: &'static str, threshold: &'static str) -> Item {
-    Item { id, statement, threshold, claims: NOTHING, ..ITEM }
-}
-
-const NOT_THERE: Value =
-    Computed { name: "not there", runs: &[], compute: |_: &Kept| -> Option<Estimate> { None } };
-
-const NOTHING: &[Claim] = &[claim(NOT_THERE, AtLeast(0.0))];

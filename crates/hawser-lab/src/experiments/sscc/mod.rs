@@ -5,6 +5,7 @@ pub mod collect;
 mod cuts;
 mod detection;
 mod environments;
+mod field;
 mod formulas;
 mod items;
 mod programs;
@@ -33,6 +34,10 @@ const ALTERNATE_LINUX: &str = "sscc,coupling=off,selection=alternate,migration=l
 const CHANCE: &str = "sscc,coupling=off,selection=random";
 /// A controller: its set chooses nothing.
 const OLIA: &str = "olia";
+const LIA: &str = "lia";
+const BALIA: &str = "balia";
+const WVEGAS: &str = "wvegas";
+const MPCC: &str = "mpcc";
 
 const OURS: &[Policy] = &[Policy::System];
 const SHARING: &[Policy] = &[
@@ -43,6 +48,16 @@ const SHARING: &[Policy] = &[
     Policy::Named(OLIA),
 ];
 const APART: &[Policy] = &[Policy::System, Policy::Named(SBD_CUBIC), Policy::Named(OLIA)];
+/// P1 and P2.
+const FIELD: &[Policy] = &[
+    Policy::System,
+    Policy::Named(SBD_CUBIC),
+    Policy::Named(OLIA),
+    Policy::Named(LIA),
+    Policy::Named(BALIA),
+    Policy::Named(WVEGAS),
+    Policy::Named(MPCC),
+];
 const EACH_ALONE: &[Policy] = &[
     Policy::System,
     Policy::Named(BBR_ONLY),
@@ -87,9 +102,16 @@ pub const LIST: List = List {
         moving("moving-4", &["sscc-moving-4.toml"]),
         moving("moving-5", &["sscc-moving-5.toml"]),
         moving("moving-6", &["sscc-moving-6.toml"]),
-        program("emulated-stationary", programs::apart, &["sscc-emulated-stationary.toml"], APART, MANY),
+        program("emulated-stationary", programs::apart, &["sscc-emulated-stationary.toml"], FIELD, MANY),
+        program(
+            "emulated-mixed",
+            programs::mixed,
+            &["sscc-emulated-short.toml", "sscc-emulated-long.toml"],
+            FIELD,
+            MANY,
+        ),
         program("emulated-long", programs::apart, &["sscc-emulated-long.toml"], APART, SEEDS),
-        program("real", programs::apart, &["sscc-real.toml"], APART, SEEDS),
+        program("real", programs::apart, &["sscc-real.toml"], FIELD, SEEDS),
         program(
             "parting",
             programs::parting,

@@ -76,6 +76,19 @@ pub(super) fn apart(request: &Request<'_>) -> Result<Measured, String> {
         .with("p95_queueing_ms", watched.queueing_delay().1))
 }
 
+/// P1 mixed: short and long downloads over two moving carriers, each of which counts alike.
+pub(super) fn mixed(request: &Request<'_>) -> Result<Measured, String> {
+    let short = run(request, "sscc-emulated-short.toml", &[])?;
+    let long = run(request, "sscc-emulated-long.toml", &[])?;
+    let (of_short, of_long) = (goodput(&short), goodput(&long));
+    Ok(short
+        .measured()
+        .with("short_mbps", of_short)
+        .with("long_mbps", of_long)
+        .with("goodput_mbps", (of_short * of_long).sqrt())
+        .with("mean_queueing_ms", f64::midpoint(short.queueing_delay().0, long.queueing_delay().0)))
+}
+
 /// Two paths share a bottleneck until 40 s.
 pub(super) fn parting(request: &Request<'_>) -> Result<Measured, String> {
     let watched = run(request, "sscc-parting.toml", &[])?;
