@@ -61,6 +61,8 @@ pub struct PathView {
     pub bytes_in_flight: u64,
     /// When the oldest of the packets in flight was sent; `None` when there is none.
     pub oldest_in_flight: Option<Time>,
+    /// Its packet number, which tells it from others that left at the same moment.
+    pub oldest_packet: Option<u64>,
     /// Whether the controller is in slow start.
     pub in_slow_start: bool,
     /// Rate at which the pacer releases data.
@@ -107,6 +109,7 @@ impl PathView {
             congestion_window: 12_000,
             bytes_in_flight: 0,
             oldest_in_flight: None,
+            oldest_packet: None,
             in_slow_start: true,
             pacing_rate: Rate::MAX,
             pacing_budget: u64::MAX,

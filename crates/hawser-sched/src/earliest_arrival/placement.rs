@@ -80,7 +80,7 @@ impl Placement<'_, '_> {
     fn second_for_small(self, fast: &PathView) -> PathMask {
         let bytes = self.view.queue.total();
         let is_small = self.view.queue.datagrams == 0 && bytes <= u64::from(fast.max_datagram_size);
-        let is_heard = fast.heard_at.is_some_and(|at| self.view.now.since(at) <= fast.smoothed_rtt);
+        let is_heard = fast.heard_at.is_some_and(|at| self.view.now.since(at) <= fast.smoothed_rtt / 4);
         if !is_small || fast.bytes_in_flight > 0 || is_heard {
             return PathMask::NONE;
         }

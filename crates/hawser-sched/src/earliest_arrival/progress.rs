@@ -51,17 +51,21 @@ pub(super) struct Progress {
     at: Time,
     /// When anything of the present flight was acknowledged last.
     answered: Option<Time>,
-    /// When the oldest packet of the flight left, as far as that was seen; and whether the last acknowledgement was for
-    /// an older one, so that packets arrive in order.
-    oldest: Option<Time>,
+    /// When the oldest packet of the flight left, as far as that was seen, and its number; and whether the last
+    /// acknowledgement was for an older one, so that packets arrive in order.
+    oldest: Option<(Time, Option<u64>)>,
     in_order: bool,
     /// The longest pause between acknowledgements, forgotten little by little; and for how long nothing of it was.
     pause: Duration,
     elapsed: Duration,
-    /// What a round trip took at most when all was well: before this flight, or [`USUAL_PERIOD`] ago.
+    /// What a round trip took, and took at most, when all was well: before this flight, or [`USUAL_PERIOD`] ago.
+    expected: Duration,
     usual: Duration,
     usual_at: Option<Time>,
     meter: Meter,
+    /// Mean deviation of the first round trip of a flight. Those within a flight are all alike, and tell little of how
+    /// the next one will be.
+    swing: Duration,
     /// Whether its acknowledgements are missing.
     silent: bool,
     /// By how much the oldest packet in flight exceeds the smoothed round-trip time, if that is unusual.
@@ -129,9 +133,11 @@ impl Progress {
             in_order: true,
             pause: Duration::ZERO,
             elapsed: Duration::ZERO,
+            expected: Duration::ZERO,
             usual: Duration::ZERO,
             usual_at: None,
             meter: Meter::default(),
+            swing: Duration::ZERO,
             silent: false,
             lateness: Duration::ZERO,
             clogged: false,
@@ -148,7 +154,7 @@ impl Progress {
             return false;
         };
         let answers = self.acked != path.bytes_acked;
-        if now >= self.well_until || (!answers && self.oldest != Some(sent)) {
+        if now >= self.well_until || (!answers && self.oldest != Some((sent, path.oldest_packet))) {
             self.look(path, sent, now, shortest_silence);
             return self.is_amiss();
         }
@@ -169,14 +175,15 @@ impl Progress {
         self.meter.note(now, path.bytes_acked, answers);
         let is_old = self.usual_at.is_none_or(|at| self.alarm.is_none() && now >= at + USUAL_PERIOD);
         if is_old {
-            let tolerance = path.rtt_variance.saturating_mul(4).max(LEAST_LATENESS);
+            let tolerance = path.rtt_variance.max(self.swing).saturating_mul(4).max(LEAST_LATENESS);
+            self.expected = path.smoothed_rtt;
             (self.usual, self.usual_at) = (path.smoothed_rtt.saturating_add(tolerance), Some(now));
         }
         if answers {
             self.note_pause(path, now, shortest_silence);
             self.on_answer(path, sent, now);
         } else {
-            self.oldest = Some(sent);
+            self.oldest = Some((sent, path.oldest_packet));
             self.silent =
                 now > self.at + shortest_silence && now > self.silent_at(path, sent, shortest_silence);
         }
@@ -192,15 +199,29 @@ impl Progress {
     /// Something of the flight was acknowledged since it was asked last.
     #[inline]
     fn on_answer(&mut self, path: &PathView, sent: Time, now: Time) {
+        if self.answered.is_none() {
+            self.learn_swing(path, now);
+        }
         (self.acked, self.at, self.answered, self.silent) = (path.bytes_acked, now, Some(now), false);
-        self.in_order = self.oldest != Some(sent);
-        self.oldest = Some(sent);
+        // Those of a burst left at the same moment.
+        let oldest = Some((sent, path.oldest_packet));
+        self.in_order = self.oldest != oldest;
+        self.oldest = oldest;
+    }
+
+    /// The first acknowledgement of a flight has come. An outage is not usual, however long it was.
+    fn learn_swing(&mut self, path: &PathView, now: Time) {
+        let Some((sent, _)) = self.oldest.filter(|_| self.usual_at.is_some()) else { return };
+        let age = now.since(sent);
+        let late = age.saturating_sub(self.expected).saturating_sub(held_back(path));
+        let deviation = late.max(self.expected.saturating_sub(age)).min(self.expected);
+        self.swing = (self.swing.saturating_mul(3).saturating_add(deviation)) / 4;
     }
 
     /// For how long nothing of the flight was acknowledged until now.
     fn note_pause(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
         // Whoever sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
-        let due = self.oldest.map_or(self.at, |sent| self.at.max(sent + path.smoothed_rtt));
+        let due = self.oldest.map_or(self.at, |(sent, _)| self.at.max(sent + path.smoothed_rtt));
         let pause = now.since(due);
         // Shorter ones decide nothing: any silence is more than twice as long.
         if pause.max(self.pause) > shortest_silence / 2 {
@@ -225,7 +246,7 @@ impl Progress {
     /// Nothing is in flight.
     fn settle(&mut self, path: &PathView, now: Time) {
         if self.oldest.is_some() {
-            *self = Progress { pause: self.pause, ..Progress::new(path, now) };
+            *self = Progress { pause: self.pause, swing: self.swing, ..Progress::new(path, now) };
         }
         (self.acked, self.at) = (path.bytes_acked, now);
     }
@@ -247,7 +268,11 @@ impl Progress {
     /// later by far on a path whose delay just grew, as that of a fading radio link does before it goes.
     fn silent_at(&self, path: &PathView, sent: Time, shortest_silence: Duration) -> Time {
         let quiet_since = self.at;
-        let expected = sent + path.smoothed_rtt.saturating_add(held_back(path));
+        let expected = sent
+            + self
+                .usual
+                .max(path.smoothed_rtt.saturating_add(LEAST_LATENESS))
+                .saturating_add(held_back(path));
         let missing = expected.max(quiet_since + self.pause.saturating_mul(2));
         missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
     }

@@ -183,6 +183,8 @@ fn wanted_at_the_end(
                 Some(Wanted { bytes, newest: true, is_urgent: is_late })
             }
         }
+        // It is late, and a few of its packets have arrived: how long the rest takes is not known.
+        Pace::Unknown if is_late => oldest(burst_and(to, elapsed), true),
         Pace::Unknown => None,
     }
 }

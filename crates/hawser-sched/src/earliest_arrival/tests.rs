@@ -231,6 +231,30 @@ fn at_the_end_all_that_a_quiet_path_holds_is_copied_as_soon_as_it_is_late() {
     assert_eq!(bench.copied(56, 50), 50_000);
 }
 
+/// The acknowledgement of the first packet of a flight takes a round trip, and round trips vary: that nothing came before was no
+/// pause.
+#[test]
+fn the_first_acknowledgement_of_a_flight_is_not_missing_before_it_is_late() {
+    let mut bench = Bench::new(0);
+    bench.paths[1].bytes_in_flight = 0;
+    bench.at(0, 0);
+    bench.paths[1].bytes_in_flight = 50_000;
+    let mut ask = |ms: u64| {
+        let now = Time::from_millis(1_000 + ms);
+        bench.paths[0].bytes_acked = ms * 5_000;
+        bench.paths[0].oldest_in_flight = Some(now - Duration::from_millis(20));
+        // Due at 50 ms.
+        bench.paths[1].oldest_in_flight = Some(Time::from_millis(1_020));
+        let mut commands = Vec::new();
+        bench.scheduler.schedule(&view_at(now, &bench.paths, bench.queue), &mut commands);
+        commands.iter().map(copied).sum::<u64>()
+    };
+    for ms in 20..=55 {
+        assert_eq!(ask(ms), 0, "{ms}");
+    }
+    assert_eq!(ask(56), 50_000);
+}
+
 #[test]
 fn at_the_end_what_is_probably_lost_is_copied_first() {
     let mut bench = Bench::new(0);
@@ -249,6 +273,72 @@ fn at_the_end_what_is_probably_lost_is_copied_first() {
     };
     assert_eq!(ask(54), []);
     assert_eq!(ask(61), [Command::Reinject { from: PathId(2), to: PathId(1), max_bytes: 8_000 }]);
+}
+
+/// Packets left together, and some of them are acknowledged, as fast as the path delivers: nothing is missing between.
+#[test]
+fn the_rest_of_a_burst_is_no_hole() {
+    for (second, expected) in [(14, 0), (12, 8_000)] {
+        let mut bench = Bench::new(0);
+        let mut ask = |ms: u64, acked: u64, oldest_packet: u64| {
+            bench.paths[1].bytes_acked = acked;
+            bench.paths[1].oldest_in_flight = Some(Time::from_millis(1_000));
+            bench.paths[1].oldest_packet = Some(oldest_packet);
+            bench.paths[0].oldest_in_flight = Some(Time::from_millis(1_000 + ms - 20));
+            let mut commands = Vec::new();
+            let view = view_at(Time::from_millis(1_000 + ms), &bench.paths, bench.queue);
+            bench.scheduler.schedule(&view, &mut commands);
+            commands.iter().map(copied).sum::<u64>()
+        };
+        assert_eq!(ask(20, 0, 10), 0);
+        assert_eq!(ask(24, 2_000, 12), 0);
+        // Late: they are 36 ms old.
+        assert_eq!(ask(36, 40_000, second), expected, "{second}");
+    }
+}
+
+/// Copies that are ordered during a flight of 50 kB that begins at `ms` and whose first acknowledgement comes after `answer`.
+fn flight(bench: &mut Bench, ms: u64, answer: u64) -> u64 {
+    bench.paths[1].bytes_in_flight = 0;
+    bench.at(ms, ms);
+    bench.paths[1].bytes_in_flight = 50_000;
+    let copies = (1..=answer + 5).map(|passed| {
+        let now = Time::from_millis(1_000 + ms + passed);
+        bench.paths[0].bytes_acked = (ms + passed) * 5_000;
+        bench.paths[0].oldest_in_flight = Some(now - Duration::from_millis(20));
+        let (acked, oldest) = if passed < answer { (0, 0) } else { (passed - answer, passed - 5) };
+        bench.paths[1].bytes_acked = ms * 2_500 + acked * 2_500;
+        bench.paths[1].oldest_in_flight = Some(Time::from_millis(1_000 + ms + oldest));
+        let mut commands = Vec::new();
+        bench.scheduler.schedule(&view_at(now, &bench.paths, bench.queue), &mut commands);
+        commands.iter().map(copied).sum::<u64>()
+    });
+    copies.sum()
+}
+
+/// Round trips of a flight are alike, so that their deviation within it says nothing of the next one.
+#[test]
+fn round_trips_that_differ_from_flight_to_flight_are_usual() {
+    let mut bench = Bench::new(0);
+    let copies: Vec<_> = (0..8).map(|nth| flight(&mut bench, nth * 200, 50)).collect();
+    assert!(copies[0] > 0, "30 ms were usual: {copies:?}");
+    assert_eq!(copies[2..], [0; 6]);
+    // An outage is rescued all the same, and is not usual afterwards, however long it was.
+    assert!(flight(&mut bench, 1_600, 1_000) > 0);
+    assert!(flight(&mut bench, 3_000, 160) > 0);
+}
+
+/// Views may hold any duration.
+#[test]
+fn the_longest_round_trip_time_is_no_overflow() {
+    let mut scheduler = EarliestArrival::default();
+    let mut paths = fast_full();
+    paths[1].smoothed_rtt = Duration::MAX;
+    paths[1].oldest_in_flight = Some(Time::from_millis(1));
+    for ms in [1, 200, 2_000] {
+        busy(&mut paths, ms);
+        ask(&mut scheduler, ms, &paths, unsent(10_000));
+    }
 }
 
 /// The first order for copies of 50 kB on a path that delivers so many bytes per millisecond, and when it comes.
@@ -344,7 +434,8 @@ fn a_small_message_goes_on_two_paths_unless_the_first_was_just_heard_from() {
     let second = PathMask::NONE.with(1);
     assert_eq!(mask(Some(900), 200, 0), second);
     assert_eq!(mask(None, 1_000, 0), second);
-    assert_eq!(mask(Some(990), 200, 0), PathMask::NONE);
+    assert_eq!(mask(Some(994), 200, 0), second, "it may have died in a quarter of a round trip");
+    assert_eq!(mask(Some(995), 200, 0), PathMask::NONE);
     assert_eq!(mask(Some(900), 1_001, 0), PathMask::NONE);
     assert_eq!(mask(Some(900), 200, 1_000), PathMask::NONE);
 }

@@ -274,7 +274,9 @@ impl Path {
         view.state = state;
         view.status = self.control.status.effective();
         view.heard_at = self.heard_at;
-        view.oldest_in_flight = self.space.sent.oldest().map(|packet| packet.sent_at);
+        let oldest = self.space.sent.oldest();
+        view.oldest_in_flight = oldest.map(|packet| packet.sent_at);
+        view.oldest_packet = oldest.map(|packet| packet.packet_number);
         view.copies_queued = self.copies.iter().map(|range| u64::from(range.length)).sum();
         self.recovery.fill_view(now, view);
         // Data waits where the address allows less than a datagram.

@@ -5,6 +5,7 @@ use hawser_policy::{AttachRequest, Command, MAX_COMMANDS, PathId};
 use super::{MAX_ATTACH_REQUESTS, Policies, Targets};
 use crate::connection::frames::{SentFrame, SentStream};
 use crate::connection::paths::life_cycle::LifeCycle;
+use crate::connection::paths::path::Path;
 use crate::connection::recovery::PathIdentity;
 use crate::connection::streams::ANY_ROUND;
 
@@ -118,26 +119,44 @@ struct Reinjection {
     newest: bool,
 }
 
+/// The ranges of streams that are in flight on a path. What was retransmitted already is in flight elsewhere.
+fn in_flight(path: &Path) -> impl Iterator<Item = &SentStream> {
+    let packets = path.space.sent.iter().filter(|packet| !packet.resent);
+    packets.flat_map(|packet| &packet.frames).filter_map(|frame| match frame {
+        SentFrame::Stream(range) => Some(range),
+        _ => None,
+    })
+}
+
+/// Whether one transmission has all that the other one has, and both answer for it.
+fn is_same(range: &SentStream, other: &SentStream) -> bool {
+    let contains = other.offset <= range.offset && range.end() <= other.end() && (other.fin || !range.fin);
+    other.id == range.id && other.round == range.round && contains
+}
+
 /// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this where they
 /// no longer count on the first, and the loss of the second transmission must not wait for that of the first to be noticed.
 /// What another path has taken over already is left out and does not count, so that a scheduler can order it piece by piece.
 fn reinject(targets: &mut Targets<'_>, wanted: Reinjection) -> bool {
     let Reinjection { from, to, max_bytes, newest } = wanted;
     let Targets { paths, streams, .. } = targets;
-    if from == to || paths.get(to).is_none() {
+    let (Some(source), Some(target)) = (paths.get(from), paths.get(to)) else { return false };
+    if from == to {
         return false;
     }
-    let Some(source) = paths.get(from) else { return false };
+    let copies_there: Vec<&SentStream> = in_flight(target).filter(|range| range.copy).collect();
+    // Where a message left on two paths at once, both have it.
+    let is_there = |range: &SentStream| match range.copy {
+        true => in_flight(target).any(|other| is_same(range, other)),
+        false => copies_there.iter().any(|other| is_same(range, other)),
+    };
     let mut left = max_bytes;
     let mut ranges = Vec::new();
-    // What was retransmitted already is in flight elsewhere.
-    let packets = source.space.sent.iter().filter(|packet| !packet.resent);
-    for frame in packets.flat_map(|packet| &packet.frames) {
-        let SentFrame::Stream(range) = frame else { continue };
+    for range in in_flight(source) {
         if left == 0 {
             break;
         }
-        if !streams.answers_for(range) {
+        if !streams.answers_for(range) || is_there(range) {
             continue;
         }
         if !newest {

@@ -217,6 +217,7 @@ fn foreign_view() -> PathView {
         congestion_window: 77,
         bytes_in_flight: 77,
         oldest_in_flight: Some(Time::from_nanos(77)),
+        oldest_packet: Some(77),
         in_slow_start: false,
         pacing_rate: Rate::from_bits_per_second(77),
         pacing_budget: 77,

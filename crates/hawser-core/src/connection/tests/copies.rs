@@ -1,5 +1,6 @@
 //! Ranges that are in flight on several paths: who answers for them.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -92,15 +93,20 @@ fn difference(after: &ConnectionStats, before: &ConnectionStats) -> ConnectionSt
     }
 }
 
-/// Sends on path 0, and gives path 1 a copy of the burst a while after it.
+/// Sends on path 0, and orders copies of the burst a while after it.
 struct Later {
     after: Duration,
-    command: Option<Command>,
+    commands: VecDeque<Command>,
 }
 
 impl Later {
     fn settings(after: u64, command: Command) -> impl Fn() -> Later + Send + Sync {
-        move || Later { after: Duration::from_millis(after), command: Some(command.clone()) }
+        Later::all(after, [command])
+    }
+
+    /// One after the other, at intervals of `after`.
+    fn all<const N: usize>(after: u64, commands: [Command; N]) -> impl Fn() -> Later + Send + Sync {
+        move || Later { after: Duration::from_millis(after), commands: commands.clone().into() }
     }
 }
 
@@ -120,12 +126,13 @@ impl Scheduler for Later {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.command.as_ref().map(|_| BURST + self.after)
+        self.commands.front().map(|_| BURST + self.after)
     }
 
     fn on_timeout(&mut self, view: &SendView<'_>, commands: &mut Commands) {
         if view.now >= BURST + self.after {
-            commands.extend(self.command.take());
+            commands.extend(self.commands.pop_front());
+            self.after += self.after;
         }
     }
 }
@@ -154,6 +161,17 @@ fn what_a_copy_brings_is_not_retransmitted() {
             (LENGTH as u64, 0),
             "{command:?}"
         );
+    }
+}
+
+/// Both paths have the burst: neither gets it a second time, whichever of them is given up.
+#[test]
+fn a_path_is_not_given_what_it_carries_already() {
+    let back = Command::Reinject { from: PathId(1), to: PathId::ZERO, max_bytes: LENGTH as u64 };
+    for second in [back, reinjection()] {
+        let pair = two_paths(Later::all(8, [copy(), second.clone()]));
+        let (client, _) = send_burst(pair);
+        assert_eq!(client.stream_bytes_copied, LENGTH as u64, "{second:?}");
     }
 }
 
