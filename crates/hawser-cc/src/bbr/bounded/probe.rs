@@ -182,7 +182,7 @@ impl Bounded {
             self.probe.previous_too_high = false;
             if self.plus.as_ref().is_some_and(|plus| plus.is_own_mode()) {
                 if let Some(plus) = &mut self.plus {
-                    plus.end_up(common.phases.since(), sample.now);
+                    plus.end_up(common, sample.now);
                 }
                 self.next_round_phase(common, sample.now, Phase::PostUp);
             } else {
@@ -323,7 +323,7 @@ impl Bounded {
             common.full_pipe.restart(sample.rate.unwrap_or(0.0));
         }
         if let Some(plus) = &mut self.plus {
-            plus.start_up();
+            plus.start_up(common);
         }
         self.next_round_phase(common, sample.now, Phase::Up);
         self.steepen(common);

@@ -76,6 +76,8 @@ pub(super) struct Delay {
     /// When the packets left whose samples are the tail of a trial or probe, and the least of them.
     tail: Option<(Time, Time)>,
     tail_min: Option<f64>,
+    /// Up was over before a round was.
+    short_probe: bool,
     /// Least of each of the last rounds, the present one not among them.
     recent: RoundWindow,
     jitter: RoundWindow,
@@ -92,6 +94,7 @@ impl Delay {
             cruise_min: None,
             tail: None,
             tail_min: None,
+            short_probe: false,
             recent: RoundWindow::new(parameters.reference_rounds),
             jitter: RoundWindow::new(parameters.jitter_rounds),
             samples: 0,
@@ -134,6 +137,11 @@ impl Delay {
         self.tail_min = None;
     }
 
+    /// Up ends, in which a round has ended or not.
+    pub(super) fn end_probe(&mut self, round_ended: bool) {
+        self.short_probe = !round_ended;
+    }
+
     /// Before and during the trial. The round that ends brought the acknowledgements of Try1, the one before those of
     /// Refill.
     pub(super) fn of_try(&self) -> (Option<f64>, Option<f64>) {
@@ -144,10 +152,13 @@ impl Delay {
         }
     }
 
-    /// During Up. As in the prototype it is the round that was acknowledged during Up; `tail_min` takes packets of Up.
+    /// During Up. As in the prototype it is the round that was acknowledged during Up; `tail_min` takes packets of Up. In a
+    /// standing queue Up is over before a round is: then the round before it knows nothing of Up, and the one that began with Up
+    /// and ends now is judged. Not what came during Up alone, since of fewer samples jitter makes the least one larger.
     pub(super) fn of_probe(&self) -> Option<f64> {
         match self.stat {
             DelayStat::TailMin => self.tail_min,
+            DelayStat::RoundEwma | DelayStat::RoundMin if self.short_probe => self.current.min,
             DelayStat::RoundEwma | DelayStat::RoundMin => self.previous.min,
         }
     }

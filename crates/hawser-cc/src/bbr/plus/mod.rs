@@ -23,6 +23,9 @@ use delay::Delay;
 #[cfg(test)]
 mod tests;
 
+/// A path that carries this share of the pacing rate carries all of it.
+const AS_PACED: f64 = 0.98;
+
 /// Who decides when to probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -65,6 +68,11 @@ pub(crate) struct Plus {
     cruise_rounds: u64,
     /// Least round-trip time of the round in which Up began.
     before_probe: Option<f64>,
+    /// Rounds that had been counted when Up began.
+    up_round: u64,
+    /// The fastest sample of the present round, bytes per second, and when the packets of the first one left.
+    round_rate: f64,
+    round_sent_at: Time,
     /// Cruises in a row with a filled queue, and with an empty one.
     filled: u64,
     empty: u64,
@@ -84,6 +92,9 @@ impl Plus {
             wait_rounds: parameters.wait_rounds,
             cruise_rounds: 0,
             before_probe: None,
+            up_round: 0,
+            round_rate: 0.0,
+            round_sent_at: Time::ZERO,
             filled: 0,
             empty: 0,
             rounds_unconfirmed: 0,
@@ -154,13 +165,15 @@ impl Plus {
     }
 
     /// Up begins, the first time after a trial or once more.
-    pub(crate) fn start_up(&mut self) {
+    pub(crate) fn start_up(&mut self, common: &Common) {
         self.before_probe = self.delay.current_min();
+        self.up_round = common.rounds.count;
     }
 
     /// Up ends because it has put enough in flight.
-    pub(crate) fn end_up(&mut self, from: Time, now: Time) {
-        self.delay.watch_tail(from, now);
+    pub(crate) fn end_up(&mut self, common: &Common, now: Time) {
+        self.delay.watch_tail(common.phases.since(), now);
+        self.delay.end_probe(common.rounds.count > self.up_round);
     }
 
     /// PostUp ends: was there room for more?
@@ -224,7 +237,9 @@ impl Plus {
             if advance {
                 self.rounds_unconfirmed = 0;
             }
+            (self.round_rate, self.round_sent_at) = (0.0, sample.sent_at);
         }
+        self.round_rate = self.round_rate.max(sample.rate.unwrap_or(0.0));
         self.delay.on_sample(sample, common.phase(), common.rounds.count);
         advance
     }
@@ -240,7 +255,16 @@ impl Plus {
             .current_min()
             .zip(reference)
             .is_some_and(|(current, reference)| current > self.parameters.theta * reference);
-        (waits && risen) || self.rounds_unconfirmed >= self.parameters.safety_rounds
+        (waits && risen && !self.is_held_down(common))
+            || self.rounds_unconfirmed >= self.parameters.safety_rounds
+    }
+
+    /// Whether the round that ends brought what Down let out: then its rate is no news of the path, as that of an application that
+    /// sends little. Where jitter lets each second round be a slow one, the bandwidth would fall by a quarter with each otherwise.
+    fn is_held_down(&self, common: &Common) -> bool {
+        let down = matches!(common.phase(), Phase::Down | Phase::DownSlight);
+        let paced = common.pacing.unwrap_or(f64::INFINITY);
+        down && self.round_sent_at >= common.phases.since() && self.round_rate >= AS_PACED * paced
     }
 
     /// Algorithm 3: seconds of jitter that the window has to cover beside RTprop.

@@ -82,6 +82,21 @@ fn a_trial_without_a_queue_leads_to_a_probe() {
     }
 }
 
+/// PostUp asks for the round that was acknowledged during Up. In a standing queue Up ends after RTprop, before a packet of its own
+/// is acknowledged, so that no round ends in it: the round that began with it is judged, not the one before.
+#[test]
+fn a_probe_that_is_shorter_than_a_round_is_judged_by_the_round_that_began_with_it() {
+    for (during_ms, expected) in [(50.0, AfterUp::Again), (62.0, AfterUp::GoDown)] {
+        let (mut plus, common) = (Plus::new(parameters("bbr2plus")), common());
+        round(&mut plus, &common, 0, &[50.0; 8]);
+        plus.start_up(&common);
+        round(&mut plus, &common, 50, &[during_ms; 8]);
+        plus.end_up(&common, Time::from_millis(91));
+        plus.on_sample(&common, &sample(91, during_ms, false));
+        assert_eq!(plus.after_up(), expected, "{during_ms} ms");
+    }
+}
+
 /// gamma tolerates two percent, but no more than two milliseconds: 4 ms at 200 ms is too much, 1.9 ms is not.
 #[test]
 fn the_tolerance_has_a_cap() {
@@ -106,6 +121,25 @@ fn delay_that_rises_in_cruise_ages_the_bandwidth() {
     assert!(plus.on_sample(&common, &sample(600, 46.0, true)), "46 is more");
     common.phases.enter(Phase::Refill, Time::ZERO);
     assert!(!plus.on_sample(&common, &sample(700, 46.0, true)), "Refill is no time to judge");
+}
+
+/// Down sends less than the path carries: that it delivers no more is no news, whatever jitter does to delay. Less than that is.
+#[test]
+fn what_down_holds_back_does_not_age_the_bandwidth() {
+    for (delivered, expected) in [(750_000.0, false), (700_000.0, true)] {
+        let (mut plus, mut common) = (Plus::new(parameters("bbr2plus")), common());
+        for phase in [Phase::Drain, Phase::Down] {
+            common.phases.enter(phase, Time::ZERO);
+        }
+        common.pacing = Some(750_000.0);
+        let mut aged = false;
+        for at in 1..9 {
+            let rtt_ms = if at % 2 == 0 { 40.0 } else { 60.0 };
+            let sample = Sample { rate: Some(delivered), ..sample(100 * at, rtt_ms, true) };
+            aged |= plus.on_sample(&common, &sample);
+        }
+        assert_eq!(aged, expected, "{delivered} of 750,000 bytes per second");
+    }
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub(super) const ITEMS: &[Item] = &[
             claim(over(BBR2, "steps-down", DELAY), Below(1.0)),
             claim(Mean(ours("steps-down", "rounds_until_found")), AtMost(6.0)),
         ],
+        deviation: deviates(
+            "the period of its probes is 13 to 17 rounds (D3 of the method), BBR's is eight: with a wait of four rounds it is 1.2 times",
+        ),
         ..ITEM
     },
     Item {
