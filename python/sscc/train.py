@@ -131,12 +131,12 @@ def main():
     arguments = parser.parse_args()
     collection = json.loads((arguments.units / "collection.json").read_text())
     everything = range(collection["environments"])
-    files = [file for file in arguments.units.glob("*.jsonl") if not (arguments.without_models and "-model-" in file.name)]
+    files = [file for file in arguments.units.glob("*.parquet") if not (arguments.without_models and "-model-" in file.name)]
     choosers = sorted({file.stem.split("-", 1)[1] for file in files} | {*CANDIDATES, "random"})
     missing = len(everything) * len(choosers) - len(files)
     if missing:
         sys.exit(f"{arguments.units}: {missing} runs are missing; `hawser lab units` goes on with them")
-    runs = read(files)
+    runs = read(files, collection["features"])
     training = {place: of for place, of in runs.items() if not is_held_out(place[0])}
     judging = {place: of for place, of in runs.items() if is_held_out(place[0])}
     settings = {**SETTINGS, "max_depth": arguments.depth}

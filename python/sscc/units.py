@@ -1,8 +1,7 @@
 """Data Units of `hawser lab units`: reading them, and what each controller would have been worth at each of them."""
 
-import json
-
 import numpy
+from pyarrow import compute, parquet
 
 CANDIDATES = ["bbr", "cubic", "vegas", "c2tcp", "westwood", "illinois"]
 # F. Yang 2022, equations 5.8 and 5.9: weight of lost bytes; delay up to which a queue costs nothing, in least delays.
@@ -12,31 +11,33 @@ LEAST_DELAY_MS, LEAST_RATE_MBPS = 1.0, 0.1
 # Seconds over which a choice is judged: the thesis takes the next unit alone, which still tells of the controller before.
 HORIZON = 5.0
 DELAY_MIN = 3  # among the features
+# Of the unit that followed: throughput, lost bytes, mean delay, length.
+NEXT = ["tput_mbps", "loss_mbps", "delay_ms", "duration_s"]
 
 
 class Run:
     """What a run saw on one path, in order of time."""
 
-    def __init__(self, lines):
-        self.at = numpy.array([line["at"] for line in lines])
-        self.controller = numpy.array([CANDIDATES.index(line["controller"]) for line in lines])
-        self.features = numpy.array([line["features"] for line in lines], dtype=numpy.float32)
-        self.reward = numpy.array([line["reward"] for line in lines], dtype=numpy.float32)
-        self.next_at = numpy.array([line["next_at"] for line in lines])
-        self.next = numpy.array([line["next"] for line in lines])
+    def __init__(self, table, features):
+        def column(name):
+            return table[name].to_numpy()
+
+        self.at = column("at_s")
+        self.controller = numpy.array([CANDIDATES.index(name) for name in table["controller"].to_pylist()])
+        self.features = numpy.stack([column(name) for name in features], axis=1).astype(numpy.float32)
+        self.reward = column("reward").astype(numpy.float32)
+        self.next_at = column("next_at_s")
+        self.next = numpy.stack([column(f"next_{name}") for name in NEXT], axis=1)
 
 
-def read(files):
+def read(files, features):
     """Runs by environment, path and who chose."""
     runs = {}
     for file in sorted(files):
         environment, chooser = file.stem.split("-", 1)
-        by_path = {}
-        for line in file.read_text().splitlines():
-            line = json.loads(line)
-            by_path.setdefault(line["path"], []).append(line)
-        for path, lines in by_path.items():
-            runs.setdefault((int(environment), path), {})[chooser] = Run(lines)
+        table = parquet.read_table(file)
+        for path in table["path"].unique().to_pylist():
+            runs.setdefault((int(environment), path), {})[chooser] = Run(table.filter(compute.field("path") == path), features)
     # Where a controller delivered next to nothing there is no unit of it, and nothing to compare.
     return {place: of for place, of in runs.items() if all(name in of for name in CANDIDATES)}
 

@@ -18,7 +18,7 @@ use crate::command::sscc_data::read_models;
 
 const EXAMPLES: &str = "\
 Runs each of the six controllers in each random environment (two independent paths with background), and once one that chance \
-chooses again and again, and writes Data Units with what followed them, a file of JSON lines for each run. Runs that are there are kept: the same command again goes on where \
+chooses again and again, and writes Data Units with what followed them, a Parquet table for each run. Runs that are there are kept: the same command again goes on where \
 it was interrupted. python/sscc/train.py makes models of the folder; `make train-sscc` does all of it (docs/sscc.md).
 
 Examples:
@@ -79,7 +79,7 @@ fn in_control(file: &Path) -> Result<InControl, Failure> {
 
 fn failure(error: CollectError) -> Failure {
     let exit = match &error {
-        CollectError::Io { .. } => Exit::NotWritten,
+        CollectError::Io { .. } | CollectError::Table(_) => Exit::NotWritten,
         CollectError::Other(_) | CollectError::Seed => Exit::Usage,
         CollectError::Run(_) => Exit::Scenario,
     };

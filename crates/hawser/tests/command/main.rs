@@ -5,6 +5,7 @@
 mod cost_caps;
 mod failures;
 mod get;
+mod gpsd;
 mod hostile;
 mod http;
 mod interop;
@@ -30,3 +31,4 @@ mod trace;
 mod verify;
 mod vr360;
 mod wifi;
+mod wifi_relay;

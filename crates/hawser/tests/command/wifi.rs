@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::*;
 
-fn lines(file: &Path) -> Vec<Value> {
+pub(crate) fn lines(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -54,15 +54,46 @@ fn an_interface_that_does_not_exist_is_a_mistake_and_the_others_are_named() {
     assert!(words.contains("no nl80211") || words.contains("no wireless interface"), "{words}");
 }
 
+/// What systemd says about the unit, with the command that was built here.
+#[test]
+fn the_unit_is_one_that_systemd_accepts() {
+    let Some(analyze) = found("systemd-analyze") else {
+        eprintln!("skipped: there is no systemd-analyze");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/systemd/hawser-wifi@.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    let of = |text: String| {
+        let place = folder.path().join("hawser-wifi@wlan0.service");
+        std::fs::write(&place, text).unwrap();
+        let output = Command::new(&analyze).args(["verify", "--man=no"]).arg(&place).output().unwrap();
+        // It reads what the unit refers to as well, and may have something to say of that.
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        words.lines().filter(|line| line.contains("hawser")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let built = unit.replace("/usr/local/bin/hawser", env!("CARGO_BIN_EXE_hawser"));
+    assert_eq!(of(built.clone()), Vec::<String>::new());
+    let words = of(built.replace("RestartSec=1", "RestartSec=soon")).concat();
+    assert!(words.contains("soon"), "systemd-analyze accepts anything: {words}");
+
+    // The arguments are ones that the command takes: it comes as far as the interface.
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/hawser ")).unwrap();
+    let start =
+        start.replace("%i", "nowif0").replace("/var/lib/hawser-wifi", folder.path().to_str().unwrap());
+    let words = run_failing(hawser(start.split(' ')), 1);
+    assert!(words.contains("nowif0: there is no such interface"), "{words}");
+}
+
 /// A program that is ended with the test.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Running {
     fn start(mut command: Command) -> Running {
         Running(command.spawn().unwrap())
     }
 
-    fn signal(&mut self, signal: Signal) {
+    pub(crate) fn signal(&mut self, signal: Signal) {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
         self.0.wait().unwrap();
     }
@@ -75,7 +106,7 @@ impl Drop for Running {
     }
 }
 
-fn ip(arguments: &str) -> String {
+pub(crate) fn ip(arguments: &str) -> String {
     let output = Command::new("ip").args(arguments.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -86,7 +117,7 @@ fn found(program: &str) -> Option<PathBuf> {
     folders.map(|folder| Path::new(folder).join(program)).into_iter().find(|path| path.exists())
 }
 
-struct Programs {
+pub(crate) struct Programs {
     supplicant: PathBuf,
     authenticator: PathBuf,
     dhcp: PathBuf,
@@ -94,7 +125,7 @@ struct Programs {
 
 impl Programs {
     /// They, if they are all here.
-    fn find() -> Result<Programs, String> {
+    pub(crate) fn find() -> Result<Programs, String> {
         let find = |name: &str| found(name).ok_or_else(|| format!("there is no {name}"));
         Ok(Programs {
             supplicant: find("wpa_supplicant")?,
@@ -140,7 +171,7 @@ fn far_end(programs: &Programs, folder: &Path) -> [Running; 2] {
     [Running::start(authenticator), Running::start(dhcp)]
 }
 
-fn supplicant(programs: &Programs, folder: &Path) -> Running {
+pub(crate) fn supplicant(programs: &Programs, folder: &Path) -> Running {
     let place = folder.display();
     let configuration = format!(
         "ctrl_interface={place}/control\nap_scan=0\nnetwork={{\n key_mgmt=IEEE8021X\n eap=PEAP\n identity=\"car\"\n \
@@ -155,7 +186,7 @@ fn supplicant(programs: &Programs, folder: &Path) -> Running {
     running
 }
 
-fn attach(folder: &Path, log: &str) -> Running {
+pub(crate) fn attach(folder: &Path, log: &str) -> Running {
     let [control, leases, records] =
         ["control", "leases.json", "records.jsonl"].map(|name| folder.join(name));
     let mut command = hawser(["wifi", "attach", "w0", "--cable"]);
@@ -164,7 +195,7 @@ fn attach(folder: &Path, log: &str) -> Running {
     Running::start(command)
 }
 
-fn has_address() -> bool {
+pub(crate) fn has_address() -> bool {
     ip("-4 -o addr show w0").contains("inet 10.7.0.")
 }
 
@@ -217,20 +248,20 @@ fn a_real_supplicant_authenticates_a_real_server_gives_an_address_and_a_death_is
 }
 
 /// A namespace of its own, held by a thread that is in it.
-struct Far {
-    thread: Pid,
+pub(crate) struct Far {
+    pub(crate) thread: Pid,
     orders: mpsc::Sender<(Programs, PathBuf)>,
     done: mpsc::Receiver<(Programs, [Running; 2])>,
 }
 
 /// With its programs running.
-struct Serving {
-    programs: Programs,
+pub(crate) struct Serving {
+    pub(crate) programs: Programs,
     _running: [Running; 2],
 }
 
 impl Far {
-    fn start() -> Far {
+    pub(crate) fn start() -> Far {
         let (orders, wanted) = mpsc::channel::<(Programs, PathBuf)>();
         let (reply, done) = mpsc::channel();
         let (started, hello) = mpsc::channel();
@@ -250,7 +281,7 @@ impl Far {
         Far { thread: hello.recv().unwrap(), orders, done }
     }
 
-    fn serve(self, programs: Programs, folder: &TempDir) -> Serving {
+    pub(crate) fn serve(self, programs: Programs, folder: &TempDir) -> Serving {
         self.orders.send((programs, folder.path().to_owned())).unwrap();
         let (programs, running) = self.done.recv().unwrap();
         Serving { programs, _running: running }

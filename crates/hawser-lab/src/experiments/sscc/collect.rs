@@ -1,12 +1,11 @@
 //! What models are trained with: Data Units and what followed them, from random environments (F. Yang 2022, section 5.3.6).
 //!
-//! A folder has `collection.json`, which says what was drawn, and a file of JSON lines for each run: in each environment one of
-//! each controller (stage 1), one in which chance chooses, and one of each model that was asked for (stage 2). A file is there
-//! when it is whole: the same command again makes those that are missing.
+//! A folder has `collection.json`, which says what was drawn, and a table ([`unit_table`](super::unit_table)) for each run: in each
+//! environment one of each controller (stage 1), one in which chance chooses, and one of each model that was asked for (stage 2). A
+//! table is there when it is whole: the same command again makes those that are missing.
 
 use std::fmt;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +14,13 @@ use hawser_cc::sscc::{self, Candidate, Experience, FEATURES, Models, Observer, S
 use hawser_policy::{Registry, Side};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::environments::{Environments, JUDGE_SEED};
+use super::unit_table;
+use crate::data::table::TableError;
 
 /// Version of the folder's format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What is collected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct Collection {
     family: Environments,
     /// Hash of the scenario files, the drawn fields included.
     scenarios_sha256: String,
-    /// What a line has, in order.
+    /// Their names, in the order of the models.
     features: Vec<String>,
 }
 
@@ -103,6 +103,9 @@ pub enum CollectError {
     /// Units with this seed would be those that models are judged by.
     #[error("seeds from {JUDGE_SEED} on are for judging: choose a smaller one")]
     Seed,
+    /// A table of units.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A run.
     #[error("{0}")]
     Run(String),
@@ -183,21 +186,17 @@ impl Collection {
         }
     }
 
-    /// Runs a cell and writes its file, which gets its name when it is whole.
+    /// Runs a cell and writes its table, which gets its name when it is whole.
     fn make(&self, folder: &Path, place: &Place<'_>, cell: (u64, Chooser<'_>)) -> Result<(), CollectError> {
-        let lines = self.run(place, cell)?;
-        let path = file(folder, cell);
-        let partial = path.with_extension("partial");
-        let write = || {
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(lines.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&partial, &path)
-        };
-        write().map_err(|error| CollectError::Io { path: path.clone(), error })
+        Ok(unit_table::write(&file(folder, cell), cell.0, &self.run(place, cell)?)?)
     }
 
-    fn run(&self, place: &Place<'_>, (number, chooser): (u64, Chooser<'_>)) -> Result<String, CollectError> {
+    /// What the sending end learned in a run.
+    fn run(
+        &self,
+        place: &Place<'_>,
+        (number, chooser): (u64, Chooser<'_>),
+    ) -> Result<Vec<Experience>, CollectError> {
         let environment = self.family.get(number);
         let mut set = environment.set;
         set.push(format!("duration={} s", self.seconds));
@@ -221,26 +220,13 @@ impl Collection {
         sscc::register(&mut registry, parts).map_err(|error| failed(error.to_string()))?;
         let simulation = Simulation::new(&scenario, &registry, Options::default());
         simulation.map_err(|error| failed(error.to_string()))?.run(&mut NoRecorder);
-        let experiences = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(experiences.iter().map(|known| line(number, known)).collect())
+        let mut experiences = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::take(&mut *experiences))
     }
 }
 
-/// A record. `next` is throughput (Mbit/s), loss (Mbit/s), delay (ms) and seconds of the unit that followed, of which training
-/// can make a reward on any scale; `reward` is on that of the connection.
-fn line(environment: u64, known: &Experience) -> String {
-    let Experience { unit, chosen, outcome, reward } = known;
-    let record = json!({
-        "environment": environment, "controller": chosen.to_string(), "path": unit.path.0,
-        "at": unit.at.as_secs_f64(), "features": unit.features(), "reward": reward,
-        "next": [outcome.tput as f32, outcome.loss as f32, outcome.delay as f32, outcome.duration.as_secs_f32()],
-        "next_at": outcome.at.as_secs_f64(),
-    });
-    format!("{record}\n")
-}
-
 fn file(folder: &Path, (environment, chooser): (u64, Chooser<'_>)) -> PathBuf {
-    folder.join(format!("{environment:05}-{chooser}.jsonl"))
+    folder.join(format!("{environment:05}-{chooser}.parquet"))
 }
 
 /// What the sending end learned.
@@ -258,6 +244,7 @@ impl Observer for Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::table::read_table;
 
     fn scenarios() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -273,18 +260,18 @@ mod tests {
         };
         assert_eq!(collect(&new(1), true).unwrap(), Collected { missing: 7, ..Collected::default() });
         assert_eq!(collect(&new(1), false).unwrap().made, 7);
-        let vegas = folder.path().join("00000-vegas.jsonl");
-        let text = fs::read_to_string(&vegas).unwrap();
-        let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-        assert_eq!(
-            (line["controller"].as_str(), line["features"].as_array().unwrap().len()),
-            (Some("vegas"), 8)
+        let vegas = folder.path().join("00000-vegas.parquet");
+        let bytes = fs::read(&vegas).unwrap();
+        let table = read_table(&vegas).unwrap();
+        assert!(
+            table.rows() > 5 && table.texts("controller").unwrap().iter().all(|name| *name == Some("vegas"))
         );
-        assert!(line["reward"].as_f64().unwrap() <= 1.0);
+        assert!(FEATURES.iter().all(|feature| table.numbers(feature).is_ok()), "{}", table.schema());
+        assert!(table.numbers("reward").unwrap().iter().flatten().all(|reward| *reward <= 1.0));
         // One is lost, and made again as it was.
         fs::remove_file(&vegas).unwrap();
         assert_eq!(collect(&new(1), false).unwrap(), Collected { made: 1, kept: 6, missing: 0 });
-        assert_eq!(fs::read_to_string(&vegas).unwrap(), text);
+        assert_eq!(fs::read(&vegas).unwrap(), bytes);
         let other = collect(&new(2), false).unwrap_err();
         assert!(other.to_string().contains("other settings"), "{other}");
     }
@@ -293,11 +280,11 @@ mod tests {
     fn chance_meets_several_controllers_and_judging_environments_are_refused() {
         let collection = Collection::new(1, 20, 7, &scenarios()).unwrap();
         let place = Place { scenarios: &scenarios(), registry: &hawser_net::policies(), models: None };
-        let lines = collection.run(&place, (0, Chooser::Chance)).unwrap();
+        let units = collection.run(&place, (0, Chooser::Chance)).unwrap();
         let met = Candidate::ALL
             .into_iter()
-            .filter(|candidate| lines.contains(&format!("\"controller\":\"{}\"", candidate.name())));
-        assert!(met.count() >= 3, "{lines}");
+            .filter(|candidate| units.iter().any(|unit| unit.chosen.to_string() == candidate.name()));
+        assert!(met.count() >= 3, "{units:?}");
         assert!(matches!(Collection::new(1, 20, JUDGE_SEED, &scenarios()), Err(CollectError::Seed)));
     }
 }

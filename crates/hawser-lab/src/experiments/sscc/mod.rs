@@ -10,6 +10,7 @@ mod formulas;
 mod items;
 mod programs;
 mod sender;
+mod unit_table;
 mod watched;
 
 use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};

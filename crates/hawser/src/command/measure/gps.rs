@@ -60,7 +60,9 @@ struct Report {
     mode: u8,
     lat: Option<f64>,
     lon: Option<f64>,
-    #[serde(alias = "altHAE")]
+    /// Above the ellipsoid; `alt` is what old releases say, and new ones repeat.
+    #[serde(rename = "altHAE")]
+    alt_hae: Option<f64>,
     alt: Option<f64>,
 }
 
@@ -240,7 +242,8 @@ fn fix(line: &[u8]) -> Option<Fix> {
     let (latitude, longitude) = (report.lat?, report.lon?);
     let is_one = report.class == "TPV" && report.mode >= 2;
     let is_possible = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
-    (is_one && is_possible).then(|| Fix { at: Instant::now(), latitude, longitude, altitude: report.alt })
+    let altitude = report.alt_hae.or(report.alt);
+    (is_one && is_possible).then(|| Fix { at: Instant::now(), latitude, longitude, altitude })
 }
 
 /// Along a great circle (haversine formula), in metres.
@@ -262,8 +265,8 @@ mod tests {
 
     #[test]
     fn only_positions_count() {
-        let good =
-            br#"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"lat":44.5,"lon":11.25,"altHAE":50.1}"#;
+        // Release 3.22 gives all three altitudes.
+        let good = br#"{"class":"TPV","device":"/dev/pts/1","mode":3,"lat":44.5,"lon":11.25,"altHAE":50.1,"altMSL":5.1,"alt":5.1}"#;
         let found = fix(good).unwrap();
         assert_eq!((found.latitude, found.longitude, found.altitude), (44.5, 11.25, Some(50.1)));
         for bad in [
