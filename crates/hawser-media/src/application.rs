@@ -43,8 +43,9 @@ pub trait Transport {
     /// Bytes that came and cannot be read yet, roughly.
     fn waiting(&self) -> u64;
 
-    /// Waits no longer for the first of what is [missing](Self::missing): it will be read as a gap.
-    fn pass_missing(&mut self, stream: StreamId);
+    /// Waits no longer for the first of what is [missing](Self::missing): the reader is behind it now. Returns how many bytes that
+    /// was; zero if there is something to read.
+    fn pass_missing(&mut self, stream: StreamId) -> u64;
 
     /// Tells the policies of this end how the application fares.
     fn feedback(&mut self, feedback: &Feedback);

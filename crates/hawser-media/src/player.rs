@@ -68,6 +68,11 @@ impl Player {
     pub fn playback(&self) -> Playback {
         self.playback
     }
+
+    /// How long the picture has stood still since it last moved; zero if it moves, or never did.
+    pub fn standing(&self, now: Time) -> Duration {
+        self.next_at.map_or(Duration::ZERO, |turn| now.since(turn))
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +99,15 @@ mod tests {
         let playback =
             play((0..100).map(|frame| (frame * 40 + if frame == 20 { 1_000 } else { 0 }, frame == 0)));
         assert_eq!((playback.stalls, playback.stalled), (1, Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_picture_that_stands_is_seen_to_stand() {
+        let mut player = Player::new(Duration::from_millis(40));
+        assert_eq!(player.standing(Time::from_millis(500)), Duration::ZERO);
+        player.on_frame(Time::from_millis(500), true);
+        assert_eq!(player.standing(Time::from_millis(530)), Duration::ZERO);
+        assert_eq!(player.standing(Time::from_millis(1_540)), Duration::from_secs(1));
     }
 
     #[test]

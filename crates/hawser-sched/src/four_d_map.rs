@@ -11,6 +11,7 @@
 //! | `reward` | what a frame's delivery is worth (equation 1) |
 //! | `feedback` | the receiver's word of frames |
 //! | `scheduler` | all of them together |
+//! | `stored` | what was learnt before, as text |
 
 mod buffers;
 mod dispatch;
@@ -24,6 +25,7 @@ mod parameters;
 mod paths;
 mod reward;
 mod scheduler;
+mod stored;
 
 use std::sync::Arc;
 
@@ -40,6 +42,7 @@ pub use mechanisms::{FourDMapChoice, FourDMapMechanism, FourDMapModel};
 pub use parameters::FourDMapParameters;
 pub use reward::FourDMapOutcome;
 pub use scheduler::FourDMapScheduler;
+pub use stored::FourDMapModelError;
 
 /// 4D-MAP (Song, Han and Su: "4D-MAP: Multipath Adaptive Packet Scheduling for Live Streaming over QUIC", Journal of Computer
 /// Science and Technology, 2024), as a policy set.
@@ -72,7 +75,7 @@ impl FourDMap {
     /// Its name in the registry.
     pub const NAME: &'static str = "4d-map";
 
-    /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside.
+    /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside; it has learnt nothing before.
     pub fn new(parameters: FourDMapParameters, parts: Composed) -> Self {
         FourDMap { parameters, parts, model: None, log: None }
     }
@@ -96,13 +99,14 @@ impl FourDMap {
         parameters::info()
     }
 
-    /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
+    /// Adds the set with the model that comes with this crate. It takes its controllers and acknowledgements from the registry
+    /// as it is now, if that has them.
     pub fn register(registry: &mut Registry) {
-        Self::register_with(registry, None);
+        Self::register_with(registry, FourDMapModel::shipped(), None);
     }
 
-    /// The same with what was learnt before, in place of what was registered under this name.
-    pub fn register_with(registry: &mut Registry, model: Option<Arc<FourDMapModel>>) {
+    /// The same with another model, and with a log if there is one, in place of what was registered under this name.
+    pub fn register_with(registry: &mut Registry, model: Arc<FourDMapModel>, log: Option<FourDMapLog>) {
         let Ok(congestion) = registry.controller("olia") else { return };
         let Ok(acknowledgements) = registry.ack_policy("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
@@ -116,7 +120,8 @@ impl FourDMap {
                 acknowledgements: acknowledgements.clone(),
                 protection: None,
             };
-            Arc::new(FourDMap { model: model.clone(), ..FourDMap::new(parameters, parts) })
+            let set = FourDMap::new(parameters, parts);
+            Arc::new(FourDMap { model: Some(model.clone()), log: log.clone(), ..set })
         });
     }
 }

@@ -92,8 +92,8 @@ pub use edpf::Edpf;
 pub use fixed_split::FixedSplit;
 pub use four_d_map::{
     FourDMap, FourDMapChoice, FourDMapFeatures, FourDMapFrameState, FourDMapLog, FourDMapMechanism,
-    FourDMapModel, FourDMapOutcome, FourDMapParameters, FourDMapPath, FourDMapPathState, FourDMapRecord,
-    FourDMapScheduler, FrameFeedback, FrameFeedbacks, four_d_map_shares,
+    FourDMapModel, FourDMapModelError, FourDMapOutcome, FourDMapParameters, FourDMapPath, FourDMapPathState,
+    FourDMapRecord, FourDMapScheduler, FrameFeedback, FrameFeedbacks, four_d_map_shares,
 };
 pub use ftrl_wrr::{
     FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord,

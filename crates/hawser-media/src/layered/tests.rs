@@ -69,7 +69,9 @@ impl Transport for Memory {
         0
     }
 
-    fn pass_missing(&mut self, _: StreamId) {}
+    fn pass_missing(&mut self, _: StreamId) -> u64 {
+        0
+    }
 
     fn feedback(&mut self, feedback: &Feedback) {
         if let Feedback::LayeredFrame { number, base, enhancement } = feedback {

@@ -93,8 +93,11 @@ impl Transport for Memory {
         self.holes.first().map_or(0, |hole| self.written.len() as u64 - hole.end)
     }
 
-    fn pass_missing(&mut self, _: StreamId) {
-        self.gaps.push(self.holes.remove(0));
+    fn pass_missing(&mut self, _: StreamId) -> u64 {
+        let hole = self.holes.remove(0);
+        let passed = hole.end - self.read;
+        self.read = hole.end;
+        passed
     }
 
     fn feedback(&mut self, feedback: &Feedback) {
@@ -204,10 +207,75 @@ fn what_is_late_is_passed_where_that_was_asked_for() {
     memory.read = 0;
     memory.frames.clear();
     passing.on_readable(Time::from_millis(500), STREAM, &mut memory);
-    assert_eq!(passing.next_timeout(), Some(Time::from_millis(550)));
-    passing.on_timeout(Time::from_millis(550), &mut memory);
+    run_to(&mut passing, &mut memory, 549);
+    assert_eq!(memory.frames, [(0, 5_000)]);
+    run_to(&mut passing, &mut memory, 550);
     assert!(passing.is_done());
     assert_eq!(memory.frames, [(0, 5_000), (1, 1_700), (2, 1_000)]);
+}
+
+/// What the viewer does by itself until then.
+fn run_to(viewer: &mut Viewer, memory: &mut Memory, millisecond: u64) {
+    let until = Time::from_millis(millisecond);
+    while let Some(now) = viewer.next_timeout().filter(|at| *at <= until) {
+        viewer.on_timeout(now, memory);
+    }
+}
+
+/// 4D-MAP, section 5.4: a hole's time runs from when something behind it is there, whoever reads before it.
+#[test]
+fn holes_that_were_seen_together_are_passed_together() {
+    let mut memory = Memory::new(0);
+    publish(&mut Publisher::new(clip(&[5_000, 2_000, 1_000])), &mut memory, 100_000);
+    let start = 13 + 17 + 5_000 + 17;
+    memory.holes.extend([start + 100..start + 400, start + 900..start + 1_000]);
+    let mut viewer = Viewer::new(25, Duration::from_millis(200)).passing_what_is_late();
+    viewer.on_readable(Time::from_millis(500), STREAM, &mut memory);
+    run_to(&mut viewer, &mut memory, 550);
+    assert!(viewer.is_done());
+    assert_eq!(memory.frames, [(0, 5_000), (1, 1_600), (2, 1_000)]);
+}
+
+#[test]
+fn a_hole_with_a_header_in_it_is_waited_for() {
+    let mut memory = Memory::new(0);
+    publish(&mut Publisher::new(clip(&[5_000, 2_000, 1_000])), &mut memory, 100_000);
+    let end = 13 + 17 + 5_000 + 17 + 2_000;
+    memory.holes.push(end - 300..end + 100);
+    let mut viewer = Viewer::new(25, Duration::from_millis(200)).passing_what_is_late();
+    viewer.on_readable(Time::from_millis(500), STREAM, &mut memory);
+    run_to(&mut viewer, &mut memory, 1_999);
+    assert_eq!(memory.frames, [(0, 5_000)]);
+    // The header is sent again, the body is not.
+    memory.holes[0] = end - 300..end;
+    run_to(&mut viewer, &mut memory, 2_100);
+    assert_eq!(memory.frames, [(0, 5_000), (1, 1_700), (2, 1_000)]);
+    assert_eq!(measure(&viewer.measures(Time::from_millis(2_000)), "corrupt"), 0.0);
+}
+
+#[test]
+fn a_stall_that_has_not_ended_counts() {
+    let mut memory = Memory::new(0);
+    publish(&mut Publisher::new(clip(&[5_000, 2_000, 1_000])), &mut memory, 100_000);
+    memory.holes.push(13 + 17 + 5_000 + 17 + 100..13 + 17 + 5_000 + 17 + 400);
+    let mut viewer = Viewer::new(25, Duration::from_millis(200));
+    viewer.on_readable(Time::from_millis(500), STREAM, &mut memory);
+    let stalled = |ms| measure(&viewer.measures(Time::from_millis(ms)), "rebuffering");
+    assert_eq!([540, 1_540].map(stalled), [0.0, 1.0]);
+    let quality = |ms| measure(&viewer.measures(Time::from_millis(ms)), "assim_modelled");
+    assert!(quality(540) > 0.97 && quality(1_540) < 0.05);
+}
+
+/// 4D-MAP, appendix A.
+#[test]
+fn clips_have_their_frame_rates() {
+    let rate = |text: &str| {
+        let spec: hawser_policy::PolicySpec = text.parse().expect("it is one");
+        let parameters = hawser_policy::Parameters::read(&parameters(), &spec).expect("they exist");
+        video(&parameters).frame_rate
+    };
+    let texts = ["live", "live,video=sintel", "live,video=hy", "live,video=custom", "live,video=hy,fps=50"];
+    assert_eq!(texts.map(rate), [30, 24, 60, 25, 50]);
 }
 
 proptest! {

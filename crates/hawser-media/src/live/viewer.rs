@@ -1,5 +1,6 @@
 //! The end that plays.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use hawser_policy::{Earliest, Feedback, StreamId, Time};
@@ -28,6 +29,10 @@ pub struct Viewer {
     /// Of what is read at present: bytes that came, and that did not.
     received: u64,
     lacking: u64,
+    /// Bytes of the stream that were read or passed.
+    position: u64,
+    /// What is missing, and since when something behind it is there.
+    holes: Vec<(Range<u64>, Time)>,
     /// When we wait no longer for what is missing, and when we look whether something is.
     patience_ends: Option<Time>,
     look_at: Option<Time>,
@@ -88,6 +93,8 @@ impl Viewer {
             reading: Reading::Preface { bytes: [0; PREFACE_LENGTH], filled: 0 },
             received: 0,
             lacking: 0,
+            position: 0,
+            holes: Vec::new(),
             patience_ends: None,
             look_at: None,
             sample_at: None,
@@ -98,8 +105,9 @@ impl Viewer {
         }
     }
 
-    /// Where a body of a frame that is no key frame lacks bytes that may still come, it waits for half of the longest
-    /// round-trip time, then goes on without them (4D-MAP, gap padding without announcements).
+    /// Where a body of a frame that is no key frame lacks bytes that may still come, it waits until something behind them has
+    /// been there for half of the longest round-trip time, then goes on without them (4D-MAP, section 5.4). Headers are
+    /// waited for.
     #[must_use]
     pub fn passing_what_is_late(mut self) -> Self {
         self.passes_late = true;
@@ -195,19 +203,31 @@ impl Viewer {
         transport.feedback(&Feedback::Frame { id, delay, in_time, bytes: self.received });
     }
 
-    /// Starts to wait for what is missing from a body, or ends the wait.
+    /// Notes what is missing, and until when it is waited for where the reader is.
     fn judge_missing(&mut self, now: Time, stream: StreamId, transport: &mut dyn Transport) {
-        let is_passable = self.passes_late
-            && matches!(self.reading, Reading::Body(header) if header.kind == FrameKind::Delta);
-        self.look_at = None;
-        if !is_passable {
-            self.patience_ends = None;
-        } else if transport.missing(stream).is_empty() {
-            (self.patience_ends, self.look_at) = (None, Some(now + LOOK_INTERVAL));
-        } else if self.patience_ends.is_none() {
-            let patience = (transport.longest_round_trip() / 2).max(LEAST_PATIENCE);
-            self.patience_ends = Some(now + patience);
+        if !self.passes_late || self.is_done() {
+            (self.patience_ends, self.look_at) = (None, None);
+            return;
         }
+        let known = std::mem::take(&mut self.holes);
+        let since = |hole: &Range<u64>| {
+            let same = known.iter().filter(|(other, _)| other.start < hole.end && hole.start < other.end);
+            same.map(|(_, since)| *since).min().unwrap_or(now)
+        };
+        let holes = transport.missing(stream).into_iter().map(|hole| (since(&hole), hole));
+        self.holes = holes.map(|(since, hole)| (hole, since)).collect();
+        let patience = (transport.longest_round_trip() / 2).max(LEAST_PATIENCE);
+        let ahead = self.holes.first().filter(|(hole, _)| self.is_passable(hole));
+        self.patience_ends = ahead.map(|(_, since)| (*since + patience).max(now));
+        self.look_at = Some(now + LOOK_INTERVAL);
+    }
+
+    /// Whether a hole is where the reader is, in a body that may lack something, and ends with it at the latest.
+    fn is_passable(&self, hole: &Range<u64>) -> bool {
+        let Reading::Body(header) = self.reading else { return false };
+        let rest = u64::from(header.size) - self.received - self.lacking;
+        let is_within = hole.start <= self.position && hole.end <= self.position + rest;
+        header.kind == FrameKind::Delta && is_within
     }
 }
 
@@ -254,11 +274,11 @@ impl Application for Viewer {
         loop {
             match transport.read(stream) {
                 Piece::Data(bytes) => {
-                    self.patience_ends = None;
+                    self.position += bytes.len() as u64;
                     self.take(now, &bytes, transport);
                 }
                 Piece::Gap(length) => {
-                    self.patience_ends = None;
+                    self.position += length;
                     self.take_gap(now, length, transport);
                 }
                 Piece::Nothing => break,
@@ -273,8 +293,11 @@ impl Application for Viewer {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let own = self.patience_ends.or(self.look_at);
-        Earliest::NONE.or(own).or(self.sample_at.filter(|_| !self.is_done())).time()
+        Earliest::NONE
+            .or(self.patience_ends)
+            .or(self.look_at)
+            .or(self.sample_at.filter(|_| !self.is_done()))
+            .time()
     }
 
     fn on_timeout(&mut self, now: Time, transport: &mut dyn Transport) {
@@ -283,14 +306,13 @@ impl Application for Viewer {
             self.log.waiting.push(transport.waiting());
             self.sample_at = Some(at + SAMPLE_INTERVAL);
         }
-        match self.patience_ends {
-            Some(end) if end <= now => {
-                self.patience_ends = None;
-                transport.pass_missing(stream);
-                self.on_readable(now, stream, transport);
-            }
-            Some(_) => {}
-            None => self.judge_missing(now, stream, transport),
+        if self.patience_ends.is_some_and(|end| end <= now) {
+            let passed = transport.pass_missing(stream);
+            self.position += passed;
+            self.take_gap(now, passed, transport);
+            self.on_readable(now, stream, transport);
+        } else if self.look_at.is_some_and(|at| at <= now) {
+            self.judge_missing(now, stream, transport);
         }
     }
 
@@ -298,8 +320,12 @@ impl Application for Viewer {
         matches!(self.reading, Reading::Ended)
     }
 
-    fn measures(&self, _: Time) -> Vec<Measure> {
-        let playback = self.player.playback();
+    fn measures(&self, now: Time) -> Vec<Measure> {
+        let mut playback = self.player.playback();
+        if !self.is_done() {
+            // A run that ends amid a stall has it all the same.
+            playback.stalled += self.player.standing(now);
+        }
         let log = &self.log;
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let stalled_periods = playback.stalled.as_secs_f64() / self.period.as_secs_f64();

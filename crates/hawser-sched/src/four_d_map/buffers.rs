@@ -266,10 +266,14 @@ impl Buffers {
         }
     }
 
-    /// Gives a path all bytes of which others get copies.
-    pub(super) fn assign_copied(&mut self, now: Time, path: PathId) {
-        while let Some(at) = self.unassigned.list.iter().position(|piece| piece.is_copied) {
-            let Some(piece) = self.unassigned.pop(u64::MAX, at) else { return };
+    /// Gives a path the first `bytes` of those of which others get copies.
+    pub(super) fn assign_copied(&mut self, now: Time, path: PathId, bytes: u64) {
+        let mut left = bytes;
+        while left > 0
+            && let Some(at) = self.unassigned.list.iter().position(|piece| piece.is_copied)
+        {
+            let Some(piece) = self.unassigned.pop(left, at) else { return };
+            left -= piece.bytes();
             self.give(now, path, piece);
         }
     }

@@ -108,6 +108,18 @@ impl Frames {
         }
     }
 
+    /// Whether the newest frame is the first one.
+    pub(super) fn is_only_one(&self) -> bool {
+        self.list.len() == 1
+    }
+
+    /// The newest frame is duplicated, whatever the learner would do: it learns nothing of that.
+    pub(super) fn copy_newest(&mut self) {
+        if let Some(frame) = self.list.back_mut() {
+            frame.mechanism = FourDMapMechanism::Duplicate;
+        }
+    }
+
     /// The state of the video with the newest frame; `frame_rate` of the encoder, if it is known.
     pub(super) fn state(&self, now: Time, frame_rate: Option<f64>) -> FourDMapFrameState {
         let Some(newest) = self.list.back() else { return FourDMapFrameState::default() };

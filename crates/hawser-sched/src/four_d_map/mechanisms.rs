@@ -2,7 +2,7 @@
 
 use hawser_learn::{LinUcb, LinUcbArm, Random};
 
-use super::features::Context;
+use super::features::{Context, FourDMapFeatures};
 use super::parameters::FourDMapParameters;
 use super::reward::RewardScale;
 
@@ -64,6 +64,13 @@ impl Allowed {
     /// All: the paper masks nothing.
     pub(super) const ALL: Allowed = Allowed([true; 4]);
 
+    /// Of these, those that are left when only this one may be chosen beside [`Normal`]; all if it is `None`.
+    pub(super) fn beside_normal(self, only: Option<FourDMapMechanism>) -> Self {
+        let Some(only) = only else { return self };
+        let is_left = |mechanism| self.contains(mechanism) && [Normal, only].contains(&mechanism);
+        Allowed(FourDMapMechanism::ALL.map(is_left))
+    }
+
     fn contains(self, mechanism: FourDMapMechanism) -> bool {
         self.0[mechanism.arm()]
     }
@@ -73,10 +80,13 @@ impl Allowed {
     }
 }
 
-/// What was learnt before: one model for each of [`FourDMapMechanism::ALL`], over the features of the same map and number of
-/// paths.
+/// What was learnt before: one model for each of [`FourDMapMechanism::ALL`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FourDMapModel {
+    /// The features that they are over.
+    pub features: FourDMapFeatures,
+    /// The number of paths that these tell of.
+    pub paths: usize,
     /// The models of the arms.
     pub arms: [LinUcbArm; 4],
 }
@@ -85,22 +95,32 @@ pub struct FourDMapModel {
 #[derive(Debug)]
 pub(super) struct Learner {
     choice: FourDMapChoice,
+    only: Option<FourDMapMechanism>,
+    features: FourDMapFeatures,
+    paths: usize,
     bandit: LinUcb,
     random: Random,
     scale: RewardScale,
 }
 
 impl Learner {
-    /// Starts with `model` if that fits.
+    /// Starts with `model` if that is wanted and fits.
     pub(super) fn new(parameters: &FourDMapParameters, model: Option<&FourDMapModel>, seed: u64) -> Self {
-        let features = parameters.features.count(parameters.paths);
-        let fresh =
-            LinUcb::new(4, features, parameters.alpha).with_forgetting(parameters.memory.clamp(1e-3, 1.0));
+        let FourDMapParameters { features, paths, .. } = *parameters;
+        let fresh = LinUcb::new(4, features.count(paths), parameters.alpha)
+            .with_forgetting(parameters.memory.clamp(1e-3, 1.0));
         let mut bandit = fresh.clone();
-        let fits = model
-            .is_none_or(|model| model.arms.iter().enumerate().all(|(arm, learnt)| bandit.load(arm, learnt)));
+        let model = model.filter(|_| parameters.prelearned);
+        let fits = model.is_none_or(|model| {
+            let mut arms = model.arms.iter().enumerate();
+            (model.features, model.paths) == (features, paths)
+                && arms.all(|(arm, learnt)| bandit.load(arm, learnt))
+        });
         Learner {
             choice: parameters.mechanism,
+            only: parameters.only,
+            features,
+            paths,
             bandit: if fits { bandit } else { fresh },
             random: Random::new(seed),
             scale: RewardScale::default(),
@@ -114,6 +134,7 @@ impl Learner {
         context: &Context,
         is_lossy: bool,
     ) -> FourDMapMechanism {
+        let allowed = allowed.beside_normal(self.only);
         match self.choice {
             FourDMapChoice::Learned => self.best(allowed, context),
             FourDMapChoice::Random => {
@@ -151,10 +172,16 @@ impl Learner {
         &context[..self.bandit.features().min(context.len())]
     }
 
+    /// Whether the learner decides, and [`Duplicate`] is one of its arms.
+    pub(super) fn may_copy(&self) -> bool {
+        self.choice == FourDMapChoice::Learned && self.only.is_none_or(|only| only == Duplicate)
+    }
+
     /// What was learnt so far.
     pub(super) fn model(&self) -> FourDMapModel {
         let empty = || LinUcbArm { matrix: Vec::new(), b: Vec::new() };
-        FourDMapModel { arms: [0, 1, 2, 3].map(|arm| self.bandit.arm(arm).unwrap_or_else(empty)) }
+        let arms = [0, 1, 2, 3].map(|arm| self.bandit.arm(arm).unwrap_or_else(empty));
+        FourDMapModel { features: self.features, paths: self.paths, arms }
     }
 }
 

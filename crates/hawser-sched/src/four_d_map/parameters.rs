@@ -13,6 +13,12 @@ use super::mechanisms::{FourDMapChoice, FourDMapMechanism};
 pub struct FourDMapParameters {
     /// Who decides about frames.
     pub mechanism: FourDMapChoice,
+    /// What the learner, or chance, may choose beside [`Normal`](FourDMapMechanism::Normal); all if it is `None`.
+    pub only: Option<FourDMapMechanism>,
+    /// Whether the learner starts with what was learnt before, if that fits the features and the number of paths.
+    pub prelearned: bool,
+    /// Whether the first frame is duplicated, so that the picture is there sooner, where the learner may duplicate.
+    pub first_copied: bool,
     /// Weight of exploration.
     pub alpha: f64,
     /// Whether mechanisms that do nothing for the frame at hand are left out.
@@ -51,6 +57,9 @@ impl Default for FourDMapParameters {
     fn default() -> Self {
         FourDMapParameters {
             mechanism: FourDMapChoice::Learned,
+            only: None,
+            prelearned: true,
+            first_copied: true,
             alpha: 0.8,
             masks: true,
             features: FourDMapFeatures::Scaled,
@@ -83,12 +92,21 @@ impl FourDMapParameters {
             "threshold" => FourDMapChoice::Threshold,
             _ => FourDMapChoice::Learned,
         };
+        let only = match parameters.choice("only") {
+            "duplicate" => Some(FourDMapMechanism::Duplicate),
+            "discard" => Some(FourDMapMechanism::Discard),
+            "decompensate" => Some(FourDMapMechanism::Decompensate),
+            _ => None,
+        };
         let features = match parameters.choice("features") {
             "raw" => FourDMapFeatures::Raw,
             _ => FourDMapFeatures::Scaled,
         };
         FourDMapParameters {
             mechanism,
+            only,
+            prelearned: parameters.flag("prelearned"),
+            first_copied: parameters.flag("first_copied"),
             alpha: parameters.number("alpha"),
             masks: parameters.flag("masks"),
             features,
@@ -116,12 +134,21 @@ pub(super) fn info() -> PolicyInfo {
     learning.chain(reward_parameters()).chain(dispatch_parameters()).fold(info, PolicyInfo::parameter)
 }
 
-fn learning_parameters() -> [ParameterInfo; 7] {
+fn learning_parameters() -> [ParameterInfo; 10] {
     let words = ["learned", "normal", "duplicate", "discard", "decompensate", "random", "threshold"];
     [
         ParameterInfo::choice("mechanism", words)
             .meaning("who decides: LinUCB; always the same; anything; copies of key frames while a path loses much")
             .source("4D-MAP, section 3.1"),
+        ParameterInfo::choice("only", ["all", "duplicate", "discard", "decompensate"])
+            .meaning("what the learner, or chance, may choose beside normal: one mechanism by itself")
+            .source("4D-MAP, section 7.2.1"),
+        ParameterInfo::flag("prelearned", true)
+            .meaning("start with what was learnt before, if it is of these features and so many paths")
+            .source("4D-MAP, section 4.3"),
+        ParameterInfo::flag("first_copied", true)
+            .meaning("duplicate the first frame, where the learner may duplicate")
+            .source("4D-MAP, appendix C"),
         ParameterInfo::number("alpha", 0.0..=10.0, 0.8)
             .meaning("weight of exploration")
             .source("ours; not given in the paper"),

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use hawser_policy::{
     Assignment, Command, Commands, Decision, Event, Interests, Message, MessageOrigin, PathChange, PathId,
-    PathView, Reliability, Scheduler, Segment, Selection, SendView, Time,
+    Reliability, Scheduler, Segment, Selection, SendView, Time,
 };
 
 use super::buffers::{Buffers, Piece};
-use super::dispatch::{FourDMapPath, four_d_map_shares};
+use super::dispatch::FourDMapPath;
 use super::features::{FourDMapPathState, MAX_PATHS};
 use super::feedback::FrameFeedback;
 use super::frames::{Frames, body_of};
@@ -16,7 +16,7 @@ use super::log::{FourDMapLog, FourDMapRecord, note};
 use super::mechanisms::{Allowed, FourDMapMechanism, FourDMapModel, Learner};
 use super::parameters::FourDMapParameters;
 use super::paths::Paths;
-use crate::choose::{by_rtt, explore, explored, fastest_sendable, positions};
+use crate::choose::{by_rtt, explore, explored, fastest_sendable};
 use crate::placement::{datagram, earlier};
 
 /// Commands of one call after which frames are left as they are: the core applies no more than 256.
@@ -168,7 +168,10 @@ impl FourDMapScheduler {
         if self.frames.find(segment.stream, id, &segment.extent).is_none() {
             self.frames.add(view.now, segment, id, is_key);
             let is_whole = !segment.retransmission && segment.range.start == segment.extent.start;
-            if is_whole && self.is_warm && commands.len() < MOST_COMMANDS {
+            if is_key && self.parameters.first_copied && self.frames.is_only_one() && self.learner.may_copy()
+            {
+                self.frames.copy_newest();
+            } else if is_whole && self.is_warm && commands.len() < MOST_COMMANDS {
                 self.decide(view, is_key, segment.reliability != Reliability::Reliable);
             }
         }
@@ -245,91 +248,7 @@ impl FourDMapScheduler {
         }
     }
 
-    // --- sending ---
-
-    /// Gives bytes to paths: frames with copies to the path that loses least, then all others by Dispatch.
-    fn allocate(&mut self, view: &SendView<'_>) {
-        if self.buffers.unassigned() == 0 {
-            return;
-        }
-        if self.buffers.has_copied() {
-            self.measure_loss(view);
-            let live = self.usable.iter().map(|at| &view.paths[*at]).filter(|path| !self.is_stalled(path.id));
-            let primary = live.min_by(|one, other| {
-                let loss = |path: &PathView| self.paths.loss_rate(path.id);
-                loss(one).total_cmp(&loss(other)).then(by_rtt(one).cmp(&by_rtt(other)))
-            });
-            if let Some(primary) = primary {
-                self.buffers.assign_copied(view.now, primary.id);
-            }
-        }
-        self.dispatched.clear();
-        for at in 0..self.usable.len() {
-            let path = &view.paths[self.usable[at]];
-            let window = if self.is_stalled(path.id) { 0 } else { path.congestion_window };
-            let held = self.buffers.of(path.id).map_or(0, |buffer| buffer.bytes());
-            let outstanding = path.bytes_in_flight.saturating_add(held);
-            self.dispatched.push(FourDMapPath { rtt: path.smoothed_rtt, window, outstanding });
-        }
-        let mut left = self.buffers.unassigned();
-        four_d_map_shares(&self.dispatched, left, self.parameters.cap, &mut self.shares);
-        for at in 0..self.usable.len() {
-            let path = &view.paths[self.usable[at]];
-            let share = self.shares[at];
-            // Less than a datagram waits until there is room for one.
-            if share == left || share >= datagram(path) {
-                self.buffers.assign(view.now, path.id, share);
-                left -= share;
-            }
-        }
-    }
-
-    fn is_stalled(&self, id: PathId) -> bool {
-        self.buffers.of(id).is_some_and(|buffer| buffer.is_stalled)
-    }
-
-    /// The first bytes of the fastest path that has some and can send them.
-    fn send(&self, view: &SendView<'_>) -> Option<Decision> {
-        for path in self.usable.iter().map(|at| &view.paths[*at]).filter(|path| path.sendable() > 0) {
-            let Some(piece) = self.buffers.of(path.id).and_then(|buffer| buffer.first()) else { continue };
-            let mut assignment = Assignment {
-                selection: Selection::Range {
-                    stream: piece.stream,
-                    start: piece.range.start,
-                    // The last packet is filled up with what follows.
-                    end: self.buffers.filled_up(piece),
-                },
-                max_bytes: piece.range.end - piece.range.start,
-                ..Assignment::next(path.id)
-            };
-            if piece.is_copied {
-                self.add_copies(view, path, &mut assignment);
-            }
-            return Some(Decision::Send(assignment));
-        }
-        None
-    }
-
-    /// Copies for every other path that has room for a packet, and no more bytes at a time than all of these have room for.
-    fn add_copies(&self, view: &SendView<'_>, primary: &PathView, assignment: &mut Assignment) {
-        let room = |path: &PathView| {
-            let queued = path.copies_queued.saturating_mul(datagram(path));
-            path.window_left().saturating_sub(queued)
-        };
-        let others = || {
-            let usable = self.usable.iter().map(|at| &view.paths[*at]);
-            usable.filter(|path| path.id != primary.id && room(path) >= datagram(path))
-        };
-        assignment.copies = positions(view, others());
-        if let Some(least) = others().map(room).min() {
-            assignment.max_bytes = assignment.max_bytes.min(least);
-        }
-    }
-
-    /// While there is no plan: the head of the queue on the fastest path.
-    fn from_head(view: &SendView<'_>) -> Decision {
-        fastest_sendable(view).map_or(Decision::Wait(None), |path| Decision::Send(Assignment::next(path.id)))
-    }
+    // --- messages ---
 
     fn on_message(&mut self, now: Time, message: &Message) {
         if message.feature != hawser_policy::FeatureId::FRAME_FEEDBACK {
@@ -412,5 +331,6 @@ impl Scheduler for FourDMapScheduler {
     }
 }
 
+mod sending;
 #[cfg(test)]
 mod tests;

@@ -127,8 +127,9 @@ impl Transport for Call<'_, '_> {
         self.wire.connection.buffered()
     }
 
-    fn pass_missing(&mut self, stream: StreamId) {
-        let _ = self.wire.connection.pass_missing(stream);
+    fn pass_missing(&mut self, stream: StreamId) -> u64 {
+        let gap = self.wire.connection.pass_missing(stream).ok().flatten();
+        gap.map_or(0, |gap| gap.end - gap.start)
     }
 
     fn feedback(&mut self, feedback: &Feedback) {

@@ -19,6 +19,7 @@ use crate::command::exit::{Exit, Failure};
 use crate::command::guarantee;
 use crate::command::matrix;
 use crate::command::options::{Output, seconds};
+use crate::command::prelearn;
 use crate::command::report::{Channel, print, remark};
 use crate::command::verify;
 
@@ -43,6 +44,8 @@ pub(crate) enum Lab {
     Encounters(encounters::Encounters),
     /// Collect Data Units from random environments, to train the models of SSCC with
     Units(data_units::Units),
+    /// Learn the model that the policy 4d-map starts with
+    Prelearn(prelearn::Prelearn),
 }
 
 const AGREE_EXAMPLES: &str = "\
@@ -119,6 +122,7 @@ pub(crate) fn experiment(
         Lab::Fit(arguments) => compare_fit(arguments, output),
         Lab::Encounters(arguments) => encounters::run(arguments, registry, output),
         Lab::Units(arguments) => data_units::run(arguments, registry, output),
+        Lab::Prelearn(arguments) => prelearn::run(arguments, registry, output),
     }
 }
 

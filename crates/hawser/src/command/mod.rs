@@ -38,6 +38,7 @@ mod percent;
 mod perf;
 mod policies;
 mod policy_options;
+mod prelearn;
 mod progress;
 mod put;
 mod report;
@@ -87,6 +88,8 @@ struct Cli {
     output: Output,
     #[command(flatten)]
     sscc: sscc_data::SsccData,
+    #[command(flatten)]
+    four_d_map: prelearn::FourDMapData,
     #[command(subcommand)]
     command: Command,
 }
@@ -160,8 +163,9 @@ pub fn run(registry: Registry) -> ExitCode {
     );
     // Whoever keeps what the policy learns does so until the end.
     let result = cli
-        .sscc
-        .apply(registry, is_real, output)
+        .four_d_map
+        .apply(registry)
+        .and_then(|registry| cli.sscc.apply(registry, is_real, output))
         .and_then(|(registry, _keeper)| carry_out(cli.command, &registry, output));
     let code = result.unwrap_or_else(|failure| {
         if !failure.is_told {

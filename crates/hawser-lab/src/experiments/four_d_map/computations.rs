@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_learn::{LinUcb, Random};
 use hawser_sched::{FourDMapOutcome, FourDMapPath, four_d_map_shares};
 
-use super::{CORRUPT, DECOMPENSATE, DISCARD, DUPLICATE, FRAMES, KEYS_DAMAGED, NORMAL};
+use super::{CORRUPT, DECIDES, DECOMPENSATE, DISCARD, DUPLICATE, FRAMES, KEYS_DAMAGED, NORMAL};
 use crate::experiments::verify::Bound::{AtLeast, AtMost};
 use crate::experiments::verify::Value::{Largest, Smallest, Sum};
 use crate::experiments::verify::{ITEM, Item, MUST, Measured, Request, claim, of, ours};
@@ -47,6 +47,29 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Smallest(of(DISCARD, "reliability", FRAMES)), AtLeast(1_500.0)),
             claim(Smallest(of(DECOMPENSATE, "reliability", FRAMES)), AtLeast(1_500.0)),
         ],
+        ..ITEM
+    },
+    Item {
+        id: "4",
+        statement: "With 5 % of loss, no copy is sent twice, and nothing that was acknowledged is sent again, by whichever packet",
+        threshold: "Semi-reliable copies are never retransmitted; a range acked via a copy is never resent",
+        must: true,
+        claims: &[
+            claim(Sum(ours("copies", "copied_again_bytes")), AtMost(0.0)),
+            claim(Sum(of(DUPLICATE, "copies", "copied_again_bytes")), AtMost(0.0)),
+            claim(Sum(ours("copies", "acked_sent_bytes")), AtMost(0.0)),
+            claim(Sum(of(DUPLICATE, "copies", "acked_sent_bytes")), AtMost(0.0)),
+            // Some copies were lost.
+            claim(Smallest(of(DUPLICATE, "copies", "copies_lost_bytes")), AtLeast(1_000.0)),
+        ],
+        ..ITEM
+    },
+    Item {
+        id: "5",
+        statement: "The call that decides about a frame and allocates its bytes, on this machine",
+        threshold: "Decision + allocation cost < 50 us median per frame, N = 2",
+        must: true,
+        claims: &[claim(Largest(ours("copies", "frame_us")), AtMost(50.0)), DECIDES],
         ..ITEM
     },
 ];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::experiments::verify::{Verdict, testing};
+use crate::experiments::verify::{Item, Verdict, testing};
 
 /// Formulas hold whatever schedules.
 #[test]
@@ -12,4 +12,22 @@ fn computations_hold() {
 #[test]
 fn nothing_reliable_is_lost() {
     assert_eq!(testing::verdict(&LIST, "3", None), Verdict::Holds);
+}
+
+#[test]
+fn copies_are_sent_once_and_decisions_are_quick() {
+    assert_eq!(testing::verdict(&LIST, "4", None), Verdict::Holds);
+}
+
+/// Negative control: MinRTT decides about no frame.
+#[test]
+fn what_takes_the_place_of_the_system_is_found_out() {
+    assert_eq!(testing::verdict(&LIST, "5", Some("minrtt")), Verdict::FallsShort);
+    // Orderings of the system's own mechanisms rest on the same claim, others name the system.
+    let is_of_system =
+        |item: &Item| item.claims.iter().any(|claim| format!("{:?}", claim.value).contains("System"));
+    let items: Vec<&Item> = LIST.items.iter().copied().flatten().collect();
+    for id in ["8", "9", "11", "12", "13", "14", "15", "R1", "R2", "R3"] {
+        assert!(items.iter().any(|item| item.id == id && is_of_system(item)), "{id}");
+    }
 }

@@ -16,6 +16,22 @@ fn only_what_makes_a_difference_is_allowed() {
     assert_eq!(list(Allowed::of(false, true, true)), [Normal, Decompensate, Discard]);
     assert_eq!(list(Allowed::of(false, true, false)), [Normal]);
     assert_eq!(list(Allowed::ALL), [Normal, Decompensate, Duplicate, Discard]);
+    let only = |allowed: Allowed| list(allowed.beside_normal(Some(Discard)));
+    assert_eq!(only(Allowed::of(false, true, true)), [Normal, Discard]);
+    assert_eq!(only(Allowed::of(true, true, true)), [Normal]);
+    assert_eq!(list(Allowed::ALL.beside_normal(None)), list(Allowed::ALL));
+}
+
+#[test]
+fn a_learner_that_may_do_one_thing_does_no_other() {
+    let only = FourDMapParameters { only: Some(Decompensate), ..FourDMapParameters::default() };
+    let mut learner = Learner::new(&only, None, 7);
+    let context = [1.0; MAX_FEATURES];
+    for _ in 0..9 {
+        learner.reward(Normal, &context, 1.0);
+    }
+    let mut decide = |is_key| learner.decide(Allowed::of(is_key, true, true), &context, false);
+    assert_eq!([decide(false), decide(true)], [Decompensate, Normal]);
 }
 
 #[test]
@@ -105,5 +121,7 @@ fn a_model_that_was_learnt_before_decides_at_once() {
     let three = FourDMapParameters { paths: 3, ..parameters };
     let fresh = Learner::new(&three, Some(&model), 1);
     assert_eq!(fresh.best(deltas, &context), Normal);
+    let untaught = FourDMapParameters { prelearned: false, ..parameters };
+    assert_eq!(Learner::new(&untaught, Some(&model), 1).best(deltas, &context), Normal);
     assert_eq!(fresh.model(), Learner::new(&three, None, 1).model());
 }

@@ -3,7 +3,7 @@ mod model;
 
 use std::time::Duration;
 
-use hawser_policy::{FeatureId, PathState, QueueView, SegmentKind};
+use hawser_policy::{FeatureId, PathState, PathView, QueueView, SegmentKind};
 use proptest::prelude::*;
 
 use super::super::mechanisms::FourDMapChoice;
@@ -113,6 +113,38 @@ fn key_frames_are_copied_once_and_delta_frames_are_not() {
     queue.settle(&mut scheduler, now, &mut paths, packets.iter().position(|p| p.is_copied).unwrap(), true);
     paths[0].copies_queued = 0;
     assert_eq!(drain(&mut queue, &mut scheduler, now, &mut paths).len(), 1);
+}
+
+/// Appendix C: so that the picture is there sooner. The learner, untaught, would do nothing about key frames.
+#[test]
+fn the_first_frame_is_copied() {
+    let copied = |parameters: FourDMapParameters| -> u64 {
+        let parameters = FourDMapParameters { warm_up: false, ..parameters };
+        let (mut queue, mut scheduler) = (Queue::new(), FourDMapScheduler::new(parameters, None, 1));
+        let mut paths = [open(0, 20, 100_000), open(1, 50, 100_000)];
+        queue.write_frame(0, 5_000, true);
+        queue.write_frame(1, 4_000, true);
+        let packets = drain(&mut queue, &mut scheduler, Time::from_secs(3), &mut paths);
+        let copied = packets.iter().filter(|packet| packet.is_copied);
+        copied.map(|packet| packet.range.end - packet.range.start).sum()
+    };
+    let default = FourDMapParameters::default();
+    assert_eq!(copied(default), 5_000);
+    assert_eq!(copied(FourDMapParameters { first_copied: false, ..default }), 0);
+    assert_eq!(copied(FourDMapParameters { only: Some(FourDMapMechanism::Discard), ..default }), 0);
+}
+
+/// The path that loses least may carry next to nothing: a key frame does not wait for it.
+#[test]
+fn a_key_frame_is_not_pinned_to_a_path_without_room() {
+    let (mut queue, mut scheduler) = (Queue::new(), fixed(FourDMapMechanism::Duplicate));
+    let mut paths = [open(0, 20, 3_000), open(1, 50, 100_000)];
+    queue.write_frame(0, 60_000, true);
+    let packets = drain(&mut queue, &mut scheduler, Time::from_secs(3), &mut paths);
+    let [few, many] = [0, 1].map(|id| carried(&packets, id).0);
+    assert!(few <= 3_000 && many >= 45_000, "{few} and {many} bytes");
+    // What path 0 still has to send is what Dispatch gives it, four of its windows at most.
+    assert!(queue.waiting() <= 12_000, "{} bytes wait", queue.waiting());
 }
 
 #[test]

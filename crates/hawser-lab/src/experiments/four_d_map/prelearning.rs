@@ -1,0 +1,186 @@
+//! Pre-learning (4D-MAP, section 4.3): a model from runs in which chance decides, to start with where the learner decides.
+//!
+//! As the sheet has it: ten traces of 60 s, whose links lie in the ranges of table 2 and change every 30 s, as those of E9 do; an
+//! arm at random for each frame; all that follows is taken in in order. Seeds and links are none that lists judge by.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use hawser_learn::{LinUcb, Random};
+use hawser_policy::Registry;
+use hawser_sched::{FourDMap, FourDMapLog, FourDMapMechanism, FourDMapModel, FourDMapRecord};
+use hawser_sim::run::{NoRecorder, Options, Simulation};
+use serde_json::{Value, json};
+
+use crate::data::sweep::{Inputs, digest};
+
+/// Seeds from here on are for learning; lists count theirs from 1.
+pub const FIRST_SEED: u64 = 1_000_000;
+/// Between two changes of the links, seconds (section 7.2.2).
+const CHANGE: u64 = 30;
+const FILE: &str = "4dmap-adaptability.toml";
+/// Decides without a model.
+const POLICY: &str = "4d-map,mechanism=random,prelearned=off";
+/// The videos of E9, by turns.
+const VIDEOS: [&str; 2] = ["sintel-10min", "ss-10min"];
+/// Links, and their ranges in table 2: Mbit/s, one-way ms, loss in percent.
+const LINKS: [(&str, [(f64, f64); 3]); 2] =
+    [("a0", [(2.0, 25.0), (20.0, 100.0), (0.01, 0.70)]), ("b0", [(2.0, 30.0), (30.0, 100.0), (0.05, 1.00)])];
+/// The fields that these are, and their units.
+const FIELDS: [(&str, &str); 3] = [("rate", "Mbit/s"), ("delay", "ms"), ("loss", "%")];
+
+/// What is learnt from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prelearning {
+    /// Traces, each a run.
+    pub traces: u64,
+    /// Seconds of each.
+    pub seconds: u64,
+    /// Of the first trace; those that follow count on from it.
+    pub seed: u64,
+}
+
+/// A model, and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prelearned {
+    /// What was learnt.
+    pub model: FourDMapModel,
+    /// Traces, seeds, hashes, and what each arm brought.
+    pub manifest: Value,
+}
+
+impl Prelearning {
+    /// Runs the traces with the scenarios of a folder.
+    ///
+    /// # Errors
+    /// A seed that lists judge by, or a scenario that cannot be run.
+    pub fn run(&self, scenarios: &Path, registry: &Registry) -> Result<Prelearned, String> {
+        if self.seed < FIRST_SEED {
+            return Err(format!("seeds below {FIRST_SEED} are for judging: choose a larger one"));
+        }
+        let inputs = Inputs::default();
+        let mut records = Vec::new();
+        let mut identity = String::new();
+        for trace in 0..self.traces {
+            let set = self.trace(trace);
+            identity += &format!("{FILE} {}\n", set.join(" "));
+            records.extend(watched(&inputs, scenarios, &set, registry)?);
+        }
+        for input in inputs.digests(&scenarios.join("list")) {
+            identity += &format!("{} {}\n", input.file, input.sha256);
+        }
+        let model = learn(&records).ok_or("no decision was rewarded")?;
+        let manifest = json!({
+            "traces": self.traces,
+            "seconds": self.seconds,
+            "first_seed": self.seed,
+            "policy": POLICY,
+            "videos": VIDEOS,
+            "scenarios_sha256": digest(identity.as_bytes()),
+            "decisions": records.len(),
+            "arms": arms(&records),
+            "model_sha256": digest(model.write().as_bytes()),
+        });
+        Ok(Prelearned { model, manifest })
+    }
+
+    /// The fields of a trace's scenario that are set otherwise.
+    fn trace(&self, number: u64) -> Vec<String> {
+        let seed = self.seed + number;
+        let video = VIDEOS[number as usize % VIDEOS.len()];
+        let mut random = Random::new(seed);
+        let mut set = vec![
+            format!("seed={seed}"),
+            format!("duration={} s", self.seconds),
+            format!("transport.policy={POLICY}"),
+            format!("flow.video.application=live,video={video},length={}s", self.seconds),
+        ];
+        for (link, ranges) in LINKS {
+            for ((field, unit), (low, high)) in FIELDS.into_iter().zip(ranges) {
+                let step = |at| {
+                    let value = low + (high - low) * random.fraction();
+                    format!("[\"{at} s\", \"{value:.3} {unit}\"]")
+                };
+                let steps: Vec<_> = (0..self.seconds.max(1)).step_by(CHANGE as usize).map(step).collect();
+                set.push(format!("link.{link}.{field}={{ steps = [{}] }}", steps.join(", ")));
+            }
+        }
+        set
+    }
+}
+
+/// What decisions of a run brought.
+fn watched(
+    inputs: &Inputs,
+    scenarios: &Path,
+    set: &[String],
+    registry: &Registry,
+) -> Result<Vec<FourDMapRecord>, String> {
+    let log = FourDMapLog::default();
+    let mut registry = registry.clone();
+    FourDMap::register_with(&mut registry, FourDMapModel::shipped(), Some(log.clone()));
+    let scenario = inputs.load(&scenarios.join("list"), &scenarios.join(FILE), set);
+    let scenario = scenario.map_err(|error| error.to_string())?;
+    let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
+    simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
+    Ok(std::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Takes in all of it, in order.
+fn learn(records: &[FourDMapRecord]) -> Option<FourDMapModel> {
+    let features = records.first()?.context.len();
+    let mut bandit = LinUcb::new(FourDMapMechanism::ALL.len(), features, 0.0);
+    for record in records {
+        bandit.update(record.mechanism.arm(), &record.context, record.scaled);
+    }
+    let [one, two, three, four] = FourDMapMechanism::ALL.map(|mechanism| bandit.arm(mechanism.arm()));
+    let arms = [one?, two?, three?, four?];
+    Some(FourDMapModel { features: Default::default(), paths: LINKS.len(), arms })
+}
+
+/// How often each arm was chosen, and its mean reward as the learner takes it.
+fn arms(records: &[FourDMapRecord]) -> Value {
+    let of = |mechanism: FourDMapMechanism, is_key| {
+        let chosen = records.iter().filter(|it| it.mechanism == mechanism && it.is_key == is_key);
+        let rewards: Vec<f64> = chosen.map(|record| record.scaled).collect();
+        let mean = rewards.iter().fold(0.0, |sum, reward| sum + reward) / rewards.len().max(1) as f64;
+        json!({ "frames": rewards.len(), "mean_reward": (mean * 1e4).round() / 1e4 })
+    };
+    let kinds = |mechanism| json!({ "key": of(mechanism, true), "delta": of(mechanism, false) });
+    let [normal, duplicate, discard, decompensate] = FourDMapMechanism::ALL.map(kinds);
+    json!({ "normal": normal, "duplicate": duplicate, "discard": discard, "decompensate": decompensate })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_are_their_own_and_within_the_ranges() {
+        let all = Prelearning { traces: 10, seconds: 60, seed: FIRST_SEED };
+        let sets: Vec<_> = (0..10).map(|trace| all.trace(trace)).collect();
+        assert!(sets.iter().enumerate().all(|(at, set)| !sets[..at].contains(set)));
+        assert_eq!(sets[3], all.trace(3));
+        assert!(sets[0].iter().any(|field| field.starts_with("link.a0.rate={ steps = [[\"0 s\", \"")));
+        assert_eq!(sets[0].iter().filter(|field| field.contains("\"30 s\"")).count(), 6);
+    }
+
+    #[test]
+    fn seeds_of_lists_are_refused() {
+        let judged = Prelearning { traces: 1, seconds: 1, seed: 20 };
+        let error = judged.run(Path::new("nowhere"), &Registry::new()).expect_err("it is refused");
+        assert!(error.starts_with("seeds below 1000000"), "{error}");
+    }
+
+    #[test]
+    fn the_same_traces_give_the_same_model() {
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let registry = hawser_net::policies();
+        let short = Prelearning { traces: 2, seconds: 6, seed: FIRST_SEED };
+        let run = || short.run(&scenarios, &registry).expect("it runs");
+        let first = run();
+        assert_eq!(first, run());
+        assert_eq!(FourDMapModel::read(&first.model.write()).as_ref(), Ok(&first.model));
+        assert!(first.manifest["decisions"].as_u64().is_some_and(|decisions| decisions > 100));
+    }
+}
