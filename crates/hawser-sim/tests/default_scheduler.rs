@@ -128,8 +128,8 @@ fn a_link_that_dribbles_holds_nobody_up() {
     let gap = both.iter().map(|flow| flow.longest_gap_ms).fold(0.0, f64::max);
     println!("{share:.3} of the sum, longest stall {gap:.0} ms");
     assert!(share >= 0.95, "{share:.3} of the sum");
-    // It was 13 s; the steady link alone has none longer than its round trips.
-    assert!(gap <= 2_500.0, "{gap:.0} ms without data");
+    // It was 13 s. The steady link alone has none longer than its round trips, of up to 260 ms.
+    assert!(gap <= 500.0, "{gap:.0} ms without data");
 }
 
 #[test]

@@ -385,6 +385,11 @@ impl Progress {
         self.silent
     }
 
+    /// Whether it holds more than it delivers within seconds.
+    pub(super) fn is_clogged(&self) -> bool {
+        self.clogged
+    }
+
     /// By how much the oldest packet exceeds the smoothed round-trip time; zero while that is not unusual.
     pub(super) fn lateness(&self) -> Duration {
         self.lateness

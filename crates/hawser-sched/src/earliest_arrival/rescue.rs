@@ -208,5 +208,6 @@ fn shared(in_flight: u64, rate: Rate, to: &PathView) -> u64 {
 fn wanted_amid_work(progress: &Progress, to: &PathView, elapsed: Duration) -> Option<Wanted> {
     let is_late = progress.lateness() > BUSY_LATENESS.saturating_add(to.smoothed_rtt);
     let bytes = burst_and(to, elapsed / COPY_SHARE);
-    (progress.is_silent() || is_late).then_some(Wanted { bytes, newest: false, is_urgent: true })
+    let is_held_up = progress.is_silent() || progress.is_clogged() || is_late;
+    is_held_up.then_some(Wanted { bytes, newest: false, is_urgent: true })
 }

@@ -420,6 +420,31 @@ fn a_path_with_a_backlog_of_seconds_gets_no_more() {
     assert!(fed[50] && !fed[150] && !fed[299]);
 }
 
+/// What a collapsed path holds is not late as long as round trips grow as fast as it waits.
+#[test]
+fn amid_work_a_backlog_of_seconds_is_copied_at_half_the_rate_of_the_other_path() {
+    // 50 kB, of which so many bytes per millisecond are delivered.
+    for (rate, expected) in [(10, 33_000), (30, 0)] {
+        let mut bench = Bench::new(10_000_000);
+        let copies = (0..220).map(|ms| {
+            let now = Time::from_millis(1_000 + ms);
+            bench.paths[0].bytes_acked = ms * 5_000;
+            bench.paths[0].oldest_in_flight = Some(now - Duration::from_millis(20));
+            bench.paths[1].bytes_acked = ms * rate;
+            bench.paths[1].oldest_in_flight = Some(now - Duration::from_millis(30));
+            let mut commands = Vec::new();
+            bench.scheduler.schedule(&view_at(now, &bench.paths, bench.queue), &mut commands);
+            commands.iter().map(copied).sum::<u64>()
+        });
+        let copies: Vec<u64> = copies.collect();
+        // A rate is known after a tenth of a second; eight datagrams, and ten milliseconds at half of 5 MB/s.
+        assert_eq!(copies[..=100].iter().sum::<u64>(), 0, "{rate}");
+        let first: u64 = copies[..=111].iter().sum();
+        assert_eq!(first, expected, "{rate}");
+        assert!(copies.iter().sum::<u64>() <= 50_000, "{rate}");
+    }
+}
+
 #[test]
 fn a_small_message_goes_on_two_paths_unless_the_first_was_just_heard_from() {
     let mask = |heard: Option<u64>, bytes: u64, in_flight: u64| {

@@ -2,9 +2,9 @@
 
 use hawser_policy::{Assignment, Commands, Decision, Event, PathView, Scheduler, Selection, SendView};
 
-use crate::EarliestArrival;
 use crate::allowance::Allowance;
 use crate::choose::{by_rtt, explored, mask};
+use crate::{EarliestArrival, EarliestArrivalParameters};
 
 /// The default scheduler, and a copy of what is a message: of all that is queued, if that is no more than a given length. The
 /// copy goes on the fastest of the other paths that answer. Copies are paid from a budget; what is not used of it adds up to a
@@ -21,7 +21,11 @@ impl LowLatency {
     pub(super) fn new(message: u64, budget: f64) -> Self {
         // The first message of a connection is copied as well.
         let allowance = if budget > 0.0 { Allowance::starting_with(message) } else { Allowance::default() };
-        LowLatency { inner: EarliestArrival::default(), message, budget, allowance }
+        // What it copies of what is late has a limit of its own for needless copies, which those of messages would use up.
+        let defaults = EarliestArrivalParameters::default();
+        let needless = defaults.needless + budget.max(0.0);
+        let inner = EarliestArrival::with_parameters(EarliestArrivalParameters { needless, ..defaults });
+        LowLatency { inner, message, budget, allowance }
     }
 
     pub(super) fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
