@@ -130,7 +130,8 @@ pub(super) fn both_abandon_one_dead(setting: &Setting<'_>) -> Vec<Measure> {
     bed.run_to(Time::from_millis(1_050));
     let now = bed.network.now();
     // It depends on whether slow start has just ended.
-    let held = [first, second].map(|path| bed.server().path_stats(path).map_or(0, |stats| stats.bytes_in_flight));
+    let held =
+        [first, second].map(|path| bed.server().path_stats(path).map_or(0, |stats| stats.bytes_in_flight));
     let held = held.iter().sum::<u64>() as f64 / 1e3;
     bed.client().abandon_path(now, first, Code::NO_ERROR).expect("there are others");
     bed.server().abandon_path(now, second, Code::NO_ERROR).expect("there are others");
