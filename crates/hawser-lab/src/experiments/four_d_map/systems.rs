@@ -61,6 +61,9 @@ pub(super) const ITEMS: &[Item] = &[
             ),
             claim(Difference(ours("real-ss", QUALITY), of("minrtt", "real-ss", QUALITY)), AtLeast(0.0)),
         ],
+        deviation: deviates(
+            "all but the quality of the slower clip: these links carry it, so that discarded frames are missed more than stalls are saved",
+        ),
         ..ITEM
     },
     Item {
@@ -74,6 +77,9 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Ratio(ours("real-sintel", STARTUP), of("minrtt", "real-sintel", STARTUP)), Below(1.0)),
             claim(Ratio(ours("real-sintel", STARTUP), of("peekaboo", "real-sintel", STARTUP)), Below(1.0)),
         ],
+        deviation: deviates(
+            "the copy of the first frame takes the room of the rest of it: .05 of the .07 s in E9, all but .005 s in E10 (first_copied=off)",
+        ),
         ..ITEM
     },
     Item {
