@@ -86,7 +86,8 @@ pub const MIN_WAIT: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Queue a copy of the oldest `max_bytes` in flight on `from` for `to`; each range is cancelled when the
-    /// other copy is acknowledged first. `to` answers for the ranges from then on: what it loses is sent again.
+    /// other copy is acknowledged first. `to` answers for the ranges from then on: what it loses is sent again. Ranges that are in
+    /// flight on `to` already, as those of a message that left on both, are left out and do not count.
     Reinject {
         /// The path that carries the ranges now.
         from: PathId,

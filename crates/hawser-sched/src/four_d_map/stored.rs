@@ -129,7 +129,10 @@ impl FourDMapModel {
             }
             arms.push(arm);
         }
-        lines.next()?.words("end", "", "end, and nothing after it")?;
+        lines.next()?.words("end", "", "end")?;
+        if let Ok(more) = lines.next() {
+            return Err(more.wrong("nothing after end"));
+        }
         // There is one for each name.
         let arms = arms.try_into().map_err(|_| FourDMapModelError::Truncated)?;
         Ok(FourDMapModel { features, paths, arms })

@@ -23,7 +23,7 @@ impl LowLatency {
         let allowance = if budget > 0.0 { Allowance::starting_with(message) } else { Allowance::default() };
         // What it copies of what is late has a limit of its own for needless copies, which those of messages would use up.
         let defaults = EarliestArrivalParameters::default();
-        let needless = defaults.needless + budget.max(0.0);
+        let needless = defaults.needless + budget;
         let inner = EarliestArrival::with_parameters(EarliestArrivalParameters { needless, ..defaults });
         LowLatency { inner, message, budget, allowance }
     }

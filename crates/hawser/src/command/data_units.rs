@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Units, registry: &Registry, output: Output) -> Res
     let scenarios = &arguments.scenarios;
     let models = arguments.models.as_deref().map(in_control).transpose()?;
     let collection = Collection::new(arguments.environments, arguments.seconds, arguments.seed, scenarios);
-    let collection = collection.map_err(failure)?;
+    let collection = collection.map_err(|error| failure(error).of_scenarios(scenarios))?;
     let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
     // A run that is killed leaves no file under its own name, so that nothing has to be tidied up.
     let stop = AtomicBool::new(false);

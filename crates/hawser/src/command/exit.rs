@@ -132,6 +132,18 @@ impl Failure {
         Self::new(Exit::NotRead, format!("cannot read {}: {error}", path.display()))
     }
 
+    /// The same of what needed scenarios from a folder, which may not be there.
+    pub(crate) fn of_scenarios(mut self, folder: &Path) -> Self {
+        if !folder.is_dir() {
+            let hint = format!(
+                "; there is no folder {}: say with --scenarios where the scenarios are",
+                folder.display()
+            );
+            self.message.push_str(&hint);
+        }
+        self
+    }
+
     /// Whether a second attempt may succeed where this one failed.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(

@@ -87,8 +87,8 @@ fn controllers(
     registry: &Arc<Registry>,
     output: Output,
 ) -> Result<ExitCode, Failure> {
-    let matrix = matrix::Matrix::new(arguments.settings(registry), registry.clone()).map_err(failure)?;
-    let matrix = Arc::new(matrix);
+    let matrix = matrix::Matrix::new(arguments.settings(registry), registry.clone());
+    let matrix = Arc::new(matrix.map_err(|error| failure(error).of_scenarios(&arguments.scenarios))?);
     if arguments.fresh {
         matrix::discard(&arguments.out).map_err(failure)?;
     }

@@ -49,7 +49,8 @@ pub(crate) struct Prelearn {
 pub(crate) fn run(arguments: &Prelearn, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
     let &Prelearn { traces, seconds, seed, .. } = arguments;
     let learned = Prelearning { traces, seconds, seed }.run(&arguments.scenarios, registry);
-    let learned = learned.map_err(|error| Failure::new(Exit::Scenario, error))?;
+    let learned =
+        learned.map_err(|error| Failure::new(Exit::Scenario, error).of_scenarios(&arguments.scenarios))?;
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
     let write = |name: &str, text: String| {

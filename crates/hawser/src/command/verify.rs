@@ -73,7 +73,8 @@ impl Which {
         let list = verify::find(&LISTS, list).map_err(failure)?;
         let settings = self.settings();
         let folder = folder.map_or_else(|| default_folder(list, &settings), Path::to_owned);
-        Ok((Verification::new(list, settings, registry.clone()).map_err(failure)?, folder))
+        let verification = Verification::new(list, settings, registry.clone());
+        Ok((verification.map_err(|error| failure(error).of_scenarios(&self.scenarios))?, folder))
     }
 }
 

@@ -88,6 +88,11 @@ fn bbrv2plus_judges_its_trials_and_bbr_in_its_place_does_not_pass() {
 #[test]
 fn what_is_wrong_is_said() {
     let stage = TempDir::new().unwrap();
+    for which in ["verify 4d-map --item 6", "prelearn models"] {
+        let arguments = format!("lab {which} --scenarios nowhere");
+        let words = run_failing(hawser(arguments.split(' ')), 78);
+        assert!(words.contains("no folder nowhere: say with --scenarios"), "{words}");
+    }
     let words = run_failing(hawser(["lab", "verify", "nothing"]), 2);
     assert!(words.contains("seam"), "{words}");
     let words = run_failing(verify(stage.path(), &["--as", "nobody"]), 2);

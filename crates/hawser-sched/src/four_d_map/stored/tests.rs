@@ -40,6 +40,8 @@ fn what_is_wrong_is_said() {
     assert!(error(&good.replace("scaled 2", "scaled 3")).starts_with("line 4 of the model: expected b or a"));
     assert!(error(&good.replace("arm discard", "arm skip")).contains("expected arm normal, duplicate"));
     assert!(error(&good.replace("arm duplicate\nb ", "arm duplicate\nb x")).starts_with("line 19"));
+    let two = format!("{good}{good}");
+    assert!(error(&two).ends_with("of the model: expected nothing after end"), "{}", error(&two));
     assert!(error(&" ".repeat(MAX_BYTES + 1)).starts_with("the model is larger"));
     let broken = |change: fn(&mut LinUcbArm)| {
         let mut model = taught();

@@ -78,7 +78,8 @@ pub(crate) struct Schedulers {
 }
 
 pub(super) fn run(arguments: &Schedulers, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
-    let matrix = Arc::new(matrix::Matrix::new(arguments.settings(registry), registry).map_err(failure)?);
+    let matrix = matrix::Matrix::new(arguments.settings(registry), registry);
+    let matrix = Arc::new(matrix.map_err(|error| failure(error).of_scenarios(&arguments.scenarios))?);
     if arguments.fresh {
         discard(&arguments.out).map_err(failure)?;
     }
