@@ -4,6 +4,7 @@ mod add;
 mod choose;
 mod error;
 mod info;
+mod kept;
 mod section;
 
 use std::fmt;
@@ -51,6 +52,7 @@ pub struct Registry {
     acknowledgements: Section<dyn AckPolicyFactory>,
     path_managers: Section<dyn PathManagerFactory>,
     protections: Section<dyn ProtectionFactory>,
+    kept: kept::Kept,
 }
 
 impl Default for Registry {
@@ -62,6 +64,7 @@ impl Default for Registry {
             acknowledgements: Section::new(PolicyKind::Acknowledgements),
             path_managers: Section::new(PolicyKind::Paths),
             protections: Section::new(PolicyKind::Protection),
+            kept: kept::Kept::default(),
         }
     }
 }

@@ -30,9 +30,15 @@ impl SsccParts {
     pub fn shipped() -> SsccParts {
         SsccParts { models: Some(Models::shipped()), ..SsccParts::default() }
     }
+
+    /// Those of the policy set as it is in `registry`; where it is not there, [`shipped`](Self::shipped).
+    pub fn of(registry: &Registry) -> SsccParts {
+        registry.kept().cloned().unwrap_or_else(SsccParts::shipped)
+    }
 }
 
-/// Adds the policy set `sscc`. It takes scheduler, acknowledgements and controllers from the registry as it is now.
+/// Adds the policy set `sscc`. It takes scheduler, acknowledgements and controllers from the registry as it is now, which keeps `parts`
+/// for [`SsccParts::of`].
 ///
 /// # Errors
 /// One of them is not there.
@@ -45,6 +51,7 @@ pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyE
     for candidate in Candidate::ALL {
         singles.push(registry.controller(candidate.name())?);
     }
+    registry.keep(parts.clone());
     let info = Settings::info(parts.models.is_some());
     debug_assert_eq!(info.name, NAME);
     registry.add_sets(info, move |parameters| {

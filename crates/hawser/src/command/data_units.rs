@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use hawser_lab::experiments::sscc::collect::{CollectError, Collection, InControl};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
@@ -73,7 +74,8 @@ pub(crate) fn run(arguments: &Units, registry: &Registry, output: Output) -> Res
 }
 
 fn in_control(file: &Path) -> Result<InControl, Failure> {
-    let (models, sha256) = read_models(file)?;
+    let (models, text) = read_models(file)?;
+    let sha256 = hex::encode(Sha256::digest(text.as_bytes()));
     Ok(InControl { models: Arc::new(models), name: sha256.chars().take(8).collect() })
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use hawser_lab::data::sweep::PolicyFiles;
 use hawser_lab::experiments::four_d_map::prelearning::{FIRST_SEED, Prelearning};
 use hawser_sched::{FourDMap, FourDMapModel};
 
@@ -92,18 +93,21 @@ impl FourDMapData {
     /// A file that cannot be read, or a model that is broken.
     pub(crate) fn apply(&self, registry: Arc<Registry>) -> Result<Arc<Registry>, Failure> {
         let Some(path) = &self.model else { return Ok(registry) };
-        let model = Arc::new(read_model(path)?);
+        let (model, text) = read_model(path)?;
         let mut registry = Registry::clone(&registry);
-        FourDMap::register_with(&mut registry, model, None);
+        PolicyFiles::note(&mut registry, "--4d-map-model", &text);
+        FourDMap::register_with(&mut registry, Arc::new(model), None);
         Ok(Arc::new(registry))
     }
 }
 
-fn read_model(path: &Path) -> Result<FourDMapModel, Failure> {
+/// A model, and the text of its file.
+fn read_model(path: &Path) -> Result<(FourDMapModel, String), Failure> {
     let file = if path.is_dir() { path.join(MODEL) } else { path.to_owned() };
     let text = std::fs::read_to_string(&file).map_err(|error| Failure::read(&file, &error))?;
-    FourDMapModel::read(&text)
-        .map_err(|error| Failure::new(Exit::NotRead, format!("{}: {error}", file.display())))
+    let model = FourDMapModel::read(&text)
+        .map_err(|error| Failure::new(Exit::NotRead, format!("{}: {error}", file.display())))?;
+    Ok((model, text))
 }
 
 #[cfg(test)]

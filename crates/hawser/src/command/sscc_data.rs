@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use hawser_cc::sscc::{self, Models, PrefixFileError, PrefixMemory, SsccParts};
+use hawser_lab::data::sweep::PolicyFiles;
 use hawser_policy::Time;
-use sha2::{Digest, Sha256};
 
 use crate::Registry;
 use crate::command::exit::{Exit, Failure};
@@ -51,9 +51,12 @@ impl SsccData {
         if self.sscc_models.is_none() && self.sscc_prefixes.is_none() && self.sscc_log.is_none() {
             return Ok((registry, None));
         }
+        let mut registry = Registry::clone(&registry);
         let mut parts = SsccParts::shipped();
         if let Some(file) = &self.sscc_models {
-            parts.models = Some(Arc::new(read_models(file)?.0));
+            let (models, text) = read_models(file)?;
+            parts.models = Some(Arc::new(models));
+            PolicyFiles::note(&mut registry, "--sscc-models", &text);
         }
         if let Some(file) = &self.sscc_log {
             let log = SsccLog::create(file, output).map_err(|error| Failure::write(file, &error))?;
@@ -68,20 +71,19 @@ impl SsccData {
             None => None,
         };
         parts.memory = keeper.as_ref().map(|keeper| keeper.store.memory.clone());
-        let mut registry = Registry::clone(&registry);
         let failed = |error| Failure::usage(format!("the policy sscc: {error}"));
         sscc::register(&mut registry, parts).map_err(failed)?;
         Ok((Arc::new(registry), keeper))
     }
 }
 
-/// Reads models; returns them with the hash of the file.
+/// Reads models; returns them with the text of the file.
 pub(crate) fn read_models(path: &Path) -> Result<(Models, String), Failure> {
     let file = if path.is_dir() { path.join(MODELS) } else { path.to_owned() };
     let text = fs::read_to_string(&file).map_err(|error| Failure::read(&file, &error))?;
     let models = Models::read(&text)
         .map_err(|error| Failure::new(Exit::NotRead, format!("{}: {error}", file.display())))?;
-    Ok((models, hex::encode(Sha256::digest(text.as_bytes()))))
+    Ok((models, text))
 }
 
 /// Keeps the memory on disk: now and then, and when it is dropped.

@@ -66,3 +66,19 @@ fn broken_models_are_refused_and_why_is_said() {
     let simulated = run(hawser(["policies", "--sscc-prefixes", "x"]));
     assert_eq!(simulated.status.code(), Some(2));
 }
+
+/// What the list is judged with is said by the option, and results with other models are not mixed.
+#[test]
+fn the_list_is_judged_with_the_models_that_were_given() {
+    let here = tempfile::tempdir().unwrap();
+    let (file, folder) = (here.path().join("other.models"), here.path().join("list"));
+    fs::write(&file, hawser_cc::sscc::Models::SHIPPED.replacen("base 0.", "base 0.1", 1)).unwrap();
+    let verify = |models: &[&str]| {
+        let item = ["lab", "verify", "sscc", "--item", "2", "-o", text(&folder)];
+        run(hawser(item.iter().chain(models).copied()))
+    };
+    assert_eq!(verify(&[]).status.code(), Some(0));
+    let output = verify(&["--sscc-models", text(&file)]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("was begun with something else"), "{said}");
+}

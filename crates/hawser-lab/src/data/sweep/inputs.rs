@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hawser_policy::Registry;
 use hawser_scenario::{Files, LoadError, ReadOptions, Scenario, files_matching};
 
 use super::manifest::{InputFile, digest};
@@ -15,12 +16,27 @@ type Text = Result<Arc<str>, String>;
 /// Names of files, or why their folder cannot be listed.
 type Matches = Result<Vec<String>, String>;
 
+/// Files that policies were given beside their parameters. The registry keeps them, since what is run with it depends on them.
+#[derive(Debug, Clone, Default)]
+pub struct PolicyFiles(Vec<InputFile>);
+
+impl PolicyFiles {
+    /// Notes that policies of this registry were given a file by an option of this name.
+    pub fn note(registry: &mut Registry, option: &str, text: &str) {
+        let mut files: PolicyFiles = registry.kept().cloned().unwrap_or_default();
+        files.0.push(InputFile { file: option.to_owned(), sha256: digest(text.as_bytes()) });
+        registry.keep(files);
+    }
+}
+
 /// Texts by path. A file is read once: what changes on the disk while a sweep runs does not change the sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     files: Mutex<BTreeMap<PathBuf, Text>>,
     /// What matched a pattern when it was first asked for.
     patterns: Mutex<BTreeMap<PathBuf, Matches>>,
+    /// What policies were given.
+    policies: PolicyFiles,
 }
 
 /// The files around a scenario.
@@ -46,6 +62,11 @@ impl Files for Folder<'_> {
 }
 
 impl Inputs {
+    /// Of runs with these policies.
+    pub(crate) fn of(registry: &Registry) -> Inputs {
+        Inputs { policies: registry.kept().cloned().unwrap_or_default(), ..Inputs::default() }
+    }
+
     /// Reads a scenario of a plan as [`hawser_scenario::load`] does, from the files as they were first seen. Messages
     /// name files as the plan sees them, so that where the sweep lies makes no difference.
     pub(crate) fn load(
@@ -95,7 +116,7 @@ impl Inputs {
         text
     }
 
-    /// All files read so far, named relative to the plan.
+    /// All files read so far, named relative to the plan, and those of policies, named by the option.
     pub(crate) fn digests(&self, plan: &Path) -> Vec<InputFile> {
         let folder = plan.parent().unwrap_or(Path::new(""));
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +124,8 @@ impl Inputs {
             file: relative(path, folder),
             sha256: text.as_ref().map(|text| digest(text.as_bytes())).unwrap_or_default(),
         };
-        let mut inputs: Vec<InputFile> = files.iter().map(input).collect();
+        let mut inputs: Vec<InputFile> =
+            files.iter().map(input).chain(self.policies.0.iter().cloned()).collect();
         inputs.sort_by(|a, b| a.file.cmp(&b.file));
         inputs
     }

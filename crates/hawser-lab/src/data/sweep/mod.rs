@@ -38,10 +38,12 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
+use hawser_policy::Registry;
 use hawser_scenario::{Cell, LoadError, Plan, Scenario, load_plan_with};
 
 pub use error::SweepError;
 pub use folder::{Folder, Found};
+pub use inputs::PolicyFiles;
 pub use manifest::{InputFile, Manifest};
 pub use merge::{MergeSummary, merge, merged_table, timing_table};
 pub use run::{CellFailure, Progress, RunSettings, RunSummary, Simulate, run, run_work};
@@ -72,14 +74,19 @@ impl Sweep {
     /// # Errors
     /// Fails when the plan cannot be read, and on the first mistake in it.
     pub fn load(path: &Path) -> Result<Self, SweepError> {
-        Sweep::load_with(path, &[])
+        Sweep::load_with(path, &[], &Registry::new())
     }
 
-    /// The same with more fields set for all cells, as if the plan's `[set]` had them: key and value.
+    /// The same with more fields set for all cells, as if the plan's `[set]` had them: key and value; and with the policies that they will
+    /// run with, which may have been given files.
     ///
     /// # Errors
     /// As [`load`](Self::load), and if the plan sets one of these fields itself.
-    pub fn load_with(path: &Path, more: &[(String, String)]) -> Result<Self, SweepError> {
+    pub fn load_with(
+        path: &Path,
+        more: &[(String, String)],
+        registry: &Registry,
+    ) -> Result<Self, SweepError> {
         let plan = load_plan_with(path, more)?;
         let mut text = std::fs::read_to_string(path).map_err(|error| SweepError::read(path, error))?;
         // What is set beside the plan is part of what the results depend on.
@@ -87,7 +94,7 @@ impl Sweep {
         let labels = labels(&plan.scenarios);
         // The names of input files must not depend on the folder that the command is run in.
         let path = path.canonicalize().map_err(|error| SweepError::read(path, error))?;
-        let sweep = Sweep { path, text, plan, labels, inputs: Inputs::default() };
+        let sweep = Sweep { path, text, plan, labels, inputs: Inputs::of(registry) };
         sweep.read_inputs();
         Ok(sweep)
     }

@@ -44,8 +44,8 @@ impl Matrix {
         let matrix = Matrix {
             cells: grid::cells(&settings),
             settings,
+            inputs: Inputs::of(&registry),
             registry,
-            inputs: Inputs::default(),
             program_sha256: digest(&program),
         };
         // Recordings that any seed could choose are read with the first one.

@@ -70,7 +70,7 @@ fn is_grouped(together: u64) -> bool {
 }
 
 /// Models that expect most of Vegas whatever they see. They are made for this test and learned nothing.
-fn always_vegas() -> Result<Models, String> {
+pub(super) fn always_vegas() -> Result<Models, String> {
     let model = |candidate: Candidate| {
         let reward = if candidate == Candidate::Vegas { 0.9 } else { 0.1 };
         let features = FEATURES.join(" ");
@@ -134,7 +134,7 @@ pub(super) fn cost(request: &Request<'_>) -> Result<Measured, String> {
         }
     }
     let [ours, without] = least.map(|time| time.as_secs_f64());
-    Ok(Measured::default().with("run_share", ours / without - 1.0).with("core_share", detector_and_models()?))
+    Ok(Measured::default().with("run_share", ours / without - 1.0).with("core_share", detector_and_models(request.registry)?))
 }
 
 fn run_time(request: &Request<'_>, policy: &str) -> Result<Duration, String> {
@@ -149,10 +149,10 @@ fn run_time(request: &Request<'_>, policy: &str) -> Result<Duration, String> {
     Ok(processor_time()? - started)
 }
 
-fn detector_and_models() -> Result<f64, String> {
+fn detector_and_models(registry: &Registry) -> Result<f64, String> {
     const PACKETS: u64 = 17_400;
     const UNITS: u64 = 40;
-    let models = Models::shipped();
+    let models = SsccParts::of(registry).models.unwrap_or_else(Models::shipped);
     let unit = DataUnit {
         path: PathId(0),
         at: Time::ZERO,

@@ -145,7 +145,7 @@ pub(super) fn run_with(
     let watch = Arc::new(Watch::default());
     let mut registry: Registry = (**request.registry).clone();
     let cuts = cuts::watch(&mut registry).map_err(|error| error.to_string())?;
-    let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::shipped() };
+    let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::of(&registry) };
     sscc::register(&mut registry, parts).map_err(|error| error.to_string())?;
     let simulation = Simulation::new(&scenario, &registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;

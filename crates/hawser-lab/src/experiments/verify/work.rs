@@ -77,8 +77,8 @@ impl Verification {
             list,
             cells: cells(list, &settings),
             settings,
+            inputs: Inputs::of(&registry),
             registry,
-            inputs: Inputs::default(),
             program_sha256: digest(&program),
         };
         verification.check()?;
