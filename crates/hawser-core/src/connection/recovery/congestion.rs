@@ -195,7 +195,7 @@ impl PathRecovery {
 
     fn open_epoch(&mut self, now: Time) {
         self.epoch.open(now);
-        self.pipe_full |= self.has_queue();
+        self.pipe_full |= self.rtt.has_queue();
         self.totals.congestion_events += 1;
         self.acked_between_losses = self.acked_since_loss;
         self.acked_since_loss = 0;
@@ -227,11 +227,6 @@ impl PathRecovery {
         }
     }
 
-    /// Whether packets wait somewhere: a round trip takes a quarter longer than it can.
-    fn has_queue(&self) -> bool {
-        self.rtt.has_sample() && 4 * self.rtt.smoothed() >= 5 * self.rtt.min()
-    }
-
     /// Whether the controller is in slow start.
     pub(crate) fn in_slow_start(&self) -> bool {
         self.controller.in_slow_start()
@@ -250,7 +245,7 @@ impl PathRecovery {
             min_rtt_at: self.rtt.min_at(),
             max_delivery_rate: self.delivery.max_rate(),
             bytes_in_flight: self.bytes_in_flight,
-            pipe_full: self.pipe_full || (!self.in_slow_start() && self.has_queue()),
+            pipe_full: self.pipe_full || (!self.in_slow_start() && self.rtt.has_queue()),
             window_before_loss: None,
         };
         self.controller.fill_snapshot(&mut snapshot);

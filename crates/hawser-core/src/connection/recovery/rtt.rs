@@ -64,6 +64,8 @@ struct Return {
     path: PathId,
     smoothed: u64,
     variance: u64,
+    /// Least sample with this return path.
+    min: u64,
     sampled_at: Time,
     /// How much of the recent samples it had.
     weight: u16,
@@ -71,13 +73,14 @@ struct Return {
 
 impl Return {
     const UNUSED: Return =
-        Return { path: PathId::ZERO, smoothed: 0, variance: 0, sampled_at: Time::ZERO, weight: 0 };
+        Return { path: PathId::ZERO, smoothed: 0, variance: 0, min: 0, sampled_at: Time::ZERO, weight: 0 };
 
     /// RFC 9002 section 5.3.
     fn smooth(&mut self, now: Time, sample: Duration) {
         let sample = nanos(sample);
         self.variance = (self.variance * 3 + self.smoothed.abs_diff(sample)) / 4;
         self.smoothed = (self.smoothed * 7 + sample) / 8;
+        self.min = self.min.min(sample);
         self.sampled_at = now;
     }
 
@@ -186,7 +189,7 @@ impl RttEstimator {
         // The first has had all samples.
         let weight = if self.returns_used == 0 { FULL_WEIGHT } else { 0 };
         let (smoothed, variance) = (nanos(sample), nanos(self.variance));
-        let new = Return { path, smoothed, variance, sampled_at: now, weight };
+        let new = Return { path, smoothed, variance, min: smoothed, sampled_at: now, weight };
         let at = if usize::from(self.returns_used) < MAX_RETURN_PATHS {
             self.returns_used += 1;
             usize::from(self.returns_used) - 1
@@ -249,6 +252,14 @@ impl RttEstimator {
     /// Section 5.2: after persistent congestion the minimum starts from the newest sample.
     pub(crate) fn restart_minimum(&mut self, now: Time) {
         (self.min, self.min_at) = (self.latest, now);
+        self.returns.iter_mut().for_each(|known| known.min = known.smoothed);
+    }
+
+    /// Whether packets wait somewhere: a round trip takes a quarter longer than it can with acknowledgements that return on the same
+    /// path. Compared with the least of all return paths, the way back on a slower one would look like a queue.
+    pub(crate) fn has_queue(&self) -> bool {
+        let usual = &self.returns[usize::from(self.usual)];
+        self.has_sample() && usual.smoothed.saturating_mul(4) >= usual.min.saturating_mul(5)
     }
 
     /// Most recent sample.

@@ -50,7 +50,9 @@ pub(super) struct Overrun {
 /// A receive window: of a stream, or of the connection (then all offsets are sums over the streams).
 ///
 /// The window slides with what the application consumed and is announced again when a quarter of it is free. It
-/// doubles when half of it was consumed in less than two round trips: then it may be what limits the sender.
+/// doubles when half of it was consumed in less than two round trips: then it may be what limits the sender. It also doubles, whatever
+/// time that took, when the sender had used it up while all that there was to read had been read: then it is too small to send on
+/// while something that was lost is sent again, which takes a round trip and more.
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
     size: u64,
@@ -60,6 +62,8 @@ pub(super) struct ReceiveWindow {
     announced: u64,
     epoch_start: Time,
     epoch_consumed: u64,
+    /// Whether a hole has kept the reader waiting in this epoch while the window was used up.
+    waited_at_hole: bool,
     /// What must be consumed for the window to be tuned. This and the next are asked for at every read.
     tuned_from: u64,
     /// What must be consumed for a new limit to be announced.
@@ -77,6 +81,7 @@ impl ReceiveWindow {
             announced: size,
             epoch_start: now,
             epoch_consumed: 0,
+            waited_at_hole: false,
             tuned_from: 0,
             announced_from: 0,
         };
@@ -119,10 +124,16 @@ impl ReceiveWindow {
         if total > self.announced { Err(Overrun { total, limit: self.announced }) } else { Ok(()) }
     }
 
-    /// Counts received bytes, after [`check`](Self::check).
+    /// Counts received bytes, after [`check`](Self::check). Whether the window is nearly used up.
     #[inline]
-    pub(super) fn receive(&mut self, bytes: u64) {
+    pub(super) fn receive(&mut self, bytes: u64) -> bool {
         self.received += bytes;
+        self.announced - self.received <= self.size / 8
+    }
+
+    /// It is nearly used up, and the reader has read all that is there before a hole.
+    pub(super) fn wait_at_hole(&mut self) {
+        self.waited_at_hole = true;
     }
 
     /// Bytes were read by the application, or will never be.
@@ -143,7 +154,7 @@ impl ReceiveWindow {
         if !self.is_tunable() {
             return;
         }
-        if now.since(self.epoch_start) < rtt * 2 {
+        if std::mem::take(&mut self.waited_at_hole) || now.since(self.epoch_start) < rtt * 2 {
             self.grow_to(self.size.saturating_mul(2).min(most));
         }
         self.epoch_start = now;

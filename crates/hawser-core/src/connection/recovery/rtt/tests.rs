@@ -48,6 +48,25 @@ fn a_path_without_delay_divides_nothing_by_zero() {
     assert!(rtt.smoothed() > Duration::ZERO && rtt.round_trip_bound() >= GRANULARITY);
 }
 
+/// The way back over a slower path is no queue: a controller that takes over would believe that the pipe is full.
+#[test]
+fn a_queue_is_what_makes_round_trips_of_one_return_path_longer() {
+    let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));
+    assert!(!rtt.has_queue(), "nothing is known");
+    for n in 0..50 {
+        rtt.on_sample(ms(n * 20), millis(360), Duration::ZERO, OWN);
+        rtt.on_sample(ms(n * 20 + 10), millis(266), Duration::ZERO, OTHER);
+    }
+    assert_eq!((rtt.smoothed(), rtt.min()), (millis(360), millis(266)));
+    assert!(!rtt.has_queue());
+    for n in 50..100 {
+        rtt.on_sample(ms(n * 20), millis(460), Duration::ZERO, OWN);
+    }
+    assert!(rtt.has_queue());
+    rtt.restart_minimum(ms(3_000));
+    assert!(!rtt.has_queue());
+}
+
 /// A slow path of 30 ms one way beside a quick one of 10: acknowledgements return on either.
 #[test]
 fn return_paths_do_not_mix() {

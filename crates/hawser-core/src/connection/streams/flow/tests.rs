@@ -54,6 +54,23 @@ fn a_slow_reader_does_not_grow_the_window() {
     assert_eq!(window.size(), 1_000);
 }
 
+/// What is sent again takes a round trip and more. A reader that waits for it is not slow.
+#[test]
+fn a_window_that_is_used_up_behind_a_hole_doubles() {
+    let mut window = window();
+    assert!(!window.receive(800), "a fifth is left");
+    assert!(window.receive(200));
+    window.wait_at_hole();
+    window.consume(1_000);
+    window.tune(Time::ZERO + 3 * RTT, RTT, u64::MAX);
+    assert_eq!(window.size(), 2_000);
+    // Once.
+    window.announce();
+    move_bytes(&mut window, 1_000);
+    window.tune(Time::ZERO + 6 * RTT, RTT, u64::MAX);
+    assert_eq!(window.size(), 2_000);
+}
+
 #[test]
 fn credit_never_falls() {
     let mut credit = SendCredit::default();
