@@ -82,3 +82,26 @@ fn the_bbr_family_fills_a_link_on_the_whole_stack() {
         assert!(flow.longest_gap_ms <= 60.0, "{controller}: {} ms", flow.longest_gap_ms);
     }
 }
+
+/// Two long links that lose packets: before the receive window has grown, neither is filled, and what is in flight when a loss is noticed
+/// is little. BBR took three such round trips for a full pipe, and one path of some runs stayed at a tenth of its link.
+#[test]
+fn bbr_leaves_no_long_path_behind_that_was_not_filled() {
+    let mut text = "version = 1\nduration = \"20 s\"\n[transport]\ncongestion = \"bbr\"\n".to_owned();
+    for (link, delay) in [("p0", 175), ("p1", 150)] {
+        text += &format!(
+            "[link.{link}]\nrate = \"50 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"4000 kB\"\nloss = 0.015\n"
+        );
+    }
+    text += "[flow.main]\nkind = \"bulk\"\nfrom = \"client\"\ndirection = \"down\"\n";
+    let rates: Vec<f64> = (1..=12)
+        .map(|seed| {
+            let text = format!("seed = {seed}\n{text}");
+            let scenario = Scenario::parse(&text, "long.toml", &mut |_| Err("there is none".into()));
+            run(&scenario.expect("a valid scenario")).goodput_bps / 1e6
+        })
+        .collect();
+    println!("{rates:.1?} Mbit/s");
+    // Without losses, with their start of a few seconds: 77.
+    assert!(rates.iter().all(|rate| *rate > 45.0), "{rates:.1?}");
+}

@@ -184,6 +184,11 @@ impl Model for V1 {
             (self.recovering, self.conserving) = (false, false);
             common.restore_window();
         }
+        // Where less than a bandwidth-delay product was in flight, since the path was not given more, rates of what leaves meanwhile are
+        // low for that reason: three such round trips are no full pipe.
+        if self.conserving && common.window < common.bdp(self.bandwidth()) {
+            common.hold_down(sample.in_flight);
+        }
         self.conserving.then(|| common.window.max(sample.in_flight + sample.acked))
     }
 
