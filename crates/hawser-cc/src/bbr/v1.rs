@@ -26,6 +26,9 @@ const CYCLE: u64 = 8;
 const CRUISES: u64 = 6;
 /// What coupling leaves a path at least of its bandwidth.
 const LEAST_COUPLED_GAIN: f64 = 0.25;
+/// Of what a round trip brought news of, lost: more than that, and no more delivered than before, is a full pipe even if the sender paused.
+/// As much random loss is what BBRv1 bears (Cardwell and others, figure 8).
+const OVERFLOW: f64 = 0.2;
 
 /// What can be set of BBRv1.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +50,11 @@ pub(super) struct V1 {
     cruises_left: u64,
     /// The first round trip of a recovery: as much leaves as arrives.
     conserving: bool,
+    /// Whether less than a bandwidth-delay product was in flight when what was lost first in this recovery had left.
+    was_unfilled: bool,
     recovering: bool,
+    /// Bytes acknowledged and lost in this round trip.
+    acked_and_lost: [f64; 2],
     /// Pacing gain in Cruise; one unless coupled.
     cruise_gain: f64,
 }
@@ -59,7 +66,9 @@ impl V1 {
             bandwidth: RoundWindow::new(settings.bandwidth_rounds),
             cruises_left: CRUISES,
             conserving: false,
+            was_unfilled: false,
             recovering: false,
+            acked_and_lost: [0.0; 2],
             cruise_gain: 1.0,
         }
     }
@@ -78,6 +87,19 @@ impl V1 {
             self.cruises_left = phase;
             common.phases.enter(Phase::Cruise, now);
         }
+    }
+
+    /// Whether a round trip is over that tells whether the pipe is full. One in which the sender paused does not, as it delivers less for
+    /// that reason; but where bursts between pauses overflow the queue, they show it.
+    fn says_whether_full(&mut self, sample: &Sample) -> bool {
+        let [acked, lost] = &mut self.acked_and_lost;
+        *acked += sample.acked;
+        *lost += sample.newly_lost;
+        if !sample.round_start {
+            return false;
+        }
+        let [acked, lost] = std::mem::take(&mut self.acked_and_lost);
+        !sample.limited || lost > OVERFLOW * (acked + lost)
     }
 
     fn update_cycle(&mut self, common: &mut Common, sample: &Sample) {
@@ -159,7 +181,7 @@ impl Model for V1 {
         }
         common.aggregate(sample, self.bandwidth());
         self.update_cycle(common, sample);
-        if sample.round_start && !sample.limited && !common.full_pipe.reached {
+        if self.says_whether_full(sample) && !common.full_pipe.reached {
             common.full_pipe.on_round(self.bandwidth());
         }
         if common.phase() == Phase::Startup && common.full_pipe.reached {
@@ -173,6 +195,7 @@ impl Model for V1 {
     fn on_loss(&mut self, common: &mut Common, loss: &Loss, enters_recovery: bool) {
         if enters_recovery && loss.cause == LossCause::Loss {
             (self.conserving, self.recovering) = (true, true);
+            self.was_unfilled = (loss.inflight_at_send as f64) < common.bdp(self.bandwidth());
             common.rounds.restart(common.delivered);
             common.set_window(loss.bytes_in_flight as f64);
         }
@@ -184,9 +207,9 @@ impl Model for V1 {
             (self.recovering, self.conserving) = (false, false);
             common.restore_window();
         }
-        // Where less than a bandwidth-delay product was in flight, since the path was not given more, rates of what leaves meanwhile are
-        // low for that reason: three such round trips are no full pipe.
-        if self.conserving && common.window < common.bdp(self.bandwidth()) {
+        // Where the path had not been given what it carries, rates of what leaves meanwhile are low for that reason: three such round
+        // trips are no full pipe.
+        if self.conserving && self.was_unfilled {
             common.hold_down(sample.in_flight);
         }
         self.conserving.then(|| common.window.max(sample.in_flight + sample.acked))
