@@ -103,7 +103,8 @@ fn with_bbr(links: [(&str, &str); 2], seeds: RangeInclusive<u64>) -> Vec<Outcome
 /// is little. BBR took three such round trips for a full pipe, and one path of some runs stayed at a tenth of its link.
 #[test]
 fn bbr_leaves_no_long_path_behind_that_was_not_filled() {
-    let link = |delay| format!("rate = \"50 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"4000 kB\"\nloss = 0.015");
+    let link =
+        |delay| format!("rate = \"50 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"4000 kB\"\nloss = 0.015");
     let (far, near) = (link(175), link(150));
     let outcomes = with_bbr([("p0", &far), ("p1", &near)], 1..=12);
     let rates: Vec<f64> = outcomes.iter().map(|outcome| outcome.flows[0].goodput_bps / 1e6).collect();
@@ -120,7 +121,8 @@ fn bbr_sees_a_full_pipe_between_pauses() {
     let near = "rate = \"70 Mbit/s\"\ndelay = \"40 ms\"\nqueue = \"560 kB\"\nloss = 0.012";
     let outcomes = with_bbr([("far", far), ("near", near)], 1..=10);
     let paths = outcomes.iter().flat_map(|outcome| &outcome.paths).filter(|path| path.link == "far");
-    let (sent, lost) = paths.fold((0, 0), |(sent, lost), path| (sent + path.packets_sent, lost + path.packets_lost));
+    let (sent, lost) =
+        paths.fold((0, 0), |(sent, lost), path| (sent + path.packets_sent, lost + path.packets_lost));
     let share = lost as f64 / sent as f64;
     println!("{lost} of {sent} packets lost");
     assert!(share < 0.15, "{share:.3}");

@@ -134,7 +134,9 @@ pub(super) fn cost(request: &Request<'_>) -> Result<Measured, String> {
         }
     }
     let [ours, without] = least.map(|time| time.as_secs_f64());
-    Ok(Measured::default().with("run_share", ours / without - 1.0).with("core_share", detector_and_models(request.registry)?))
+    Ok(Measured::default()
+        .with("run_share", ours / without - 1.0)
+        .with("core_share", detector_and_models(request.registry)?))
 }
 
 fn run_time(request: &Request<'_>, policy: &str) -> Result<Duration, String> {

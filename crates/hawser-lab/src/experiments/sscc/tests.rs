@@ -31,14 +31,21 @@ fn without_coupling_it_falls_short() {
 fn the_models_of_the_registry_are_judged() {
     let mut registry = hawser_net::policies();
     let models = formulas::always_vegas().unwrap();
-    sscc::register(&mut registry, SsccParts { models: Some(Arc::new(models)), ..SsccParts::default() }).unwrap();
+    sscc::register(&mut registry, SsccParts { models: Some(Arc::new(models)), ..SsccParts::default() })
+        .unwrap();
     let load = |file: &str, set: &[String]| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(file);
         hawser_scenario::load(&path, set).map_err(|error| error.to_string())
     };
     let policy = "sscc,selection=model";
-    let request =
-        Request { runs: "", key: "transport.policy", policy, seed: 1, registry: &Arc::new(registry), load: &load };
+    let request = Request {
+        runs: "",
+        key: "transport.policy",
+        policy,
+        seed: 1,
+        registry: &Arc::new(registry),
+        load: &load,
+    };
     let watched = watched::run(&request, "sscc-steady.toml", &["duration=5 s"]).unwrap();
     let chosen: Vec<Choice> = watched.decisions.changes.iter().map(|(_, _, to)| *to).collect();
     assert_eq!(chosen, [Choice::Single(Candidate::Vegas)]);
