@@ -74,7 +74,8 @@ fn the_list_is_judged_with_the_models_that_were_given() {
     let (file, folder) = (here.path().join("other.models"), here.path().join("list"));
     fs::write(&file, hawser_cc::sscc::Models::SHIPPED.replacen("base 0.", "base 0.1", 1)).unwrap();
     let verify = |models: &[&str]| {
-        let item = ["lab", "verify", "sscc", "--item", "2", "-o", text(&folder)];
+        let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+        let item = ["lab", "verify", "sscc", "--scenarios", scenarios, "--item", "2", "-o", text(&folder)];
         run(hawser(item.iter().chain(models).copied()))
     };
     assert_eq!(verify(&[]).status.code(), Some(0));
