@@ -26,7 +26,8 @@ const CYCLE: u64 = 8;
 const CRUISES: u64 = 6;
 /// What coupling leaves a path at least of its bandwidth.
 const LEAST_COUPLED_GAIN: f64 = 0.25;
-/// Of what a round trip brought news of, lost: more than that, and no more delivered than before, is a full pipe even if the sender paused.
+/// Share of the bytes acknowledged or declared lost in a round trip that was lost: above it a round trip without growth shows a full pipe even
+/// if the sender paused.
 /// As much random loss is what BBRv1 bears (Cardwell and others, figure 8).
 const OVERFLOW: f64 = 0.2;
 

@@ -52,7 +52,7 @@ pub(super) struct Overrun {
 /// The window slides with what the application consumed and is announced again when a quarter of it is free. It
 /// doubles when half of it was consumed in less than two round trips: then it may be what limits the sender. It also doubles, whatever
 /// time that took, when the sender had used it up while all that there was to read had been read: then it is too small to send on
-/// while something that was lost is sent again, which takes a round trip and more.
+/// while lost data is retransmitted, which takes a round trip and more.
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
     size: u64,
@@ -124,7 +124,7 @@ impl ReceiveWindow {
         if total > self.announced { Err(Overrun { total, limit: self.announced }) } else { Ok(()) }
     }
 
-    /// Counts received bytes, after [`check`](Self::check). Whether the window is nearly used up.
+    /// Counts received bytes, after [`check`](Self::check). Whether at most an eighth of the window is left.
     #[inline]
     pub(super) fn receive(&mut self, bytes: u64) -> bool {
         self.received += bytes;

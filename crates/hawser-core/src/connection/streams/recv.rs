@@ -201,11 +201,18 @@ impl RecvStream {
         }
         self.window.check(more).map_err(|overrun| overrun_error("stream", overrun, frame_type))?;
         shared.window.check(more).map_err(|overrun| overrun_error("connection", overrun, frame_type))?;
-        let nearly_used_up = [self.window.receive(more), shared.window.receive(more)];
-        if nearly_used_up != [false; 2] && !self.assembler.is_readable() && end > self.assembler.ready_to() {
-            let windows = [&mut self.window, &mut shared.window];
-            let nearly = windows.into_iter().zip(nearly_used_up).filter(|(_, nearly)| *nearly);
-            nearly.for_each(|(window, _)| window.wait_at_hole());
+        let stream_is_low = self.window.receive(more);
+        let connection_is_low = shared.window.receive(more);
+        if (stream_is_low || connection_is_low)
+            && !self.assembler.is_readable()
+            && end > self.assembler.ready_to()
+        {
+            if stream_is_low {
+                self.window.wait_at_hole();
+            }
+            if connection_is_low {
+                shared.window.wait_at_hole();
+            }
         }
         if matches!(self.state, State::Stopped { .. }) {
             self.consume(more, shared);

@@ -54,7 +54,7 @@ fn a_slow_reader_does_not_grow_the_window() {
     assert_eq!(window.size(), 1_000);
 }
 
-/// What is sent again takes a round trip and more. A reader that waits for it is not slow.
+/// A retransmission takes a round trip and more. A reader that waits for it is not slow.
 #[test]
 fn a_window_that_is_used_up_behind_a_hole_doubles() {
     let mut window = window();

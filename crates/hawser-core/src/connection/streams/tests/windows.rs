@@ -34,6 +34,33 @@ fn windows_grow_with_a_fast_reader_up_to_their_caps() {
     assert!(total > 300_000, "{total} bytes in 50 round trips");
 }
 
+/// Three round trips for a window: of a reader who waits for a retransmission it says that the window is too small, of one who did not read
+/// nothing.
+#[test]
+fn windows_grow_while_a_retransmission_keeps_the_reader_waiting() {
+    for (withheld, grown) in [(true, 4_000), (false, 2_000)] {
+        let [mut client, mut server] = pair(&small_config());
+        client.set_send_buffer_limit(20_000);
+        let id = client.open(true).expect("allowed");
+        assert_eq!(client.write(id, &[0; 9_000]), Ok(2_000), "the window of a stream");
+        let first = build(&mut client, 1_200, 0).expect("data");
+        if withheld {
+            lost(&mut client, &first);
+            let rest: Vec<_> = std::iter::from_fn(|| build(&mut client, 1_200, 0)).collect();
+            // What follows the hole comes first, whichever packet it is in.
+            rest.iter().rev().for_each(|packet| receive(&mut server, &packet.payload).expect("allowed"));
+        } else {
+            receive(&mut server, &first.payload).expect("allowed");
+            flush(&mut client, &mut server);
+        }
+        while let Ok(ReadOutcome::Data(_)) = server.read(id, &mut [0; 8_000]) {}
+        server.update_windows(Time::ZERO + 3 * RTT, || (RTT, u64::MAX));
+        let key = server.table.find_ref(id).expect("open");
+        let size = server.table.recv_mut(key).expect("open").window_mut().size();
+        assert_eq!(size, grown, "withheld: {withheld}");
+    }
+}
+
 #[test]
 fn a_lost_limit_is_sent_again_with_its_value_of_then() {
     let [mut client, mut server] = pair(&small_config());
