@@ -32,6 +32,26 @@ pub enum Weights {
     Intervals,
 }
 
+/// Memory of [`IntervalStatistics::mean`], [`IntervalStatistics::skewness`] and [`IntervalStatistics::deviation`] that is shorter than that
+/// of the rest, so that they follow a change sooner (RFC 8382, sections 2.2 and 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recent {
+    /// Intervals that they run over (M).
+    pub intervals: usize,
+    /// The newest ones, which weigh alike in skewness and deviation (F): what is older weighs linearly less.
+    pub alike: usize,
+}
+
+impl Recent {
+    /// The values of RFC 8382.
+    pub const RFC8382: Recent = Recent { intervals: 30, alike: 20 };
+
+    /// Weight of an interval with this many newer ones.
+    fn weight(self, newer: usize) -> f64 {
+        self.intervals.saturating_sub(newer.max(self.alike.saturating_sub(1))) as f64
+    }
+}
+
 /// Statistics of a series over the last `capacity` intervals that had values.
 ///
 /// Values are compared with means of *earlier* intervals: with the mean of their own one the skewness would be about zero
@@ -52,6 +72,7 @@ pub enum Weights {
 pub struct IntervalStatistics {
     weights: Weights,
     capacity: usize,
+    recent: Option<Recent>,
     closed: VecDeque<Interval>,
     /// Mean of the interval before, if that had values.
     previous: Option<f64>,
@@ -73,12 +94,19 @@ impl IntervalStatistics {
         IntervalStatistics {
             weights,
             capacity,
+            recent: None,
             closed: VecDeque::with_capacity(capacity),
             previous: None,
             base: None,
             sum: 0.0,
             current: Interval::default(),
         }
+    }
+
+    /// With a shorter memory for mean, skewness and deviation; all intervals weigh alike without.
+    pub fn with_recent(mut self, recent: Option<Recent>) -> Self {
+        self.recent = recent;
+        self
     }
 
     /// A value of the interval that runs.
@@ -121,7 +149,9 @@ impl IntervalStatistics {
 
     /// Mean of the intervals' means (equation 5.2); zero without any.
     pub fn mean(&self) -> f64 {
-        self.total(|interval| interval.mean) / self.closed.len().max(1) as f64
+        let held = self.recent.map_or(self.closed.len(), |recent| recent.intervals.min(self.closed.len()));
+        let skipped = self.closed.len() - held;
+        self.closed.iter().skip(skipped).map(|interval| interval.mean).sum::<f64>() / held.max(1) as f64
     }
 
     /// Share of values below the mean less share above it, -1 to 1 (equation 5.4): low where a few values lie far below.
@@ -165,19 +195,27 @@ impl IntervalStatistics {
     /// A sum over the values that had something to be compared with, for each of them.
     fn per_value(&self, sum: impl Fn(&Interval) -> f64) -> f64 {
         match self.weights {
-            Weights::Values => self.total(sum) / self.compared(),
+            Weights::Values => {
+                let count = self.weighted_total(|interval| interval.compared);
+                // Without any the sum is zero, too.
+                if count > 0.0 { self.weighted_total(sum) / count } else { 0.0 }
+            }
             Weights::Intervals => {
                 let compared = |interval: &Interval| interval.compared > 0.0;
                 let mean = |interval: &Interval| {
                     if compared(interval) { sum(interval) / interval.compared } else { 0.0 }
                 };
-                self.total(mean) / self.total(|interval| f64::from(u8::from(compared(interval)))).max(1.0)
+                let count = self.weighted_total(|interval| f64::from(u8::from(compared(interval))));
+                if count > 0.0 { self.weighted_total(mean) / count } else { 0.0 }
             }
         }
     }
 
-    fn compared(&self) -> f64 {
-        self.total(|interval| interval.compared).max(1.0)
+    /// As [`IntervalStatistics::total`], each interval with its weight.
+    fn weighted_total(&self, part: impl Fn(&Interval) -> f64) -> f64 {
+        let Some(recent) = self.recent else { return self.total(part) };
+        let newer = (0..self.closed.len()).rev();
+        self.closed.iter().zip(newer).map(|(interval, newer)| recent.weight(newer) * part(interval)).sum()
     }
 
     // Summed anew each time, in a fixed order: a running sum would drift.

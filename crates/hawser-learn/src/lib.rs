@@ -40,7 +40,7 @@ pub use boosted_trees::{BoostedTrees, BoostedTreesError};
 pub use ewma::Ewma;
 pub use ftrl::{Accumulation, IntervalFtrl, Play, curvature, minimiser, radius, step_size};
 pub use gradient_descent::GradientDescent;
-pub use interval_statistics::{IntervalStatistics, Weights};
+pub use interval_statistics::{IntervalStatistics, Recent, Weights};
 pub use kalman::{DifferenceKalman, InnovationKalman, Kalman, Noise};
 pub use lin_ucb::{LinUcb, LinUcbArm};
 pub use mahalanobis::{Mahalanobis, nearest_pairs};

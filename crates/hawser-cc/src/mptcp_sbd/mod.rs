@@ -59,7 +59,7 @@ fn info() -> PolicyInfo {
     let coupled = ParameterInfo::choice("coupled", COUPLED)
         .meaning("controller of all paths: coupled in a group, and Reno on a path that is in none")
         .source(SOURCE);
-    let detection = detection::parameters(["packets", "intervals"], Duration::ZERO);
+    let detection = detection::parameters(["packets", "intervals"], ["all", "recent"], Duration::ZERO);
     let info = PolicyInfo::new(NAME, "paths that share a bottleneck are coupled, others are Reno each");
     detection.into_iter().fold(info.source(SOURCE).parameter(coupled), PolicyInfo::parameter)
 }

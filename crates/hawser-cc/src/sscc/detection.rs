@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_learn::Weights;
+use hawser_learn::{Recent, Weights};
 use hawser_policy::{ParameterInfo, Parameters};
 
 use super::{DetectorSettings, Vote};
@@ -10,8 +10,13 @@ use super::{DetectorSettings, Vote};
 const TABLE: &str = "F. Yang 2022, table 5.1";
 const OURS: &str = "ours";
 
-/// The parameters. What counts alike by default is the first of `weights`; pairs stay coupled for `keep`.
-pub(crate) fn parameters(weights: [&'static str; 2], keep: Duration) -> Vec<ParameterInfo> {
+/// The parameters. The first of `weights` is what counts alike by default, the first of `history` the intervals that do; pairs stay
+/// coupled for `keep`.
+pub(crate) fn parameters(
+    weights: [&'static str; 2],
+    history: [&'static str; 2],
+    keep: Duration,
+) -> Vec<ParameterInfo> {
     let millis = Duration::from_millis;
     vec![
         ParameterInfo::choice("detector", ["thesis", "rfc8382"])
@@ -23,6 +28,9 @@ pub(crate) fn parameters(weights: [&'static str; 2], keep: Duration) -> Vec<Para
         ParameterInfo::choice("weights", weights)
             .meaning("what counts alike in skewness and deviation of delays; packets as in the thesis")
             .source(OURS),
+        ParameterInfo::choice("history", history)
+            .meaning("intervals that skewness and deviation of delays run over: all 50, as in the thesis, or the last 30, of which ten weigh less")
+            .source("RFC 8382, sections 2.2 and 4.1"),
         ParameterInfo::choice("vote", ["sliding", "tumbling"])
             .meaning("six of the last ten intervals at each, or five of ten every ten intervals")
             .source("5.3.2; MPTCP-SBD"),
@@ -49,6 +57,7 @@ pub(crate) fn read(parameters: &Parameters) -> DetectorSettings {
             "packets" => Weights::Values,
             _ => Weights::Intervals,
         },
+        recent: (parameters.choice("history") == "recent").then_some(Recent::RFC8382),
         vote: match parameters.choice("vote") {
             "tumbling" => Vote::Tumbling,
             _ => Vote::Sliding,

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use hawser_learn::{IntervalStatistics, Weights};
+use hawser_learn::{IntervalStatistics, Recent, Weights};
 use hawser_policy::{GroupId, PathId, Time};
 
 use super::grouping::{self, Measure};
@@ -45,6 +45,8 @@ pub struct DetectorSettings {
     /// What counts alike in skewness and deviation. Both presets: samples. With [`Weights::Intervals`], which is ours, paths of one
     /// bottleneck look alike although each samples its queue at a rate of its own.
     pub weights: Weights,
+    /// A shorter memory for skewness and deviation, as RFC 8382 has it; the thesis has none.
+    pub recent: Option<Recent>,
     /// How votes are counted.
     pub vote: Vote,
     /// How long a pair stays grouped that the votes no longer find together. Ours: a coupled path fills the queue less, and what
@@ -67,12 +69,12 @@ impl DetectorSettings {
         loss: 0.1,
         least_deviation: Duration::from_micros(200),
         weights: Weights::Values,
+        recent: None,
         vote: Vote::Sliding,
         keep: Duration::ZERO,
     };
 
-    /// The values of RFC 8382 section 2.2 where they are others. Its shorter windows M and F are not used: all estimates run
-    /// over N.
+    /// The thresholds of RFC 8382 section 2.2 where they are others. Its shorter windows M and F are [`DetectorSettings::recent`].
     pub const RFC8382: DetectorSettings =
         DetectorSettings { skewness: 0.1, skewness_gap: 0.15, loss: 0.05, ..DetectorSettings::THESIS };
 }
@@ -223,7 +225,8 @@ impl Detector {
             if self.paths.len() >= MAX_PATHS {
                 return None;
             }
-            let delays = IntervalStatistics::weighted(self.settings.history, self.settings.weights);
+            let delays = IntervalStatistics::weighted(self.settings.history, self.settings.weights)
+                .with_recent(self.settings.recent);
             self.paths.insert(at, Watched { path, delays, reference: None, congested: false });
         }
         self.paths.get_mut(at)

@@ -62,7 +62,8 @@ impl Settings {
         };
         let info = PolicyInfo::new(super::NAME, summary)
             .source("F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5");
-        let detection = detection::parameters(["intervals", "packets"], Duration::from_secs(10));
+        let detection =
+            detection::parameters(["intervals", "packets"], ["recent", "all"], Duration::from_secs(10));
         let all = [detection, coupling(), selection(has_models), units()];
         all.into_iter().flatten().fold(info, PolicyInfo::parameter)
     }

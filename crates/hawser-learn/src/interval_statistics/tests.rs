@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{IntervalStatistics, Weights};
+use super::{IntervalStatistics, Recent, Weights};
 
 fn series(intervals: &[&[f64]], capacity: usize) -> IntervalStatistics {
     let mut statistics = IntervalStatistics::new(capacity);
@@ -39,6 +39,54 @@ fn six_intervals_by_hand() {
     assert_eq!(statistics.crossing_rate(1.0), 0.0);
     // Bounds 1.5 and 8.5: the first four means are neutral or above, the fifth is below, the last neutral again.
     assert_eq!(statistics.crossing_rate(0.7), 2.0 / 6.0);
+}
+
+/// The same six with a memory of four, of which the newest two weigh alike: 3, 3, 2, 1 from the newest, and the mean is of four. Means of
+/// the means before are the same up to the fifth interval; before the sixth it is that of 6, 4, 10 and 1: 5.25.
+#[test]
+fn six_intervals_by_hand_with_a_shorter_memory() {
+    for (weights, counts) in [(Weights::Values, true), (Weights::Intervals, false)] {
+        let recent = Some(Recent { intervals: 4, alike: 2 });
+        let mut statistics = IntervalStatistics::weighted(50, weights).with_recent(recent);
+        for values in BY_HAND {
+            values.iter().for_each(|value| statistics.insert(*value));
+            statistics.close();
+        }
+        assert_eq!((statistics.intervals(), statistics.mean()), (6, 22.0 / 4.0));
+        // From the third interval on, each with its count of values: 3, 1, 2, 2.
+        let (skewness, deviation, samples) = if counts {
+            (
+                0.0 - 2.0 * 1.0 + 3.0 * 2.0 + 0.0,
+                6.0 + 2.0 * 6.0 + 3.0 * 18.0 + 3.0 * 12.0,
+                3.0 + 2.0 + 6.0 + 6.0,
+            )
+        } else {
+            (
+                0.0 - 2.0 * 1.0 + 3.0 * 1.0 + 0.0,
+                2.0 + 2.0 * 6.0 + 3.0 * 9.0 + 3.0 * 6.0,
+                1.0 + 2.0 + 3.0 + 3.0,
+            )
+        };
+        assert_eq!(
+            (statistics.skewness(), statistics.deviation()),
+            (skewness / samples, deviation / samples)
+        );
+    }
+}
+
+/// A series that jumps once: a shorter memory has forgotten it after as many intervals, the long one not.
+#[test]
+fn a_shorter_memory_forgets_sooner() {
+    let after = |recent| {
+        let mut series = IntervalStatistics::new(50).with_recent(recent);
+        for n in 0..81 {
+            series.insert(if n < 50 { 1.0 } else { 9.0 });
+            series.close();
+        }
+        (series.mean(), series.deviation())
+    };
+    assert_eq!(after(Some(Recent::RFC8382)), (9.0, 0.0));
+    assert!(after(None).0 < 7.0 && after(None).1 > 0.1, "{:?}", after(None));
 }
 
 #[test]
@@ -102,7 +150,7 @@ proptest! {
         };
         let (plain, moved) = (shifted(0), shifted(offset));
         // Means are quotients, so that a value at a mean may fall to either side by rounding.
-        let values = plain.compared();
+        let values = plain.total(|interval| interval.compared).max(1.0);
         prop_assert!((plain.skewness() - moved.skewness()).abs() <= 2.0 * intervals.len() as f64 / values + 1e-9);
         prop_assert!((plain.deviation() - moved.deviation()).abs() < 1e-6);
         prop_assert!((-1.0..=1.0).contains(&plain.skewness()));

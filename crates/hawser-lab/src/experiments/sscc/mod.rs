@@ -15,10 +15,11 @@ mod watched;
 
 use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};
 
-/// Keeping pairs coupled is ours, and off. The guard of quiet paths is the sheet's. `weights=intervals`, the default, is a repair of
-/// ours of the published estimators, which part paths of one bottleneck: row R3 has what they give (docs/sscc.md).
+/// Keeping pairs coupled is ours, and off. The guard of quiet paths is the sheet's. `weights=intervals` and `history=recent`, the
+/// defaults, are repairs of the published estimators, ours and RFC 8382's: they part paths of one bottleneck, and follow
+/// changes late. Row R3 has what they give (docs/sscc.md).
 const SYSTEM: &str = "sscc,keep_coupled=0s,selection=model";
-const PUBLISHED: &str = "sscc,keep_coupled=0s,selection=model,weights=packets";
+const PUBLISHED: &str = "sscc,keep_coupled=0s,selection=model,weights=packets,history=all";
 const KEPT: &str = "sscc,selection=model";
 const UNCOUPLED: &str = "sscc,coupling=off,selection=model";
 /// Detection and coupling, and CUBIC where nothing is shared.
