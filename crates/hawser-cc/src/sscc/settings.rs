@@ -45,6 +45,8 @@ pub(super) struct Settings {
     pub(super) dwell: f64,
     /// Between two choices of the models: nothing otherwise.
     pub(super) rest: Duration,
+    /// For how long nothing is chosen for a path that has left a group.
+    pub(super) probation: Duration,
     pub(super) migration: Migration,
     pub(super) units: UnitSettings,
     pub(super) reward: RewardForm,
@@ -77,8 +79,8 @@ impl Settings {
             _ => Selection::Rule,
         };
         // Turns have their own length, and a rule changes for groups alone.
-        let rest = match selection {
-            Selection::Model => parameters.duration("rest"),
+        let of_models = |name| match selection {
+            Selection::Model => parameters.duration(name),
             _ => Duration::ZERO,
         };
         Settings {
@@ -89,7 +91,8 @@ impl Settings {
             selection,
             confirmations: parameters.integer("confirmations"),
             dwell: parameters.number("dwell"),
-            rest,
+            rest: of_models("rest"),
+            probation: of_models("probation"),
             migration: match parameters.choice("migration") {
                 "linux-like" => Migration::LinuxLike,
                 _ => Migration::Carry,
@@ -150,6 +153,9 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .source(OURS),
         ParameterInfo::duration("rest", Duration::ZERO..=seconds(3_600), seconds(2))
             .meaning("between two changes of a path at least, where the models choose; the first one need not wait")
+            .source(OURS),
+        ParameterInfo::duration("probation", Duration::ZERO..=seconds(3_600), seconds(20))
+            .meaning("how long a path that has left a group keeps OLIA, by then alone, before the models choose for it: as long as the detection remembers; 0s as in the thesis")
             .source(OURS),
         ParameterInfo::choice("migration", ["carry", "linux-like"])
             .meaning("what a successor takes over: estimates and window, or what a kernel's socket keeps")

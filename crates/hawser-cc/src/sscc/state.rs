@@ -12,6 +12,9 @@ use super::{
     Candidate, Choice, DataUnit, Detector, Experience, Models, Observer, PrefixKey, PrefixMemory, reward,
 };
 
+/// A path that is found in a group again and again keeps OLIA for 32 times the first probation at most.
+const MAX_DOUBLINGS: u32 = 5;
+
 /// State of a connection; its parts have handles on it. A connection runs on one thread at a time, so nobody waits.
 pub(super) type Shared = Arc<Mutex<State>>;
 
@@ -48,6 +51,9 @@ struct Path {
     /// Whether it has had another one before.
     has_switched: bool,
     group: GroupId,
+    /// When it left its last group, and how often it was found in one after it had been alone.
+    released_at: Option<Time>,
+    groups_joined: u32,
     units: Collector,
     /// The last unit, and what was chosen at it: its reward is that of the next one.
     chosen: Option<(DataUnit, Choice)>,
@@ -114,6 +120,8 @@ impl State {
             switched_at: init.now,
             has_switched: false,
             group: GroupId(0),
+            released_at: None,
+            groups_joined: 0,
             units: Collector::new(self.settings.units),
             chosen: None,
             smoothed_rtt: Duration::ZERO,
@@ -153,6 +161,7 @@ impl State {
         if let Some(path) = self.path(id) {
             path.units.reset();
             path.chosen = None;
+            path.groups_joined = 0;
         }
     }
 
@@ -169,7 +178,7 @@ impl State {
         let Some(path) = self.path(id) else { return false };
         path.smoothed_rtt = ack.smoothed_rtt;
         if group != path.group {
-            path.group = group;
+            path.join(group, ack.now);
             path.chosen = None;
             if let Some(observer) = observer {
                 observer.on_group(side, ack.now, id, group);
@@ -189,6 +198,7 @@ impl State {
     /// A unit ended: what came of the last choice, and what is to run now.
     fn on_unit(&mut self, id: PathId, unit: &DataUnit) {
         let (side, observer, form) = (self.side, self.observer.clone(), self.settings.reward);
+        let probation = self.settings.probation;
         let Some(path) = self.path(id) else { return };
         let before = path.chosen.take();
         if let Some(observer) = &observer {
@@ -203,7 +213,7 @@ impl State {
                 observer.on_experience(side, &experience);
             }
         }
-        if unit.is_coupled() {
+        if unit.is_coupled() || path.is_on_probation(probation, unit.at) {
             return;
         }
         let single = path.single;
@@ -268,6 +278,19 @@ impl Path {
             delay_min,
             tput_max,
         }
+    }
+
+    fn join(&mut self, group: GroupId, now: Time) {
+        self.groups_joined += u32::from(self.group == GroupId(0));
+        self.group = group;
+        self.released_at = (group == GroupId(0)).then_some(now);
+    }
+
+    /// Whether nothing is chosen for it yet: the detection may have lost sight of what it shares. Each time that this came out the time
+    /// doubles, since the model-based controllers keep queues so short that it would not come out again.
+    fn is_on_probation(&self, first: Duration, now: Time) -> bool {
+        let doublings = self.groups_joined.saturating_sub(1).min(MAX_DOUBLINGS);
+        self.released_at.is_some_and(|at| now.since(at) < first * 2u32.pow(doublings))
     }
 
     /// Hysteresis: another controller must be wanted several times in a row, a while after the last change.

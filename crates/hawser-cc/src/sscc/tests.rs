@@ -273,6 +273,44 @@ fn a_path_changes_once_in_two_seconds() {
     assert!((3..=5).contains(&changes), "{changes} changes in ten seconds");
 }
 
+/// Seconds for which a path has OLIA after it has left a group, each time that it was found in one.
+fn probations(spec: &str, times: usize) -> Vec<u64> {
+    let second = Duration::from_secs(1);
+    let mut connection = Connection::new(&factory(vegas_or_bbr(), spec), "192.0.2.1");
+    let mut seconds = Vec::new();
+    for _ in 0..times {
+        let is_grouped = |connection: &Connection| connection.controllers[0].bottleneck_group() != GroupId(0);
+        for _ in 0..60 {
+            connection.run(second, congested([0, 0]), 5_000);
+            if is_grouped(&connection) {
+                break;
+            }
+        }
+        assert_eq!(connection.names(), ["olia", "olia"]);
+        while is_grouped(&connection) {
+            connection.run(second, idle, 5_000);
+        }
+        let released = connection.now;
+        while connection.names()[0] == "olia" {
+            connection.run(second, idle, 5_000);
+        }
+        seconds.push(connection.now.since(released).as_secs());
+        assert_eq!(connection.names()[0], "vegas");
+    }
+    seconds
+}
+
+/// A controller that keeps the queue short would hide from the detection what is shared: who was let go keeps OLIA as long as the
+/// detection remembers, and for longer where it has been wrong.
+#[test]
+fn a_path_that_was_let_go_is_watched_before_it_is_chosen_for() {
+    let seconds = probations("sscc,selection=model,keep_coupled=0s", 3);
+    for (seconds, expected) in seconds.iter().zip([20, 40, 80]) {
+        assert!((expected - 1..=expected + 1).contains(seconds), "{seconds} s, not {expected}");
+    }
+    assert!(probations("sscc,selection=model,keep_coupled=0s,probation=0s", 1)[0] <= 1);
+}
+
 #[test]
 fn without_models_there_is_no_choice_by_models() {
     let registry = registry(SsccParts::default());

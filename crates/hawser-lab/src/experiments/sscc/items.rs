@@ -92,7 +92,7 @@ pub(super) const ITEMS: &[Item] = &[
         ],
         deviation: Some(Deviation {
             page: PAGE,
-            cause: "a path that is found uncongested for a while is handed to BBR, which takes more than its share of a shared queue: the more paths, the more often",
+            cause: "a path that is not found for longer than its probation, which happens with many paths, is handed to BBR, which fills its own access link and is not found again",
         }),
         ..ITEM
     },

@@ -17,7 +17,7 @@ use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program}
 
 /// Keeping pairs coupled is ours, and off. The guard of quiet paths is the sheet's. `weights=intervals` and `history=recent`, the
 /// defaults, are repairs of the published estimators, ours and RFC 8382's: they part paths of one bottleneck, and follow
-/// changes late. Row R3 has what they give (docs/sscc.md).
+/// changes late. Row R3 has what they give (docs/sscc.md). The probation of paths that were let go is on, too.
 const SYSTEM: &str = "sscc,keep_coupled=0s,selection=model";
 const PUBLISHED: &str = "sscc,keep_coupled=0s,selection=model,weights=packets,history=all";
 const KEPT: &str = "sscc,selection=model";
