@@ -92,7 +92,7 @@ pub(super) const ITEMS: &[Item] = &[
         ],
         deviation: Some(Deviation {
             page: PAGE,
-            cause: "a path that is not found for longer than its probation, which happens with many paths, is handed to BBR, which fills its own access link and is not found again",
+            cause: "a path that is found uncongested for a while is handed to BBR, which fills its own access link and is not found again; keeping pairs and probation, the defaults elsewhere, help",
         }),
         ..ITEM
     },
@@ -266,12 +266,12 @@ pub(super) const ROWS: &[Item] = &[
     },
     Item {
         id: "R2",
-        statement: "Keeping pairs coupled for 10 s, which is on elsewhere, makes F1 fairer",
+        statement: "Keeping pairs coupled for 10 s, and a probation, which are on elsewhere, make F1 fairer",
         threshold: "F(kept) >= F",
         claims: &[claim(Difference(of(KEPT, "static-3", "jain"), ours("static-3", "jain")), AtLeast(0.0))],
         deviation: Some(Deviation {
             page: PAGE,
-            cause: "with three paths F is at .94 of 1 without it, and a pair that stays coupled yields to the other flow below its share",
+            cause: "with three paths F is at .94 of 1 without them, and a pair that stays coupled yields to the other flow below its share",
         }),
         ..ITEM
     },

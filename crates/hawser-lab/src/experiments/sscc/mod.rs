@@ -15,11 +15,11 @@ mod watched;
 
 use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};
 
-/// Keeping pairs coupled is ours, and off. The guard of quiet paths is the sheet's. `weights=intervals`, `history=recent` and `probation`,
-/// the defaults, repair what was published, which parts paths of one bottleneck, follows changes late, and hands a path whose
-/// bottleneck it has lost sight of to BBR. Row R3 has what it gives (docs/sscc.md).
-const SYSTEM: &str = "sscc,keep_coupled=0s,selection=model";
-const PUBLISHED: &str = "sscc,keep_coupled=0s,selection=model,weights=packets,history=all,probation=0s";
+/// What follows a decision about groups is as published: keeping pairs coupled and the probation of paths that were let go are ours, and
+/// off; [`KEPT`] has the defaults. The guard of quiet paths is the sheet's. `weights=intervals` and `history=recent` repair the published
+/// estimators, which part paths of one bottleneck, and follow changes late: row R3 has what they give (docs/sscc.md).
+const SYSTEM: &str = "sscc,keep_coupled=0s,probation=0s,selection=model";
+const PUBLISHED: &str = "sscc,keep_coupled=0s,probation=0s,selection=model,weights=packets,history=all";
 const KEPT: &str = "sscc,selection=model";
 const UNCOUPLED: &str = "sscc,coupling=off,selection=model";
 /// Detection and coupling, and CUBIC where nothing is shared.
