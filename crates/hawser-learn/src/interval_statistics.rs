@@ -192,22 +192,19 @@ impl IntervalStatistics {
         self.closed.capacity() * size_of::<Interval>()
     }
 
-    /// A sum over the values that had something to be compared with, for each of them.
+    /// A sum over the values that had something to be compared with, for each of them; or of the intervals' means of that, for each
+    /// interval.
     fn per_value(&self, sum: impl Fn(&Interval) -> f64) -> f64 {
-        match self.weights {
-            Weights::Values => {
-                let count = self.weighted_total(|interval| interval.compared);
-                // Without any the sum is zero, too.
-                if count > 0.0 { self.weighted_total(sum) / count } else { 0.0 }
-            }
-            Weights::Intervals => {
-                let compared = |interval: &Interval| interval.compared > 0.0;
-                let mean = |interval: &Interval| {
-                    if compared(interval) { sum(interval) / interval.compared } else { 0.0 }
-                };
-                let count = self.weighted_total(|interval| f64::from(u8::from(compared(interval))));
-                if count > 0.0 { self.weighted_total(mean) / count } else { 0.0 }
-            }
+        let divisor = |interval: &Interval| match self.weights {
+            Weights::Values => 1.0,
+            Weights::Intervals => interval.compared.max(1.0),
+        };
+        let count = self.weighted_total(|interval| interval.compared / divisor(interval));
+        // Without any the sum is zero, too.
+        if count > 0.0 {
+            self.weighted_total(|interval| sum(interval) / divisor(interval)) / count
+        } else {
+            0.0
         }
     }
 

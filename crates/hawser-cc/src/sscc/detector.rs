@@ -45,7 +45,7 @@ pub struct DetectorSettings {
     /// What counts alike in skewness and deviation. Both presets: samples. With [`Weights::Intervals`], which is ours, paths of one
     /// bottleneck look alike although each samples its queue at a rate of its own.
     pub weights: Weights,
-    /// A shorter memory for skewness and deviation, as RFC 8382 has it; the thesis has none.
+    /// A shorter memory for mean, skewness and deviation, as RFC 8382 has it; the thesis has none.
     pub recent: Option<Recent>,
     /// How votes are counted.
     pub vote: Vote,

@@ -155,7 +155,7 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .meaning("between two changes of a path at least, where the models choose; the first one need not wait")
             .source(OURS),
         ParameterInfo::duration("probation", Duration::ZERO..=seconds(3_600), seconds(20))
-            .meaning("how long a path that has left a group keeps OLIA, by then alone, before the models choose for it: as long as the detection remembers; 0s as in the thesis")
+            .meaning("how long a path that has left a group keeps OLIA, by then alone, before the models choose for it, twice as long each time that it was found again (32 times at most); 0s as in the thesis")
             .source(OURS),
         ParameterInfo::choice("migration", ["carry", "linux-like"])
             .meaning("what a successor takes over: estimates and window, or what a kernel's socket keeps")
