@@ -146,7 +146,12 @@ pub trait SendQueue {
     /// Calls `visit` for each datagram that any path may carry, in send order, until it breaks.
     fn datagrams(&self, _visit: &mut dyn FnMut(&QueuedDatagram) -> ControlFlow<()>) {}
 
-    /// Of the stream bytes sent as copies over the life of the connection, those whose original was acknowledged first.
+    /// Stream bytes sent as copies over the life of the connection.
+    fn copied_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Of these, those whose original was acknowledged first.
     fn needless_copies(&self) -> u64 {
         0
     }

@@ -77,7 +77,7 @@ pub struct PathView {
     pub loss_ppm: u32,
     /// Largest datagram this path carries (UDP payload).
     pub max_datagram_size: u16,
-    /// Ranges queued as copies for this path and not yet sent.
+    /// Bytes queued as copies for this path and not yet sent.
     pub copies_queued: u64,
     /// Totals over the life of the path.
     pub bytes_sent: u64,

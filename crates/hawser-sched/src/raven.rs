@@ -85,7 +85,7 @@ impl Scheduler for Raven {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, _commands: &mut Commands) -> Decision {
-        self.allowance.credit(view, self.parameters.budget);
+        self.allowance.settle(view, self.parameters.budget);
         if let Some(decision) = explore(view) {
             return decision;
         }
@@ -101,7 +101,6 @@ impl Scheduler for Raven {
                 // In whole datagrams, of what there is.
                 let most = (self.allowance.left() / size * size).min(path.sendable());
                 let max_bytes = most.min(view.queue.total()).max(size);
-                self.allowance.spend(max_bytes);
                 let copies = mask(view, |other| other.id == second.id);
                 Decision::Send(Assignment { max_bytes, copies, ..next })
             }

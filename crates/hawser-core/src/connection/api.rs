@@ -199,6 +199,7 @@ impl Connection {
         let protection = self.repair.sender.as_ref().map(|sender| sender.counts()).unwrap_or_default();
         let repaired = self.repair.receiver.as_ref().map(|receiver| receiver.counts()).unwrap_or_default();
         ConnectionStats {
+            stream_bytes_copied: self.streams.copied_bytes(),
             stream_bytes_copied_needlessly: self.streams.needless_copies(),
             stream_bytes_acked: self.streams.acked_bytes(),
             stream_bytes_received: arrived.new,

@@ -225,7 +225,7 @@ impl Connection {
         while let Some(range) = path.copies.pop_front() {
             let before = frames.len();
             let rest = self.streams.write_copy(w, frames, range);
-            self.stats.stream_bytes_copied += copied(&frames[before..]);
+            self.streams.note_copied(copied(&frames[before..]));
             if let Some(rest) = rest {
                 path.copies.push_front(rest);
                 return;

@@ -1,9 +1,13 @@
 //! Messages on two paths.
 
-use hawser_policy::{Assignment, Commands, Decision, Event, PathView, Scheduler, Selection, SendView};
+use std::time::Duration;
+
+use hawser_policy::{
+    Assignment, Commands, Decision, Event, PathId, PathMask, PathView, Scheduler, SendView,
+};
 
 use crate::allowance::Allowance;
-use crate::choose::{by_rtt, explored, mask};
+use crate::choose::{by_rtt, explore, explored, mask};
 use crate::{EarliestArrival, EarliestArrivalParameters};
 
 /// The default scheduler, and a copy of what is a message: of all that is queued, if that is no more than a given length. The
@@ -15,6 +19,8 @@ pub(super) struct LowLatency {
     message: u64,
     budget: f64,
     allowance: Allowance,
+    /// The paths as if no copies were queued; kept, so that no decision allocates.
+    paths: Vec<PathView>,
 }
 
 impl LowLatency {
@@ -25,42 +31,61 @@ impl LowLatency {
         let defaults = EarliestArrivalParameters::default();
         let needless = defaults.needless + budget;
         let inner = EarliestArrival::with_parameters(EarliestArrivalParameters { needless, ..defaults });
-        LowLatency { inner, message, budget, allowance }
+        LowLatency { inner, message, budget, allowance, paths: Vec::new() }
     }
 
     pub(super) fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
-        self.allowance.credit(view, self.budget);
-        let decision = self.inner.schedule(view, commands);
+        self.allowance.settle(view, self.budget);
+        if !is_message(view, self.message) {
+            return self.inner.schedule(view, commands);
+        }
+        // What is new goes first, on all paths; copies fill up what is left.
+        self.paths.clear();
+        self.paths.extend(view.paths.iter().map(|path| PathView { copies_queued: 0, ..path.clone() }));
+        let decision = self.inner.schedule(&SendView { paths: &self.paths, ..*view }, commands);
         match decision {
-            Decision::Send(assignment) if self.is_message(view, &assignment) => {
-                Decision::Send(self.with_copy(view, assignment))
+            Decision::Send(assignment) => Decision::Send(self.with_copy(view, assignment)),
+            Decision::Wait(_) => {
+                let ahead = || self.on_two_paths(view).map(Decision::Send);
+                explore(view).or_else(ahead).unwrap_or(decision)
             }
-            other => other,
         }
     }
 
-    fn is_message(&self, view: &SendView<'_>, assignment: &Assignment) -> bool {
-        let streams = view.queue.unsent.saturating_add(view.queue.retransmit);
-        let is_head = assignment.selection == Selection::Next && assignment.copies == Default::default();
-        is_head && view.queue.datagrams == 0 && streams > 0 && streams <= self.message
+    /// Paths from the best one on.
+    fn preference(&self, path: &PathView) -> (bool, (Duration, PathId)) {
+        (self.inner.is_avoided(path), by_rtt(path))
     }
 
-    fn with_copy(&mut self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
-        let answers = |path: &&PathView| path.id != assignment.path && !self.inner.is_avoided(path);
-        let second = explored(view).filter(answers).min_by_key(|path| by_rtt(path));
-        let (Some(second), Some(path)) = (second, view.path(assignment.path)) else { return assignment };
+    fn with_copy(&self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
+        let Some(path) = view.path(assignment.path) else { return assignment };
+        let others = explored(view).filter(|other| other.id != path.id);
+        let Some(second) = others.min_by_key(|path| self.preference(path)) else { return assignment };
         let queued = view.queue.unsent.saturating_add(view.queue.retransmit);
         let bytes = assignment.max_bytes.min(queued).min(path.sendable());
         let bytes = self.allowance.whole_datagrams(path, bytes);
         if bytes == 0 {
             return assignment;
         }
-        self.allowance.spend(bytes);
         let copies = mask(view, |other| other.id == second.id);
         Assignment { max_bytes: bytes, copies, ..assignment }
+    }
+
+    /// The best path is full: the message goes on the best of those that have room.
+    fn on_two_paths(&self, view: &SendView<'_>) -> Option<Assignment> {
+        let sendable = explored(view).filter(|path| path.sendable() > 0);
+        let path = sendable.min_by_key(|path| self.preference(path))?;
+        let assignment = self.with_copy(view, Assignment::next(path.id));
+        (assignment.copies != PathMask::NONE).then_some(assignment)
     }
 
     pub(super) fn on_event(&mut self, event: &Event<'_>, commands: &mut Commands) {
         self.inner.on_event(event, commands);
     }
+}
+
+/// Whether what is queued is worth two paths.
+fn is_message(view: &SendView<'_>, longest: u64) -> bool {
+    let streams = view.queue.unsent.saturating_add(view.queue.retransmit);
+    view.queue.datagrams == 0 && streams > 0 && streams <= longest
 }

@@ -29,6 +29,10 @@ impl SendQueue for Waiting<'_> {
         self.datagrams.visit(visit);
     }
 
+    fn copied_bytes(&self) -> u64 {
+        self.streams.copied_bytes()
+    }
+
     fn needless_copies(&self) -> u64 {
         self.streams.needless_copies()
     }

@@ -101,7 +101,8 @@ pub(crate) struct Streams {
     to_be_tuned: Vec<Key>,
     send_buffer_limit: u64,
     max_send_buffer: u64,
-    /// Bytes of copies whose original was acknowledged first.
+    /// Bytes sent as copies, and of these those whose original was acknowledged first.
+    copied_bytes: u64,
     needless_copies: u64,
     acked_bytes: u64,
     /// When the windows were last tuned.
@@ -156,6 +157,7 @@ impl Streams {
             to_be_tuned: Vec::new(),
             send_buffer_limit: INITIAL_SEND_BUFFER.min(config.max_send_buffer),
             max_send_buffer: config.max_send_buffer,
+            copied_bytes: 0,
             needless_copies: 0,
             acked_bytes: 0,
             now: Time::ZERO,

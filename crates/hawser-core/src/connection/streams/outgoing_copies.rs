@@ -120,6 +120,16 @@ impl Streams {
         None
     }
 
+    /// So much was sent as copies.
+    pub(crate) fn note_copied(&mut self, bytes: u64) {
+        self.copied_bytes += bytes;
+    }
+
+    /// Bytes sent as copies.
+    pub(crate) fn copied_bytes(&self) -> u64 {
+        self.copied_bytes
+    }
+
     /// Bytes of copies whose original was acknowledged first.
     pub(crate) fn needless_copies(&self) -> u64 {
         self.needless_copies

@@ -162,7 +162,7 @@ impl Queue {
         for (at, other) in paths.iter_mut().enumerate() {
             if assignment.copies.contains(at) {
                 assert_ne!(other.id, packet.path);
-                other.copies_queued += 1;
+                other.copies_queued += packet.range.end - packet.range.start;
             }
         }
         Some(packet)

@@ -90,8 +90,7 @@ impl FourDMapScheduler {
     /// Copies for every other path that has room for a packet, and no more bytes at a time than all of these have room for.
     fn add_copies(&self, view: &SendView<'_>, primary: &PathView, assignment: &mut Assignment) {
         let room = |path: &PathView| {
-            let queued = path.copies_queued.saturating_mul(datagram(path));
-            path.window_left().saturating_sub(queued)
+            path.window_left().saturating_sub(path.copies_queued)
         };
         let others = || {
             let usable = self.usable.iter().map(|at| &view.paths[*at]);
