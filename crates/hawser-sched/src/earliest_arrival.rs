@@ -99,6 +99,9 @@ impl Scheduler for EarliestArrival {
         }
         let is_idle = view.queue.total() == 0;
         self.empty_since = is_idle.then(|| self.empty_since.unwrap_or(view.now));
+        if amiss && view.queue.datagrams > 0 {
+            self.watch.ask(view, commands);
+        }
         if rescue && (is_idle || amiss) {
             self.rescue(view, commands);
         }

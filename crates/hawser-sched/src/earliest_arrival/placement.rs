@@ -16,6 +16,17 @@ pub(super) fn delivered_before(fast: &PathView, lag: Duration) -> u64 {
     if lag <= fast.smoothed_rtt / 2 { 0 } else { window_rate(fast).bytes_in(lag) }
 }
 
+/// When a path that is full will presumably have room again: with the next burst of the pacer, or the next acknowledgement. `None` if
+/// that is overdue.
+fn opens_within(view: &SendView<'_>, path: &PathView) -> Option<Duration> {
+    if path.window_left() >= u64::from(path.max_datagram_size) {
+        return Some(path.next_release.map_or(Duration::ZERO, |at| at.since(view.now)));
+    }
+    let due = path.oldest_in_flight? + path.smoothed_rtt;
+    let tolerance = path.rtt_variance.saturating_mul(4);
+    (view.now <= due + tolerance).then(|| due.since(view.now))
+}
+
 /// One decision about what is queued.
 pub(super) struct Placement<'v, 'a> {
     pub(super) view: &'v SendView<'a>,
@@ -46,9 +57,10 @@ impl Placement<'_, '_> {
             return Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) });
         }
         if view.queue.datagrams > 0 {
-            // What is queued before the last one keeps the fast path busy for so long.
+            // Beside what is queued before the last one.
             let queued = window_rate(fast).time_for(view.queue.datagrams);
-            if lag > queued.max(fast.smoothed_rtt / 2) {
+            let opens_later = |time: Duration| time.saturating_add(queued) < lag;
+            if lag > fast.smoothed_rtt / 2 && opens_within(view, fast).is_some_and(opens_later) {
                 return wait;
             }
             let one = u64::from(path.max_datagram_size);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathView, Rate, SendView, Time};
+use hawser_policy::{Command, Commands, PathId, PathView, Rate, SendView, Time};
 
 /// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
@@ -76,6 +76,8 @@ pub(super) struct Progress {
     well_until: Time,
     /// What is in flight is being copied to another path.
     alarm: Option<Alarm>,
+    /// When it was asked whether it lives, since it fell silent.
+    asked: Option<Time>,
 }
 
 /// Copies of what is in flight on a path.
@@ -143,6 +145,7 @@ impl Progress {
             clogged: false,
             well_until: Time::ZERO,
             alarm: None,
+            asked: None,
         }
     }
 
@@ -203,6 +206,7 @@ impl Progress {
             self.learn_swing(path, now);
         }
         (self.acked, self.at, self.answered, self.silent) = (path.bytes_acked, now, Some(now), false);
+        self.asked = None;
         // Those of a burst left at the same moment.
         let oldest = Some((sent, path.oldest_packet));
         self.in_order = self.oldest != oldest;
@@ -336,6 +340,17 @@ impl Watch {
 
     pub(super) fn of_mut(&mut self, path: PathId) -> Option<&mut Progress> {
         self.0.iter_mut().find(|progress| progress.path == path)
+    }
+
+    /// Has paths that are silent asked whether they live, once per round trip: what is sent elsewhere meanwhile would not tell.
+    pub(super) fn ask(&mut self, view: &SendView<'_>, commands: &mut Commands) {
+        for path in view.preferred() {
+            let Some(progress) = self.of_mut(path.id).filter(|progress| progress.silent) else { continue };
+            if progress.asked.is_none_or(|at| view.now.since(at) >= path.smoothed_rtt) {
+                progress.asked = Some(view.now);
+                commands.push(Command::Ping { path: path.id });
+            }
+        }
     }
 
     /// Whether others are to be preferred to the path.
