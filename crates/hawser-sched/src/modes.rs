@@ -31,7 +31,7 @@ pub struct ModesParameters {
 
 impl Default for ModesParameters {
     fn default() -> Self {
-        ModesParameters { mode: Mode::Aggregate, class: None, message: 128_000, budget: 0.5 }
+        ModesParameters { mode: Mode::Aggregate, class: None, message: 128_000, budget: 0.6 }
     }
 }
 

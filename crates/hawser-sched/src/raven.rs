@@ -115,9 +115,10 @@ impl Scheduler for Raven {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::time::Duration;
 
-    use hawser_policy::{PathId, PathMask};
+    use hawser_policy::{PathId, PathMask, Segment, SendQueue};
 
     use super::*;
     use crate::testing::{next, path, view};
@@ -141,13 +142,25 @@ mod tests {
         assert_eq!(decide(21, 50_000), Decision::Send(copied));
     }
 
+    /// A queue of a connection that has copied so much.
+    struct Copied(u64);
+
+    impl SendQueue for Copied {
+        fn segments(&self, _: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {}
+
+        fn copied_bytes(&self) -> u64 {
+            self.0
+        }
+    }
+
     #[test]
     fn copies_stay_within_the_budget() {
         let mut raven = Raven::default();
         let (mut copied, mut sent) = (0, 0);
         while sent < 10_000_000 {
             let paths = jittery(21, sent + copied);
-            let Decision::Send(assignment) = raven.schedule(&view(&paths, 90_000), &mut Vec::new()) else {
+            let view = SendView { segments: &Copied(copied), ..view(&paths, 90_000) };
+            let Decision::Send(assignment) = raven.schedule(&view, &mut Vec::new()) else {
                 panic!("there is room");
             };
             let bytes = assignment.max_bytes.min(50_000);

@@ -101,8 +101,8 @@ impl Connection {
     }
 
     /// Acknowledgements: of this path, of those that return on it, and, once there is one, of all others that have
-    /// something to tell. The last cost a few bytes, reach the sender of a slower path sooner, and are repeated on
-    /// their own path when they are due, so that nothing hangs on this one.
+    /// something to tell. The last cost a few bytes and reach the sender of a slower path sooner. If this path dies, what
+    /// arrives later is acknowledged elsewhere, and these ranges with it.
     fn write_acks(&mut self, now: Time, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
         let own = self.paths.position(id);
         let several = self.paths.len() > 1;

@@ -467,12 +467,45 @@ fn a_small_message_goes_on_two_paths_unless_the_first_was_just_heard_from() {
 
 #[test]
 fn datagrams_wait_only_as_long_as_the_faster_path_needs_for_those_before_them() {
-    let decide = |datagrams: u64| {
+    // The window of the fast path opens with the acknowledgement of its oldest packet.
+    let decide = |datagrams: u64, sent_before: u64, slow: u64| {
+        let mut paths = [path(1, 20, 0), path(2, slow, 50_000)];
+        paths[0].oldest_in_flight = Some(Time::from_millis(100 - sent_before));
+        paths[0].rtt_variance = Duration::from_millis(1);
         let queue = QueueView { datagrams, ..QueueView::default() };
-        ask(&mut EarliestArrival::default(), 0, &fast_full(), queue)
+        ask(&mut EarliestArrival::default(), 100, &paths, queue)
     };
-    // 40 ms later, and 5 MB/s: 200 kB.
-    assert_eq!(decide(100_000), Decision::Wait(None));
-    let one = Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) };
-    assert_eq!(decide(201_000), Decision::Send(one));
+    let wait = Decision::Wait(None);
+    let one = Decision::Send(Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) });
+    // 40 ms later, and 5 MB/s: 200 kB, or 175 and the 5 ms until then.
+    assert_eq!(decide(199_000, 20, 60), wait);
+    assert_eq!(decide(201_000, 20, 60), one);
+    assert_eq!(decide(174_000, 15, 60), wait);
+    assert_eq!(decide(176_000, 15, 60), one);
+    // Overdue by four deviations: nobody knows when it opens.
+    assert_eq!(decide(1_000, 24, 60), wait);
+    assert_eq!(decide(1_000, 25, 60), one);
+    // Later by no more than half a round trip.
+    assert_eq!(decide(1_000, 20, 31), wait);
+    assert_eq!(decide(1_000, 20, 30), one);
+}
+
+/// The second path, of 30 ms, falls silent. While datagrams take the other one, it is asked once per round trip.
+#[test]
+fn a_silent_path_that_datagrams_avoid_is_asked_whether_it_lives() {
+    let pings = |queue: QueueView| {
+        let mut bench = Bench::new(0);
+        bench.queue = queue;
+        for ms in (0..=50).step_by(5) {
+            assert!(bench.at(ms, ms).1.is_empty(), "{ms}: acknowledgements come in");
+        }
+        let mut asked = Vec::new();
+        for ms in 51..=140 {
+            let ping = Command::Ping { path: PathId(2) };
+            asked.extend(bench.at(ms, 50).1.contains(&ping).then_some(ms));
+        }
+        asked
+    };
+    assert_eq!(pings(QueueView { datagrams: 1_000, ..QueueView::default() }), [66, 96, 126]);
+    assert!(pings(unsent(1_000_000)).is_empty(), "copies ask as well");
 }

@@ -26,6 +26,17 @@ impl SendQueue for Queue {
     }
 }
 
+/// A queue of a connection that has copied so much.
+struct Copied(u64);
+
+impl SendQueue for Copied {
+    fn segments(&self, _: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {}
+
+    fn copied_bytes(&self) -> u64 {
+        self.0
+    }
+}
+
 impl Queue {
     fn view<'a>(&'a self, paths: &'a [PathView]) -> SendView<'a> {
         let bytes = |again| PIECE * self.0.iter().filter(|(_, is_again)| *is_again == again).count() as u64;
@@ -111,15 +122,51 @@ fn low_latency_copies_messages_within_its_budget() {
     };
     let parameters = ModesParameters { mode: Mode::LowLatency, budget: 0.5, ..ModesParameters::default() };
     let mut modes = Modes::new(parameters);
-    assert_eq!(ask(&mut modes, &view(&paths, 200_000)), next(1));
-    for _ in 0..4 {
-        assert_eq!(ask(&mut modes, &view(&paths, 30_000)), copied(30_000));
+    let mut asked = |paths: &[PathView], unsent: u64, copied: u64| {
+        ask(&mut modes, &SendView { segments: &Copied(copied), ..view(paths, unsent) })
+    };
+    assert_eq!(asked(&paths, 200_000, 0), next(1));
+    for _ in 0..9 {
+        assert_eq!(asked(&paths, 30_000, 0), copied(30_000), "copies that do not leave cost nothing");
     }
-    // 8 of the 128 kB that it began with are left; half of 40 kB is added.
-    assert_eq!(ask(&mut modes, &view(&paths, 30_000)), copied(8_000));
-    assert_eq!(ask(&mut modes, &view(&paths, 30_000)), next(1));
+    // 8 of the 128 kB that it began with are left; half of 40 kB is added, of which some waits.
+    assert_eq!(asked(&paths, 30_000, 120_000), copied(8_000));
+    assert_eq!(asked(&paths, 30_000, 128_000), next(1));
     paths[0].bytes_sent = 40_000;
-    assert_eq!(ask(&mut modes, &view(&paths, 30_000)), copied(20_000));
+    assert_eq!(asked(&paths, 30_000, 128_000), copied(20_000));
+    paths[1].copies_queued = 5_000;
+    assert_eq!(asked(&paths, 30_000, 128_000), copied(15_000));
+}
+
+/// New data takes the room of both paths; copies have what is left; and what has to wait for the fast path goes ahead on the other.
+#[test]
+fn low_latency_sends_what_is_new_before_copies() {
+    let asked = |fast: [u64; 2], slow: [u64; 2], unsent: u64| {
+        let mut paths = [path(1, 20, fast[0]), path(2, 60, slow[0])];
+        (paths[0].copies_queued, paths[1].copies_queued) = (fast[1], slow[1]);
+        ask(&mut modes(Mode::LowLatency), &view(&paths, unsent))
+    };
+    let send = |id, selection, max_bytes, copies| {
+        Decision::Send(Assignment { selection, max_bytes, copies, ..Assignment::next(PathId(id)) })
+    };
+    let on = |at| PathMask::NONE.with(at);
+    assert_eq!(asked([50_000, 9_000], [50_000, 0], 30_000), send(1, Selection::Next, 30_000, on(1)));
+    assert_eq!(asked([0, 0], [50_000, 9_000], 30_000), send(2, Selection::Copies, u64::MAX, PathMask::NONE));
+    assert_eq!(asked([0, 0], [50_000, 0], 30_000), send(2, Selection::Next, 30_000, on(0)));
+    assert_eq!(asked([0, 0], [50_000, 0], 150_000), Decision::Wait(None), "no message");
+}
+
+/// A path that is left out is better than none for a copy: requests whose answers are late arrive in time.
+#[test]
+fn low_latency_copies_to_a_path_that_is_silent() {
+    let mut modes = modes(Mode::LowLatency);
+    let mut paths = [path(1, 20, 50_000), path(2, 60, 99_000)];
+    paths[1].oldest_in_flight = Some(Time::ZERO);
+    ask(&mut modes, &view(&paths, 0));
+    let queue = QueueView { unsent: 200, ..QueueView::default() };
+    let decision = ask(&mut modes, &view_at(Time::from_millis(500), &paths, queue));
+    let copies = PathMask::NONE.with(1);
+    assert_eq!(decision, Decision::Send(Assignment { max_bytes: 200, copies, ..Assignment::next(PathId(1)) }));
 }
 
 /// The path in use falls silent: its acknowledgements are due after 20 ms, and missing for longer than a probe timeout. What was

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hawser_scenario::{Flow, FlowKind};
+use hawser_sched::{Mode, Modes};
 
 use super::Settings;
 
@@ -112,6 +113,14 @@ impl Workload {
         }
     }
 
+    /// The mode of the scheduler `modes` that is meant for it.
+    pub fn mode(self) -> Mode {
+        match self.judged() {
+            Judged::Goodput | Judged::Completion => Mode::Aggregate,
+            Judged::Delay => Mode::LowLatency,
+        }
+    }
+
     /// Longest simulated time.
     pub(super) fn longest(self) -> Duration {
         Duration::from_secs(match self {
@@ -174,6 +183,16 @@ pub struct Cell {
     pub workload: Workload,
     /// Of everything random.
     pub seed: u64,
+}
+
+impl Cell {
+    /// The scheduler as it runs: `modes` without more is in the mode that the workload is for.
+    pub fn policy(&self) -> String {
+        match self.scheduler == Modes::NAME {
+            true => format!("{},mode={}", Modes::NAME, self.workload.mode().name()),
+            false => self.scheduler.clone(),
+        }
+    }
 }
 
 /// Every cell of some settings, those of one workload on the same links side by side: what is compared is there early.

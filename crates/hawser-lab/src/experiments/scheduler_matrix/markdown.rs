@@ -11,8 +11,10 @@ use crate::experiments::matrix::{number, share};
 const BEGIN: &str = "<!-- begin: hawser lab matrix schedulers -->";
 const END: &str = "<!-- end -->";
 
-/// The scheduler that the project stands for, and the one that it is never to be worse than.
-pub(super) const DEFAULT: &str = "default";
+/// The schedulers that the project stands for: the default in the mode for each workload, and as it is; with what they are called.
+pub(super) const OURS: [(&str, &str); 2] =
+    [("modes", "the default in the mode of the workload"), ("default", "the default in one mode for all")];
+/// The one that they are never to be worse than.
 pub(super) const PLAIN: &str = "minrtt";
 
 /// The columns of the summary.
@@ -106,31 +108,33 @@ fn tables(rows: &Rows) -> String {
         let own = Workload::ALL.map(|workload| of_workload(rows, scheduler, workload));
         line(&mut text, scheduler, own.map(|value| value.map_or("-".to_owned(), share)));
     }
-    lost(&mut text, rows);
-    let _ = write!(
-        text,
-        "\n### Where it is worse than `{PLAIN}` by more than 3 %\n\n| cell | share of it |\n|---|---|\n"
-    );
-    for (contest, own) in rows.worse(DEFAULT, PLAIN) {
-        let _ = writeln!(text, "| {} | {} |", place(contest), share(own));
+    for (own, title) in OURS.into_iter().filter(|(own, _)| rows.schedulers.iter().any(|name| name == own)) {
+        lost(&mut text, rows, own, title);
+        let _ = write!(
+            text,
+            "\n### Where `{own}` is worse than `{PLAIN}` by more than 3 %\n\n| cell | share of it |\n|---|---|\n"
+        );
+        for (contest, own) in rows.worse(own, PLAIN) {
+            let _ = writeln!(text, "| {} | {} |", place(contest), share(own));
+        }
     }
     text.push('\n');
     text
 }
 
-/// Where the default is behind the first, and who that is.
-fn lost(text: &mut String, rows: &Rows) {
+/// Where one of ours is behind the first, and who that is.
+fn lost(text: &mut String, rows: &Rows, scheduler: &str, title: &str) {
     let _ = write!(
         text,
-        "\n### Where the default is behind the first by more than 3 %\n\n| cell | first | the default's share of it | of the oracle \
+        "\n### Where `{scheduler}`, {title}, is behind the first by more than 3 %\n\n| cell | first | its share of it | of the oracle \
          |\n|---|---|---|---|\n"
     );
     let mut cells: Vec<(&Contest, f64)> =
-        rows.contests.iter().filter_map(|contest| Some((contest, contest.share(DEFAULT)?))).collect();
+        rows.contests.iter().filter_map(|contest| Some((contest, contest.share(scheduler)?))).collect();
     cells.retain(|(_, share)| *share < 0.97);
     cells.sort_by(|a, b| a.1.total_cmp(&b.1));
     for (contest, own) in cells {
-        let of_oracle = rows.row(contest, DEFAULT).and_then(|row| row.oracle_share);
+        let of_oracle = rows.row(contest, scheduler).and_then(|row| row.oracle_share);
         let of_oracle = of_oracle.map_or("-".to_owned(), share);
         let _ = writeln!(text, "| {} | `{}` | {} | {of_oracle} |", place(contest), contest.first, share(own));
     }

@@ -80,7 +80,7 @@ pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> R
     flows.iter_mut().for_each(|flow| flow.awaited = false);
     let mut flow = cell.workload.flow(&flows[main]);
     flow.policies = scenario.policies_of(&flow);
-    flow.policies.scheduler = Some(spec(&cell.scheduler)?);
+    flow.policies.scheduler = Some(spec(&cell.policy())?);
     flow.policies.congestion = Some(spec(&cell.controller)?);
     let name = flow.name.clone();
     flows[main] = flow;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::grid::Workload;
-use super::markdown::{DEFAULT, PLAIN, SUMMARY, of_workload, summary_cells};
+use super::markdown::{OURS, PLAIN, SUMMARY, of_workload, summary_cells};
 use super::rows::{Contest, Row, Rows};
 use crate::data::page::html::{self, TableCell, marked, plain, table};
 use crate::data::page::svg::escape;
@@ -33,7 +33,9 @@ const METRICS: [Metric; 7] = [
 
 /// The whole page.
 pub(super) fn page(rows: &Rows) -> String {
-    let mut sections = vec![heading(rows), summary(rows), lost(rows)];
+    let mut sections = vec![heading(rows), summary(rows)];
+    let ours = OURS.into_iter().filter(|(own, _)| rows.schedulers.iter().any(|name| name == own));
+    sections.extend(ours.map(|(own, title)| lost(rows, own, title)));
     let mut links: Vec<&str> = rows.rows.iter().map(|row| row.links.as_str()).collect();
     links.dedup();
     sections.extend(links.into_iter().map(|links| of_links(rows, links)));
@@ -74,7 +76,7 @@ fn summary(rows: &Rows) -> String {
     )
 }
 
-fn lost(rows: &Rows) -> String {
+fn lost(rows: &Rows, scheduler: &str, title: &str) -> String {
     let line = |(contest, own, than): (&Contest, f64, &str)| {
         vec![
             plain(&contest.links),
@@ -85,17 +87,18 @@ fn lost(rows: &Rows) -> String {
         ]
     };
     let firsts = rows.contests.iter().filter_map(|contest| {
-        let own = contest.share(DEFAULT).filter(|own| *own < 0.97)?;
+        let own = contest.share(scheduler).filter(|own| *own < 0.97)?;
         Some((contest, own, contest.first.as_str()))
     });
     let mut behind: Vec<_> = firsts.collect();
     behind.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let worse = rows.worse(DEFAULT, PLAIN).into_iter().map(|(contest, own)| (contest, own, PLAIN));
+    let worse = rows.worse(scheduler, PLAIN).into_iter().map(|(contest, own)| (contest, own, PLAIN));
     let (behind, worse): (Vec<Vec<TableCell>>, Vec<Vec<TableCell>>) =
         (behind.into_iter().map(line).collect(), worse.map(line).collect());
     let columns = ["Links", "Workload", "Controller", "Behind", "Share"];
     format!(
-        "<h2>Where the default is behind the first by more than 3 %</h2>\n{}<h2>Where it is worse than {PLAIN} by more than 3 %</h2>\n{}",
+        "<h2>Where {scheduler}, {title}, is behind the first by more than 3 %</h2>\n{}<h2>Where it is worse than {PLAIN} by more than 3 \
+         %</h2>\n{}",
         table(&columns, &behind, 4, "cells"),
         table(&columns, &worse, 4, "cells")
     )

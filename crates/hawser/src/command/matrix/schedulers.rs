@@ -22,7 +22,8 @@ use crate::command::sim::sweep;
 const EXAMPLES: &str = "\
 Every scheduler carries files of 5 and 50 MB, a page of 30 objects, requests for 10 kB, 30 frames per second on streams, and datagrams at 2 Mbit/s over \
 the links of eleven scenarios. Files are judged by goodput, the page by the time until it is complete, all else by the 99th percentile of the delay; \
-everybody is also given as a share of a scheduler that knows the links' future (oracle-edpf). Finished runs are kept: the same command goes on where it was \
+everybody is also given as a share of a scheduler that knows the links' future (oracle-edpf). `modes` is in the mode that a workload is for: aggregate where \
+goodput or completion judges, low-latency where delay does. Finished runs are kept: the same command goes on where it was \
 interrupted.
 
 Without options it is a thin subset, one seed with CUBIC: 1,400 runs. --full is 20 seeds with cubic, bbr, bbr2plus and olia: 80 times as many.
