@@ -19,6 +19,9 @@ pub enum Selection {
     /// (STMS, DAPS, LATE, MAMS: later bytes go to the slower path). Retransmissions are never skipped. Within a stream the
     /// number grows by up to a packet where packets would otherwise be cut into pieces.
     Skip(u64),
+    /// The same without retransmissions and datagrams, which are left to other paths: what was never sent, beyond so many bytes
+    /// of it (a slower path works on while what was lost waits for the fastest one).
+    Unsent(u64),
     /// These bytes of one stream, as far as they wait: lost ones first, then unsent ones as far as flow control allows.
     /// Neither datagrams nor other bytes go along (a later frame on a slower path, a lost key frame before all else).
     Range {

@@ -234,7 +234,7 @@ proptest! {
                 prop_assert!(path.is_some_and(|path| path.sendable() > 0), "{}: {:?}", name, assignment);
                 prop_assert!(assignment.max_bytes > 0, "{}", name);
                 match assignment.selection {
-                    Selection::Skip(bytes) => prop_assert!(bytes < queue.unsent, "{}", name),
+                    Selection::Skip(bytes) | Selection::Unsent(bytes) => prop_assert!(bytes < queue.unsent, "{}", name),
                     Selection::Copies => prop_assert!(path.is_some_and(|path| path.copies_queued > 0)),
                     Selection::Range { start, end, .. } => prop_assert!(start < end, "{}", name),
                     Selection::Datagrams => prop_assert!(queue.datagrams > 0, "{}", name),

@@ -68,7 +68,9 @@ impl Connection {
             ack_eliciting |= self.ack_frequencies.write_immediate(id, w);
         }
         let takes_datagrams =
-            contents.data.is_some_and(|data| !matches!(data, Selection::Range { .. } | Selection::Repair));
+            contents.data.is_some_and(|data| {
+                !matches!(data, Selection::Range { .. } | Selection::Unsent(_) | Selection::Repair)
+            });
         if takes_datagrams || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
         {
             ack_eliciting |= self.datagrams.write(w, id, empty_room) > 0;
@@ -198,6 +200,7 @@ impl Connection {
                 let skip = if let Selection::Skip(skip) = selection { skip } else { 0 };
                 self.streams.write_data(w, frames, id, skip)
             }
+            Selection::Unsent(skip) => self.streams.write_new_data(w, frames, id, skip),
             Selection::Range { stream, start, end } => {
                 self.streams.write_range(w, frames, id, stream, start..end)
             }

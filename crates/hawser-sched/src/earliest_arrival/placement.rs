@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Assignment, Decision, PathMask, PathView, Selection, SendView};
+use hawser_policy::{Assignment, Decision, PathMask, PathView, QueueView, Selection, SendView};
 
 use super::order::{Candidate, Order};
 use super::rescue::Budget;
@@ -52,7 +52,7 @@ impl Placement<'_, '_> {
         if view.queue.retransmit > 0 {
             let max_bytes = view.queue.retransmit.saturating_sub(delivered_before(fast, lag));
             if max_bytes == 0 {
-                return wait;
+                return self.beyond_lost(second).unwrap_or(wait);
             }
             return Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) });
         }
@@ -67,6 +67,20 @@ impl Placement<'_, '_> {
             return Decision::Send(Assignment { max_bytes: one, ..Assignment::next(path.id) });
         }
         self.ahead(second).unwrap_or(wait)
+    }
+
+    /// What was lost waits for the fast path. Meanwhile the other one carries bytes that the fast path would not deliver sooner
+    /// after that, if there are any.
+    fn beyond_lost(&self, second: Candidate<'_>) -> Option<Decision> {
+        let QueueView { unsent, retransmit, .. } = self.view.queue;
+        let skipped = self.order.gap(second).saturating_sub(retransmit);
+        (skipped < unsent).then(|| {
+            Decision::Send(Assignment {
+                selection: Selection::Unsent(skipped),
+                max_bytes: unsent - skipped,
+                ..Assignment::next(second.path.id)
+            })
+        })
     }
 
     /// Bytes so far ahead that they arrive in order, if there are any.

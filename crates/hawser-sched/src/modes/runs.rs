@@ -118,12 +118,14 @@ impl Run {
         let max_bytes = assignment.max_bytes.min(whole.max(1));
         let skipped = match assignment.selection {
             Selection::Next if is_head => return Some(Assignment { max_bytes, ..assignment }),
-            Selection::Skip(_) if is_head => return Some(Assignment { max_bytes, ..assignment }),
+            Selection::Skip(_) | Selection::Unsent(_) if is_head => {
+                return Some(Assignment { max_bytes, ..assignment });
+            }
             Selection::Next if self.datagrams > 0 => {
                 return Some(Assignment { max_bytes, selection: Selection::Datagrams, ..assignment });
             }
             Selection::Next => 0,
-            Selection::Skip(bytes) => self.retransmit.saturating_add(bytes),
+            Selection::Skip(bytes) | Selection::Unsent(bytes) => self.retransmit.saturating_add(bytes),
             // Names what it takes: copies, repair symbols, datagrams, a range.
             _ => return Some(assignment),
         };

@@ -127,7 +127,11 @@ impl Policies {
         let is_queued = has_waiting(targets.streams, targets.datagrams);
         match assignment.selection {
             Selection::Copies if is_queued || has_copies(targets.paths) => {}
-            Selection::Skip(_) | Selection::Range { .. } | Selection::Datagrams | Selection::Repair
+            Selection::Skip(_)
+            | Selection::Unsent(_)
+            | Selection::Range { .. }
+            | Selection::Datagrams
+            | Selection::Repair
                 if is_queued =>
             {
                 let head = Assignment { selection: Selection::Next, ..*assignment };

@@ -46,13 +46,38 @@ impl Streams {
         if self.totals.lost > 0 {
             self.write_lost(w, sent, path, skip == 0, &mut written);
         }
+        self.write_new(w, sent, path, skip, &mut written);
+        written
+    }
+
+    /// The same, but leaves what was lost to other paths.
+    pub(crate) fn write_new_data(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        path: PathId,
+        skip: u64,
+    ) -> WrittenData {
+        let mut written = WrittenData::default();
+        self.write_new(w, sent, path, skip, &mut written);
+        written
+    }
+
+    #[inline]
+    fn write_new(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        path: PathId,
+        skip: u64,
+        written: &mut WrittenData,
+    ) {
         if self.totals.gaps > 0 || (self.totals.tail > 0 && self.credit.left() > 0) {
-            self.write_unsent(w, sent, path, skip, &mut written);
+            self.write_unsent(w, sent, path, skip, written);
         }
         if self.credit.left() == 0 && written.new_bytes > 0 {
             self.note_data_blocked();
         }
-        written
     }
 
     #[inline(never)]
