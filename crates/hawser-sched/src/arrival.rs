@@ -82,6 +82,11 @@ pub(crate) fn window_rate(path: &PathView) -> Rate {
     Rate::from_bytes_over(path.congestion_window, path.smoothed_rtt)
 }
 
+/// The same, but no more than its pacer lets out: a controller by rate has a window of twice what the path carries.
+pub(crate) fn paced_rate(path: &PathView) -> Rate {
+    window_rate(path).min(path.pacing_rate)
+}
+
 /// Differences of delay below this mean nothing.
 fn noise(path: &PathView) -> Duration {
     path.rtt_variance.max(path.smoothed_rtt / 8)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::{PathId, PathMask, PathState, PathStatus, PathView, SendView};
 
 use super::progress::Watch;
-use crate::arrival::window_rate;
+use crate::arrival::paced_rate;
 use crate::choose::{explored, positions};
 
 /// The paths that are relied upon, compared by when they deliver. Delays are not computed ahead: most decisions only ask
@@ -111,7 +111,7 @@ impl<'v, 'a> Order<'v, 'a> {
         for fast in self.candidates().filter(|fast| fast.delay < slow.delay) {
             let lag = slow.delay - fast.delay;
             if lag > noise(fast.path) && lag > noise(slow.path) {
-                gap = gap.saturating_add(window_rate(fast.path).bytes_in(lag));
+                gap = gap.saturating_add(paced_rate(fast.path).bytes_in(lag));
             }
         }
         gap

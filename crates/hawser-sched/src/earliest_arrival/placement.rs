@@ -6,14 +6,14 @@ use hawser_policy::{Assignment, Decision, PathMask, PathView, QueueView, Selecti
 
 use super::order::{Candidate, Order};
 use super::rescue::Budget;
-use crate::arrival::window_rate;
+use crate::arrival::paced_rate;
 use crate::choose::mask;
 
 /// What is lost and left to a fast path that is full, rather than sent on one that delivers later by `lag`: what it delivers
 /// meanwhile. Of more than that the slow path takes its share, since everything waits for the last of it. A fast path opens within
 /// half a round trip even when it has just reduced its window; for less than that nothing waits.
 pub(super) fn delivered_before(fast: &PathView, lag: Duration) -> u64 {
-    if lag <= fast.smoothed_rtt / 2 { 0 } else { window_rate(fast).bytes_in(lag) }
+    if lag <= fast.smoothed_rtt / 2 { 0 } else { paced_rate(fast).bytes_in(lag) }
 }
 
 /// When a path that is full will presumably have room again: with the next burst of the pacer, or the next acknowledgement. `None` if
@@ -58,7 +58,7 @@ impl Placement<'_, '_> {
         }
         if view.queue.datagrams > 0 {
             // Beside what is queued before the last one.
-            let queued = window_rate(fast).time_for(view.queue.datagrams);
+            let queued = paced_rate(fast).time_for(view.queue.datagrams);
             let opens_later = |time: Duration| time.saturating_add(queued) < lag;
             if lag > fast.smoothed_rtt / 2 && opens_within(view, fast).is_some_and(opens_later) {
                 return wait;
