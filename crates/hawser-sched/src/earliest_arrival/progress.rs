@@ -342,9 +342,12 @@ impl Watch {
         self.0.iter_mut().find(|progress| progress.path == path)
     }
 
-    /// Has paths that are silent asked whether they live, once per round trip: what is sent elsewhere meanwhile would not tell.
+    /// Has paths that are silent asked whether they live, once per round trip, where the detour is later by more than half a round
+    /// trip: what is sent elsewhere meanwhile would not tell.
     pub(super) fn ask(&mut self, view: &SendView<'_>, commands: &mut Commands) {
-        for path in view.preferred() {
+        let answering = view.preferred().filter(|path| !self.is_avoided(path));
+        let Some(detour) = answering.map(|path| path.smoothed_rtt).min() else { return };
+        for path in view.preferred().filter(|path| detour > path.smoothed_rtt * 3 / 2) {
             let Some(progress) = self.of_mut(path.id).filter(|progress| progress.silent) else { continue };
             if progress.asked.is_none_or(|at| view.now.since(at) >= path.smoothed_rtt) {
                 progress.asked = Some(view.now);
