@@ -39,7 +39,7 @@ impl LowLatency {
         if !is_message(view, self.message) {
             return self.inner.schedule(view, commands);
         }
-        // What is new goes first, on all paths; copies fill up what is left.
+        // What is new goes first, on all paths that have room; copies fill up what is left.
         self.paths.clear();
         self.paths.extend(view.paths.iter().map(|path| PathView { copies_queued: 0, ..path.clone() }));
         let decision = self.inner.schedule(&SendView { paths: &self.paths, ..*view }, commands);
@@ -47,7 +47,7 @@ impl LowLatency {
             Decision::Send(assignment) => Decision::Send(self.with_copy(view, assignment)),
             Decision::Wait(_) => {
                 let ahead = || self.on_two_paths(view).map(Decision::Send);
-                explore(view).or_else(ahead).unwrap_or(decision)
+                ahead().or_else(|| explore(view)).unwrap_or(decision)
             }
         }
     }
@@ -71,7 +71,7 @@ impl LowLatency {
         Assignment { max_bytes: bytes, copies, ..assignment }
     }
 
-    /// The best path is full: the message goes on the best of those that have room.
+    /// The best path is full: the message goes at once on the best of those that have room.
     fn on_two_paths(&self, view: &SendView<'_>) -> Option<Assignment> {
         let sendable = explored(view).filter(|path| path.sendable() > 0);
         let path = sendable.min_by_key(|path| self.preference(path))?;
