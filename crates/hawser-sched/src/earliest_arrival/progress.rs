@@ -347,7 +347,8 @@ impl Watch {
     pub(super) fn ask(&mut self, view: &SendView<'_>, commands: &mut Commands) {
         let answering = view.preferred().filter(|path| !self.is_avoided(path));
         let Some(detour) = answering.map(|path| path.smoothed_rtt).min() else { return };
-        for path in view.preferred().filter(|path| detour > path.smoothed_rtt * 3 / 2) {
+        let is_nearer = |path: &&PathView| detour.saturating_sub(path.smoothed_rtt) > path.smoothed_rtt / 2;
+        for path in view.preferred().filter(is_nearer) {
             let Some(progress) = self.of_mut(path.id).filter(|progress| progress.silent) else { continue };
             if progress.asked.is_none_or(|at| view.now.since(at) >= path.smoothed_rtt) {
                 progress.asked = Some(view.now);

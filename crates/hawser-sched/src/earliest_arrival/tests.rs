@@ -65,7 +65,7 @@ fn standing_rounds_is_how_long_a_queue_stands_before_it_counts_as_lasting() {
 
 #[test]
 fn retransmissions_wait_for_a_path_that_is_much_faster() {
-    let queue = QueueView { unsent: 1_000_000, retransmit: 3_000, ..QueueView::default() };
+    let queue = QueueView { unsent: 150_000, retransmit: 3_000, ..QueueView::default() };
     let mut scheduler = EarliestArrival::default();
     assert_eq!(ask(&mut scheduler, 0, &fast_full(), queue), Decision::Wait(None));
     let similar = [path(1, 20, 0), path(2, 28, 50_000)];
@@ -73,11 +73,34 @@ fn retransmissions_wait_for_a_path_that_is_much_faster() {
     assert_eq!(ask(&mut scheduler, 1, &similar, queue), Decision::Send(expected));
 }
 
+/// While 3 kB that were lost wait for the fast path, the other one takes what that would not deliver sooner: beyond 200 kB, of which
+/// what was lost is a part.
+#[test]
+fn new_data_does_not_wait_with_what_was_lost() {
+    let decide = |unsent: u64| {
+        let queue = QueueView { unsent, retransmit: 3_000, ..QueueView::default() };
+        ask(&mut EarliestArrival::default(), 0, &fast_full(), queue)
+    };
+    assert_eq!(decide(197_000), Decision::Wait(None));
+    let selection = Selection::Unsent(197_000);
+    let ahead = Assignment { selection, max_bytes: 803_000, ..Assignment::next(PathId(2)) };
+    assert_eq!(decide(1_000_000), Decision::Send(ahead));
+}
+
+/// A controller by rate has a window of twice what its path carries: what it paces is taken.
+#[test]
+fn a_path_is_not_expected_to_deliver_more_than_it_paces() {
+    let mut paths = fast_full();
+    paths[0].pacing_rate = hawser_policy::Rate::from_bytes_over(2_500, Duration::from_millis(1));
+    let decision = ask(&mut EarliestArrival::default(), 0, &paths, unsent(1_000_000));
+    assert_eq!(skip(decision), Some(100_000));
+}
+
 /// 5 MB/s deliver 200 kB within a lag of 40 ms; what is lost beyond that would wait for the fast path alone.
 #[test]
 fn more_retransmissions_than_the_faster_path_delivers_meanwhile_are_shared() {
     for (retransmit, shared) in [(200_000, None), (201_000, Some(1_000)), (700_000, Some(500_000))] {
-        let queue = QueueView { unsent: 1_000_000, retransmit, ..QueueView::default() };
+        let queue = QueueView { retransmit, ..QueueView::default() };
         let expected = shared.map_or(Decision::Wait(None), |max_bytes| {
             Decision::Send(Assignment { max_bytes, ..Assignment::next(PathId(2)) })
         });
@@ -473,29 +496,32 @@ fn datagrams_wait_only_as_long_as_the_faster_path_needs_for_those_before_them() 
         paths[0].oldest_in_flight = Some(Time::from_millis(100 - sent_before));
         paths[0].rtt_variance = Duration::from_millis(1);
         let queue = QueueView { datagrams, ..QueueView::default() };
-        ask(&mut EarliestArrival::default(), 100, &paths, queue)
+        match ask(&mut EarliestArrival::default(), 100, &paths, queue) {
+            Decision::Send(assignment) => Some(assignment),
+            Decision::Wait(_) => None,
+        }
     };
-    let wait = Decision::Wait(None);
-    let one = Decision::Send(Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) });
+    let one = Some(Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) });
     // 40 ms later, and 5 MB/s: 200 kB, or 175 and the 5 ms until then.
-    assert_eq!(decide(199_000, 20, 60), wait);
+    assert_eq!(decide(199_000, 20, 60), None);
     assert_eq!(decide(201_000, 20, 60), one);
-    assert_eq!(decide(174_000, 15, 60), wait);
+    assert_eq!(decide(174_000, 15, 60), None);
     assert_eq!(decide(176_000, 15, 60), one);
     // Overdue by four deviations: nobody knows when it opens.
-    assert_eq!(decide(1_000, 24, 60), wait);
+    assert_eq!(decide(1_000, 24, 60), None);
     assert_eq!(decide(1_000, 25, 60), one);
     // Later by no more than half a round trip.
-    assert_eq!(decide(1_000, 20, 31), wait);
+    assert_eq!(decide(1_000, 20, 31), None);
     assert_eq!(decide(1_000, 20, 30), one);
 }
 
-/// The second path, of 30 ms, falls silent. While datagrams take the other one, it is asked once per round trip.
+/// The second path, of 30 ms, falls silent. While datagrams take another one that is far, it is asked once per round trip.
 #[test]
 fn a_silent_path_that_datagrams_avoid_is_asked_whether_it_lives() {
-    let pings = |queue: QueueView| {
+    let pings = |queue: QueueView, other: u64| {
         let mut bench = Bench::new(0);
         bench.queue = queue;
+        bench.paths[0].smoothed_rtt = Duration::from_millis(other);
         for ms in (0..=50).step_by(5) {
             assert!(bench.at(ms, ms).1.is_empty(), "{ms}: acknowledgements come in");
         }
@@ -506,6 +532,8 @@ fn a_silent_path_that_datagrams_avoid_is_asked_whether_it_lives() {
         }
         asked
     };
-    assert_eq!(pings(QueueView { datagrams: 1_000, ..QueueView::default() }), [66, 96, 126]);
-    assert!(pings(unsent(1_000_000)).is_empty(), "copies ask as well");
+    let datagrams = QueueView { datagrams: 1_000, ..QueueView::default() };
+    assert_eq!(pings(datagrams, 46), [66, 96, 126]);
+    assert!(pings(datagrams, 45).is_empty(), "the other one is as good");
+    assert!(pings(unsent(1_000_000), 46).is_empty(), "copies ask as well");
 }

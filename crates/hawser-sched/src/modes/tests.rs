@@ -138,7 +138,7 @@ fn low_latency_copies_messages_within_its_budget() {
     assert_eq!(asked(&paths, 30_000, 128_000), copied(15_000));
 }
 
-/// New data takes the room of both paths; copies have what is left; and what has to wait for the fast path goes ahead on the other.
+/// New data takes the room of both paths, also where it would rather wait for the fast one; copies have what is left.
 #[test]
 fn low_latency_sends_what_is_new_before_copies() {
     let asked = |fast: [u64; 2], slow: [u64; 2], unsent: u64| {
@@ -151,9 +151,11 @@ fn low_latency_sends_what_is_new_before_copies() {
     };
     let on = |at| PathMask::NONE.with(at);
     assert_eq!(asked([50_000, 9_000], [50_000, 0], 30_000), send(1, Selection::Next, 30_000, on(1)));
-    assert_eq!(asked([0, 0], [50_000, 9_000], 30_000), send(2, Selection::Copies, u64::MAX, PathMask::NONE));
-    assert_eq!(asked([0, 0], [50_000, 0], 30_000), send(2, Selection::Next, 30_000, on(0)));
+    assert_eq!(asked([0, 0], [50_000, 9_000], 30_000), send(2, Selection::Next, 30_000, on(0)));
     assert_eq!(asked([0, 0], [50_000, 0], 150_000), Decision::Wait(None), "no message");
+    // The budget is used up by what waits: copies first, then nothing.
+    assert_eq!(asked([0, 0], [50_000, 128_000], 30_000), send(2, Selection::Copies, u64::MAX, PathMask::NONE));
+    assert_eq!(asked([0, 128_000], [50_000, 0], 30_000), Decision::Wait(None));
 }
 
 /// A path that is left out is better than none for a copy: requests whose answers are late arrive in time.

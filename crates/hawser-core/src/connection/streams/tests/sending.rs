@@ -128,6 +128,23 @@ fn a_skipped_head_is_left_for_later() {
     assert_eq!(streams.queue().total(), 0);
 }
 
+/// What was lost is left to another path, and so are the bytes that are skipped.
+#[test]
+fn new_data_goes_without_what_was_lost() {
+    let mut streams = client();
+    let id = stream_with(&mut streams, 3_000);
+    let packet = build(&mut streams, 1_000, 0).expect("data");
+    let sent = u64::from(ranges(&packet)[0].2);
+    lost(&mut streams, &packet);
+    let (mut frames, mut buffer) = (SentFrames::new(), vec![0; 504]);
+    let written = streams.write_new_data(&mut Writer::new(&mut buffer), &mut frames, PathId::ZERO, 500);
+    assert_eq!((written.retransmitted_bytes, written.new_bytes), (0, 500));
+    assert_eq!((streams.queue().retransmit, streams.queue().unsent), (sent, 3_000 - sent - 500));
+    let again = build(&mut streams, 1_010, 0).expect("what was lost");
+    assert_eq!(ranges(&again)[0], (id, 0, sent as usize));
+    check(&streams);
+}
+
 /// Two paths that share a stream, one of them always ahead of the other: neither cuts the other's packets.
 #[test]
 fn what_is_skipped_fills_whole_packets() {
