@@ -67,10 +67,9 @@ impl Connection {
         {
             ack_eliciting |= self.ack_frequencies.write_immediate(id, w);
         }
-        let takes_datagrams =
-            contents.data.is_some_and(|data| {
-                !matches!(data, Selection::Range { .. } | Selection::Unsent(_) | Selection::Repair)
-            });
+        let takes_datagrams = contents.data.is_some_and(|data| {
+            !matches!(data, Selection::Range { .. } | Selection::Unsent(_) | Selection::Repair)
+        });
         if takes_datagrams || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
         {
             ack_eliciting |= self.datagrams.write(w, id, empty_room) > 0;

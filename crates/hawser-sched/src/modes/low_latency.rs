@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{
-    Assignment, Commands, Decision, Event, PathId, PathMask, PathView, Scheduler, SendView,
-};
+use hawser_policy::{Assignment, Commands, Decision, Event, PathId, PathMask, PathView, Scheduler, SendView};
 
 use crate::allowance::Allowance;
 use crate::choose::{by_rtt, explore, explored, mask};

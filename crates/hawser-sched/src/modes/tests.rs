@@ -154,7 +154,10 @@ fn low_latency_sends_what_is_new_before_copies() {
     assert_eq!(asked([0, 0], [50_000, 9_000], 30_000), send(2, Selection::Next, 30_000, on(0)));
     assert_eq!(asked([0, 0], [50_000, 0], 150_000), Decision::Wait(None), "no message");
     // The budget is used up by what waits: copies first, then nothing.
-    assert_eq!(asked([0, 0], [50_000, 128_000], 30_000), send(2, Selection::Copies, u64::MAX, PathMask::NONE));
+    assert_eq!(
+        asked([0, 0], [50_000, 128_000], 30_000),
+        send(2, Selection::Copies, u64::MAX, PathMask::NONE)
+    );
     assert_eq!(asked([0, 128_000], [50_000, 0], 30_000), Decision::Wait(None));
 }
 
@@ -168,7 +171,10 @@ fn low_latency_copies_to_a_path_that_is_silent() {
     let queue = QueueView { unsent: 200, ..QueueView::default() };
     let decision = ask(&mut modes, &view_at(Time::from_millis(500), &paths, queue));
     let copies = PathMask::NONE.with(1);
-    assert_eq!(decision, Decision::Send(Assignment { max_bytes: 200, copies, ..Assignment::next(PathId(1)) }));
+    assert_eq!(
+        decision,
+        Decision::Send(Assignment { max_bytes: 200, copies, ..Assignment::next(PathId(1)) })
+    );
 }
 
 /// The path in use falls silent: its acknowledgements are due after 20 ms, and missing for longer than a probe timeout. What was

@@ -89,9 +89,7 @@ impl FourDMapScheduler {
 
     /// Copies for every other path that has room for a packet, and no more bytes at a time than all of these have room for.
     fn add_copies(&self, view: &SendView<'_>, primary: &PathView, assignment: &mut Assignment) {
-        let room = |path: &PathView| {
-            path.window_left().saturating_sub(path.copies_queued)
-        };
+        let room = |path: &PathView| path.window_left().saturating_sub(path.copies_queued);
         let others = || {
             let usable = self.usable.iter().map(|at| &view.paths[*at]);
             usable.filter(|path| path.id != primary.id && room(path) >= datagram(path))

@@ -139,7 +139,10 @@ fn new_data_goes_without_what_was_lost() {
     let (mut frames, mut buffer) = (SentFrames::new(), vec![0; 504]);
     let written = streams.write_new_data(&mut Writer::new(&mut buffer), &mut frames, PathId::ZERO, 500);
     assert_eq!((written.retransmitted_bytes, written.new_bytes), (0, 500));
-    assert_eq!((streams.queue().retransmit, streams.queue().unsent), (u64::from(sent), 2_500 - u64::from(sent)));
+    assert_eq!(
+        (streams.queue().retransmit, streams.queue().unsent),
+        (u64::from(sent), 2_500 - u64::from(sent))
+    );
     let again = build(&mut streams, 1_010, 0).expect("what was lost");
     assert_eq!(ranges(&again)[0], (id, 0, sent));
     check(&streams);
