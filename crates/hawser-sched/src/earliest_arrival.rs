@@ -28,8 +28,9 @@ use crate::choose::explore;
 /// * **A standing queue is not an end.** An application that refills a small send buffer shows little queued at any
 ///   moment. If the queue has been there for two round trips without draining, the fast path is not enough, and slower
 ///   paths take the last bytes there are.
-/// * **Retransmissions wait for a faster path** if that brings them sooner: a hole holds up everything behind it.
-///   Datagrams wait only as long as the faster path needs for those before them.
+/// * **Retransmissions wait for a faster path** if that brings them sooner: a hole holds up everything behind it. Slower
+///   paths carry what was never sent meanwhile. Datagrams wait only as long as the faster path presumably needs until it
+///   has room, and for those before them.
 /// * **Nobody waits for the dead.** A path whose acknowledgements are due and missing for twice as long as they lately did
 ///   is left out until it answers. So is one that holds more than it delivers in two and a half seconds.
 /// * **What is late is copied to another path**: while that has other work, oldest first and at half its rate at most;

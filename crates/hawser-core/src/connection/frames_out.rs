@@ -199,7 +199,11 @@ impl Connection {
                 let skip = if let Selection::Skip(skip) = selection { skip } else { 0 };
                 self.streams.write_data(w, frames, id, skip)
             }
-            Selection::Unsent(skip) => self.streams.write_new_data(w, frames, id, skip),
+            Selection::Unsent(skip) => {
+                let mut written = WrittenData::default();
+                self.streams.write_new(w, frames, id, skip, &mut written);
+                written
+            }
             Selection::Range { stream, start, end } => {
                 self.streams.write_range(w, frames, id, stream, start..end)
             }

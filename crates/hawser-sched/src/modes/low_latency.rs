@@ -8,9 +8,9 @@ use crate::allowance::Allowance;
 use crate::choose::{by_rtt, explore, explored, mask};
 use crate::{EarliestArrival, EarliestArrivalParameters};
 
-/// The default scheduler, and a copy of what is a message: of all that is queued, if that is no more than a given length. The
-/// copy goes on the fastest of the other paths that answer. Copies are paid from a budget; what is not used of it adds up to a
-/// window.
+/// The default scheduler, and a copy of what is a message: of all that is queued, if that is no more than a given length. New data
+/// goes first, where it would rather wait for a full path at once on another; the copy goes on the best of the others, which is one
+/// that answers if there is any, in the room that is left. Copies are paid from a budget; what is not used of it adds up to a window.
 #[derive(Debug)]
 pub(super) struct LowLatency {
     inner: EarliestArrival,

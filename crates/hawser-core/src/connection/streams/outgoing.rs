@@ -51,20 +51,8 @@ impl Streams {
     }
 
     /// The same, but leaves what was lost to other paths.
-    pub(crate) fn write_new_data(
-        &mut self,
-        w: &mut Writer<'_>,
-        sent: &mut SentFrames,
-        path: PathId,
-        skip: u64,
-    ) -> WrittenData {
-        let mut written = WrittenData::default();
-        self.write_new(w, sent, path, skip, &mut written);
-        written
-    }
-
     #[inline]
-    fn write_new(
+    pub(crate) fn write_new(
         &mut self,
         w: &mut Writer<'_>,
         sent: &mut SentFrames,

@@ -6,6 +6,7 @@ use hawser_policy::{PathId, SendQueue, StreamId};
 use hawser_wire::frame::Frame;
 use hawser_wire::{FrameIter, Writer};
 
+use super::super::outgoing::WrittenData;
 use super::super::{Segments, Streams};
 use super::pair::{
     Packet, acked, build, build_copy, build_counted, check, flush, lost, pair, receive, small_config,
@@ -137,7 +138,8 @@ fn new_data_goes_without_what_was_lost() {
     let sent = ranges(&packet)[0].2;
     lost(&mut streams, &packet);
     let (mut frames, mut buffer) = (SentFrames::new(), vec![0; 504]);
-    let written = streams.write_new_data(&mut Writer::new(&mut buffer), &mut frames, PathId::ZERO, 500);
+    let mut written = WrittenData::default();
+    streams.write_new(&mut Writer::new(&mut buffer), &mut frames, PathId::ZERO, 500, &mut written);
     assert_eq!((written.retransmitted_bytes, written.new_bytes), (0, 500));
     assert_eq!(
         (streams.queue().retransmit, streams.queue().unsent),
