@@ -287,9 +287,22 @@ impl Connection {
     fn on_answer(&mut self, now: Time, space: SpaceId) {
         let SpaceId::Path(id) = space else { return };
         let Some(path) = self.paths.get_mut(id) else { return };
+        path.trusted_from = None;
         if path.life() == super::paths::life_cycle::LifeCycle::Suspect {
             self.move_path(now, id, LifeEvent::Answered);
         }
+    }
+
+    /// The peer was heard on a path that had fallen silent. Links mostly go in both directions and return in both, and the next
+    /// probe may be a second away: the path is used again, and asked. Only once until something is acknowledged: where
+    /// just what we send is lost, the peer is heard all the time.
+    #[cold]
+    pub(super) fn on_heard_again(&mut self, now: Time, id: PathId) {
+        let Some(path) = self.paths.get_mut(id).filter(|path| path.trusted_from.is_none()) else { return };
+        path.trusted_from = Some(path.space.end());
+        path.recovery.restart_silence(now);
+        path.probes = path.probes.max(1);
+        self.move_path(now, id, LifeEvent::HeardAgain);
     }
 
     /// A packet left: recovery, timers and counters take note.

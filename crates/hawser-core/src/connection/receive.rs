@@ -11,6 +11,7 @@ use hawser_wire::Version;
 use super::Connection;
 use super::arrival::{Arrival, SpaceId};
 use super::handshake::KeyChoice;
+use super::paths::life_cycle::LifeCycle;
 use super::trace::tracer::TracedPacket;
 use crate::endpoint::Datagram;
 use crate::{ConnectionError, TransportError};
@@ -428,8 +429,12 @@ impl Connection {
     fn note_heard(&mut self, now: Time, opened: &Opened) {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
         path.heard_at = Some(now);
+        let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);
+        }
+        if is_suspect {
+            self.on_heard_again(now, id);
         }
     }
 

@@ -62,6 +62,8 @@ pub(super) struct Progress {
     expected: Duration,
     usual: Duration,
     usual_at: Option<Time>,
+    /// By how much longer an acknowledgement takes that returns on this path than one that returns on the quickest, as most do.
+    detour: Duration,
     meter: Meter,
     /// Mean deviation of the first round trip of a flight. Those within a flight are all alike, and tell little of how
     /// the next one will be.
@@ -138,6 +140,7 @@ impl Progress {
             expected: Duration::ZERO,
             usual: Duration::ZERO,
             usual_at: None,
+            detour: Duration::ZERO,
             meter: Meter::default(),
             swing: Duration::ZERO,
             silent: false,
@@ -151,14 +154,15 @@ impl Progress {
 
     /// Notes what was acknowledged; whether anything is amiss.
     #[inline]
-    fn update(&mut self, path: &PathView, now: Time, shortest_silence: Duration) -> bool {
+    fn update(&mut self, view: &SendView<'_>, path: &PathView, shortest_silence: Duration) -> bool {
+        let now = view.now;
         let Some(sent) = path.oldest_in_flight.filter(|_| path.bytes_in_flight > 0) else {
             self.settle(path, now);
             return false;
         };
         let answers = self.acked != path.bytes_acked;
         if now >= self.well_until || (!answers && self.oldest != Some((sent, path.oldest_packet))) {
-            self.look(path, sent, now, shortest_silence);
+            self.look(view, path, sent, shortest_silence);
             return self.is_amiss();
         }
         // Most decisions follow an acknowledgement that came when it was to be expected.
@@ -169,7 +173,8 @@ impl Progress {
     }
 
     /// The oldest packet in flight was sent at `sent`.
-    fn look(&mut self, path: &PathView, sent: Time, now: Time, shortest_silence: Duration) {
+    fn look(&mut self, view: &SendView<'_>, path: &PathView, sent: Time, shortest_silence: Duration) {
+        let now = view.now;
         if self.usual_at.is_none() {
             // Control frames leave without the scheduler being asked, and so unseen.
             self.at = self.at.max(sent);
@@ -180,6 +185,10 @@ impl Progress {
         if is_old {
             let tolerance = path.rtt_variance.max(self.swing).saturating_mul(4).max(LEAST_LATENESS);
             self.expected = path.smoothed_rtt;
+            let quickest =
+                view.paths.iter().filter(|other| other.has_rtt_sample).map(|other| other.smoothed_rtt).min();
+            self.detour =
+                quickest.map_or(Duration::ZERO, |quickest| path.smoothed_rtt.saturating_sub(quickest));
             (self.usual, self.usual_at) = (path.smoothed_rtt.saturating_add(tolerance), Some(now));
         }
         if answers {
@@ -217,7 +226,7 @@ impl Progress {
     fn learn_swing(&mut self, path: &PathView, now: Time) {
         let Some((sent, _)) = self.oldest.filter(|_| self.usual_at.is_some()) else { return };
         let age = now.since(sent);
-        let late = age.saturating_sub(self.expected).saturating_sub(held_back(path));
+        let late = age.saturating_sub(self.expected).saturating_sub(self.held_back(path));
         let deviation = late.max(self.expected.saturating_sub(age)).min(self.expected);
         self.swing = (self.swing.saturating_mul(3).saturating_add(deviation)) / 4;
     }
@@ -276,7 +285,7 @@ impl Progress {
             + self
                 .usual
                 .max(path.smoothed_rtt.saturating_add(LEAST_LATENESS))
-                .saturating_add(held_back(path));
+                .saturating_add(self.held_back(path));
         let missing = expected.max(quiet_since + self.pause.saturating_mul(2));
         missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
     }
@@ -294,14 +303,15 @@ impl Progress {
 
     /// When the oldest packet in flight is later than usual.
     fn overdue_at(&self, path: &PathView, sent: Time) -> Time {
-        sent + self.usual.saturating_add(held_back(path))
+        sent + self.usual.saturating_add(self.held_back(path))
     }
-}
 
-/// For how long the acknowledgement of a last packet may be held back.
-fn held_back(path: &PathView) -> Duration {
-    let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
-    if streams { Duration::ZERO } else { MAX_ACK_DELAY }
+    /// By how much the acknowledgement of a last packet may be later than those before it: it may wait, and as it waited too long to
+    /// know whether another path still works, it returns on its own.
+    fn held_back(&self, path: &PathView) -> Duration {
+        let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
+        if streams { Duration::ZERO } else { MAX_ACK_DELAY.saturating_add(self.detour) }
+    }
 }
 
 impl Watch {
@@ -315,7 +325,7 @@ impl Watch {
                 _ => self.place_of(path, view.now),
             };
             if let Some(progress) = self.0.get_mut(at) {
-                amiss |= progress.update(path, view.now, shortest_silence);
+                amiss |= progress.update(view, path, shortest_silence);
             }
         }
         amiss

@@ -53,6 +53,8 @@ pub(crate) enum LifeEvent {
     FellSilent,
     /// An acknowledgement for the path arrived.
     Answered,
+    /// A packet of the peer came over a path that had fallen silent.
+    HeardAgain,
     /// We give it up and send PATH_ABANDON.
     AbandonedLocally,
     /// The peer's PATH_ABANDON arrived.
@@ -63,7 +65,8 @@ pub(crate) enum LifeEvent {
 
 use LifeCycle::{Abandoning, Active, Closed, Draining, Suspect, Unused, Validating};
 use LifeEvent::{
-    AbandonedByPeer, AbandonedLocally, Answered, FellSilent, Opened, PeriodOver, Validated, ValidationFailed,
+    AbandonedByPeer, AbandonedLocally, Answered, FellSilent, HeardAgain, Opened, PeriodOver, Validated,
+    ValidationFailed,
 };
 
 /// Every legal move. A pair that is not listed is a mistake of the caller.
@@ -89,6 +92,7 @@ const MOVES: &[(LifeCycle, LifeEvent, LifeCycle)] = &[
     (Suspect, ValidationFailed, Abandoning),
     (Suspect, FellSilent, Suspect),
     (Suspect, Answered, Active),
+    (Suspect, HeardAgain, Active),
     (Suspect, AbandonedLocally, Abandoning),
     (Suspect, AbandonedByPeer, Draining),
     (Abandoning, Validated, Abandoning),

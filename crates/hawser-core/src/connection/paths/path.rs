@@ -44,6 +44,9 @@ pub(crate) struct Path {
     pub(crate) probes: u8,
     /// When a silent path is probed next, and how long it has been so.
     pub(crate) suspect: Option<Suspect>,
+    /// That the peer was heard on it brought it back, and nothing was acknowledged since: packets with smaller numbers than this
+    /// are not waited for.
+    pub(crate) trusted_from: Option<u64>,
     pub(crate) key_phase: PathKeyPhase,
     /// Largest number of a received packet that was not a mere probe.
     pub(crate) largest_non_probing: Option<u64>,
@@ -98,6 +101,7 @@ impl Path {
             copies: VecDeque::new(),
             probes: 0,
             suspect: None,
+            trusted_from: None,
             key_phase: PathKeyPhase::default(),
             largest_non_probing: None,
             ack_only_run: 0,
@@ -274,7 +278,10 @@ impl Path {
         view.state = state;
         view.status = self.control.status.effective();
         view.heard_at = self.heard_at;
-        let oldest = self.space.sent.oldest();
+        let oldest = match self.trusted_from {
+            Some(number) => self.space.sent.oldest_from(number),
+            None => self.space.sent.oldest(),
+        };
         view.oldest_in_flight = oldest.map(|packet| packet.sent_at);
         view.oldest_packet = oldest.map(|packet| packet.packet_number);
         view.copies_queued = self.copies.iter().map(|range| u64::from(range.length)).sum();

@@ -152,6 +152,11 @@ impl SentPackets {
         if self.head == self.tail { None } else { self.slot(self.head) }
     }
 
+    /// The oldest packet in flight with this number, or a larger one.
+    pub(crate) fn oldest_from(&self, number: u64) -> Option<&SentPacket> {
+        self.slot(self.next_occupied(self.lower_bound(number))?)
+    }
+
     /// Removes the oldest packet in flight.
     pub(crate) fn pop_oldest(&mut self) -> Option<SentPacket> {
         if self.head == self.tail {

@@ -88,6 +88,11 @@ impl PathRecovery {
         self.outstanding_since().map_or(Duration::ZERO, |since| now.since(since))
     }
 
+    /// What was outstanding until now is no longer waited for.
+    pub(crate) fn restart_silence(&mut self, now: Time) {
+        self.last_progress = now;
+    }
+
     /// Since when an acknowledgement has been outstanding.
     pub(crate) fn outstanding_since(&self) -> Option<Time> {
         (self.ack_eliciting_outstanding > 0).then_some(self.last_progress)

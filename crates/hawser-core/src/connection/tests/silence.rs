@@ -10,7 +10,7 @@ use hawser_policy::{
 };
 use hawser_sched::MinRtt;
 
-use super::pair::{Pair, Sent, Settings, client_address, transport, transport_with};
+use super::pair::{DELAY, Pair, Sent, Settings, client_address, transport, transport_with};
 use crate::{Code, TransportConfig};
 
 fn state(pair: &mut Pair, id: PathId) -> Option<PathState> {
@@ -67,6 +67,61 @@ fn a_path_over_which_the_peer_sends_is_not_given_up_for_want_of_an_answer() {
     pair.write(Side::Client, 20_000);
     pair.run(Duration::from_secs(4));
     assert_eq!(of_server(&mut pair), Some(PathState::Active));
+}
+
+/// The client's end of the second path, which both prefer, has fallen silent with `length` bytes under way.
+fn silent_second_path(length: usize) -> (Pair, PathId) {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+    pair.run(Duration::from_millis(200));
+    pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));
+    pair.write(Side::Client, length);
+    pair.run(Duration::from_millis(300));
+    assert_eq!(state(&mut pair, second), Some(PathState::Suspect));
+    (pair, second)
+}
+
+/// The next probe would be a second away, and its answer a round trip more. What was lost still counts as in flight until then: a
+/// window that is full of it lets a probe out, and no more.
+#[test]
+fn a_silent_path_over_which_the_peer_is_heard_is_used_at_once() {
+    for (in_flight, carries_data) in [(3_000, true), (400_000, false)] {
+        let (mut pair, second) = silent_second_path(in_flight);
+        pair.run(Duration::from_secs(2));
+        pair.lose = |_| false;
+        pair.write(Side::Server, 500);
+        let began = pair.now;
+        pair.run(DELAY);
+        assert_eq!(state(&mut pair, second), Some(PathState::Active));
+        pair.write(Side::Client, 5_000);
+        pair.run(Duration::from_micros(1));
+        let on_second =
+            pair.datagrams(Side::Client, began).filter(|sent| sent.tuple.local == client_address(1));
+        let bytes: usize = on_second.map(|sent| sent.payload.len()).sum();
+        assert_eq!(bytes > 2_000, carries_data, "{bytes} bytes");
+        assert!(bytes > 20, "asked whether it works");
+    }
+}
+
+/// Where only one direction is broken, that the peer is heard says nothing: it is believed once.
+#[test]
+fn a_path_on_which_nothing_arrives_stays_silent_however_much_the_peer_sends() {
+    let (mut pair, second) = silent_second_path(400_000);
+    pair.lose = |sent| sent.tuple.local == client_address(1);
+    for _ in 0..100 {
+        pair.write(Side::Server, 500);
+        pair.run(Duration::from_millis(50));
+    }
+    let times = |pair: &mut Pair| {
+        let stats = pair.client().path_stats(second).map(|stats| stats.times_suspect);
+        (stats, state(pair, second))
+    };
+    assert_eq!(times(&mut pair), (Some(2), Some(PathState::Suspect)));
+    pair.lose = |_| false;
+    pair.run(Duration::from_secs(2));
+    assert_eq!(times(&mut pair), (Some(2), Some(PathState::Active)));
 }
 
 type Changes = Arc<Mutex<Vec<(PathId, PathChange)>>>;

@@ -323,6 +323,7 @@ fn cause_name(event: LifeEvent) -> &'static str {
         LifeEvent::ValidationFailed => "validation_failed",
         LifeEvent::FellSilent => "fell_silent",
         LifeEvent::Answered => "answered",
+        LifeEvent::HeardAgain => "heard_again",
         LifeEvent::AbandonedLocally => "abandoned_locally",
         LifeEvent::AbandonedByPeer => "abandoned_by_peer",
         LifeEvent::PeriodOver => "period_over",

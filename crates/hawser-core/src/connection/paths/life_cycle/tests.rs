@@ -5,17 +5,19 @@ use proptest::prelude::*;
 
 use super::LifeCycle::{Abandoning, Active, Closed, Draining, Suspect, Unused, Validating};
 use super::LifeEvent::{
-    AbandonedByPeer, AbandonedLocally, Answered, FellSilent, Opened, PeriodOver, Validated, ValidationFailed,
+    AbandonedByPeer, AbandonedLocally, Answered, FellSilent, HeardAgain, Opened, PeriodOver, Validated,
+    ValidationFailed,
 };
 use super::{IllegalMove, LifeCycle, LifeEvent};
 
 const STATES: [LifeCycle; 7] = [Unused, Validating, Active, Suspect, Abandoning, Draining, Closed];
-const EVENTS: [LifeEvent; 8] = [
+const EVENTS: [LifeEvent; 9] = [
     Opened,
     Validated,
     ValidationFailed,
     FellSilent,
     Answered,
+    HeardAgain,
     AbandonedLocally,
     AbandonedByPeer,
     PeriodOver,
