@@ -64,6 +64,8 @@ pub struct TransportConfig {
     pub max_path_id: Option<u32>,
     /// How many path ids may be in use at once; more are granted as old ones are abandoned.
     pub max_concurrent_paths: u32,
+    /// No probe timeout of application data is shorter. Zero is RFC 9002; implementations of TCP wait for 200 ms, with which one can compare.
+    pub least_probe_timeout: Duration,
     /// How long a silent path is kept as suspect before it is abandoned; for longer while no other path answers.
     pub suspect_path_timeout: Duration,
     /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
@@ -122,6 +124,7 @@ impl TransportConfig {
             ecn: true,
             max_path_id: Some(7),
             max_concurrent_paths: 8,
+            least_probe_timeout: Duration::ZERO,
             suspect_path_timeout: Duration::from_secs(30),
             policies,
             ack_frequency: None,

@@ -208,6 +208,10 @@ pub struct Transport {
     pub send_buffer: Option<u64>,
     /// Longest time an acknowledgement is held; `None`: the transport's own.
     pub max_ack_delay: Option<Nanos>,
+    /// No probe timeout is shorter.
+    pub least_timeout: Nanos,
+    /// Round trips until the application may send: more than one are waited for on top of the handshake, as with TCP and TLS.
+    pub setup_rounds: u32,
     /// How long a connection lives without hearing anything; `None`: the transport's own.
     pub idle_timeout: Option<Nanos>,
     /// Largest UDP payload; `None`: as path MTU discovery finds.
@@ -300,6 +304,8 @@ impl Default for Transport {
             receive_window: None,
             send_buffer: None,
             max_ack_delay: None,
+            least_timeout: 0,
+            setup_rounds: 1,
             idle_timeout: None,
             max_datagram: None,
             ecn: true,

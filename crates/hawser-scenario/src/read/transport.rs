@@ -9,6 +9,8 @@ use crate::{Limits, Transport};
 
 /// Transport parameter max_ack_delay is below 2^14 ms (RFC 9000 section 18.2).
 const LONGEST_ACK_DELAY_MS: u64 = (1 << 14) - 1;
+/// Ten times what TCP waits for at first (RFC 6298).
+const LONGEST_LEAST_TIMEOUT: hawser_link::Nanos = 10 * hawser_link::SECOND;
 /// Below, connections end before their handshake does.
 const SHORTEST_IDLE_TIMEOUT: hawser_link::Nanos = hawser_link::SECOND;
 
@@ -27,6 +29,14 @@ pub(super) fn transport(fields: &Fields<'_>, registry: Option<&Registry>) -> Res
             delay if delay < (LONGEST_ACK_DELAY_MS + 1) * hawser_link::MILLISECOND => Ok(delay),
             _ => Err(value.error(format!("expected at most \"{LONGEST_ACK_DELAY_MS} ms\""))),
         })?,
+        least_timeout: fields.read_or("least_timeout", default.least_timeout, |value| {
+            match value.duration()? {
+                timeout if timeout <= LONGEST_LEAST_TIMEOUT => Ok(timeout),
+                _ => Err(value.error("expected at most \"10 s\"")),
+            }
+        })?,
+        setup_rounds: fields
+            .read_or("setup_rounds", default.setup_rounds, |value| Ok(value.integer(1..=10)? as u32))?,
         idle_timeout: fields.read("idle_timeout", |value| match value.duration()? {
             timeout if timeout >= SHORTEST_IDLE_TIMEOUT => Ok(timeout),
             _ => Err(value.error("expected at least \"1 s\"")),

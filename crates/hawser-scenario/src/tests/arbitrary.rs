@@ -83,6 +83,8 @@ fn everything() -> String {
         on_off = { on = "10 s", off = "5 s" }
         [transport]
         max_ack_delay = "5 ms"
+        least_timeout = "200 ms"
+        setup_rounds = 3
         [grid]
         name = "net"
         size = 3

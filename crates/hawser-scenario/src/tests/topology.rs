@@ -113,6 +113,8 @@ fn every_kind_of_flow() {
         receive_window = "6 MB"
         send_buffer = "1 MiB"
         max_ack_delay = "5 ms"
+        least_timeout = "200 ms"
+        setup_rounds = 3
         idle_timeout = "2 min"
         max_datagram = 1350
         ecn = false
@@ -162,6 +164,8 @@ fn every_kind_of_flow() {
             receive_window: Some(6_000_000),
             send_buffer: Some(1 << 20),
             max_ack_delay: Some(5 * MILLISECOND),
+            least_timeout: 200 * MILLISECOND,
+            setup_rounds: 3,
             idle_timeout: Some(120 * SECOND),
             max_datagram: Some(1350),
             ecn: false,
@@ -267,6 +271,8 @@ fn mistakes_in_flows_and_transport() {
         ("[transport]\nscheduler = \"min rtt\"", 2, "transport.scheduler: \"min rtt\" cannot name a policy"),
         ("[transport]\ncrypto = \"none\"", 2, "\"null\", \"tls\""),
         ("[transport]\nmax_ack_delay = \"20 s\"", 2, "16383 ms"),
+        ("[transport]\nleast_timeout = \"11 s\"", 2, "at most \"10 s\""),
+        ("[transport]\nsetup_rounds = 0", 2, "1 to 10"),
         ("[transport]\nmax_datagram = 500", 2, "1200 to 65527"),
         ("[transport]\nreceive_window = 0", 2, "expected 1200 to 1099511627776 bytes, found 0"),
         ("[transport]\nsend_buffer = \"1 kB\"", 2, "expected 1200 to 1099511627776 bytes, found \"1 kB\""),

@@ -316,6 +316,7 @@ impl<'a> Builder<'a> {
             config: ClientConfig::new(self.crypto.0.clone(), transport.clone()),
             path_manager: self.registry.paths(&self.scenario.policies_of(flow))?,
             cost_caps: self.cost_caps.clone(),
+            setup_rounds: self.scenario.transport.setup_rounds,
             start: Time::from_nanos(flow.start),
             stop: flow.stop.map(Time::from_nanos),
             awaited: flow.awaited,
@@ -445,6 +446,7 @@ pub fn transport_config(
     if let Some(delay) = asked.max_ack_delay {
         config.max_ack_delay = std::time::Duration::from_nanos(delay);
     }
+    config.least_probe_timeout = std::time::Duration::from_nanos(asked.least_timeout);
     if let Some(timeout) = asked.idle_timeout {
         config.max_idle_timeout = Some(std::time::Duration::from_nanos(timeout));
     }

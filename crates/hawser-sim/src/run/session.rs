@@ -11,7 +11,7 @@ use hawser_core::{
 };
 use hawser_paths::{Capped, CostCaps};
 use hawser_policy::{
-    Earliest, LinkInfo, LinkTraffic, PathManager, PathManagerFactory, PathManagerInit, Time,
+    Earliest, LinkInfo, LinkTraffic, PathId, PathManager, PathManagerFactory, PathManagerInit, Time,
 };
 use hawser_scenario::Direction::{Down, Up};
 use rustc_hash::FxHashMap;
@@ -44,6 +44,8 @@ pub(super) struct Plan {
     pub(super) path_manager: Arc<dyn PathManagerFactory>,
     /// Budgets of the links, if they have some.
     pub(super) cost_caps: Option<Arc<CostCaps>>,
+    /// Round trips until the application may send, that of the handshake included.
+    pub(super) setup_rounds: u32,
     pub(super) start: Time,
     pub(super) stop: Option<Time>,
     /// Whether the run lasts until this session has done its work.
@@ -84,6 +86,8 @@ pub(super) struct Session {
     /// What went over the links, for each connection.
     traffic: FxHashMap<ConnectionHandle, LinkTrafficMeter>,
     pub(super) connected_at: Option<Time>,
+    /// When the application may send: as with TCP and TLS, round trips follow that of the handshake.
+    starts_at: Option<Time>,
     /// When everything it had to do was done.
     pub(super) finished_at: Option<Time>,
     /// How the connection ended, unless we ended it.
@@ -115,6 +119,7 @@ impl Session {
             paths: None,
             traffic: FxHashMap::default(),
             connected_at: None,
+            starts_at: None,
             finished_at: None,
             failure: None,
         }
@@ -182,7 +187,13 @@ impl Session {
                 let paths = self.paths.as_ref().and_then(Paths::next_timeout);
                 let forecasts = self.plan.forecasts.as_ref().map(LinkForecasts::next_update);
                 let interfaces = self.plan.interfaces.next_change();
-                Earliest::NONE.or(paths).or(forecasts).or(interfaces).or(self.role.next_timeout()).time()
+                Earliest::NONE
+                    .or(paths)
+                    .or(forecasts)
+                    .or(interfaces)
+                    .or(self.starts_at)
+                    .or(self.role.next_timeout())
+                    .time()
             }
             State::Over => return None,
         };
@@ -216,6 +227,9 @@ impl Session {
                                 paths.on_link_update(connection, update);
                             }
                         });
+                    }
+                    if self.starts_at.take_if(|at| *at <= now).is_some() {
+                        self.start(now, connection);
                     }
                     self.role.on_timeout(now, connection, &mut self.meter);
                     self.note_end(now);
@@ -329,7 +343,6 @@ impl Session {
 
     fn connected(&mut self, now: Time, handle: ConnectionHandle, connection: &mut Connection) {
         self.state = State::Connected(handle);
-        self.connected_at = Some(now);
         self.losers = self.attempts.iter().flatten().copied().filter(|attempt| *attempt != handle).collect();
         self.failure = None;
         let winner = self.attempts.iter().position(|attempt| *attempt == Some(handle)).unwrap_or(0);
@@ -353,6 +366,16 @@ impl Session {
         if self.sends().is_some() {
             connection.log_first_sends();
         }
+        let rtt = connection.path_stats(PathId::ZERO).map_or(Duration::ZERO, |path| path.smoothed_rtt);
+        match self.plan.setup_rounds.saturating_sub(1) {
+            0 => self.start(now, connection),
+            more => self.starts_at = Some(now + rtt.saturating_mul(more)),
+        }
+    }
+
+    /// The application has its connection.
+    fn start(&mut self, now: Time, connection: &mut Connection) {
+        self.connected_at = Some(now);
         self.role.start(now, self.plan.start, connection, &mut self.meter);
     }
 

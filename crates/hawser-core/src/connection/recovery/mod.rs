@@ -138,7 +138,8 @@ impl PathRecovery {
         let max_datagram_size = config.initial_mtu;
         let controller = factory.build(&controller_init(identity, now, max_datagram_size));
         let mut recovery = PathRecovery {
-            rtt: RttEstimator::new(identity.path, config.initial_rtt, max_ack_delay),
+            rtt: RttEstimator::new(identity.path, config.initial_rtt, max_ack_delay)
+                .with_least_timeout(config.least_probe_timeout),
             bytes_in_flight: 0,
             ack_eliciting_outstanding: 0,
             last_progress: now,

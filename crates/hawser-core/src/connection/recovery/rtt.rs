@@ -49,6 +49,8 @@ pub(crate) struct RttEstimator {
     first_sample_at: Option<Time>,
     /// The peer's: for how long it may hold back an acknowledgement.
     max_ack_delay: Duration,
+    /// No probe timeout is shorter.
+    least_timeout: Duration,
     /// One for each return path seen, the rest unused.
     returns: [Return; MAX_RETURN_PATHS],
     returns_used: u8,
@@ -104,8 +106,8 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(round_trip: u64, max_ack_delay: Duration) -> Self {
-        let probe_timeout = round_trip + nanos(max_ack_delay);
+    fn new(round_trip: u64, max_ack_delay: Duration, least: Duration) -> Self {
+        let probe_timeout = (round_trip + nanos(max_ack_delay)).max(nanos(least));
         Bounds {
             round_trip: Duration::from_nanos(round_trip),
             probe_timeout: Duration::from_nanos(probe_timeout),
@@ -132,11 +134,24 @@ impl RttEstimator {
             min_at: Time::ZERO,
             first_sample_at: None,
             max_ack_delay,
+            least_timeout: Duration::ZERO,
             returns: [Return::UNUSED; MAX_RETURN_PATHS],
             returns_used: 0,
             usual: 0,
-            bounds: Bounds::new(nanos(round_trip), max_ack_delay),
+            bounds: Bounds::new(nanos(round_trip), max_ack_delay, Duration::ZERO),
         }
+    }
+
+    /// With probe timeouts of this at least.
+    pub(crate) fn with_least_timeout(mut self, least: Duration) -> Self {
+        self.least_timeout = least;
+        self.set_max_ack_delay(self.max_ack_delay);
+        self
+    }
+
+    /// What no probe timeout is shorter than.
+    pub(crate) fn least_timeout(&self) -> Duration {
+        self.least_timeout
     }
 
     /// The path whose round trips these are.
@@ -223,7 +238,7 @@ impl RttEstimator {
         let usual = &self.returns[usual];
         self.smoothed = Duration::from_nanos(usual.smoothed);
         self.variance = Duration::from_nanos(usual.variance);
-        self.bounds = Bounds::new(round_trip, self.max_ack_delay);
+        self.bounds = Bounds::new(round_trip, self.max_ack_delay, self.least_timeout);
     }
 
     /// Whether `next` is the usual return path from now on, in the place of `usual`.
@@ -241,7 +256,7 @@ impl RttEstimator {
     /// The peer promises to hold back acknowledgements for no longer than this.
     pub(crate) fn set_max_ack_delay(&mut self, max_ack_delay: Duration) {
         self.max_ack_delay = max_ack_delay;
-        self.bounds = Bounds::new(nanos(self.bounds.round_trip), max_ack_delay);
+        self.bounds = Bounds::new(nanos(self.bounds.round_trip), max_ack_delay, self.least_timeout);
     }
 
     /// For how long the peer may hold back an acknowledgement.

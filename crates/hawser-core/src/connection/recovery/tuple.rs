@@ -78,7 +78,8 @@ impl PathRecovery {
     /// Begins anew on a 4-tuple of which nothing is known; returns what was known of the one before.
     fn begin_tuple(&mut self, now: Time, generation: u32) -> FormerTuple {
         let congestion = self.snapshot(now);
-        let rtt = RttEstimator::new(self.rtt.own(), self.initial_rtt, self.rtt.max_ack_delay());
+        let rtt = RttEstimator::new(self.rtt.own(), self.initial_rtt, self.rtt.max_ack_delay())
+            .with_least_timeout(self.rtt.least_timeout());
         let left = FormerTuple {
             generation: std::mem::replace(&mut self.tuple_generation, generation),
             bytes_in_flight: std::mem::take(&mut self.bytes_in_flight),
