@@ -68,9 +68,11 @@ impl std::fmt::Display for DqnModelError {
 impl std::error::Error for DqnModelError {}
 
 impl DqnModel {
-    /// The model that comes with this crate, as a file; `models/dqn.json` beside it says what it was trained with.
-    /// `hawser lab prelearn --dqn` makes both.
+    /// The model that comes with this crate, as a file. `hawser lab prelearn --dqn` makes it and its manifest.
     pub const SHIPPED: &'static [u8] = include_bytes!("../../models/dqn.model");
+
+    /// What it was trained with, how that went, and what it earns on links that it had not seen (JSON).
+    pub const SHIPPED_MANIFEST: &'static str = include_str!("../../models/dqn.json");
 
     /// The model that comes with this crate, read once.
     ///

@@ -17,7 +17,7 @@ use crate::placement::{datagram, earlier};
 /// From one decision to the next (specification of 4D-MAP, section 9).
 const BURST: Duration = Duration::from_millis(10);
 
-/// DQN-like: deep Q-learning for multipath scheduling, after ReLeS (Zhang, Li, Li, Zhang, Chen and Chen: INFOCOM 2019), as 4D-MAP
+/// DQN-like: deep Q-learning for multipath scheduling, after ReLeS (Zhang, Li, Gao, Wang and Ye: INFOCOM 2019), as 4D-MAP
 /// (Song, Han and Su, JCST 2024) compares itself with under the name DQN\*: a reconstruction of its authors, whose details are
 /// those of our specification. Results are not comparable with the original.
 ///

@@ -164,8 +164,7 @@ mod tests {
     /// of the lower round-trip time.
     #[test]
     fn the_shipped_network_learnt_something() {
-        let text = include_str!("../../../../hawser-sched/models/dqn.json");
-        let manifest: Value = serde_json::from_str(text).expect("it is JSON");
+        let manifest: Value = serde_json::from_str(DqnModel::SHIPPED_MANIFEST).expect("it is JSON");
         assert_eq!(
             manifest["model_sha256"],
             json!(digest(DqnModel::SHIPPED)),
