@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train-sscc prelearn-4d-map clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -101,6 +101,10 @@ train-sscc: setup ## the models of SSCC from nothing: simulate, train, export (d
 prelearn-4d-map: setup ## the model that the policy 4d-map starts with, from nothing (docs/4d-map.md)
 	$(CARGO) build --locked --release -p hawser
 	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn crates/hawser-sched/models
+
+prelearn-dqn: setup ## the network of the scheduler dqn, from nothing (docs/4d-map.md)
+	$(CARGO) build --locked --release -p hawser
+	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn --dqn crates/hawser-sched/models
 
 clean: ## remove what was built
 	$(CARGO) clean

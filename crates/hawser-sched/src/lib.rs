@@ -10,6 +10,7 @@
 //! | `blest` | [`Blest`] | waits where the slow path would exhaust the send window |
 //! | `daps` | [`Daps`] | rounds of every path planned by the ratio of their delays |
 //! | `dpsaf` | [`Dpsaf`] | later bytes on the slow path, corrected by what acknowledgements show |
+//! | `dqn` | [`DqnScheduler`] | DQN-like: a network trained before chooses the path of each burst |
 //! | `ecf` | [`Ecf`] | may wait for the fast path when that finishes the queue sooner |
 //! | `edpf` | [`Edpf`] | where the packet arrives first, by rate, delay and what is in flight |
 //! | `fixed-split` | [`FixedSplit`] | fixed shares; FTRL-WRR without its learner |
@@ -48,6 +49,7 @@ mod daps;
 mod deliveries;
 mod dispatch;
 mod dpsaf;
+mod dqn;
 mod earliest_arrival;
 mod ecf;
 mod edpf;
@@ -86,6 +88,7 @@ pub use daps::Daps;
 pub use deliveries::outcomes;
 pub use dispatch::Redirect;
 pub use dpsaf::Dpsaf;
+pub use dqn::{DqnChooser, DqnFull, DqnModel, DqnModelError, DqnParameters, DqnScheduler, DqnTraining};
 pub use earliest_arrival::{EarliestArrival, EarliestArrivalParameters};
 pub use ecf::Ecf;
 pub use edpf::Edpf;
@@ -160,6 +163,7 @@ pub fn register_sets(registry: &mut Registry) {
 
 /// Those that may wait for the fast path.
 fn register_waiting(registry: &mut Registry) {
+    DqnScheduler::register(registry);
     registry.add_scheduler_with(Blest::info(), |_, parameters| Box::new(Blest::read(parameters)));
     registry
         .add_scheduler_with(Ecf::info(), |_, parameters| Box::new(Ecf::with_beta(parameters.number("beta"))));

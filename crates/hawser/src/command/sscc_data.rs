@@ -56,7 +56,7 @@ impl SsccData {
         if let Some(file) = &self.sscc_models {
             let (models, text) = read_models(file)?;
             parts.models = Some(Arc::new(models));
-            PolicyFiles::note(&mut registry, "--sscc-models", &text);
+            PolicyFiles::note(&mut registry, "--sscc-models", text.as_bytes());
         }
         if let Some(file) = &self.sscc_log {
             let log = SsccLog::create(file, output).map_err(|error| Failure::write(file, &error))?;

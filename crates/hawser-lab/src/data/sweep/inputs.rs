@@ -22,9 +22,9 @@ pub struct PolicyFiles(Vec<InputFile>);
 
 impl PolicyFiles {
     /// Notes that policies of this registry were given a file by an option of this name.
-    pub fn note(registry: &mut Registry, option: &str, text: &str) {
+    pub fn note(registry: &mut Registry, option: &str, contents: &[u8]) {
         let mut files: PolicyFiles = registry.kept().cloned().unwrap_or_default();
-        files.0.push(InputFile { file: option.to_owned(), sha256: digest(text.as_bytes()) });
+        files.0.push(InputFile { file: option.to_owned(), sha256: digest(contents) });
         registry.keep(files);
     }
 }

@@ -3,6 +3,7 @@
 mod computations;
 mod mechanisms;
 pub mod prelearning;
+pub mod q_training;
 mod systems;
 mod watched;
 
@@ -22,6 +23,9 @@ const RANDOM: &str = "4d-map,mechanism=random";
 const ONLY_DUPLICATE: &str = "4d-map,only=duplicate";
 const ONLY_DISCARD: &str = "4d-map,only=discard";
 const ONLY_DECOMPENSATE: &str = "4d-map,only=decompensate";
+/// DQN\*, and what sends on the other path while the window of the chosen one is full.
+const DQN: &str = "dqn";
+const DQN_NEVER_WAITING: &str = "dqn,full=other";
 /// Without a model from before.
 const UNTAUGHT: &str = "4d-map,prelearned=off";
 
@@ -55,6 +59,8 @@ const ADAPTING: &[Policy] = &[
     Policy::System,
     Policy::Named("minrtt"),
     Policy::Named("peekaboo"),
+    Policy::Named(DQN),
+    Policy::Named(DQN_NEVER_WAITING),
     Policy::Named(NORMAL),
     Policy::Named(DUPLICATE),
     Policy::Named(DISCARD),
@@ -62,7 +68,8 @@ const ADAPTING: &[Policy] = &[
     Policy::Named(RANDOM),
     Policy::Named(UNTAUGHT),
 ];
-const AGAINST: &[Policy] = &[Policy::System, Policy::Named("minrtt"), Policy::Named("peekaboo")];
+const AGAINST: &[Policy] =
+    &[Policy::System, Policy::Named("minrtt"), Policy::Named("peekaboo"), Policy::Named(DQN)];
 
 const SOME: Seeds = Seeds { default: 8, full: 20 };
 /// Ten minutes of video each.

@@ -18,13 +18,13 @@ use crate::data::sweep::{Inputs, digest};
 pub const FIRST_SEED: u64 = 1_000_000;
 /// Between two changes of the links, seconds (section 7.2.2).
 const CHANGE: u64 = 30;
-const FILE: &str = "4dmap-adaptability.toml";
+pub(super) const FILE: &str = "4dmap-adaptability.toml";
 /// Decides without a model.
 const POLICY: &str = "4d-map,mechanism=random,prelearned=off";
 /// The videos of E9, by turns.
-const VIDEOS: [&str; 2] = ["sintel-10min", "ss-10min"];
+pub(super) const VIDEOS: [&str; 2] = ["sintel-10min", "ss-10min"];
 /// Links, and their ranges in table 2: Mbit/s, one-way ms, loss in percent.
-const LINKS: [(&str, [(f64, f64); 3]); 2] =
+pub(super) const LINKS: [(&str, [(f64, f64); 3]); 2] =
     [("a0", [(2.0, 25.0), (20.0, 100.0), (0.01, 0.70)]), ("b0", [(2.0, 30.0), (30.0, 100.0), (0.05, 1.00)])];
 /// The fields that these are, and their units.
 const FIELDS: [(&str, &str); 3] = [("rate", "Mbit/s"), ("delay", "ms"), ("loss", "%")];
@@ -84,29 +84,33 @@ impl Prelearning {
         Ok(Prelearned { model, manifest })
     }
 
-    /// The fields of a trace's scenario that are set otherwise.
     fn trace(&self, number: u64) -> Vec<String> {
-        let seed = self.seed + number;
-        let video = VIDEOS[number as usize % VIDEOS.len()];
-        let mut random = Random::new(seed);
-        let mut set = vec![
-            format!("seed={seed}"),
-            format!("duration={} s", self.seconds),
-            format!("transport.policy={POLICY}"),
-            format!("flow.video.application=live,video={video},length={}s", self.seconds),
-        ];
-        for (link, ranges) in LINKS {
-            for ((field, unit), (low, high)) in FIELDS.into_iter().zip(ranges) {
-                let step = |at| {
-                    let value = low + (high - low) * random.fraction();
-                    format!("[\"{at} s\", \"{value:.3} {unit}\"]")
-                };
-                let steps: Vec<_> = (0..self.seconds.max(1)).step_by(CHANGE as usize).map(step).collect();
-                set.push(format!("link.{link}.{field}={{ steps = [{}] }}", steps.join(", ")));
-            }
-        }
-        set
+        trace(self.seed, number, self.seconds, POLICY)
     }
+}
+
+/// The fields of a trace's scenario that are set otherwise; `first` is the seed of the first trace.
+pub(super) fn trace(first: u64, number: u64, seconds: u64, policy: &str) -> Vec<String> {
+    let seed = first + number;
+    let video = VIDEOS[number as usize % VIDEOS.len()];
+    let mut random = Random::new(seed);
+    let mut set = vec![
+        format!("seed={seed}"),
+        format!("duration={seconds} s"),
+        format!("transport.policy={policy}"),
+        format!("flow.video.application=live,video={video},length={seconds}s"),
+    ];
+    for (link, ranges) in LINKS {
+        for ((field, unit), (low, high)) in FIELDS.into_iter().zip(ranges) {
+            let step = |at| {
+                let value = low + (high - low) * random.fraction();
+                format!("[\"{at} s\", \"{value:.3} {unit}\"]")
+            };
+            let steps: Vec<_> = (0..seconds.max(1)).step_by(CHANGE as usize).map(step).collect();
+            set.push(format!("link.{link}.{field}={{ steps = [{}] }}", steps.join(", ")));
+        }
+    }
+    set
 }
 
 /// What decisions of a run brought.

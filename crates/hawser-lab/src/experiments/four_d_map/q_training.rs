@@ -1,0 +1,180 @@
+//! Training of DQN\* (4D-MAP's baseline, `hawser_sched::DqnScheduler`): live video over random links, on which it explores.
+//!
+//! Links are drawn as for pre-learning, from the ranges of table 2, and none of them is one that a list judges by. What was learnt is
+//! compared with chance and with the path of the lower round-trip time on further links, for the manifest alone: nothing is
+//! chosen by that.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hawser_learn::TrainedMlp;
+use hawser_policy::Registry;
+use hawser_sched::{DqnChooser, DqnModel, DqnScheduler, DqnTraining};
+use hawser_sim::run::{NoRecorder, Options, Simulation};
+use serde_json::{Value, json};
+
+use super::prelearning::{FILE, FIRST_SEED, LINKS, VIDEOS, trace};
+use crate::data::sweep::{Inputs, digest};
+
+/// Further traces, on which what was learnt is compared.
+const COMPARED: u64 = 8;
+/// Traces from one point of the learning curve to the next.
+const POINT: u64 = 4;
+
+/// What is learnt from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QTraining {
+    /// Traces, each a run.
+    pub traces: u64,
+    /// Seconds of each.
+    pub seconds: u64,
+    /// Of the first trace, and of the network; traces that follow count on from it.
+    pub seed: u64,
+}
+
+/// A network, and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QTrained {
+    /// What was learnt.
+    pub network: TrainedMlp,
+    /// Traces, seeds, hashes, the learning curve, and a comparison.
+    pub manifest: Value,
+}
+
+impl QTraining {
+    /// Runs the traces with the scenarios of a folder.
+    ///
+    /// # Errors
+    /// A seed that lists judge by, or a scenario that cannot be run.
+    pub fn run(&self, scenarios: &Path, registry: &Registry) -> Result<QTrained, String> {
+        if self.seed < FIRST_SEED {
+            return Err(format!("seeds below {FIRST_SEED} are for judging: choose a larger one"));
+        }
+        let training = DqnTraining::new(self.seed);
+        let mut registry = registry.clone();
+        DqnScheduler::register_with(&mut registry, DqnModel::shipped(), Some(training.clone()));
+        let course = Course { inputs: Inputs::default(), scenarios, registry: Arc::new(registry), training };
+        let (mut identity, mut decisions, mut curve) = (String::new(), 0, vec![self.point(&course, 0)?]);
+        for number in 0..self.traces {
+            let set = self.trace(number);
+            identity += &format!("{FILE} {}\n", set.join(" "));
+            course.drive(&set)?;
+            decisions += course.training.take_rewards().len();
+            if (number + 1) % POINT == 0 {
+                curve.push(self.point(&course, decisions)?);
+            }
+        }
+        for input in course.inputs.digests(&scenarios.join("list")) {
+            identity += &format!("{} {}\n", input.file, input.sha256);
+        }
+        if decisions == 0 {
+            return Err("no decision was rewarded".to_owned());
+        }
+        let network = course.training.network();
+        let manifest = json!({
+            "traces": self.traces,
+            "seconds": self.seconds,
+            "first_seed": self.seed,
+            "scheduler": DqnScheduler::NAME,
+            "layers": network.shapes(),
+            "links": LINKS.map(|(link, _)| link),
+            "videos": VIDEOS,
+            "scenarios_sha256": digest(identity.as_bytes()),
+            "decisions": decisions,
+            "compared": {
+                "traces": COMPARED,
+                "first_seed": self.seed + self.traces,
+                "mean_reward": {
+                    "network": self.reward(&course, DqnChooser::Network)?,
+                    "random": self.reward(&course, DqnChooser::Random)?,
+                    "lower_round_trip_time": self.reward(&course, DqnChooser::Fastest)?,
+                },
+                "curve": curve,
+            },
+            "model_sha256": digest(&DqnModel::write(&network)),
+        });
+        Ok(QTrained { network, manifest })
+    }
+
+    fn trace(&self, number: u64) -> Vec<String> {
+        trace(self.seed, number, self.seconds, DqnScheduler::NAME)
+    }
+
+    /// A point of the learning curve: what the network is worth after so many decisions.
+    fn point(&self, course: &Course<'_>, decisions: usize) -> Result<Value, String> {
+        let reward = self.reward(course, DqnChooser::Network)?;
+        course.training.choose_by(DqnChooser::Learner);
+        Ok(json!({ "decisions": decisions, "mean_reward": reward }))
+    }
+
+    /// The mean reward of a decision on traces that are not learnt from, to a ten-thousandth.
+    fn reward(&self, course: &Course<'_>, chooser: DqnChooser) -> Result<f64, String> {
+        course.training.choose_by(chooser);
+        for number in self.traces..self.traces + COMPARED {
+            course.drive(&self.trace(number))?;
+        }
+        let rewards = course.training.take_rewards();
+        let sum = rewards.iter().fold(0.0, |sum, reward| sum + f64::from(*reward));
+        Ok((sum / rewards.len().max(1) as f64 * 1e4).round() / 1e4)
+    }
+}
+
+/// What all traces have in common.
+struct Course<'a> {
+    inputs: Inputs,
+    scenarios: &'a Path,
+    registry: Arc<Registry>,
+    training: DqnTraining,
+}
+
+impl Course<'_> {
+    fn drive(&self, set: &[String]) -> Result<(), String> {
+        let scenario = self.inputs.load(&self.scenarios.join("list"), &self.scenarios.join(FILE), set);
+        let scenario = scenario.map_err(|error| error.to_string())?;
+        let simulation = Simulation::new(&scenario, &self.registry, Options::default());
+        simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_of_lists_are_refused() {
+        let judged = QTraining { traces: 1, seconds: 1, seed: 20 };
+        let error = judged.run(Path::new("nowhere"), &Registry::new()).expect_err("it is refused");
+        assert!(error.starts_with("seeds below 1000000"), "{error}");
+    }
+
+    #[test]
+    fn the_same_traces_give_the_same_network() {
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let registry = hawser_net::policies();
+        let short = QTraining { traces: 3, seconds: 6, seed: FIRST_SEED };
+        let run = || short.run(&scenarios, &registry).expect("it runs");
+        let first = run();
+        assert_eq!(first, run());
+        assert!(DqnModel::read(&DqnModel::write(&first.network)).is_ok());
+        assert!(first.manifest["decisions"].as_u64().is_some_and(|decisions| decisions > 1_000));
+    }
+
+    /// What came of the shipped network, as its manifest tells: it earned more than it did at first, than chance, and than the path
+    /// of the lower round-trip time.
+    #[test]
+    fn the_shipped_network_learnt_something() {
+        let manifest: Value = serde_json::from_str(DqnModel::SHIPPED_MANIFEST).expect("it is JSON");
+        assert_eq!(
+            manifest["model_sha256"],
+            json!(digest(DqnModel::SHIPPED)),
+            "the manifest of another model"
+        );
+        let compared = &manifest["compared"];
+        let rewards = &compared["mean_reward"];
+        let network = rewards["network"].as_f64().expect("a number");
+        let others =
+            [&rewards["random"], &rewards["lower_round_trip_time"], &compared["curve"][0]["mean_reward"]];
+        assert!(others.iter().all(|other| other.as_f64().is_some_and(|other| other < network)), "{compared}");
+    }
+}

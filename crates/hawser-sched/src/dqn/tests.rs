@@ -1,0 +1,125 @@
+use hawser_learn::{Random, TrainedMlp};
+use hawser_policy::{Commands, Decision, QueueView, Scheduler, Time};
+
+use super::state::{PATHS, STATE};
+use super::*;
+use crate::testing::{next, path, view_at};
+
+const QUEUE: QueueView = QueueView {
+    unsent: 1 << 20,
+    retransmit: 0,
+    datagrams: 0,
+    datagram_count: 0,
+    repair: 0,
+    connection_window_left: 1 << 30,
+};
+
+/// One layer that prefers the path with the larger share of its window free: by the newest samples of bytes in flight.
+fn freer(full: DqnFull) -> DqnScheduler {
+    let mut network = TrainedMlp::new(&[STATE, PATHS], &mut Random::new(0));
+    let parameters = network.parameters_mut();
+    parameters.fill(0.0);
+    let newest = STATE - 10;
+    parameters[(newest + 2) * PATHS] = -1.0;
+    parameters[(newest + 7) * PATHS + 1] = -1.0;
+    let model = DqnModel::read(&DqnModel::write(&network)).expect("it is whole");
+    DqnScheduler::new(DqnParameters { full, random: false }, &model, 1)
+}
+
+fn ask(scheduler: &mut DqnScheduler, ms: u64, paths: &[hawser_policy::PathView]) -> Decision {
+    scheduler.schedule(&view_at(Time::from_millis(ms), paths, QUEUE), &mut Commands::new())
+}
+
+/// The choice of 0 ms holds until 10 ms, whatever happens meanwhile.
+#[test]
+fn a_burst_lasts_ten_milliseconds() {
+    let mut scheduler = freer(DqnFull::Wait);
+    let mut paths = [path(1, 20, 90_000), path(2, 100, 50_000)];
+    assert_eq!(ask(&mut scheduler, 0, &paths), next(1));
+    paths[0].bytes_in_flight = 60_000;
+    assert_eq!(ask(&mut scheduler, 9, &paths), next(1));
+    assert_eq!(ask(&mut scheduler, 10, &paths), next(2));
+    paths[1].bytes_in_flight = 99_000;
+    assert_eq!(ask(&mut scheduler, 15, &paths), next(2));
+    // The path is gone: others decide, and the next burst begins at once.
+    assert_eq!(ask(&mut scheduler, 16, &paths[..1]), next(1));
+    assert_eq!(ask(&mut scheduler, 17, &paths), next(1));
+}
+
+#[test]
+fn a_burst_waits_for_the_window_of_its_path_but_not_for_its_pacer() {
+    for (full, expected) in
+        [(DqnFull::Wait, Decision::Wait(Some(Time::from_millis(10)))), (DqnFull::Other, next(2))]
+    {
+        let mut scheduler = freer(full);
+        let mut paths = [path(1, 20, 90_000), path(2, 100, 50_000)];
+        assert_eq!(ask(&mut scheduler, 0, &paths), next(1));
+        paths[0].bytes_in_flight = paths[0].congestion_window - 500;
+        assert_eq!(ask(&mut scheduler, 1, &paths), expected);
+        paths[0].bytes_in_flight = 0;
+        (paths[0].pacing_budget, paths[0].next_release) = (0, Some(Time::from_millis(3)));
+        assert_eq!(ask(&mut scheduler, 2, &paths), next(2));
+        paths[1].bytes_in_flight = paths[1].congestion_window;
+        assert_eq!(ask(&mut scheduler, 2, &paths), Decision::Wait(Some(Time::from_millis(3))));
+    }
+}
+
+/// What it was not trained for is done as MinRTT does it.
+#[test]
+fn one_path_or_three_are_those_of_min_rtt() {
+    let mut scheduler = freer(DqnFull::Wait);
+    let paths = [path(1, 20, 10_000), path(2, 100, 90_000), path(3, 50, 90_000)];
+    assert_eq!(ask(&mut scheduler, 0, &paths), next(1));
+    assert_eq!(ask(&mut scheduler, 1, &paths[1..2]), next(2));
+    assert_eq!(ask(&mut scheduler, 2, &paths[..2]), next(2), "of two the freer one");
+}
+
+#[test]
+fn a_network_without_numbers_is_not_followed() {
+    let mut network = TrainedMlp::new(&[STATE, 1, PATHS], &mut Random::new(0));
+    network.parameters_mut().fill(f32::MAX);
+    let model = DqnModel::read(&DqnModel::write(&network)).expect("its weights are finite");
+    let mut scheduler = DqnScheduler::new(DqnParameters::default(), &model, 1);
+    let paths = [path(1, 100, 90_000), path(2, 20, 50_000)];
+    assert_eq!(ask(&mut scheduler, 0, &paths), next(2));
+}
+
+#[test]
+fn chance_chooses_both_paths() {
+    let parameters = DqnParameters { random: true, ..DqnParameters::default() };
+    let mut scheduler = DqnScheduler::new(parameters, &DqnModel::shipped(), 5);
+    let paths = [path(1, 20, 90_000), path(2, 100, 90_000)];
+    let first = (0..1_000).filter(|number| ask(&mut scheduler, 10 * number, &paths) == next(1)).count();
+    assert!((420..580).contains(&first), "{first}");
+}
+
+/// A training's decisions are rewarded by what is acknowledged until the next one; those that others took are not.
+#[test]
+fn decisions_of_a_training_are_rewarded() {
+    let training = DqnTraining::new(1);
+    let mut scheduler =
+        DqnScheduler::new(DqnParameters::default(), &DqnModel::shipped(), 1).with_training(training.clone());
+    let paths = [path(1, 100, 90_000), path(2, 20, 90_000)];
+    training.choose_by(DqnChooser::Fastest);
+    assert_eq!(ask(&mut scheduler, 0, &paths), next(2));
+    let ranges =
+        [hawser_policy::StreamRange { stream: hawser_policy::StreamId(0), range: 0..12_500, copy: false }];
+    let report = hawser_policy::PacketReport {
+        now: Time::from_millis(5),
+        path: hawser_policy::PathId(2),
+        packet_number: 1,
+        bytes: 12_500,
+        sent_at: Time::ZERO,
+        bytes_in_flight_at_send: 12_500,
+        tag: hawser_policy::Tag(0),
+        ranges: &ranges,
+        one_way_delay: None,
+    };
+    scheduler.on_event(&hawser_policy::Event::Acked(&report), &mut Commands::new());
+    ask(&mut scheduler, 10, &paths);
+    ask(&mut scheduler, 15, &paths[..1]);
+    ask(&mut scheduler, 30, &paths);
+    ask(&mut scheduler, 40, &paths);
+    // 12.5 kB in 10 ms are 10 Mbit/s; the decision of 10 ms was interrupted.
+    assert_eq!(training.take_rewards(), [0.2, 0.0]);
+}
