@@ -79,6 +79,11 @@ const LONG: Seeds = Seeds { default: 4, full: 20 };
 /// not fit into a minute is waited for.
 const LOSSY: &str = "transport.controller=olia,beta=0.85";
 const PATIENT: &str = "duration=900 s";
+/// As over TCP and TLS, in the paper's count of round trips: with MinRTT and OLIA, MPTCP-like over both paths and TCP-like over one.
+const LIKE_TCP: &str = "transport.setup_rounds=3";
+const LEAST_RTO: &str = "transport.least_timeout=200 ms";
+const ONE_PATH: &str = "flow.video.links=['a0']";
+const SS: &str = "flow.video.application=live,video=ss-10min";
 /// A video that the paths carry whatever they lose.
 const SMALL: &str = "flow.video.application=live,video=custom,rate=600kbit,maximum=1200kbit";
 
@@ -107,6 +112,15 @@ pub const LIST: List = List {
         ),
         program("copies", watched::watched, &["4dmap-decompensate.toml"], COPYING, LONG),
         scenario("startup", "4dmap-startup.toml", &[], MIN_RTT, SOME),
+        scenario("startup-mptcp", "4dmap-startup.toml", &[LIKE_TCP, LEAST_RTO], MIN_RTT, SOME),
+        scenario("startup-quic", "4dmap-startup.toml", &[ONE_PATH, PATIENT], MIN_RTT, SOME),
+        scenario(
+            "startup-tcp",
+            "4dmap-startup.toml",
+            &[ONE_PATH, PATIENT, LIKE_TCP, LEAST_RTO],
+            MIN_RTT,
+            SOME,
+        ),
         scenario("owd-25", "4dmap-delay-even.toml", &["link.b0.delay=25 ms"], MIN_RTT, SOME),
         scenario("owd-50", "4dmap-delay-even.toml", &["link.b0.delay=50 ms"], MIN_RTT, SOME),
         scenario("owd-75", "4dmap-delay-even.toml", &["link.b0.delay=75 ms"], MIN_RTT, SOME),
@@ -134,21 +148,11 @@ pub const LIST: List = List {
         scenario("discard", "4dmap-discard.toml", &[], DISCARDING, SOME),
         scenario("decompensate", "4dmap-decompensate.toml", &[LOSSY, PATIENT], NOT_COMPENSATING, SOME),
         scenario("sintel", "4dmap-adaptability.toml", &[PATIENT], ADAPTING, LONG),
-        scenario(
-            "ss",
-            "4dmap-adaptability.toml",
-            &["flow.video.application=live,video=ss-10min", PATIENT],
-            AGAINST,
-            LONG,
-        ),
+        scenario("ss", "4dmap-adaptability.toml", &[SS, PATIENT], AGAINST, LONG),
+        scenario("sintel-mptcp", "4dmap-adaptability.toml", &[PATIENT, LIKE_TCP, LEAST_RTO], MIN_RTT, LONG),
+        scenario("ss-mptcp", "4dmap-adaptability.toml", &[SS, PATIENT, LIKE_TCP, LEAST_RTO], MIN_RTT, LONG),
         scenario("real-sintel", "4dmap-real.toml", &[PATIENT], AGAINST, LONG),
-        scenario(
-            "real-ss",
-            "4dmap-real.toml",
-            &["flow.video.application=live,video=ss-10min", PATIENT],
-            AGAINST,
-            LONG,
-        ),
+        scenario("real-ss", "4dmap-real.toml", &[SS, PATIENT], AGAINST, LONG),
     ],
     items: &[computations::ITEMS, mechanisms::ITEMS, systems::ITEMS],
     figures: FIGURES,
