@@ -119,6 +119,13 @@ impl Sources {
         }
     }
 
+    /// A window that slides goes on with another span.
+    pub(crate) fn revise(&mut self, block: u64, span: Duration) {
+        if let Some(tracked) = self.blocks.get_mut(&block) {
+            tracked.span = span;
+        }
+    }
+
     /// A source symbol left.
     pub(crate) fn add(&mut self, now: Time, block: u64, number: u64, range: SentStream) {
         let Some(tracked) = self.blocks.get_mut(&block) else { return };

@@ -296,6 +296,41 @@ fn what_is_kept_of_a_large_flight_goes_with_it() {
     }
 }
 
+/// A window that slides has no end: after as many source symbols as it has the policy is asked again, and the rate changes
+/// without a gap. What every repair symbol brings back shows that none names what it does not combine.
+#[test]
+fn a_sliding_window_goes_on_at_the_rate_of_the_next_answer() {
+    let mut repair = Repair::new(Some(1 << 20));
+    repair.set_peer_support(true);
+    assert!(repair.set_protected(true).is_none());
+    let sender = repair.sender.as_mut().unwrap();
+    let plans =
+        [(20, 1), (20, 4), (10, 1)].map(|(sources, rate)| plan(ErasureCode::RandomLinear, sources, rate));
+    let (mut answers, mut asked, mut due) = (plans.iter(), Vec::new(), Vec::new());
+    for at in 0..50 {
+        if sender.must_ask(&subject()) {
+            asked.push(at);
+            sender.on_answer(Time::ZERO, subject(), answers.next(), None);
+        }
+        let before = sender.queued().count();
+        sender.protect(Time::ZERO, &subject(), &range(at), 1_200, |out| {
+            *out = content(at);
+            true
+        });
+        due.extend((before < sender.queued().count()).then_some(at + 1));
+    }
+    // Twenty at one for twenty, twenty at one for five, then one for ten; at last nothing.
+    assert_eq!(asked, [0, 20, 40]);
+    assert_eq!(due, [20, 25, 30, 35, 40, 50]);
+    let queued: Vec<Queued> = sender.queued().cloned().collect();
+    assert!(queued.windows(2).all(|pair| pair[0].block == pair[1].block && pair[0].index != pair[1].index));
+    let arrived: Vec<u64> = (0..50).filter(|at| ![3, 22, 29, 33, 38, 45].contains(at)).collect();
+    assert_eq!(decode(&queued, &arrived, 50), [3, 22, 29, 33, 38, 45]);
+    assert!(sender.must_ask(&subject()));
+    sender.on_answer(Time::ZERO, subject(), None, None);
+    assert!(!sender.must_ask(&subject()), "not before sixteen packets");
+}
+
 /// Frames that refer to few streams, blocks and numbers, so that they meet.
 fn any_repair() -> impl Strategy<Value = Vec<u8>> {
     let run = (0..4_u64, 0..3_000_u64, 1..200_u64, 1..20_u64, any::<bool>());
