@@ -20,8 +20,7 @@ use hawser_policy::{
 pub use protection::{SedpfProtection, sedpf_source_symbols};
 pub use scheduler::SedpfScheduler;
 
-const SOURCE: &str =
-    "Garcia-Saavedra, Karzand and Leith, IEEE TMC 2017; as in Yang and others, IEEE/ACM ToN 2024";
+const SOURCE: &str = "Garcia-Saavedra, Karzand and Leith, IEEE TMC 2017";
 
 /// What can be set of [`Sedpf`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +47,7 @@ fn margin_parameter() -> ParameterInfo {
     // 1 / 0.016 is 62.5: a repair symbol combines 64 source symbols at most.
     ParameterInfo::number("margin", 0.016..=0.5, SedpfParameters::default().margin)
         .meaning("share of coded packets beyond the share that is lost: R = 1 - (p + margin)")
-        .source("Yang and others, IEEE/ACM ToN 2024, section V")
+        .source("Garcia-Saavedra and others 2017, as completed from the literature")
 }
 
 /// SEDPF as a policy set: the scheduler [`SedpfScheduler`] and the streaming code [`SedpfProtection`] (Garcia-Saavedra, Karzand,

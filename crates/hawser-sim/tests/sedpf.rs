@@ -43,10 +43,21 @@ fn download(policy: &str, loss: &str) -> FlowOutcome {
     flow
 }
 
+/// Of what is lost here and there little is sent again; goodput is that without the code, less the coded packets. These are 7 %, not
+/// the 2 to 5 % that the rate says: the two paths take turns at every packet or two, and a coded packet names so many turns only.
 #[test]
 fn the_code_brings_back_what_is_lost_and_costs_its_rate() {
-    for loss in ["0.2 %", "1 %", "3 %"] {
+    for (loss, again) in [("0.2 %", 0.6), ("1 %", 0.6), ("3 %", 0.6)] {
         let (on, off) = (download("sedpf", loss), download("sedpf,code=off", loss));
-        println!("{:.3}", on.goodput_bps / off.goodput_bps);
+        assert_eq!((off.repair.symbols_sent, off.repair.recovered_bytes), (0, 0));
+        let sent_again = on.repair.retransmitted_bytes as f64 / off.repair.retransmitted_bytes as f64;
+        let sources = 20e6 / 1_300.0;
+        let rate = sources / (sources + on.repair.symbols_sent as f64);
+        let goodput = on.goodput_bps / off.goodput_bps;
+        println!("{loss}: {sent_again:.3} sent again, R {rate:.3}, goodput {goodput:.3}");
+        assert!(sent_again < again, "{loss}: {sent_again}");
+        assert!(on.repair.recovered_bytes > on.repair.retransmitted_bytes, "{loss}: {:?}", on.repair);
+        assert!((0.9..0.96).contains(&rate), "{loss}: {rate}");
+        assert!((rate - 0.02..rate + 0.04).contains(&goodput), "{loss}: {goodput} at {rate}");
     }
 }

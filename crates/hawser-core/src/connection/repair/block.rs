@@ -72,6 +72,8 @@ pub(crate) struct Block {
     pub(crate) unasked: u64,
     rows: Vec<Row>,
     next_index: u32,
+    /// Repair symbols that were given out.
+    pub(crate) given: u32,
 }
 
 /// A policy may ask for more than a repair symbol can say.
@@ -99,6 +101,7 @@ impl Block {
             unasked: 0,
             rows,
             next_index: u32::from(repair_symbols),
+            given: 0,
         }
     }
 
@@ -169,6 +172,11 @@ impl Block {
         number
     }
 
+    /// Whether a repair symbol is in the making that may combine this source symbol.
+    pub(crate) fn covers(&self, number: u64) -> bool {
+        self.rows.iter().any(|row| row.first <= number)
+    }
+
     /// Whether its source symbols are all there.
     pub(crate) fn is_full(&self) -> bool {
         !self.slides() && self.next >= u64::from(self.plan.source_symbols)
@@ -194,6 +202,7 @@ impl Block {
 
     /// Gives out the row that began first; a sliding code begins another.
     fn give_out(&mut self) -> Queued {
+        self.given += 1;
         let slides = self.slides();
         let row = match slides {
             true => {

@@ -229,7 +229,7 @@ impl Sender {
         let mut block = self.blocks.remove(at);
         let number = block.number;
         let queued = block.take_rest();
-        self.sources.complete(now, number, queued.len() as u32);
+        self.sources.complete(now, number, block.given);
         queued.into_iter().for_each(|queued| self.enqueue(queued));
     }
 
@@ -354,7 +354,12 @@ impl Sender {
 
     /// Whether the range is not to be retransmitted for the time being.
     pub(crate) fn on_lost(&mut self, now: Time, range: &SentStream, patience: Duration) -> bool {
-        self.sources.on_lost(now, range, patience)
+        let is_awaited = self.sources.place_of(range).is_some_and(|(block, number)| {
+            let mut waiting = self.queue.iter().filter(|queued| queued.block == block);
+            let mut open = self.blocks.iter().filter(|open| open.number == block);
+            waiting.any(|queued| queued.first <= number) || open.any(|open| open.covers(number))
+        });
+        self.sources.on_lost(now, range, patience, is_awaited)
     }
 
     pub(crate) fn on_repair_lost(&mut self, now: Time, block: u64) {

@@ -341,6 +341,7 @@ pub(super) const ROWS: &[Item] = &[
                 Below(1.0),
             ),
         ],
+        deviation: deviates(BURSTS),
         ..ITEM
     },
 ];
@@ -355,6 +356,10 @@ const NO_HAND_OVER: &str =
     "5 MB take 1.7 s and hand-overs come every 21 s, so that most runs see none: slow start decides";
 const SPREAD: &str =
     "seeds differ by more than schedulers: some begin beside a cell's site, others at its edge";
+
+const BURSTS: &str = "slow start and fading lose packets in bursts, of which the code brings back a quarter; the rest is retransmitted after \
+     a wait for coded packets: without the code SEDPF's delay is 0.68 of RR's, with it 1.04. Its throughput is the lowest, \
+     which 20 seeds tell and six do not";
 
 const DOWN_ACCURACY: &[&str] = &["accuracy-down", "accuracy-down-without-reports"];
 
