@@ -91,7 +91,8 @@ pub trait ProtectionPolicy: Send {
 
     /// How the block that begins with this range is protected; `None`: not at all, and the question comes again after a
     /// few packets. Asked for each path, stream and application frame apart (once for all paths if the block is across them), and
-    /// only of what is sent for the first time.
+    /// only of what is sent for the first time. A window that slides has no end: once as many source symbols left as it has, the
+    /// question comes again, and it goes on as the answer says.
     fn protect(&mut self, view: &ProtectionView<'_>) -> Option<Protection>;
 
     /// The fate of a block is settled.

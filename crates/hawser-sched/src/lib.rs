@@ -24,6 +24,7 @@
 //! | `raven` | [`Raven`] | copies what the best path may deliver later than the second would |
 //! | `redundant` | [`Redundant`] | everything everywhere, cancelled when one copy arrives |
 //! | `roundrobin` | [`RoundRobin`] | in turns |
+//! | `sedpf` | [`SedpfScheduler`] | where delivery in order is expected first, by mean and variance of the delay |
 //! | `stms` | [`Stms`] | later bytes on the slower path, so that all arrive in order |
 //! | `sttf` | [`Sttf`] | where the transfer time is shortest, with windows that grow |
 //! | `wrr` | [`Wrr`] | in turns whose length is set by pacing |
@@ -33,7 +34,7 @@
 //! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best. [`QcMab`] is one for layered video on
 //! the move: the receiver learns where to attach its links, and which paths to protect. [`Leap`] is one that it is compared with:
 //! rates by a cautious forecast of each path, and a code across paths. [`Ride`] is one for tiles of 360-degree video: a trained
-//! agent chooses a path for each, or skips it.
+//! agent chooses a path for each, or skips it. [`Sedpf`] is the scheduler of that name with its code over all paths.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -71,6 +72,7 @@ mod raven;
 mod redundant;
 mod ride;
 mod round_robin;
+mod sedpf;
 mod stms;
 mod sttf;
 #[cfg(test)]
@@ -123,6 +125,7 @@ pub use raven::{Raven, RavenParameters};
 pub use redundant::Redundant;
 pub use ride::{Ride, RideCounts, RideScheduler};
 pub use round_robin::RoundRobin;
+pub use sedpf::{Sedpf, SedpfParameters, SedpfProtection, SedpfScheduler, sedpf_source_symbols};
 pub use stms::Stms;
 pub use sttf::Sttf;
 pub use wrr::{Wrr, WrrParameters};
@@ -159,6 +162,7 @@ pub fn register_sets(registry: &mut Registry) {
     Mmquic::register(registry);
     QcMab::register(registry);
     Ride::register(registry);
+    Sedpf::register(registry);
 }
 
 /// Those that may wait for the fast path.
@@ -184,6 +188,7 @@ fn register_placing(registry: &mut Registry) {
         Box::new(Mams::new(MamsParameters::read(parameters)))
     });
     registry.add_scheduler_with(Otias::info(), |_, _| Box::new(Otias));
+    registry.add_scheduler_with(SedpfScheduler::info(), |_, _| Box::new(SedpfScheduler::default()));
     registry.add_scheduler_with(Stms::info(), |_, parameters| {
         Box::new(Stms::with_gap_factor(parameters.number("gap_factor")))
     });

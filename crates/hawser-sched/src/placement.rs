@@ -1,4 +1,4 @@
-//! Placing bytes by the time at which they arrive: what EDPF, DAPS, OTIAS, STTF, DPSAF and LATE have in common.
+//! Placing bytes by the time at which they arrive: what EDPF, DAPS, OTIAS, STTF, DPSAF and LATE have in common (and, in part, SEDPF).
 //!
 //! All of them put the next bytes of the queue on the path that delivers them first, counting what is queued on each path
 //! already. On this seam a path with a full window takes no bytes ahead of time; instead a slower path that can send leaves at

@@ -33,6 +33,7 @@ mod qlog;
 mod recordings;
 mod scenario;
 mod schedulers;
+mod sedpf;
 mod soak;
 mod sscc;
 mod transfer;

@@ -81,7 +81,7 @@ fn wrong_parameters_and_names_are_explained() {
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains(
-            "or a policy set: 4d-map, leap, mmquic, mptcp-sbd, qc-mab, quota, ride, sscc, top-up, whole-frames"
+            "or a policy set: 4d-map, leap, mmquic, mptcp-sbd, qc-mab, quota, ride, sedpf, sscc, top-up, whole-frames"
         ),
         "{help}"
     );

@@ -68,21 +68,27 @@ pub(crate) struct Block {
     next: u64,
     /// Source symbols since a repair symbol was given out.
     uncovered: u64,
+    /// Source symbols since the policy said how they are protected.
+    pub(crate) unasked: u64,
     rows: Vec<Row>,
     next_index: u32,
+    /// Repair symbols that were given out.
+    pub(crate) given: u32,
+}
+
+/// A policy may ask for more than a repair symbol can say.
+fn clamped(plan: &Protection) -> Protection {
+    let repair_symbols = match plan.code {
+        ErasureCode::Xor => 1,
+        _ => plan.repair_symbols.clamp(1, MAX_REPAIR_SYMBOLS),
+    };
+    Protection { source_symbols: plan.source_symbols.clamp(1, MAX_SOURCE_SYMBOLS), repair_symbols, ..*plan }
 }
 
 impl Block {
     pub(crate) fn new(number: u64, subject: Subject, plan: &Protection) -> Self {
-        let repair_symbols = match plan.code {
-            ErasureCode::Xor => 1,
-            _ => plan.repair_symbols.clamp(1, MAX_REPAIR_SYMBOLS),
-        };
-        let plan = Protection {
-            source_symbols: plan.source_symbols.clamp(1, MAX_SOURCE_SYMBOLS),
-            repair_symbols,
-            ..*plan
-        };
+        let plan = clamped(plan);
+        let repair_symbols = plan.repair_symbols;
         let rows = (0..u32::from(repair_symbols)).map(|index| Row::new(0, index)).collect();
         Block {
             number,
@@ -92,13 +98,35 @@ impl Block {
             expires: None,
             next: 0,
             uncovered: 0,
+            unasked: 0,
             rows,
             next_index: u32::from(repair_symbols),
+            given: 0,
         }
     }
 
     pub(crate) fn plan(&self) -> &Protection {
         &self.plan
+    }
+
+    /// Whether the policy is to be asked again: a window that slides has no end, and loss changes.
+    pub(crate) fn is_to_be_revised(&self) -> bool {
+        self.slides() && self.unasked >= u64::from(self.plan.source_symbols)
+    }
+
+    /// Whether it may go on with this plan: both slide over the data of the same paths.
+    pub(crate) fn can_become(&self, plan: &Protection) -> bool {
+        self.slides() && plan.code == self.plan.code && plan.across_paths == self.plan.across_paths
+    }
+
+    /// A window that slides goes on at another rate, or with another length. Those that began are kept, the oldest first.
+    pub(crate) fn revise(&mut self, plan: &Protection) {
+        (self.plan, self.unasked) = (clamped(plan), 0);
+        let count = usize::from(self.plan.repair_symbols);
+        self.rows.truncate(count);
+        while self.rows.len() < count {
+            self.begin_row();
+        }
     }
 
     /// Whether it is for data like this: of its stream and frame, on its path or, across paths, on any.
@@ -134,6 +162,7 @@ impl Block {
         let number = self.next;
         self.next += 1;
         self.uncovered += 1;
+        self.unasked += 1;
         let code = code_of(wire_code(self.plan.code));
         for row in &mut self.rows {
             if row.sources.push(range) {
@@ -141,6 +170,11 @@ impl Block {
             }
         }
         number
+    }
+
+    /// Whether a repair symbol is in the making that may combine this source symbol.
+    pub(crate) fn covers(&self, number: u64) -> bool {
+        self.rows.iter().any(|row| row.first <= number)
     }
 
     /// Whether its source symbols are all there.
@@ -168,12 +202,11 @@ impl Block {
 
     /// Gives out the row that began first; a sliding code begins another.
     fn give_out(&mut self) -> Queued {
+        self.given += 1;
         let slides = self.slides();
         let row = match slides {
             true => {
-                let row = Row::new(self.next, self.next_index);
-                self.next_index = self.next_index.wrapping_add(1);
-                self.rows.push(row);
+                self.begin_row();
                 self.rows.remove(0)
             }
             false => self.rows.remove(0),
@@ -189,6 +222,11 @@ impl Block {
             own: self.subject.path,
             expires: self.expires,
         }
+    }
+
+    fn begin_row(&mut self) {
+        self.rows.push(Row::new(self.next, self.next_index));
+        self.next_index = self.next_index.wrapping_add(1);
     }
 
     /// Bytes of memory held, roughly.

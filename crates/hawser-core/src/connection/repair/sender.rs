@@ -116,8 +116,8 @@ impl Sender {
 
     /// Whether the policy has to be asked about data like this.
     pub(crate) fn must_ask(&mut self, subject: &Subject) -> bool {
-        if self.blocks.iter().any(|block| block.takes(subject)) {
-            return false;
+        if let Some(block) = self.blocks.iter().find(|block| block.takes(subject)) {
+            return block.is_to_be_revised();
         }
         match self.unprotected.iter_mut().position(|(other, _)| other == subject) {
             Some(at) if self.unprotected[at].1 == 0 => {
@@ -144,6 +144,16 @@ impl Sender {
         if answer.is_some_and(|plan| plan.across_paths) {
             // It holds for all of them, and the others are not asked.
             self.declined.iter_mut().for_each(|(_, declined)| *declined = 0);
+        }
+        if let Some(at) = self.blocks.iter().position(|block| block.takes(&subject)) {
+            match answer.filter(|plan| self.blocks[at].can_become(plan)) {
+                Some(plan) => {
+                    self.blocks[at].revise(plan);
+                    self.sources.revise(self.blocks[at].number, plan.span);
+                    return;
+                }
+                None => self.finish(now, at),
+            }
         }
         let Some(plan) = answer else {
             if self.unprotected.len() >= MAX_OPEN_BLOCKS {
@@ -187,10 +197,12 @@ impl Sender {
         let length = u64::from(range.length);
         let source = SourceRange { stream_id: range.id.0, offset: range.offset, length, fin: range.fin };
         if !self.blocks[at].has_room(&source) {
-            let (plan, expires) = (*self.blocks[at].plan(), self.blocks[at].expires);
+            let Block { expires, unasked, .. } = self.blocks[at];
+            let plan = *self.blocks[at].plan();
             self.finish(now, at);
             self.open(now, *subject, &plan, expires);
             at = self.blocks.len() - 1;
+            self.blocks[at].unasked = unasked;
         }
         let block = &mut self.blocks[at];
         let number = block.add(now, source, &self.scratch);
@@ -217,7 +229,7 @@ impl Sender {
         let mut block = self.blocks.remove(at);
         let number = block.number;
         let queued = block.take_rest();
-        self.sources.complete(now, number, queued.len() as u32);
+        self.sources.complete(now, number, block.given);
         queued.into_iter().for_each(|queued| self.enqueue(queued));
     }
 
@@ -251,6 +263,11 @@ impl Sender {
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
         !self.queue.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn queued(&self) -> impl Iterator<Item = &Queued> {
+        self.queue.iter()
     }
 
     /// Bytes of repair symbols for which the policy named no path.
@@ -337,7 +354,12 @@ impl Sender {
 
     /// Whether the range is not to be retransmitted for the time being.
     pub(crate) fn on_lost(&mut self, now: Time, range: &SentStream, patience: Duration) -> bool {
-        self.sources.on_lost(now, range, patience)
+        let is_awaited = self.sources.place_of(range).is_some_and(|(block, number)| {
+            let mut waiting = self.queue.iter().filter(|queued| queued.block == block);
+            let mut open = self.blocks.iter().filter(|open| open.number == block);
+            waiting.any(|queued| queued.first <= number) || open.any(|open| open.covers(number))
+        });
+        self.sources.on_lost(now, range, patience, is_awaited)
     }
 
     pub(crate) fn on_repair_lost(&mut self, now: Time, block: u64) {

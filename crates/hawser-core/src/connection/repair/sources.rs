@@ -20,6 +20,9 @@ pub(crate) const MAX_SOURCES: usize = 8_192;
 /// Blocks remembered; likewise.
 pub(crate) const MAX_TRACKED: usize = 256;
 
+/// Repair symbols of a code that slides whose windows are remembered: more than leave until their losses are known.
+const MAX_WINDOWS: usize = 64;
+
 /// What became of a source symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
@@ -46,6 +49,7 @@ struct Tracked {
     holds: bool,
     /// Repair symbols that may come to its help: those that were planned, or given out if it is complete, without lost ones.
     help: u32,
+    repairs_lost: u32,
     complete: bool,
     /// The number of the first of `sources`.
     base: u64,
@@ -54,6 +58,8 @@ struct Tracked {
     held: u32,
     /// When its last repair symbol left.
     repaired_at: Option<Time>,
+    /// Of a code that slides: the first source symbol of each of the last repair symbols, and when it left.
+    windows: VecDeque<(u64, Time)>,
     /// How long it stays open at most.
     span: Duration,
     total: u16,
@@ -66,6 +72,11 @@ impl Tracked {
     fn get_mut(&mut self, number: u64) -> Option<&mut Source> {
         let at = usize::try_from(number.checked_sub(self.base)?).ok()?;
         self.sources.get_mut(at)
+    }
+
+    /// When the last repair symbol left that may combine this source symbol, if that is known.
+    fn last_window(&self, number: u64) -> Option<Time> {
+        self.windows.iter().rev().find(|(first, _)| *first <= number).map(|(_, at)| *at)
     }
 
     /// Forgets settled symbols at the front; a sliding code has more and more.
@@ -100,12 +111,14 @@ impl Sources {
             slides: plan.code == ErasureCode::RandomLinear,
             holds: block.expires.is_none(),
             help: u32::from(plan.repair_symbols),
+            repairs_lost: 0,
             complete: false,
             base: 0,
             sources: VecDeque::new(),
             open: 0,
             held: 0,
             repaired_at: None,
+            windows: VecDeque::new(),
             span: plan.span,
             total: 0,
             repair_symbols: 0,
@@ -116,6 +129,18 @@ impl Sources {
         while self.blocks.len() > MAX_TRACKED {
             let Some((&oldest, _)) = self.blocks.first_key_value() else { break };
             self.forget(now, oldest);
+        }
+    }
+
+    /// Block and number of a range whose fate is open.
+    pub(crate) fn place_of(&self, range: &SentStream) -> Option<(u64, u64)> {
+        self.numbers.get(&(range.id, range.offset)).copied()
+    }
+
+    /// A window that slides goes on with another span.
+    pub(crate) fn revise(&mut self, block: u64, span: Duration) {
+        if let Some(tracked) = self.blocks.get_mut(&block) {
+            tracked.span = span;
         }
     }
 
@@ -132,13 +157,12 @@ impl Sources {
         }
     }
 
-    /// No source symbols follow, and `repair_symbols` were given out at its end.
+    /// No source symbols follow, and `repair_symbols` were given out in all.
     pub(crate) fn complete(&mut self, now: Time, block: u64, repair_symbols: u32) {
         let Some(tracked) = self.blocks.get_mut(&block) else { return };
         tracked.complete = true;
-        if !tracked.slides {
-            tracked.help = repair_symbols;
-        }
+        let lost = if tracked.slides { tracked.repairs_lost } else { 0 };
+        tracked.help = repair_symbols.saturating_sub(lost);
         self.release_hopeless(block);
         self.settle(now, block);
     }
@@ -148,18 +172,30 @@ impl Sources {
         let Some(tracked) = self.blocks.get_mut(&block) else { return };
         tracked.repaired_at = Some(now);
         tracked.repair_symbols = tracked.repair_symbols.saturating_add(1);
+        if tracked.slides {
+            if tracked.windows.len() >= MAX_WINDOWS {
+                tracked.windows.pop_front();
+            }
+            tracked.windows.push_back((first, now));
+        }
+        let slides = tracked.slides;
         let skipped = first.saturating_sub(tracked.base) as usize;
         for source in tracked.sources.iter_mut().skip(skipped) {
             if let Fate::Held(until) = &mut source.fate {
-                *until = (*until).max(now + patience);
+                // What may come behind it is not waited for: a window that slides has no end.
+                *until = if slides { now + patience } else { (*until).max(now + patience) };
             }
+        }
+        if slides {
+            self.next_release = self.next_release.map(|next| next.min(now + patience));
         }
     }
 
     /// A repair symbol was lost: one loss less can be made good.
     pub(crate) fn on_repair_lost(&mut self, now: Time, block: u64) {
         let Some(tracked) = self.blocks.get_mut(&block) else { return };
-        if !tracked.slides {
+        tracked.repairs_lost += 1;
+        if tracked.complete || !tracked.slides {
             tracked.help = tracked.help.saturating_sub(1);
         }
         self.release_hopeless(block);
@@ -191,11 +227,19 @@ impl Sources {
     }
 
     /// The packet with this range was lost. Whether the range is held: then it is not to be retransmitted now. `patience` is
-    /// the time from a repair symbol to word of what it brought.
-    pub(crate) fn on_lost(&mut self, now: Time, range: &SentStream, patience: Duration) -> bool {
+    /// the time from a repair symbol to word of what it brought; with a code that slides, `is_awaited` tells whether one is to leave that
+    /// combines the range.
+    pub(crate) fn on_lost(
+        &mut self,
+        now: Time,
+        range: &SentStream,
+        patience: Duration,
+        is_awaited: bool,
+    ) -> bool {
         let Some(&(block, number)) = self.numbers.get(&(range.id, range.offset)) else { return false };
         let Some(tracked) = self.blocks.get_mut(&block) else { return false };
-        let until = match tracked.repaired_at.filter(|_| tracked.complete) {
+        let until = match tracked.repaired_at.filter(|_| tracked.complete && !tracked.slides) {
+            _ if tracked.slides && !is_awaited => tracked.last_window(number).map_or(now, |at| at + patience),
             Some(at) => at + patience,
             None => now + tracked.span + patience,
         };
@@ -280,10 +324,16 @@ impl Sources {
         }
     }
 
-    /// If more was lost of a block than its repair symbols make good, waiting is in vain. Of a code that slides, what is held at
-    /// a time belongs to many windows: there time alone tells.
+    /// If more was lost of a block than its repair symbols make good, waiting is in vain. While a window slides, what is held
+    /// belongs to many windows, and time alone tells; when it has come to its end, no more help than was given out.
     fn release_hopeless(&mut self, block: u64) {
-        if self.blocks.get(&block).is_some_and(|tracked| !tracked.slides && tracked.held > tracked.help) {
+        let is_hopeless = |tracked: &Tracked| match tracked.slides {
+            true => {
+                tracked.complete && u32::from(tracked.lost.saturating_sub(tracked.recovered)) > tracked.help
+            }
+            false => tracked.held > tracked.help,
+        };
+        if self.blocks.get(&block).is_some_and(is_hopeless) {
             self.release(block, |_| true);
         }
     }
@@ -345,12 +395,17 @@ impl Sources {
         self.numbers.shrink_to_fit();
         self.released.shrink_to_fit();
         self.reports.shrink_to_fit();
-        self.blocks.values_mut().for_each(|tracked| tracked.sources.shrink_to_fit());
+        for tracked in self.blocks.values_mut() {
+            tracked.sources.shrink_to_fit();
+            tracked.windows.shrink_to_fit();
+        }
     }
 
     /// Bytes of memory held, roughly.
     pub(crate) fn memory(&self) -> u64 {
         let sources: usize = self.blocks.values().map(|tracked| tracked.sources.capacity()).sum();
-        (sources * size_of::<Source>() + self.numbers.capacity() * 40) as u64
+        let windows: usize = self.blocks.values().map(|tracked| tracked.windows.capacity()).sum();
+        (sources * size_of::<Source>() + windows * size_of::<(u64, Time)>() + self.numbers.capacity() * 40)
+            as u64
     }
 }

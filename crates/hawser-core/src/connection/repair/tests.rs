@@ -193,9 +193,9 @@ fn what_may_come_back_is_held_until_word_of_it_should_have_come() {
     let at = Time::from_millis;
     sources.complete(at(5), 7, 4);
     sources.on_repair_sent(at(6), 7, 0, PATIENCE);
-    assert!(!sources.on_lost(at(30), &range(50), PATIENCE), "not protected");
+    assert!(!sources.on_lost(at(30), &range(50), PATIENCE, true), "not protected");
     for lost in [3, 4] {
-        assert!(sources.on_lost(at(30), &range(lost), PATIENCE));
+        assert!(sources.on_lost(at(30), &range(lost), PATIENCE, true));
     }
     assert_eq!(sources.deadline(), Some(at(56)));
     let mut told = Vec::new();
@@ -207,7 +207,7 @@ fn what_may_come_back_is_held_until_word_of_it_should_have_come() {
     sources.on_timeout(at(56));
     assert_eq!(released(&mut sources), [3]);
     assert_eq!(sources.deadline(), None);
-    assert!(!sources.on_lost(at(70), &range(5), PATIENCE), "too late for word to come");
+    assert!(!sources.on_lost(at(70), &range(5), PATIENCE, true), "too late for word to come");
     (0..20).for_each(|at| sources.on_acked(Time::ZERO, &range(at)));
     let report = sources.take_report().unwrap();
     let figures = (report.source_symbols, report.repair_symbols, report.lost, report.recovered);
@@ -222,7 +222,7 @@ fn a_shorter_transmission_that_arrives_does_not_settle_what_is_held() {
     let at = Time::from_millis;
     sources.complete(at(5), 7, 4);
     sources.on_repair_sent(at(6), 7, 0, PATIENCE);
-    assert!(sources.on_lost(at(30), &range(3), PATIENCE));
+    assert!(sources.on_lost(at(30), &range(3), PATIENCE, true));
     sources.on_acked(at(40), &SentStream { length: 1, copy: true, ..range(3) });
     sources.on_timeout(at(56));
     assert_eq!(released(&mut sources), [3]);
@@ -233,11 +233,13 @@ fn more_losses_than_repair_symbols_are_not_waited_for() {
     let mut sources = sources(ErasureCode::ReedSolomon, 20);
     let now = Time::from_millis(5);
     sources.complete(now, 7, 2);
-    assert!(sources.on_lost(now, &range(1), PATIENCE) && sources.on_lost(now, &range(2), PATIENCE));
+    assert!(
+        sources.on_lost(now, &range(1), PATIENCE, true) && sources.on_lost(now, &range(2), PATIENCE, true)
+    );
     assert!(released(&mut sources).is_empty());
-    assert!(sources.on_lost(now, &range(3), PATIENCE));
+    assert!(sources.on_lost(now, &range(3), PATIENCE, true));
     assert_eq!(released(&mut sources), [1, 2, 3]);
-    assert!(sources.on_lost(now, &range(4), PATIENCE));
+    assert!(sources.on_lost(now, &range(4), PATIENCE, true));
     sources.on_repair_lost(now, 7);
     assert!(released(&mut sources).is_empty());
     sources.on_repair_lost(now, 7);
@@ -255,7 +257,7 @@ fn the_oldest_blocks_give_way() {
         sources.begin(Time::ZERO, number, &block);
         (0..64).for_each(|at| sources.add(Time::ZERO, number, at, range(number * 64 + at)));
         sources.complete(Time::ZERO, number, 4);
-        let lost = sources.on_lost(Time::from_millis(1), &range(number * 64), PATIENCE);
+        let lost = sources.on_lost(Time::from_millis(1), &range(number * 64), PATIENCE, true);
         assert!(lost);
         assert!(sources.memory() < 200 * MAX_SOURCES as u64, "{}", sources.memory());
     }
@@ -294,6 +296,68 @@ fn what_is_kept_of_a_large_flight_goes_with_it() {
         let sender = repair.sender.as_mut().unwrap();
         assert!(!sender.has_queued() && sender.must_ask(&subject()));
     }
+}
+
+/// A window that slides has no end: after as many source symbols as it has the policy is asked again, and the rate changes
+/// without a gap. What every repair symbol brings back shows that none names what it does not combine.
+#[test]
+fn a_sliding_window_goes_on_at_the_rate_of_the_next_answer() {
+    let mut repair = Repair::new(Some(1 << 20));
+    repair.set_peer_support(true);
+    assert!(repair.set_protected(true).is_none());
+    let sender = repair.sender.as_mut().unwrap();
+    let plans =
+        [(20, 1), (20, 4), (10, 1)].map(|(sources, rate)| plan(ErasureCode::RandomLinear, sources, rate));
+    let (mut answers, mut asked, mut due) = (plans.iter(), Vec::new(), Vec::new());
+    for at in 0..50 {
+        if sender.must_ask(&subject()) {
+            asked.push(at);
+            sender.on_answer(Time::ZERO, subject(), answers.next(), None);
+        }
+        let before = sender.queued().count();
+        sender.protect(Time::ZERO, &subject(), &range(at), 1_200, |out| {
+            *out = content(at);
+            true
+        });
+        due.extend((before < sender.queued().count()).then_some(at + 1));
+    }
+    // Twenty at one for twenty, twenty at one for five, then one for ten; at last nothing.
+    assert_eq!(asked, [0, 20, 40]);
+    assert_eq!(due, [20, 25, 30, 35, 40, 50]);
+    let queued: Vec<Queued> = sender.queued().cloned().collect();
+    assert!(queued.windows(2).all(|pair| pair[0].block == pair[1].block && pair[0].index != pair[1].index));
+    let arrived: Vec<u64> = (0..50).filter(|at| ![3, 22, 29, 33, 38, 45].contains(at)).collect();
+    assert_eq!(decode(&queued, &arrived, 50), [3, 22, 29, 33, 38, 45]);
+    assert!(sender.must_ask(&subject()));
+    sender.on_answer(Time::ZERO, subject(), None, None);
+    assert!(!sender.must_ask(&subject()), "not before sixteen packets");
+}
+
+/// Of a window that slides what was lost is held for the last repair symbol that combines it, and no longer: those that follow begin
+/// behind it. With more losses than repair symbols once it has come to its end, nothing is held.
+#[test]
+fn a_window_that_has_passed_holds_nothing_back() {
+    let at = Time::from_millis;
+    let mut sources = sources(ErasureCode::RandomLinear, 40);
+    sources.on_repair_sent(at(6), 7, 0, PATIENCE);
+    sources.on_repair_sent(at(10), 7, 20, PATIENCE);
+    assert!(sources.on_lost(at(30), &range(3), PATIENCE, false));
+    assert_eq!(sources.deadline(), Some(at(56)), "the first repair symbol combines it");
+    assert!(sources.on_lost(at(30), &range(23), PATIENCE, true));
+    assert_eq!(sources.deadline(), Some(at(56)), "another one follows, and this waits for that");
+    assert!(!sources.on_lost(at(70), &range(4), PATIENCE, false), "word of it should have come");
+    sources.on_repair_sent(at(40), 7, 20, PATIENCE);
+    sources.on_timeout(at(56));
+    assert_eq!(released(&mut sources), [3]);
+    sources.on_timeout(at(90));
+    assert_eq!(released(&mut sources), [23], "from the last one on as long as an answer takes");
+    // Four repair symbols were given out in all, and one of them got lost.
+    sources.on_repair_lost(at(90), 7);
+    sources.complete(at(90), 7, 4);
+    assert!(sources.on_lost(at(91), &range(30), PATIENCE, true));
+    assert!(released(&mut sources).is_empty());
+    assert!(sources.on_lost(at(91), &range(31), PATIENCE, true));
+    assert_eq!(released(&mut sources), [30, 31]);
 }
 
 /// Frames that refer to few streams, blocks and numbers, so that they meet.
@@ -465,13 +529,13 @@ fn data_with_a_deadline_is_not_held_back() {
         sources.begin(Time::ZERO, 7, &block);
         (0..4).for_each(|at| sources.add(Time::ZERO, 7, at, range(at)));
         sources.complete(Time::ZERO, 7, 1);
-        assert_eq!(sources.on_lost(Time::from_millis(50), &range(1), PATIENCE), is_held);
+        assert_eq!(sources.on_lost(Time::from_millis(50), &range(1), PATIENCE, true), is_held);
         assert!(sources.wants_repair(7, 0, 4));
         let mut recovered = Vec::new();
         sources.on_recovered(Time::from_millis(60), 7, [1].into_iter(), |range| recovered.push(range.offset));
         assert_eq!(recovered, [LENGTH]);
         // What nothing is heard of is forgotten in time, and retransmitted once.
-        assert_eq!(sources.on_lost(Time::from_millis(70), &range(2), PATIENCE), is_held);
+        assert_eq!(sources.on_lost(Time::from_millis(70), &range(2), PATIENCE, true), is_held);
         (0..4).for_each(|at| {
             if at != 2 {
                 sources.on_acked(Time::from_millis(80), &range(at))

@@ -1,5 +1,6 @@
 //! Stream data under erasure codes over whole connections: what is lost comes back without being sent again.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -219,6 +220,41 @@ fn what_repair_symbols_bring_back_is_not_sent_again() {
         }
     }
     assert!(failures.is_empty(), "{failures:?}");
+}
+
+/// Loses every hundredth of the client's datagrams with data.
+fn every_hundredth(sent: &Sent) -> bool {
+    thread_local!(static COUNT: Cell<u64> = const { Cell::new(0) });
+    let is_data = sent.by.is_client() && sent.at > Time::from_millis(310) && sent.payload.len() > 900;
+    is_data && COUNT.with(|count| count.replace(count.get() + 1)) % 100 == 50
+}
+
+/// SEDPF's streaming code, over a path that loses one packet at a time: each comes back by a coded packet, and none is sent again.
+/// It begins with one coded packet after 49 others, and goes on with one after 33 when the loss of a hundredth is known.
+#[test]
+fn single_losses_come_back_by_the_streaming_code_alone() {
+    let mut registry = Registry::new();
+    hawser_sched::Sedpf::register(&mut registry);
+    let transport = || {
+        let protection = registry.protection("sedpf").unwrap();
+        TransportConfig { max_mtu: 1_200, ..protected_transport(protection, || MinRtt) }
+    };
+    let mut pair =
+        Pair::connected(Settings { client: transport(), server: transport(), ..Settings::default() });
+    pair.lose = every_hundredth;
+    let run = transfer(pair, 2_000_000, 20_000, Duration::from_millis(8));
+    let (client, server) = (&run.client, &run.server);
+    let sources = 2_000_000 / 1_016;
+    println!(
+        "{} repair symbols, {} bytes recovered",
+        client.repair_symbols_sent, server.stream_bytes_recovered
+    );
+    assert_eq!(client.stream_bytes_retransmitted, 0);
+    // Nineteen losses at least, of which about every thirtieth is of a coded packet.
+    assert!((17 * 1_000..22 * 1_016).contains(&server.stream_bytes_recovered), "{server:?}");
+    assert_eq!(client.stream_bytes_recovered_by_peer, server.stream_bytes_recovered);
+    // The spacing follows the loss as it is measured: between one after 49 and one after 25.
+    assert!((sources / 49..sources / 25).contains(&client.repair_symbols_sent), "{client:?}");
 }
 
 /// Without loss nothing but the repair symbols is added, and nothing is dropped or recovered.

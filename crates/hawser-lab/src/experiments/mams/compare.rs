@@ -1,6 +1,6 @@
 //! Values that are made of several runs.
 
-use super::{CITY, GRID, LATE, RR, VERSION_1};
+use super::{CITY, GRID, LATE, RR, SEDPF, VERSION_1};
 use crate::experiments::verify::{Estimate, Kept, Metric, of, ours};
 
 const GOODPUT: &str = "goodput_bps";
@@ -79,6 +79,12 @@ pub(super) fn best_over_version_1(kept: &Kept) -> Option<Estimate> {
         .map(|runs| ratio(kept, ours(runs, THROUGHPUT), of(VERSION_1, runs, THROUGHPUT)))
         .collect();
     all?.into_iter().reduce(f64::max).map(Estimate::exact)
+}
+
+/// What more paths do to SEDPF: its throughput over RR's with 8 paths, over the same with 2.
+pub(super) fn sedpf_over_rr_by_paths(kept: &Kept) -> Option<Estimate> {
+    let over_rr = |runs| ratio(kept, of(SEDPF, runs, THROUGHPUT), of(RR, runs, THROUGHPUT));
+    Some(Estimate::exact(over_rr("paths-8")? / over_rr("paths-2")?))
 }
 
 /// Without reports, over what it is with them: the error of MMQUIC-v1 over that of MAMS.

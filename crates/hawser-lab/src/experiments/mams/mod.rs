@@ -17,6 +17,8 @@ const LATE: &str = "late";
 const LATE_EWMA: &str = "late,loss=ewma";
 const RR: &str = "roundrobin";
 const MINRTT: &str = "minrtt";
+/// With its streaming code (`programs.rs`).
+const SEDPF: &str = "sedpf";
 const WITHOUT_CAPACITY: &str = "mams,capacity=off";
 const WITHOUT_LOSS: &str = "mams,loss_forecast=off";
 const WITHOUT_SELECTION: &str = "mams,selection=off";
@@ -52,6 +54,7 @@ const PATHS: &[Policy] = &[
     Policy::Named(RR),
     Policy::Named(MINRTT),
     Policy::Named(VERSION_1),
+    Policy::Named(SEDPF),
 ];
 
 /// The sheet asks for 20 seeds.
@@ -116,6 +119,13 @@ pub const LIST: List = List {
             "paths",
             "Figure 17(a): mean reordering delay by number of paths",
             "mean_reordering_ms",
+            GRID,
+            PATHS,
+        ),
+        bars(
+            "paths-throughput",
+            "Figure 17(b): throughput by number of paths",
+            "throughput_bps",
             GRID,
             PATHS,
         ),

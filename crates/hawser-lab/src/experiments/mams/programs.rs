@@ -8,7 +8,7 @@ use hawser_sched::{Mams, MamsLog, MamsParameters, MamsRecord};
 use hawser_sim::run::{Options, Outcome, Simulation};
 
 use super::watch::{Watch, mean, quantile};
-use super::{HALF_SECOND, SYSTEM, VERSION_1};
+use super::{HALF_SECOND, SEDPF, SYSTEM, VERSION_1};
 use crate::experiments::verify::{Measured, Request};
 
 /// The name under which a scheduler with a log is registered.
@@ -17,6 +17,8 @@ const LOGGED: &str = "mams-with-log";
 /// The receiver tells the sender of its links. The scheduler of the set is exchanged for the one of the request, so that
 /// baselines have the same acknowledgements, and the same messages, which they do not read.
 const WITH_REPORTS: &str = "transport.policy=mmquic";
+/// SEDPF is a scheduler and a code. It too has the controllers and the acknowledgements of the others.
+const STREAMING_CODE: &str = "transport.protection=sedpf";
 /// Acknowledgements return on the path of the packets.
 const OWN_PATH: &str = "transport.acknowledgements=own-path";
 
@@ -63,6 +65,9 @@ fn watch(
     let (file, mut set) = scenario(request.runs)?;
     set.push(format!("{}={policy}", request.key));
     set.push(format!("seed={}", request.seed));
+    if policy == SEDPF {
+        set.push(STREAMING_CODE.to_owned());
+    }
     let scenario = (request.load)(file, &set)?;
     let simulation = Simulation::new(&scenario, registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
