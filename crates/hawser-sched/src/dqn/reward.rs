@@ -1,25 +1,155 @@
-//! What the time between two decisions brought, as the sender sees it (specification of 4D-MAP, section 9).
+//! What a burst brought, as the sender sees it (specification of 4D-MAP, section 9).
+//!
+//! Word of a packet comes a round trip after it left: four to a hundred decisions later, of which a discount of .9 leaves next to
+//! nothing. So packets are counted for the decision under which they left, and its reward is complete when all have been
+//! acknowledged or lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
-use hawser_policy::{Event, PathView, QueueView, StreamId};
+use hawser_policy::{Event, PathView, QueueView, SendView, StreamId, Tag, Time};
+
+use super::scheduler::BURST;
+use super::state::STATE;
 
 /// A goodput of so many bit/s is worth 1: the unit of delivery rates in the state.
 const GOODPUT: f64 = 50e6;
 /// What a receive buffer full of bytes out of order costs, and the loss of every packet.
 const REORDERING_WEIGHT: f64 = 0.5;
 const LOSS_WEIGHT: f64 = 0.5;
+/// What is not known of a burst by then counts as not delivered.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Counts from one decision to the next.
+/// Counts what becomes of bursts.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     streams: BTreeMap<StreamId, Arrived>,
-    /// Bytes that were acknowledged for the first time.
-    delivered: u64,
+    /// Those whose reward is not known, the oldest first.
+    bursts: VecDeque<Burst>,
+    begun: u64,
+}
+
+/// A decision and what left under it.
+#[derive(Debug)]
+struct Burst {
+    number: u64,
+    at: Time,
+    state: [f32; STATE],
+    action: usize,
+    /// Where the next decision was due.
+    next: Option<[f32; STATE]>,
+    sent_packets: u64,
     acked_packets: u64,
     lost_packets: u64,
+    /// Bytes that were acknowledged for the first time.
+    delivered: u64,
+}
+
+/// A decision whose reward is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rewarded {
+    pub(super) state: [f32; STATE],
+    pub(super) action: usize,
+    pub(super) reward: f32,
+    pub(super) next: [f32; STATE],
+}
+
+impl Meter {
+    /// The mark of packets that leave under the latest decision.
+    pub(super) fn tag(&self) -> Tag {
+        Tag(self.bursts.back().filter(|burst| burst.next.is_none()).map_or(0, |burst| burst.number))
+    }
+
+    /// A decision was taken; the one before ended here.
+    pub(super) fn begin(&mut self, now: Time, state: &[f32; STATE], action: usize) {
+        self.begun += 1;
+        self.bursts.push_back(Burst {
+            number: self.begun,
+            at: now,
+            state: *state,
+            action,
+            next: None,
+            sent_packets: 0,
+            acked_packets: 0,
+            lost_packets: 0,
+            delivered: 0,
+        });
+    }
+
+    /// The latest decision ended in this state.
+    pub(super) fn end(&mut self, state: &[f32; STATE]) {
+        if let Some(burst) = self.bursts.back_mut() {
+            burst.next.get_or_insert(*state);
+        }
+    }
+
+    /// The latest decision did not end in a decision.
+    pub(super) fn interrupt(&mut self) {
+        if self.bursts.back().is_some_and(|burst| burst.next.is_none()) {
+            self.bursts.pop_back();
+        }
+    }
+
+    pub(super) fn on_event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Sent(sent) => {
+                if let Some(burst) = self.burst(sent.tag) {
+                    burst.sent_packets += 1;
+                }
+            }
+            Event::Acked(report) => {
+                let mut delivered = 0;
+                for range in report.ranges {
+                    delivered += self.streams.entry(range.stream).or_default().insert(&range.range);
+                }
+                if let Some(burst) = self.burst(report.tag) {
+                    burst.acked_packets += 1;
+                    burst.delivered += delivered;
+                }
+            }
+            Event::Lost(report) => {
+                if let Some(burst) = self.burst(report.tag) {
+                    burst.lost_packets += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn burst(&mut self, tag: Tag) -> Option<&mut Burst> {
+        let first = self.bursts.front()?.number;
+        // Numbers of those that were interrupted are missing: it lies there, or before.
+        let at = usize::try_from(tag.0.checked_sub(first)?).ok()?.min(self.bursts.len() - 1);
+        self.bursts
+            .range_mut(..=at)
+            .rev()
+            .take_while(|burst| burst.number >= tag.0)
+            .find(|burst| burst.number == tag.0)
+    }
+
+    /// The oldest decision, if its reward is known: goodput over its 10 ms in units of 50 Mbit/s, less half of the share of its
+    /// packets that were lost, less half of the share of the receive buffer that is out of order now.
+    ///
+    /// The receive buffer is what the sender knows of it: what flow control allows beyond what was read in order.
+    pub(super) fn take(&mut self, view: &SendView<'_>) -> Option<Rewarded> {
+        let burst = self.bursts.front()?;
+        let is_settled = burst.acked_packets + burst.lost_packets >= burst.sent_packets;
+        let next = burst.next.filter(|_| is_settled || view.now.since(burst.at) > PATIENCE)?;
+        let goodput = 8.0 * burst.delivered as f64 / BURST.as_secs_f64() / GOODPUT;
+        let loss = burst.lost_packets as f64 / burst.sent_packets.max(1) as f64;
+        let reordering = self.reordering(view.paths, &view.queue);
+        let reward = (goodput - REORDERING_WEIGHT * reordering - LOSS_WEIGHT * loss) as f32;
+        let Burst { state, action, .. } = self.bursts.pop_front()?;
+        Some(Rewarded { state, action, reward, next })
+    }
+
+    /// The share of the receive buffer that is out of order.
+    fn reordering(&self, paths: &[PathView], queue: &QueueView) -> f64 {
+        let out_of_order = self.streams.values().map(Arrived::out_of_order).sum::<u64>() as f64;
+        let in_flight: f64 = paths.iter().map(|path| path.bytes_in_flight as f64).sum();
+        out_of_order / (queue.connection_window_left as f64 + in_flight + out_of_order).max(1.0)
+    }
 }
 
 /// Bytes of a stream that were acknowledged.
@@ -29,36 +159,6 @@ struct Arrived {
     prefix: u64,
     /// And these, which do not touch: start and end.
     beyond: BTreeMap<u64, u64>,
-}
-
-impl Meter {
-    pub(super) fn on_event(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Acked(report) => {
-                self.acked_packets += 1;
-                for range in report.ranges {
-                    self.delivered += self.streams.entry(range.stream).or_default().insert(&range.range);
-                }
-            }
-            Event::Lost(_) => self.lost_packets += 1,
-            _ => {}
-        }
-    }
-
-    /// What so long a time brought: goodput in units of 50 Mbit/s, less half of the share of the receive buffer that is out of
-    /// order, less half of the share of packets that were lost. It begins anew.
-    ///
-    /// The receive buffer is what the sender knows of it: what flow control allows beyond what was read in order.
-    pub(super) fn take(&mut self, passed: Duration, paths: &[PathView], queue: &QueueView) -> f32 {
-        let goodput = 8.0 * self.delivered as f64 / passed.as_secs_f64().max(1e-3) / GOODPUT;
-        let out_of_order = self.streams.values().map(Arrived::out_of_order).sum::<u64>() as f64;
-        let in_flight: f64 = paths.iter().map(|path| path.bytes_in_flight as f64).sum();
-        let buffer = queue.connection_window_left as f64 + in_flight + out_of_order;
-        let settled = (self.acked_packets + self.lost_packets).max(1) as f64;
-        let loss = self.lost_packets as f64 / settled;
-        (self.delivered, self.acked_packets, self.lost_packets) = (0, 0, 0);
-        (goodput - REORDERING_WEIGHT * out_of_order / buffer.max(1.0) - LOSS_WEIGHT * loss) as f32
-    }
 }
 
 impl Arrived {
@@ -92,10 +192,10 @@ impl Arrived {
 
 #[cfg(test)]
 mod tests {
-    use hawser_policy::{PacketReport, PathId, StreamRange, Tag, Time};
+    use hawser_policy::{LimitedBy, PacketReport, PacketSent, PathId, StreamRange};
 
     use super::*;
-    use crate::testing::path;
+    use crate::testing::{path, view_at};
 
     #[test]
     fn bytes_are_new_once_and_in_order_in_the_end() {
@@ -110,39 +210,92 @@ mod tests {
         assert_eq!((arrived.out_of_order(), arrived.beyond.len()), (50, 1));
     }
 
+    fn tell(meter: &mut Meter, tag: Tag, range: Range<u64>, is_lost: bool) {
+        let ranges = [StreamRange { stream: StreamId(0), range, copy: false }];
+        let sent = PacketSent {
+            now: Time::ZERO,
+            path: PathId(1),
+            packet_number: 0,
+            bytes: 1_000,
+            bytes_in_flight: 1_000,
+            tag,
+            ranges: &ranges,
+            limited_by: LimitedBy::Nothing,
+        };
+        let report = PacketReport {
+            now: Time::from_millis(50),
+            path: PathId(1),
+            packet_number: 0,
+            bytes: 1_000,
+            sent_at: Time::ZERO,
+            bytes_in_flight_at_send: 1_000,
+            tag,
+            ranges: &ranges,
+            one_way_delay: None,
+        };
+        meter.on_event(&Event::Sent(&sent));
+        meter.on_event(&if is_lost { Event::Lost(&report) } else { Event::Acked(&report) });
+    }
+
     /// 25 kB in order and 25 kB behind a gap in 10 ms: 40 Mbit/s are .8. The receive buffer is 50 kB that flow control leaves, 25 kB in
     /// flight, and those out of order: a quarter of 100 kB costs .125. One packet lost of four costs .125.
     #[test]
     fn a_reward_by_hand() {
         let mut meter = Meter::default();
-        let report = |range: Range<u64>| {
-            let ranges = vec![StreamRange { stream: StreamId(0), range, copy: false }];
-            (ranges, Time::from_millis(5))
-        };
-        let mut tell = |range: Range<u64>, is_lost: bool| {
-            let (ranges, now) = report(range);
-            let report = PacketReport {
-                now,
-                path: PathId(1),
-                packet_number: 0,
-                bytes: 1_000,
-                sent_at: Time::ZERO,
-                bytes_in_flight_at_send: 1_000,
-                tag: Tag(0),
-                ranges: &ranges,
-                one_way_delay: None,
-            };
-            meter.on_event(&if is_lost { Event::Lost(&report) } else { Event::Acked(&report) });
-        };
-        tell(0..25_000, false);
-        tell(25_000..26_000, true);
-        tell(26_000..50_000, false);
-        tell(50_000..51_000, false);
+        let (first, second) = ([0.25; STATE], [0.5; STATE]);
+        meter.begin(Time::ZERO, &first, 1);
+        let tag = meter.tag();
+        for (range, is_lost) in
+            [(0..25_000, false), (25_000..26_000, true), (26_000..50_000, false), (50_000..51_000, false)]
+        {
+            tell(&mut meter, tag, range, is_lost);
+        }
         let paths = [path(1, 20, 75_000)];
         let queue = QueueView { connection_window_left: 50_000, ..QueueView::default() };
-        let reward = meter.take(Duration::from_millis(10), &paths, &queue);
-        assert!((reward - (0.8 - 0.125 - 0.125)).abs() < 1e-6, "{reward}");
-        let next = meter.take(Duration::from_millis(10), &paths, &queue);
-        assert!((next + 0.125).abs() < 1e-6, "what is out of order stays so: {next}");
+        let view = view_at(Time::from_millis(60), &paths, queue);
+        assert_eq!(meter.take(&view), None, "it has not ended");
+        meter.end(&second);
+        let rewarded = meter.take(&view).expect("all is known");
+        assert!((rewarded.reward - (0.8 - 0.125 - 0.125)).abs() < 1e-6, "{rewarded:?}");
+        assert_eq!((rewarded.state, rewarded.action, rewarded.next), (first, 1, second));
+        assert_eq!(meter.take(&view), None);
+    }
+
+    /// What is on its way is waited for, for two seconds; what left under another decision counts there.
+    #[test]
+    fn packets_count_for_their_own_decision() {
+        let mut meter = Meter::default();
+        let state = [0.0; STATE];
+        meter.begin(Time::ZERO, &state, 0);
+        let first = meter.tag();
+        meter.end(&state);
+        meter.begin(Time::from_millis(10), &state, 1);
+        meter.interrupt();
+        meter.begin(Time::from_millis(20), &state, 1);
+        let second = meter.tag();
+        assert_eq!((first, second), (Tag(1), Tag(3)));
+        meter.end(&state);
+        assert_eq!(meter.tag(), Tag(0));
+        let ranges = [];
+        let sent = PacketSent {
+            now: Time::ZERO,
+            path: PathId(1),
+            packet_number: 0,
+            bytes: 1_000,
+            bytes_in_flight: 1_000,
+            tag: first,
+            ranges: &ranges,
+            limited_by: LimitedBy::Nothing,
+        };
+        meter.on_event(&Event::Sent(&sent));
+        tell(&mut meter, second, 0..12_500, false);
+        tell(&mut meter, Tag(2), 12_500..20_000, false);
+        let paths = [path(1, 20, 75_000)];
+        let take = |meter: &mut Meter, ms| {
+            meter.take(&view_at(Time::from_millis(ms), &paths, QueueView::default())).map(|it| it.reward)
+        };
+        assert_eq!(take(&mut meter, 2_000), None);
+        assert_eq!(take(&mut meter, 2_001), Some(0.0));
+        assert_eq!(take(&mut meter, 2_001), Some(0.2));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_learn::{Mlp, Random};
 use hawser_policy::{
-    Assignment, Commands, Decision, Event, Interests, PathId, PathView, Scheduler, SendView, Time,
+    Assignment, Commands, Decision, Event, Interests, PathId, PathView, Scheduler, SendView, Tag, Time,
 };
 
 use super::model::DqnModel;
@@ -15,7 +15,7 @@ use crate::choose::{explore, fastest_sendable};
 use crate::placement::{datagram, earlier};
 
 /// From one decision to the next (specification of 4D-MAP, section 9).
-const BURST: Duration = Duration::from_millis(10);
+pub(super) const BURST: Duration = Duration::from_millis(10);
 
 /// DQN-like: deep Q-learning for multipath scheduling, after ReLeS (Zhang, Li, Gao, Wang and Ye: INFOCOM 2019), as 4D-MAP
 /// (Song, Han and Su, JCST 2024) compares itself with under the name DQN\*: a reconstruction of its authors, whose details are
@@ -109,16 +109,18 @@ impl Scheduler for DqnScheduler {
         if let Some(decision) = explore(view) {
             return decision;
         }
-        let from = |path: &PathView| Decision::Send(Assignment::next(path.id));
+        let tagged = |path: &PathView, tag| Decision::Send(Assignment { tag, ..Assignment::next(path.id) });
         let Some(paths) = pair(view) else {
             // What follows is not the work of the last decision.
             self.burst = None;
             if let Some(trainee) = &mut self.trainee {
                 trainee.interrupt();
             }
-            return fastest_sendable(view).map_or(Decision::Wait(None), from);
+            return fastest_sendable(view).map_or(Decision::Wait(None), |path| tagged(path, Tag(0)));
         };
         let burst = self.burst(view, paths);
+        let tag = self.trainee.as_ref().map_or(Tag(0), Trainee::tag);
+        let from = |path: &PathView| tagged(path, tag);
         let Some(at) = burst.chosen.filter(|at| *at < PATHS) else {
             return fastest_sendable(view).map_or(Decision::Wait(Some(burst.until)), from);
         };
@@ -135,7 +137,11 @@ impl Scheduler for DqnScheduler {
     }
 
     fn interests(&self) -> Interests {
-        if self.trainee.is_some() { Interests::ACKED | Interests::LOST } else { Interests::NONE }
+        if self.trainee.is_some() {
+            Interests::SENT | Interests::ACKED | Interests::LOST
+        } else {
+            Interests::NONE
+        }
     }
 
     fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {

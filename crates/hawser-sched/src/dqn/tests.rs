@@ -1,5 +1,8 @@
 use hawser_learn::{Random, TrainedMlp};
-use hawser_policy::{Commands, Decision, QueueView, Scheduler, Time};
+use hawser_policy::{
+    Assignment, Commands, Decision, Event, LimitedBy, PacketReport, PacketSent, PathId, PathView, QueueView,
+    Scheduler, StreamId, StreamRange, Time,
+};
 
 use super::state::{PATHS, STATE};
 use super::*;
@@ -26,7 +29,7 @@ fn freer(full: DqnFull) -> DqnScheduler {
     DqnScheduler::new(DqnParameters { full, random: false }, &model, 1)
 }
 
-fn ask(scheduler: &mut DqnScheduler, ms: u64, paths: &[hawser_policy::PathView]) -> Decision {
+fn ask(scheduler: &mut DqnScheduler, ms: u64, paths: &[PathView]) -> Decision {
     scheduler.schedule(&view_at(Time::from_millis(ms), paths, QUEUE), &mut Commands::new())
 }
 
@@ -93,7 +96,7 @@ fn chance_chooses_both_paths() {
     assert!((420..580).contains(&first), "{first}");
 }
 
-/// A training's decisions are rewarded by what is acknowledged until the next one; those that others took are not.
+/// A training's decisions are rewarded by what became of their packets; those that others took are not.
 #[test]
 fn decisions_of_a_training_are_rewarded() {
     let training = DqnTraining::new(1);
@@ -101,25 +104,39 @@ fn decisions_of_a_training_are_rewarded() {
         DqnScheduler::new(DqnParameters::default(), &DqnModel::shipped(), 1).with_training(training.clone());
     let paths = [path(1, 100, 90_000), path(2, 20, 90_000)];
     training.choose_by(DqnChooser::Fastest);
-    assert_eq!(ask(&mut scheduler, 0, &paths), next(2));
-    let ranges =
-        [hawser_policy::StreamRange { stream: hawser_policy::StreamId(0), range: 0..12_500, copy: false }];
-    let report = hawser_policy::PacketReport {
-        now: Time::from_millis(5),
-        path: hawser_policy::PathId(2),
+    let tag = match ask(&mut scheduler, 0, &paths) {
+        Decision::Send(Assignment { path: PathId(2), tag, .. }) => tag,
+        other => panic!("{other:?}"),
+    };
+    let ranges = [StreamRange { stream: StreamId(0), range: 0..12_500, copy: false }];
+    let sent = PacketSent {
+        now: Time::ZERO,
+        path: PathId(2),
+        packet_number: 1,
+        bytes: 12_500,
+        bytes_in_flight: 12_500,
+        tag,
+        ranges: &ranges,
+        limited_by: LimitedBy::Nothing,
+    };
+    let report = PacketReport {
+        now: Time::from_millis(35),
+        path: PathId(2),
         packet_number: 1,
         bytes: 12_500,
         sent_at: Time::ZERO,
         bytes_in_flight_at_send: 12_500,
-        tag: hawser_policy::Tag(0),
+        tag,
         ranges: &ranges,
         one_way_delay: None,
     };
-    scheduler.on_event(&hawser_policy::Event::Acked(&report), &mut Commands::new());
+    scheduler.on_event(&Event::Sent(&sent), &mut Commands::new());
     ask(&mut scheduler, 10, &paths);
-    ask(&mut scheduler, 15, &paths[..1]);
+    assert_eq!(ask(&mut scheduler, 15, &paths[..1]), next(1));
     ask(&mut scheduler, 30, &paths);
+    assert!(training.take_rewards().is_empty());
+    scheduler.on_event(&Event::Acked(&report), &mut Commands::new());
     ask(&mut scheduler, 40, &paths);
-    // 12.5 kB in 10 ms are 10 Mbit/s; the decision of 10 ms was interrupted.
+    // 12.5 kB in 10 ms are 10 Mbit/s; the decision of 10 ms was interrupted, that of 30 ms sent nothing.
     assert_eq!(training.take_rewards(), [0.2, 0.0]);
 }

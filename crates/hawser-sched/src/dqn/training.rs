@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hawser_learn::{Dqn, DqnSettings, Random, TrainedMlp, Transition};
-use hawser_policy::{Event, SendView, Time};
+use hawser_policy::{Event, SendView, Tag};
 
-use super::reward::Meter;
+use super::reward::{Meter, Rewarded};
 use super::state::{PATHS, STATE};
 
 /// Who chooses the paths of a training's connections.
@@ -74,33 +74,22 @@ impl DqnTraining {
 pub(super) struct Trainee {
     training: DqnTraining,
     meter: Meter,
-    pending: Option<Pending>,
-}
-
-/// A decision whose reward is not known yet.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    state: [f32; STATE],
-    action: usize,
-    at: Time,
 }
 
 impl Trainee {
     pub(super) fn new(training: DqnTraining) -> Self {
-        Trainee { training, meter: Meter::default(), pending: None }
+        Trainee { training, meter: Meter::default() }
     }
 
     /// The last decision ended here; what the next one is.
     pub(super) fn decide(&mut self, view: &SendView<'_>, state: &[f32; STATE]) -> usize {
-        let now = view.now;
-        let since = self.pending.map_or(now, |pending| pending.at);
-        let reward = self.meter.take(now.since(since), view.paths, &view.queue);
+        self.meter.end(state);
         let mut course = self.training.course();
         let course = &mut *course;
-        if let Some(Pending { state: before, action, .. }) = self.pending {
+        while let Some(Rewarded { state, action, reward, next }) = self.meter.take(view) {
             course.rewards.push(reward);
             if course.chooser == DqnChooser::Learner {
-                course.learner.learn(&Transition { state: &before, action, reward, next: Some(state) });
+                course.learner.learn(&Transition { state: &state, action, reward, next: Some(&next) });
             }
         }
         let action = match course.chooser {
@@ -109,13 +98,18 @@ impl Trainee {
             DqnChooser::Random => (course.random.fraction() * PATHS as f64) as usize,
             DqnChooser::Fastest => fastest(state),
         };
-        self.pending = Some(Pending { state: *state, action, at: now });
+        self.meter.begin(view.now, state, action);
         action
+    }
+
+    /// The mark of what leaves under the latest decision.
+    pub(super) fn tag(&self) -> Tag {
+        self.meter.tag()
     }
 
     /// Others decide for a while: what follows is not the work of the last decision.
     pub(super) fn interrupt(&mut self) {
-        self.pending = None;
+        self.meter.interrupt();
     }
 
     pub(super) fn on_event(&mut self, event: &Event<'_>) {
