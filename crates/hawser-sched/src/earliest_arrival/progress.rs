@@ -226,7 +226,7 @@ impl Progress {
     fn learn_swing(&mut self, path: &PathView, now: Time) {
         let Some((sent, _)) = self.oldest.filter(|_| self.usual_at.is_some()) else { return };
         let age = now.since(sent);
-        let late = age.saturating_sub(self.expected).saturating_sub(self.held_back(path));
+        let late = age.saturating_sub(self.expected).saturating_sub(held_back(path));
         let deviation = late.max(self.expected.saturating_sub(age)).min(self.expected);
         self.swing = (self.swing.saturating_mul(3).saturating_add(deviation)) / 4;
     }
@@ -285,7 +285,7 @@ impl Progress {
             + self
                 .usual
                 .max(path.smoothed_rtt.saturating_add(LEAST_LATENESS))
-                .saturating_add(self.held_back(path));
+                .saturating_add(held_back(path));
         let missing = expected.max(quiet_since + self.pause.saturating_mul(2));
         missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
     }
@@ -298,20 +298,36 @@ impl Progress {
             return Some(overdue);
         }
         let silent = Some(self.silent_at(path, sent, shortest_silence)).filter(|at| *at > now);
-        overdue.into_iter().chain(silent).min()
+        let certain = self.certain_at(path, sent).filter(|at| *at > now);
+        overdue.into_iter().chain(silent).chain(certain).min()
     }
 
     /// When the oldest packet in flight is later than usual.
     fn overdue_at(&self, path: &PathView, sent: Time) -> Time {
-        sent + self.usual.saturating_add(self.held_back(path))
+        sent + self.usual.saturating_add(held_back(path))
     }
 
-    /// By how much the acknowledgement of a last packet may be later than those before it: it may wait, and as it waited too long to
-    /// know whether another path still works, it returns on its own.
-    fn held_back(&self, path: &PathView) -> Duration {
-        let streams = path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size);
-        if streams { Duration::ZERO } else { MAX_ACK_DELAY.saturating_add(self.detour) }
+    /// Whether the oldest packet may be late only because its acknowledgement returns on its own path: one that was held back does, when
+    /// a quicker one was not heard from meanwhile.
+    pub(super) fn is_doubtful(&self, path: &PathView, now: Time) -> bool {
+        let certain = path.oldest_in_flight.and_then(|sent| self.certain_at(path, sent));
+        certain.is_some_and(|at| now <= at)
     }
+
+    /// When there is no such doubt any more, if there is one.
+    fn certain_at(&self, path: &PathView, sent: Time) -> Option<Time> {
+        (!streams(path)).then(|| self.overdue_at(path, sent) + self.detour)
+    }
+}
+
+/// Whether more packets follow soon, so that acknowledgements are not held back.
+fn streams(path: &PathView) -> bool {
+    path.bytes_in_flight > STREAMING * u64::from(path.max_datagram_size)
+}
+
+/// For how long the acknowledgement of a last packet may be held back.
+fn held_back(path: &PathView) -> Duration {
+    if streams(path) { Duration::ZERO } else { MAX_ACK_DELAY }
 }
 
 impl Watch {

@@ -14,6 +14,9 @@ use crate::arrival::window_rate;
 const INITIAL_BUDGET: u64 = 64_000;
 const BUDGET_PER_SECOND: u64 = 2_000;
 
+/// What is only probably late is copied while more than this is left: an outage will need it.
+const RESERVE: u64 = INITIAL_BUDGET / 2;
+
 /// What became of copies that were ordered so long ago is known.
 const OUTCOME: Duration = Duration::from_millis(250);
 
@@ -126,6 +129,9 @@ impl EarliestArrival {
         let left = self.budget.left(view, self.parameters.needless);
         let Some(progress) = self.watch.of_mut(from.id) else { return };
         let Some(alarm) = progress.alarm() else { return };
+        if left < RESERVE && progress.is_doubtful(from, view.now) {
+            return;
+        }
         // What is in flight may be copied once.
         let bytes = wanted.bytes.min(from.bytes_in_flight).saturating_sub(alarm.ordered);
         let bytes = bytes.min(left).min(to.sendable());
