@@ -1,6 +1,6 @@
 //! What models are trained with: Data Units and what followed them, from random environments (F. Yang 2022, section 5.3.6).
 //!
-//! A folder has `collection.json`, which says what was drawn, and a table ([`unit_table`](super::unit_table)) for each run: in each
+//! A folder has `collection.json`, which says what was drawn, and a table (module `unit_table`) for each run: in each
 //! environment one of each controller (stage 1), one in which chance chooses, and one of each model that was asked for (stage 2). A
 //! table is there when it is whole: the same command again makes those that are missing.
 
