@@ -210,18 +210,21 @@ mod tests {
         assert_eq!((arrived.out_of_order(), arrived.beyond.len()), (50, 1));
     }
 
-    fn tell(meter: &mut Meter, tag: Tag, range: Range<u64>, is_lost: bool) {
-        let ranges = [StreamRange { stream: StreamId(0), range, copy: false }];
-        let sent = PacketSent {
+    fn sent(tag: Tag, ranges: &[StreamRange]) -> PacketSent<'_> {
+        PacketSent {
             now: Time::ZERO,
             path: PathId(1),
             packet_number: 0,
             bytes: 1_000,
             bytes_in_flight: 1_000,
             tag,
-            ranges: &ranges,
+            ranges,
             limited_by: LimitedBy::Nothing,
-        };
+        }
+    }
+
+    fn tell(meter: &mut Meter, tag: Tag, range: Range<u64>, is_lost: bool) {
+        let ranges = [StreamRange { stream: StreamId(0), range, copy: false }];
         let report = PacketReport {
             now: Time::from_millis(50),
             path: PathId(1),
@@ -233,7 +236,7 @@ mod tests {
             ranges: &ranges,
             one_way_delay: None,
         };
-        meter.on_event(&Event::Sent(&sent));
+        meter.on_event(&Event::Sent(&sent(tag, &ranges)));
         meter.on_event(&if is_lost { Event::Lost(&report) } else { Event::Acked(&report) });
     }
 
@@ -276,18 +279,7 @@ mod tests {
         assert_eq!((first, second), (Tag(1), Tag(3)));
         meter.end(&state);
         assert_eq!(meter.tag(), Tag(0));
-        let ranges = [];
-        let sent = PacketSent {
-            now: Time::ZERO,
-            path: PathId(1),
-            packet_number: 0,
-            bytes: 1_000,
-            bytes_in_flight: 1_000,
-            tag: first,
-            ranges: &ranges,
-            limited_by: LimitedBy::Nothing,
-        };
-        meter.on_event(&Event::Sent(&sent));
+        meter.on_event(&Event::Sent(&sent(first, &[])));
         tell(&mut meter, second, 0..12_500, false);
         tell(&mut meter, Tag(2), 12_500..20_000, false);
         let paths = [path(1, 20, 75_000)];
