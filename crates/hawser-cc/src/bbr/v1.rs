@@ -43,6 +43,30 @@ struct Settings {
     coupled: bool,
 }
 
+/// As TCP has it: over when what was in flight at its beginning has arrived, sent again where it was lost.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    since: Time,
+    /// Something has to arrive that left after this.
+    until: Time,
+    /// Whether something was lost that left after `since`: then the next recovery begins where this one ends.
+    again: bool,
+}
+
+impl Recovery {
+    fn new(now: Time) -> Recovery {
+        Recovery { since: now, until: now, again: false }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        if loss.largest_sent_at > self.since {
+            self.again = true;
+        } else {
+            self.until = loss.now;
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct V1 {
     settings: Settings,
@@ -53,7 +77,7 @@ pub(super) struct V1 {
     conserving: bool,
     /// Whether less than a bandwidth-delay product was in flight when what was lost first in this recovery had left.
     was_unfilled: bool,
-    recovering: bool,
+    recovery: Option<Recovery>,
     /// Bytes acknowledged and lost in this round trip.
     acked_and_lost: [f64; 2],
     /// Pacing gain in Cruise; one unless coupled.
@@ -68,7 +92,7 @@ impl V1 {
             cruises_left: CRUISES,
             conserving: false,
             was_unfilled: false,
-            recovering: false,
+            recovery: None,
             acked_and_lost: [0.0; 2],
             cruise_gain: 1.0,
         }
@@ -77,6 +101,13 @@ impl V1 {
     /// `gain` bandwidth-delay products and what sits in batches at both ends.
     fn inflight(&self, common: &Common, gain: f64) -> f64 {
         gain * common.bdp(self.bandwidth()) + 3.0 * common.quantum()
+    }
+
+    fn enter_recovery(&mut self, common: &mut Common, now: Time, in_flight: f64) {
+        self.conserving = true;
+        self.recovery = Some(Recovery::new(now));
+        common.rounds.restart(common.delivered);
+        common.set_window(in_flight);
     }
 
     fn enter_cycle(&mut self, common: &mut Common, now: Time) {
@@ -193,20 +224,34 @@ impl Model for V1 {
         }
     }
 
-    fn on_loss(&mut self, common: &mut Common, loss: &Loss, enters_recovery: bool) {
-        if enters_recovery && loss.cause == LossCause::Loss {
-            (self.conserving, self.recovering) = (true, true);
+    fn on_loss(&mut self, common: &mut Common, loss: &Loss, _enters_recovery: bool) {
+        if loss.cause != LossCause::Loss {
+            return;
+        }
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_loss(loss);
+        } else if loss.new_epoch {
             self.was_unfilled = (loss.inflight_at_send as f64) < common.bdp(self.bandwidth());
-            common.rounds.restart(common.delivered);
-            common.set_window(loss.bytes_in_flight as f64);
+            self.enter_recovery(common, loss.now, loss.bytes_in_flight as f64);
         }
     }
 
-    /// As much as arrives, for one round trip; at the end of recovery the window from before.
+    fn on_spurious_loss(&mut self, _common: &mut Common, _now: Time) {
+        (self.recovery, self.conserving) = (None, false);
+    }
+
+    /// As much as arrives, for one round trip; at the end of recovery the window from before. What was lost leaves the window
+    /// (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.3.4).
     fn in_recovery(&mut self, common: &mut Common, sample: &Sample) -> Option<f64> {
-        if self.recovering && common.recovery_until.is_none() {
-            (self.recovering, self.conserving) = (false, false);
+        if sample.newly_lost > 0.0 {
+            common.set_window(common.window - sample.newly_lost);
+        }
+        if let Some(over) = self.recovery.take_if(|recovery| sample.sent_at > recovery.until) {
+            self.conserving = false;
             common.restore_window();
+            if over.again {
+                self.enter_recovery(common, sample.now, sample.in_flight);
+            }
         }
         // Where the path had not been given what it carries, rates of what leaves meanwhile are low for that reason: three such round
         // trips are no full pipe.
