@@ -43,30 +43,6 @@ struct Settings {
     coupled: bool,
 }
 
-/// As TCP has it: over when what was in flight at its beginning has arrived, sent again where it was lost.
-#[derive(Clone, Copy, Debug)]
-struct Recovery {
-    since: Time,
-    /// Something has to arrive that left after this.
-    until: Time,
-    /// Whether something was lost that left after `since`: then the next recovery begins where this one ends.
-    again: bool,
-}
-
-impl Recovery {
-    fn new(now: Time) -> Recovery {
-        Recovery { since: now, until: now, again: false }
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        if loss.largest_sent_at > self.since {
-            self.again = true;
-        } else {
-            self.until = loss.now;
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct V1 {
     settings: Settings,
@@ -77,7 +53,7 @@ pub(super) struct V1 {
     conserving: bool,
     /// Whether less than a bandwidth-delay product was in flight when what was lost first in this recovery had left.
     was_unfilled: bool,
-    recovery: Option<Recovery>,
+    recovering: bool,
     /// Bytes acknowledged and lost in this round trip.
     acked_and_lost: [f64; 2],
     /// Pacing gain in Cruise; one unless coupled.
@@ -92,7 +68,7 @@ impl V1 {
             cruises_left: CRUISES,
             conserving: false,
             was_unfilled: false,
-            recovery: None,
+            recovering: false,
             acked_and_lost: [0.0; 2],
             cruise_gain: 1.0,
         }
@@ -101,13 +77,6 @@ impl V1 {
     /// `gain` bandwidth-delay products and what sits in batches at both ends.
     fn inflight(&self, common: &Common, gain: f64) -> f64 {
         gain * common.bdp(self.bandwidth()) + 3.0 * common.quantum()
-    }
-
-    fn enter_recovery(&mut self, common: &mut Common, now: Time, in_flight: f64) {
-        self.conserving = true;
-        self.recovery = Some(Recovery::new(now));
-        common.rounds.restart(common.delivered);
-        common.set_window(in_flight);
     }
 
     fn enter_cycle(&mut self, common: &mut Common, now: Time) {
@@ -224,20 +193,13 @@ impl Model for V1 {
         }
     }
 
-    fn on_loss(&mut self, common: &mut Common, loss: &Loss, _enters_recovery: bool) {
-        if loss.cause != LossCause::Loss {
-            return;
-        }
-        if let Some(recovery) = &mut self.recovery {
-            recovery.on_loss(loss);
-        } else if loss.new_epoch {
+    fn on_loss(&mut self, common: &mut Common, loss: &Loss, enters_recovery: bool) {
+        if enters_recovery && loss.cause == LossCause::Loss {
+            (self.conserving, self.recovering) = (true, true);
             self.was_unfilled = (loss.inflight_at_send as f64) < common.bdp(self.bandwidth());
-            self.enter_recovery(common, loss.now, loss.bytes_in_flight as f64);
+            common.rounds.restart(common.delivered);
+            common.set_window(loss.bytes_in_flight as f64);
         }
-    }
-
-    fn on_spurious_loss(&mut self, _common: &mut Common, _now: Time) {
-        (self.recovery, self.conserving) = (None, false);
     }
 
     /// As much as arrives, for one round trip; at the end of recovery the window from before. What was lost leaves the window
@@ -246,12 +208,9 @@ impl Model for V1 {
         if sample.newly_lost > 0.0 {
             common.set_window(common.window - sample.newly_lost);
         }
-        if let Some(over) = self.recovery.take_if(|recovery| sample.sent_at > recovery.until) {
-            self.conserving = false;
+        if self.recovering && common.recovery_until.is_none() {
+            (self.recovering, self.conserving) = (false, false);
             common.restore_window();
-            if over.again {
-                self.enter_recovery(common, sample.now, sample.in_flight);
-            }
         }
         // Where the path had not been given what it carries, rates of what leaves meanwhile are low for that reason: three such round
         // trips are no full pipe.
