@@ -52,9 +52,10 @@ async fn a_server_that_allows_it_uses_the_scheduler_of_the_client() {
     let (_server, _client, connection) = connected(&["fixed-split", "round-robin"]).await;
     for (share, wanted) in [(1, 0), (0, 1), (1, 0)] {
         let asked = format!("fixed-split,share={share},redirect=off");
-        let answer = connection.request_scheduler(&spec(&asked)).await.unwrap();
-        assert_eq!(answer, SchedulerAnswer::Accepted(asked));
+        // What is asked for after the request is answered with it, without a round trip of waiting.
+        let answer = connection.request_scheduler(&spec(&asked));
         let carried = download(&connection).await;
+        assert_eq!(answer.await.unwrap(), SchedulerAnswer::Accepted(asked));
         // The other path carries acknowledgements and probes.
         assert!(carried[1 - wanted] < carried[wanted] / 8, "share {share}: {carried:?} bytes");
     }

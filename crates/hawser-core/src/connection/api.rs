@@ -142,6 +142,12 @@ impl Connection {
         !self.closing.is_open()
     }
 
+    /// Whether it is over and nothing will be sent any more, whatever arrives: the peer knows, lost its state, or fell silent
+    /// for too long (RFC 9000 section 10.2.2). A driver that closes its sockets then does no harm.
+    pub fn is_silent(&self) -> bool {
+        self.closing.is_silent()
+    }
+
     /// Whether nothing is left to do: the driver forgets the connection.
     pub fn is_drained(&self) -> bool {
         self.closing == CloseState::Drained && self.endpoint_events.is_empty()

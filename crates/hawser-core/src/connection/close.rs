@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_policy::Time;
+use hawser_policy::{PathId, Time};
 
 use crate::{Code, ConnectionError, TransportError};
 
@@ -19,8 +19,9 @@ pub(crate) enum CloseReason {
 pub(crate) enum CloseState {
     /// Alive.
     Open,
-    /// We closed: answer what arrives with CONNECTION_CLOSE until the time is up (section 10.2.1).
-    Closing { reason: CloseReason, until: Time, pending: bool, received: u32, answer_at: u32 },
+    /// We closed: answer what arrives with CONNECTION_CLOSE until the time is up (section 10.2.1). `due`: the paths on which it
+    /// is still to be sent, the next one last.
+    Closing { reason: CloseReason, until: Time, due: Vec<PathId>, received: u32, answer_at: u32 },
     /// The peer closed, or lost its state: send nothing more (section 10.2.2), except one answer if `pending`.
     Draining { until: Time, pending: bool },
     /// Nothing left to do.
@@ -35,10 +36,10 @@ impl CloseState {
         matches!(self, CloseState::Open)
     }
 
-    /// We close. `three_pto` is three times the largest PTO of all paths (draft-ietf-quic-multipath-21 section 3.5).
-    pub(crate) fn close(&mut self, now: Time, three_pto: Duration, reason: CloseReason) {
-        *self =
-            CloseState::Closing { reason, until: now + three_pto, pending: true, received: 0, answer_at: 1 };
+    /// We close, on these paths. `three_pto` is three times the largest PTO of all paths (draft-ietf-quic-multipath-21 section
+    /// 3.5).
+    pub(crate) fn close(&mut self, now: Time, three_pto: Duration, reason: CloseReason, due: Vec<PathId>) {
+        *self = CloseState::Closing { reason, until: now + three_pto, due, received: 0, answer_at: 1 };
     }
 
     /// The peer closed, or lost its state. `answer`: it is told once that we heard. A period that runs already is not
@@ -51,35 +52,45 @@ impl CloseState {
         }
     }
 
-    /// A packet arrived while closing. Answers get rarer: after 1, 2, 4, 8.. packets (section 10.2.1).
-    pub(crate) fn on_packet(&mut self) {
-        if let CloseState::Closing { pending, received, answer_at, .. } = self {
+    /// A packet arrived on this path while closing. Answers get rarer: after 1, 2, 4, 8.. packets (section 10.2.1).
+    pub(crate) fn on_packet(&mut self, path: PathId) {
+        if let CloseState::Closing { due, received, answer_at, .. } = self {
             *received += 1;
             if *received >= *answer_at {
                 *received = 0;
                 *answer_at = answer_at.saturating_mul(2);
-                *pending = true;
+                due.retain(|other| *other != path);
+                due.push(path);
             }
         }
     }
 
     /// Whether CONNECTION_CLOSE is to be sent now.
     pub(crate) fn is_pending(&self) -> bool {
-        matches!(self, CloseState::Closing { pending: true, .. } | CloseState::Draining { pending: true, .. })
+        match self {
+            CloseState::Closing { due, .. } => !due.is_empty(),
+            CloseState::Draining { pending, .. } => *pending,
+            CloseState::Open | CloseState::Drained => false,
+        }
     }
 
-    /// The reason to send now, once for each that is pending.
+    /// Whether both ends know, or need not: nothing is to be sent, whatever arrives.
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self, CloseState::Draining { pending: false, .. } | CloseState::Drained)
+    }
+
+    /// The reason to send now, once for each that is pending, and on which path; `None`: where the peer was heard last.
     #[cold]
-    pub(crate) fn take_pending(&mut self) -> Option<CloseReason> {
+    pub(crate) fn take_pending(&mut self) -> Option<(CloseReason, Option<PathId>)> {
         match self {
-            CloseState::Closing { reason, pending, .. } if *pending => {
-                *pending = false;
-                Some(reason.clone())
+            CloseState::Closing { reason, due, .. } => {
+                let path = due.pop()?;
+                Some((reason.clone(), Some(path)))
             }
             // Section 10.2.2: the answer of the end that did not begin.
             CloseState::Draining { pending, .. } if *pending => {
                 *pending = false;
-                Some(CloseReason::Transport(TransportError::new(Code::NO_ERROR, "")))
+                Some((CloseReason::Transport(TransportError::new(Code::NO_ERROR, "")), None))
             }
             _ => None,
         }

@@ -53,7 +53,26 @@ impl Connection {
         let three_pto = self.three_pto();
         self.trace_closed_locally(now, &reason);
         self.events.close(local_error(&reason));
-        self.closing.close(now, three_pto, reason);
+        let due = self.closing_paths();
+        self.closing.close(now, three_pto, reason, due);
+    }
+
+    /// Where CONNECTION_CLOSE is sent unasked: on all paths that are in use, so that it arrives as soon as the quickest of them
+    /// brings it and is lost only if all of them lose it. The one where the peer is most likely to hear it comes last, to be
+    /// taken first.
+    fn closing_paths(&self) -> Vec<PathId> {
+        let Some(best) = self.best_heard() else { return Vec::new() };
+        let in_use = self.paths.iter().filter(|path| path.life() == LifeCycle::Active && path.can_transmit());
+        let others = in_use.map(|path| path.id).filter(|id| *id != best && self.handshake.is_complete());
+        others.chain([best]).collect()
+    }
+
+    /// Where the peer was heard last it is most likely to hear.
+    fn best_heard(&self) -> Option<PathId> {
+        let usable = self.paths.iter().filter(|path| path.can_transmit());
+        let best =
+            usable.max_by_key(|path| (path.life() == LifeCycle::Active, path.heard_at, Reverse(path.id)))?;
+        Some(best.id)
     }
 
     #[cold]
@@ -68,26 +87,24 @@ impl Connection {
 
     /// A packet arrived after we closed: answer, now and then, or stop if the peer closes too (RFC 9000 section 10.2).
     #[cold]
-    pub(super) fn on_packet_while_closing(&mut self, now: Time, payload: &[u8]) {
+    pub(super) fn on_packet_while_closing(&mut self, now: Time, path: PathId, payload: &[u8]) {
         let closes = hawser_wire::frame::FrameIter::new(payload)
             .any(|frame| matches!(frame, Ok(Frame::ConnectionClose(_))));
         if closes {
             let three_pto = self.three_pto();
             self.closing.drain(now, three_pto, false);
         } else {
-            self.closing.on_packet();
+            self.closing.on_packet(path);
         }
     }
 
     /// CONNECTION_CLOSE in a packet of each level that the peer may be able to read (RFC 9000 section 10.2.3).
     #[cold]
     pub(super) fn build_close(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
-        let reason = self.closing.take_pending()?;
-        // Where the peer was heard last it is most likely to hear.
-        let usable = self.paths.iter().filter(|path| path.can_transmit());
-        let path =
-            usable.max_by_key(|path| (path.life() == LifeCycle::Active, path.heard_at, Reverse(path.id)))?;
-        let id = path.id;
+        let (reason, wanted) = self.closing.take_pending()?;
+        let usable = |id: &PathId| self.paths.get(*id).is_some_and(|path| path.can_transmit());
+        let id = wanted.filter(usable).or_else(|| self.best_heard())?;
+        let path = self.paths.get(id)?;
         let tuple = path.tuples.current();
         let limit = usize::from(path.mtu.current()).min(path.amplification_room());
         reserve(buffer, limit);

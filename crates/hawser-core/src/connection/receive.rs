@@ -343,7 +343,7 @@ impl Connection {
             if let Some(path) = self.paths.get_mut(opened.space.path()) {
                 path.heard_at = Some(now);
             }
-            self.on_packet_while_closing(now, &opened.packet[opened.payload]);
+            self.on_packet_while_closing(now, opened.space.path(), &opened.packet[opened.payload]);
             return;
         }
         if let Err(error) = self.process(arrival, header, &opened) {

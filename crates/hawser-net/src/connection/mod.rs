@@ -347,28 +347,37 @@ impl Connection {
         })
     }
 
-    /// Asks the peer to use this scheduler for what it sends, and waits for its answer. Which schedulers a peer may choose is
-    /// said by [`EndpointBuilder::allow_schedulers`](crate::EndpointBuilder::allow_schedulers); without it, none.
+    /// Asks the peer to use this scheduler for what it sends. The request is on its way before what is written after this
+    /// call; the future waits for the answer. Which schedulers a peer may choose is said by
+    /// [`EndpointBuilder::allow_schedulers`](crate::EndpointBuilder::allow_schedulers); without it, none.
     ///
     /// # Errors
     /// [`SchedulerRequestError`].
-    pub async fn request_scheduler(
+    pub fn request_scheduler(
         &self,
         spec: &PolicySpec,
-    ) -> Result<SchedulerAnswer, SchedulerRequestError> {
-        self.act(|state| state.scheduler_requests.ask(&mut state.core, spec))?;
-        poll_fn(|cx| {
-            let mut state = self.shared().lock();
-            if let Some(answer) = state.scheduler_requests.take_answer() {
-                return Poll::Ready(Ok(answer));
-            }
-            if let Some(error) = &state.outcome {
-                return Poll::Ready(Err(error.clone().into()));
-            }
-            state.wakers.scheduler_answer.register(cx);
-            Poll::Pending
-        })
-        .await
+    ) -> impl Future<Output = Result<SchedulerAnswer, SchedulerRequestError>> + Send + 'static {
+        let asked = self.act(|state| state.scheduler_requests.ask(&mut state.core, spec));
+        let connection = self.clone();
+        async move {
+            asked?;
+            poll_fn(|cx| connection.poll_scheduler_answer(cx)).await
+        }
+    }
+
+    fn poll_scheduler_answer(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<SchedulerAnswer, SchedulerRequestError>> {
+        let mut state = self.shared().lock();
+        if let Some(answer) = state.scheduler_requests.take_answer() {
+            return Poll::Ready(Ok(answer));
+        }
+        if let Some(error) = &state.outcome {
+            return Poll::Ready(Err(error.clone().into()));
+        }
+        state.wakers.scheduler_answer.register(cx);
+        Poll::Pending
     }
 
     /// Tells the scheduler how well its choices serve the application.

@@ -43,6 +43,8 @@ const MAX_POLICY_MESSAGES: usize = 64;
 pub(crate) struct ConnectionState {
     pub(crate) core: hawser_core::Connection,
     pub(crate) phase: Phase,
+    /// Whether the worker knows that nothing will be sent any more.
+    pub(crate) settled: bool,
     /// How it ended.
     pub(crate) outcome: Option<ConnectionError>,
     pub(crate) attempt_error: Option<AttemptError>,
@@ -150,6 +152,7 @@ impl ConnectionState {
         ConnectionState {
             core,
             phase: Phase::Handshaking,
+            settled: false,
             outcome: None,
             attempt_error: None,
             wakers: Wakers::default(),

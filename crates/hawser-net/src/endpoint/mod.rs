@@ -224,13 +224,14 @@ impl Endpoint {
         self.0.workers.iter().for_each(|worker| worker.close(code, &reason));
     }
 
-    /// Waits until no connection is left, closing ones included.
+    /// Waits until no connection has anything to say any more: the peer of each that was closed has answered, or did not for
+    /// three probe timeouts (RFC 9000 section 10.2). Afterwards the program may end.
     pub async fn wait_idle(&self) {
         poll_fn(|cx| {
             // One after the other: whoever is busy wakes this task when it no longer is.
             for worker in &self.0.workers {
                 let mut state = worker.lock();
-                if state.live() > 0 {
+                if state.unsettled() > 0 {
                     state.wait_until_idle(cx);
                     return Poll::Pending;
                 }

@@ -247,9 +247,12 @@ impl Driver {
         while let Some(event) = connection.core.poll_endpoint_event() {
             state.core.handle_event(handle, event);
         }
+        if connection.core.is_silent() && !std::mem::replace(&mut connection.settled, true) {
+            state.settle(&mut self.due);
+        }
         if connection.core.is_drained() {
             self.timers.cancel(handle, &mut connection.scheduled);
-            state.forget(handle, &mut self.due);
+            state.forget(handle);
             return;
         }
         let deadline = connection.deadline();

@@ -80,6 +80,8 @@ pub(crate) struct WorkerState {
     sockets: SocketSet,
     connections: Vec<Option<Arc<ConnectionShared>>>,
     live: usize,
+    /// Those of them that may still send.
+    unsettled: usize,
     tally: Tally,
     accepted: u64,
     /// Datagrams that arrived here and went to other workers.
@@ -121,6 +123,7 @@ impl Worker {
                 sockets: SocketSet::default(),
                 connections: Vec::new(),
                 live: 0,
+                unsettled: 0,
                 tally,
                 accepted: 0,
                 handed_over: 0,
@@ -276,6 +279,7 @@ impl Worker {
         }
         state.connections[handle.0] = Some(shared.clone());
         state.live += 1;
+        state.unsettled += 1;
         state.tally.0.fetch_add(1, Ordering::AcqRel);
         shared.touch(&mut shared.lock());
         shared
@@ -358,6 +362,11 @@ impl WorkerState {
         self.acceptors.register(cx);
     }
 
+    /// Connections that may still send: all but those whose peers know that they are over.
+    pub(crate) fn unsettled(&self) -> usize {
+        self.unsettled
+    }
+
     pub(crate) fn wait_until_idle(&mut self, cx: &std::task::Context<'_>) {
         self.idlers.register(cx);
     }
@@ -370,13 +379,18 @@ impl WorkerState {
         self.connections.get(handle.0).cloned().flatten()
     }
 
-    fn forget(&mut self, handle: ConnectionHandle, due: &mut Vec<Waker>) {
+    /// A connection will not send any more; it stays until what is late for it no longer arrives.
+    fn settle(&mut self, due: &mut Vec<Waker>) {
+        self.unsettled -= 1;
+        if self.unsettled == 0 {
+            self.idlers.release(due);
+        }
+    }
+
+    fn forget(&mut self, handle: ConnectionHandle) {
         if self.connections.get_mut(handle.0).and_then(Option::take).is_some() {
             self.live -= 1;
             self.tally.0.fetch_sub(1, Ordering::AcqRel);
-            if self.live == 0 {
-                self.idlers.release(due);
-            }
         }
     }
 
@@ -412,6 +426,7 @@ impl WorkerState {
             connection.lock().end(ConnectionError::LocallyClosed, due);
         }
         self.tally.0.fetch_sub(std::mem::take(&mut self.live), Ordering::AcqRel);
+        self.unsettled = 0;
         self.followers.drain(..).for_each(|follower| follower.abort());
         self.acceptors.release(due);
         self.idlers.release(due);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use tokio::sync::watch;
 
 use crate::command::exit::Failure;
 use crate::command::options::{ClientSetup, Output};
@@ -72,24 +73,37 @@ impl ServerScheduler {
         };
         ServerScheduler { asked: asked.to_string(), accepted, message }
     }
+}
 
-    /// Asks the server for the scheduler that was chosen for this end, if one was, and says what came of it.
-    pub(crate) async fn request(
-        connection: &Connection,
-        client: &ClientSetup,
-        output: Output,
-    ) -> Option<Self> {
-        let asked = client.scheduler.as_ref()?;
-        let answer = match tokio::time::timeout(PATIENCE, connection.request_scheduler(asked)).await {
-            Ok(answer) => ServerScheduler::new(asked, answer),
-            Err(_) => ServerScheduler {
-                asked: asked.to_string(),
-                accepted: None,
-                message: format!("the server did not answer within {} s; {ONLY_HERE}", PATIENCE.as_secs()),
-            },
-        };
-        output.remark(format_args!("hawser: {}", answer.message));
-        Some(answer)
+/// A wish that is on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish(watch::Receiver<Option<ServerScheduler>>);
+
+impl Wish {
+    /// Asks the server for the scheduler that was chosen for this end, if one was. What is sent after this is answered with it
+    /// already: nobody has to wait. What came of it is said when it is known.
+    pub(crate) fn send(connection: &Connection, client: &ClientSetup, output: Output) -> Option<Self> {
+        let asked = client.scheduler.clone()?;
+        let answer = connection.request_scheduler(&asked);
+        let (tell, told) = watch::channel(None);
+        tokio::spawn(async move {
+            let answer = match tokio::time::timeout(PATIENCE, answer).await {
+                Ok(answer) => ServerScheduler::new(&asked, answer),
+                Err(_) => ServerScheduler {
+                    asked: asked.to_string(),
+                    accepted: None,
+                    message: format!("the server did not answer within {} s; {ONLY_HERE}", PATIENCE.as_secs()),
+                },
+            };
+            output.remark(format_args!("hawser: {}", answer.message));
+            tell.send_replace(Some(answer));
+        });
+        Some(Wish(told))
+    }
+
+    /// What the server said.
+    pub(crate) async fn answer(mut self) -> Option<ServerScheduler> {
+        self.0.wait_for(Option::is_some).await.ok()?.clone()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientSetup, Output};
 use crate::command::path_log;
 use crate::command::paths::{PathCounters, PathTable};
-use crate::command::server_scheduler::ServerScheduler;
+use crate::command::server_scheduler::{ServerScheduler, Wish};
 use crate::command::silence::{self, Shown};
 use crate::command::url::Url;
 use crate::policy::PathState;
@@ -43,8 +43,8 @@ pub(crate) struct Session {
     pub(crate) connected_after: Duration,
     /// Whether what the server gives for the next connection is to be waited for.
     keeps_sessions: bool,
-    /// What the server said to a wish for its scheduler, if it was asked.
-    pub(crate) server_scheduler: Option<ServerScheduler>,
+    /// The wish for the server's scheduler, if there is one.
+    wish: Option<Wish>,
     /// What happens to its paths is noted by this task, if at all.
     path_log: Option<JoinHandle<()>>,
     /// What says that the server fell silent, and what the progress shows of that.
@@ -125,7 +125,7 @@ impl Session {
             started,
             connected_after,
             keeps_sessions: client.keeps_sessions,
-            server_scheduler: None,
+            wish: None,
             path_log,
             silence: None,
             shown,
@@ -141,8 +141,13 @@ impl Session {
     }
 
     /// The server is the end that sends: asks it for the scheduler that was chosen, if one was.
-    pub(crate) async fn request_scheduler(&mut self, client: &ClientSetup, output: Output) {
-        self.server_scheduler = ServerScheduler::request(&self.connection, client, output).await;
+    pub(crate) fn request_scheduler(&mut self, client: &ClientSetup, output: Output) {
+        self.wish = Wish::send(&self.connection, client, output);
+    }
+
+    /// What the server said to that, if it was asked.
+    pub(crate) async fn server_scheduler(&self) -> Option<ServerScheduler> {
+        self.wish.clone()?.answer().await
     }
 
     /// Speaks HTTP/3 from now on.
@@ -186,9 +191,10 @@ impl Session {
         table.beside(self.shown.clone())
     }
 
-    /// Whatever the server sends before it knows that the connection is over arrives within a round trip, and is answered
-    /// with the goodbye once more. The rest of the closing period (RFC 9000 section 10.2: three probe timeouts) is for
-    /// packets that are late, which the kernel of a process that is gone drops just as well.
+    /// How long a server may take to answer the goodbye, which goes over all paths at once. Whatever it sends before it knows
+    /// that the connection is over arrives within a round trip, and is answered with the goodbye once more. The rest of the
+    /// closing period (RFC 9000 section 10.2: three probe timeouts) is for packets that are late, which the kernel of a process
+    /// that is gone drops just as well.
     fn goodbye(&self) -> Duration {
         let paths = self.connection.paths().into_iter();
         let round_trips = paths.filter_map(|path| {
@@ -209,7 +215,7 @@ impl Session {
             silence.abort();
         }
         self.connection.close(code, b"");
-        // Those who do not wait for the packet to leave make the server wait for its idle timeout.
+        // Until the server has answered. Those who do not wait for the packet to leave make it wait for its idle timeout.
         let _ = tokio::time::timeout(patience, self.endpoint.wait_idle()).await;
         // What happened last is still to be noted.
         if let Some(path_log) = self.path_log {

@@ -9,7 +9,7 @@ use hawser_wire::frame::{ConnectionClose, Stream};
 use hawser_wire::packet::{PacketType, PartialHeader};
 
 use super::forge::encode;
-use super::pair::{DELAY, Pair, Settings, transport};
+use super::pair::{DELAY, Pair, Settings, client_address, transport};
 use crate::{Code, ConnectionError, Event, TransportConfig, TransportError};
 
 const SOON: Duration = Duration::from_millis(100);
@@ -57,6 +57,27 @@ fn a_close_delivers_its_reason_and_is_answered_once() {
             assert_eq!(end.events.iter().filter(|event| matches!(event, Event::Closed(_))).count(), 1);
         }
     }
+}
+
+/// On each path that is in use, once: the peer knows when the first of them arrives.
+#[test]
+fn a_close_is_lost_only_if_all_paths_lose_it() {
+    let mut pair = Pair::connected(Settings::default());
+    let other = pair.open(2);
+    // The link of the first path is gone, and nobody has noticed.
+    pair.lose = |sent| sent.by.is_client() && sent.tuple.local == client_address(0);
+    let began = pair.now;
+    close(&mut pair, Side::Client);
+    pair.run(DELAY);
+    assert_eq!(pair.datagrams(Side::Client, began).count(), 2);
+    assert_eq!(pair.server.closed(), Some(&by_application()));
+    assert!(!pair.client().is_silent(), "nobody has answered yet");
+    pair.run(DELAY);
+    // The answer comes where the close was heard, and ends the waiting.
+    let answers: Vec<_> = pair.datagrams(Side::Server, began).map(|sent| sent.tuple.remote).collect();
+    assert_eq!(answers, [client_address(2)], "path {other}");
+    assert!(pair.client().is_silent() && pair.server().is_silent());
+    assert!(!pair.client().is_drained());
 }
 
 /// RFC 9000 section 10.2.3: whoever sees Initial packets can read them. The peer has the keys of some level at least.

@@ -153,7 +153,7 @@ impl Attempt<'_> {
             connect_seconds: self.session.connected_after.as_secs_f64(),
             resumed: self.session.is_resumed(),
             early_data: self.session.early_data(),
-            server_scheduler: self.session.server_scheduler.clone(),
+            server_scheduler: self.session.server_scheduler().await,
             paths,
         })
     }

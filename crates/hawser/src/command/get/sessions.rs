@@ -77,7 +77,7 @@ impl Sessions {
             connect_to(url, client, interrupt).await?
         };
         session.watch_silence(client, common.output);
-        session.request_scheduler(client, common.output).await;
+        session.request_scheduler(client, common.output);
         let session = Arc::new(session);
         let mut open = Open { session: session.clone(), meter: None };
         open.show(of_all, common);

@@ -117,7 +117,7 @@ impl Downlink<'_> {
     ) -> Result<(), Failure> {
         let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
         let mut session = Session::connect(host, port, self.client, interrupt).await?;
-        session.request_scheduler(self.client, self.output).await;
+        session.request_scheduler(self.client, self.output);
         if let Err(failure) =
             protocol::ask(&session.connection, &Request::Play(self.arguments.key.clone())).await
         {

@@ -37,7 +37,7 @@ pub(super) async fn run(
     let client = arguments.client.setup(registry, ALPN, output)?;
     let mut session = Session::connect(host, port, &client, &mut interrupt).await?;
     if request.reverse {
-        session.request_scheduler(&client, output).await;
+        session.request_scheduler(&client, output);
     }
     let start = Start {
         version: env!("CARGO_PKG_VERSION"),
@@ -45,7 +45,7 @@ pub(super) async fn run(
         multipath: session.connection.is_multipath(),
         connect_seconds: session.connected_after.as_secs_f64(),
         test: request.clone(),
-        server_scheduler: session.server_scheduler.clone(),
+        server_scheduler: session.server_scheduler().await,
     };
     let (counters, began) = (Counters::new(request.streams), Instant::now());
     let flow = if request.reverse { Flow::Received } else { Flow::Sent };

@@ -68,7 +68,7 @@ pub(super) async fn run(
     let listener = super::listen_page(&arguments, output).await?;
     let mut session =
         Session::connect(&arguments.server.host, arguments.server.port, &client, &mut interrupt).await?;
-    session.request_scheduler(&client, output).await;
+    session.request_scheduler(&client, output);
     let opened = tokio::time::timeout(PATIENCE, open(&session.connection)).await;
     let opened =
         opened.unwrap_or_else(|_| Err(Failure::new(Exit::NoAnswer, "the server does not say what it has")));
