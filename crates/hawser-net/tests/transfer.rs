@@ -169,7 +169,9 @@ async fn many_connections_at_once() {
     while let Some(result) = tasks.join_next().await {
         result.unwrap();
     }
-    tokio::time::timeout(Duration::from_secs(15), client.wait_idle()).await.expect("the server answers each close");
+    tokio::time::timeout(Duration::from_secs(15), client.wait_idle())
+        .await
+        .expect("the server answers each close");
     // Three probe timeouts, of connections that shared two cores with a hundred others.
     eventually("closed connections go", || client.open_connections() == 0).await;
 }

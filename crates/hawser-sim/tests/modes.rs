@@ -75,6 +75,40 @@ fn tail(scheduler: &str, controller: &str) -> Tail {
     tail
 }
 
+/// Over two equal links each sends half of an answer before it sends a copy of the other half.
+#[test]
+fn copies_do_not_make_messages_longer() {
+    let text = r#"
+        version = 1
+        duration = "20 s"
+        [[link]]
+        name = "a0"
+        rate = "50 Mbit/s"
+        delay = "10 ms"
+        [[link]]
+        name = "b0"
+        rate = "50 Mbit/s"
+        delay = "10 ms"
+        [[flow]]
+        name = "main"
+        kind = "requests"
+        response = "12500 B"
+        every = "33 ms"
+        [transport]
+        scheduler = "modes,mode=low-latency"
+        "#;
+    let scenario = Scenario::parse(text, "equal.toml", &mut |_| Err(String::new()));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation =
+        Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
+    let outcome = simulation.run(&mut NoRecorder);
+    let main = &outcome.flows[0];
+    println!("answers of 12.5 kB: p99 {:.2} ms", main.delay.p99_ms);
+    assert!(main.copies.copied_bytes as f64 > 0.9 * main.bytes as f64, "{:?}", main.copies);
+    // A round trip of 20 ms and five of nine packets, .23 ms each; one link alone needs 22.1.
+    assert!(main.delay.p99_ms < 21.5, "{:?}", main.delay);
+}
+
 /// The tail of answers comes from losses and delays of one link, which a copy on the other does not share.
 #[test]
 fn low_latency_pays_for_a_shorter_tail_within_its_budget() {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Assignment, Commands, Decision, Event, PathId, PathMask, PathView, Scheduler, SendView};
+use hawser_policy::{
+    Assignment, Commands, Decision, Event, PathId, PathMask, PathView, Scheduler, Selection, SendView,
+};
 
 use crate::allowance::Allowance;
 use crate::choose::{by_rtt, explore, explored, mask};
@@ -10,7 +12,9 @@ use crate::{EarliestArrival, EarliestArrivalParameters};
 
 /// The default scheduler, and a copy of what is a message: of all that is queued, if that is no more than a given length. New data
 /// goes first, where it would rather wait for a full path at once on another; the copy goes on the best of the others, which is one
-/// that answers if there is any, in the room that is left. Copies are paid from a budget; what is not used of it adds up to a window.
+/// that answers if there is any, in the room that is left. Paths of equal delay share what is new: each sends a part of it, and then a
+/// copy of the other part, so that a message takes no longer than on one of them, and half as long if both deliver. Copies are paid
+/// from a budget; what is not used of it adds up to a window.
 #[derive(Debug)]
 pub(super) struct LowLatency {
     inner: EarliestArrival,
@@ -42,7 +46,10 @@ impl LowLatency {
         self.paths.extend(view.paths.iter().map(|path| PathView { copies_queued: 0, ..path.clone() }));
         let decision = self.inner.schedule(&SendView { paths: &self.paths, ..*view }, commands);
         match decision {
-            Decision::Send(assignment) => Decision::Send(self.with_copy(view, assignment)),
+            Decision::Send(assignment) => {
+                let assignment = self.shared(view, assignment);
+                Decision::Send(self.with_copy(view, assignment))
+            }
             Decision::Wait(_) => {
                 let ahead = || self.on_two_paths(view).map(Decision::Send);
                 ahead().or_else(|| explore(view)).unwrap_or(decision)
@@ -53,6 +60,25 @@ impl LowLatency {
     /// Paths from the best one on.
     fn preference(&self, path: &PathView) -> (bool, (Duration, PathId)) {
         (self.inner.is_avoided(path), by_rtt(path))
+    }
+
+    /// The part that the emptier of two paths of equal delay takes, if there is another one beside that of the assignment.
+    fn shared(&self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
+        let unsent = view.queue.unsent;
+        let Some(path) = view.path(assignment.path) else { return assignment };
+        if assignment.selection != Selection::Next || view.queue.retransmit > 0 {
+            return assignment;
+        }
+        let twins = explored(view).filter(|other| other.id != path.id && other.sendable() > 0);
+        let twins = twins.filter(|other| is_as_quick(path, other) && !self.inner.is_avoided(other));
+        let Some(twin) = twins.min_by_key(|other| (other.bytes_in_flight, other.id)) else {
+            return assignment;
+        };
+        let (emptier, fuller) =
+            if twin.bytes_in_flight < path.bytes_in_flight { (twin, path) } else { (path, twin) };
+        let ahead = fuller.bytes_in_flight - emptier.bytes_in_flight;
+        let part = unsent.saturating_add(ahead).div_ceil(2).min(unsent);
+        Assignment { path: emptier.id, max_bytes: assignment.max_bytes.min(part), ..assignment }
     }
 
     fn with_copy(&self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
@@ -80,6 +106,12 @@ impl LowLatency {
     pub(super) fn on_event(&mut self, event: &Event<'_>, commands: &mut Commands) {
         self.inner.on_event(event, commands);
     }
+}
+
+/// Whether the round-trip times of two paths differ by no more than the noise of their measurement.
+fn is_as_quick(path: &PathView, other: &PathView) -> bool {
+    let noise = |path: &PathView| path.rtt_variance.max(path.smoothed_rtt / 8);
+    path.smoothed_rtt.abs_diff(other.smoothed_rtt) <= noise(path).min(noise(other))
 }
 
 /// Whether what is queued is worth two paths.

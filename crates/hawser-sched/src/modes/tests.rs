@@ -138,6 +138,24 @@ fn low_latency_copies_messages_within_its_budget() {
     assert_eq!(asked(&paths, 30_000, 128_000), copied(15_000));
 }
 
+/// Paths of equal delay share a message: the emptier one takes what makes them even. An unlike path gets a copy only.
+#[test]
+fn low_latency_shares_a_message_among_paths_of_equal_delay() {
+    let asked = |in_flight: [u64; 2], rtt_ms: [u64; 2], unsent: u64| {
+        let mut paths = [path(1, rtt_ms[0], 100_000), path(2, rtt_ms[1], 100_000)];
+        (paths[0].bytes_in_flight, paths[1].bytes_in_flight) = (in_flight[0], in_flight[1]);
+        match ask(&mut modes(Mode::LowLatency), &view(&paths, unsent)) {
+            Decision::Send(Assignment { path, max_bytes, copies, .. }) => (path, max_bytes, copies),
+            Decision::Wait(_) => panic!("there is room"),
+        }
+    };
+    let (first, second) = (PathMask::NONE.with(0), PathMask::NONE.with(1));
+    assert_eq!(asked([0, 0], [20, 21], 12_000), (PathId(1), 6_000, second));
+    assert_eq!(asked([6_000, 0], [20, 21], 6_000), (PathId(2), 6_000, first));
+    assert_eq!(asked([4_000, 0], [20, 21], 10_000), (PathId(2), 7_000, first));
+    assert_eq!(asked([0, 0], [20, 40], 12_000), (PathId(1), 12_000, second));
+}
+
 /// New data takes the room of both paths, also where it would rather wait for the fast one; copies have what is left.
 #[test]
 fn low_latency_sends_what_is_new_before_copies() {

@@ -92,7 +92,10 @@ impl Wish {
                 Err(_) => ServerScheduler {
                     asked: asked.to_string(),
                     accepted: None,
-                    message: format!("the server did not answer within {} s; {ONLY_HERE}", PATIENCE.as_secs()),
+                    message: format!(
+                        "the server did not answer within {} s; {ONLY_HERE}",
+                        PATIENCE.as_secs()
+                    ),
                 },
             };
             output.remark(format_args!("hawser: {}", answer.message));
