@@ -568,15 +568,10 @@ impl Connection {
         self.apply_commands(now);
     }
 
-    /// Lets the application write about twice what is in flight: less would starve the paths, more would only age. In slow start
-    /// four times: a window doubles, and that of a near path several times while what a far path takes is on its way. A scheduler
-    /// that cannot see as far ahead takes for the end of the data what is the end of the buffer.
+    /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.
     pub(super) fn update_send_buffer(&mut self) {
-        let wanted = |path: &Path| {
-            let factor = if path.recovery.in_slow_start() { 4 } else { 2 };
-            path.recovery.window().saturating_mul(factor)
-        };
-        self.streams.set_send_buffer_limit(self.paths.iter().map(wanted).fold(0, u64::saturating_add));
+        let window: u64 = self.paths.iter().map(|path| path.recovery.window()).sum();
+        self.streams.set_send_buffer_limit(window.saturating_mul(2));
     }
 }
 
