@@ -122,6 +122,8 @@ const COMPLETION: &str = "flow.main.completion_seconds";
 /// Causes of deviations.
 const FULL_WINDOWS: &str = "full paths hand their packets over, so that every scheduler keeps all windows full and \
      shares only order packets; MinRTT is paced here like all others, and has nothing to lose";
+const BOUND_BY_RATE: &str = "delay that varies slows nobody down whom the bandwidths hold back: a half that waits for its path \
+     takes half a percent longer on the high level";
 const NO_BURSTS: &str =
     "both are paced by the same controller, so that the one sends no bursts that the other avoids";
 const NO_GAIN_OVER_HALF: &str = "on identical paths a half is the best share; what is gained over MinRTT and BLEST varies from \

@@ -1,6 +1,6 @@
 //! The scheduler over links (items 9 to 15).
 
-use super::{COMPLETION, FIXED, FULL_WINDOWS, because};
+use super::{BOUND_BY_RATE, COMPLETION, FIXED, FULL_WINDOWS, because};
 use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
 use crate::experiments::verify::Value::{self, Computed, Largest, Ratio};
 use crate::experiments::verify::{Estimate, ITEM, Item, Kept, claim, of, ours};
@@ -45,6 +45,7 @@ pub(super) const ITEMS: &[Item] = &[
             claim(Ratio(ours("s1", COMPLETION), ours("s1-low", COMPLETION)), Within(0.9, 1.1)),
             claim(Ratio(ours("s1-high", COMPLETION), ours("s1-low", COMPLETION)), Within(0.9, 1.1)),
         ],
+        deviation: because(BOUND_BY_RATE),
         ..ITEM
     },
     Item {
