@@ -88,6 +88,6 @@ pub(crate) fn paced_rate(path: &PathView) -> Rate {
 }
 
 /// Differences of delay below this mean nothing.
-fn noise(path: &PathView) -> Duration {
+pub(crate) fn noise(path: &PathView) -> Duration {
     path.rtt_variance.max(path.smoothed_rtt / 8)
 }

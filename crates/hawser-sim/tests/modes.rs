@@ -41,7 +41,12 @@ fn answers(scheduler: &str, controller: &str, seed: u64) -> FlowOutcome {
         congestion = "{controller}"
         "#
     );
-    let scenario = Scenario::parse(&text, "modes.toml", &mut |_| Err(String::new()));
+    main_flow(&text)
+}
+
+/// What becomes of the flow `main` of a scenario.
+fn main_flow(text: &str) -> FlowOutcome {
+    let scenario = Scenario::parse(text, "modes.toml", &mut |_| Err(String::new()));
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let mut simulation =
         Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
@@ -97,12 +102,7 @@ fn copies_do_not_make_messages_longer() {
         [transport]
         scheduler = "modes,mode=low-latency"
         "#;
-    let scenario = Scenario::parse(text, "equal.toml", &mut |_| Err(String::new()));
-    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation =
-        Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
-    let outcome = simulation.run(&mut NoRecorder);
-    let main = &outcome.flows[0];
+    let main = main_flow(text);
     println!("answers of 12.5 kB: p99 {:.2} ms", main.delay.p99_ms);
     assert!(main.copies.copied_bytes as f64 > 0.9 * main.bytes as f64, "{:?}", main.copies);
     // A round trip of 20 ms and five of nine packets, .23 ms each; one link alone needs 22.1.

@@ -142,10 +142,10 @@ impl Connection {
         !self.closing.is_open()
     }
 
-    /// Whether it is over and nothing will be sent any more, whatever arrives: the peer knows, lost its state, or fell silent
-    /// for too long (RFC 9000 section 10.2.2). A driver that closes its sockets then does no harm.
-    pub fn is_silent(&self) -> bool {
-        self.closing.is_silent()
+    /// Whether the draining state was reached (RFC 9000 section 10.2.2), or what comes after it: the peer knows that it is over,
+    /// lost its state, or fell silent for too long. Nothing will be sent any more, whatever arrives; a driver may close its sockets.
+    pub fn is_draining(&self) -> bool {
+        self.closing.is_draining()
     }
 
     /// Whether nothing is left to do: the driver forgets the connection.

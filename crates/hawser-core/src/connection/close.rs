@@ -74,8 +74,8 @@ impl CloseState {
         }
     }
 
-    /// Whether both ends know, or need not: nothing is to be sent, whatever arrives.
-    pub(crate) fn is_silent(&self) -> bool {
+    /// Whether nothing is to be sent any more, whatever arrives: draining, with no answer pending, or drained.
+    pub(crate) fn is_draining(&self) -> bool {
         matches!(self, CloseState::Draining { pending: false, .. } | CloseState::Drained)
     }
 

@@ -247,7 +247,7 @@ impl Driver {
         while let Some(event) = connection.core.poll_endpoint_event() {
             state.core.handle_event(handle, event);
         }
-        if connection.core.is_silent() && !std::mem::replace(&mut connection.settled, true) {
+        if connection.core.is_draining() && !std::mem::replace(&mut connection.settled, true) {
             state.settle(&mut self.due);
         }
         if connection.core.is_drained() {

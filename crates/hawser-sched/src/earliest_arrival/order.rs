@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::{PathId, PathMask, PathState, PathStatus, PathView, SendView};
 
 use super::progress::Watch;
-use crate::arrival::paced_rate;
+use crate::arrival::{noise, paced_rate};
 use crate::choose::{explored, positions};
 
 /// The paths that are relied upon, compared by when they deliver. Delays are not computed ahead: most decisions only ask
@@ -106,7 +106,6 @@ impl<'v, 'a> Order<'v, 'a> {
     /// A lag within the noise of the measurement is none: paths of equal delay share the head of the queue, which cuts
     /// it into fewer pieces.
     pub(super) fn gap(&self, slow: Candidate<'_>) -> u64 {
-        let noise = |path: &PathView| path.rtt_variance.max(path.smoothed_rtt / 8);
         let mut gap = 0_u64;
         for fast in self.candidates().filter(|fast| fast.delay < slow.delay) {
             let lag = slow.delay - fast.delay;

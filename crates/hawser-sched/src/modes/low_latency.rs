@@ -7,6 +7,7 @@ use hawser_policy::{
 };
 
 use crate::allowance::Allowance;
+use crate::arrival::noise;
 use crate::choose::{by_rtt, explore, explored, mask};
 use crate::{EarliestArrival, EarliestArrivalParameters};
 
@@ -110,7 +111,6 @@ impl LowLatency {
 
 /// Whether the round-trip times of two paths differ by no more than the noise of their measurement.
 fn is_as_quick(path: &PathView, other: &PathView) -> bool {
-    let noise = |path: &PathView| path.rtt_variance.max(path.smoothed_rtt / 8);
     path.smoothed_rtt.abs_diff(other.smoothed_rtt) <= noise(path).min(noise(other))
 }
 

@@ -71,12 +71,12 @@ fn a_close_is_lost_only_if_all_paths_lose_it() {
     pair.run(DELAY);
     assert_eq!(pair.datagrams(Side::Client, began).count(), 2);
     assert_eq!(pair.server.closed(), Some(&by_application()));
-    assert!(!pair.client().is_silent(), "nobody has answered yet");
+    assert!(!pair.client().is_draining(), "nobody has answered yet");
     pair.run(DELAY);
     // The answer comes where the close was heard, and ends the waiting.
     let answers: Vec<_> = pair.datagrams(Side::Server, began).map(|sent| sent.tuple.remote).collect();
     assert_eq!(answers, [client_address(2)], "path {other}");
-    assert!(pair.client().is_silent() && pair.server().is_silent());
+    assert!(pair.client().is_draining() && pair.server().is_draining());
     assert!(!pair.client().is_drained());
 }
 
