@@ -403,7 +403,14 @@ impl Streams {
             self.events.push(StreamEvent::Finished(key.id));
         }
         let amounts = send.amounts();
+        let (priority, queued, requeued) = (send.priority, send.queued, send.requeued);
         self.totals.replace(&amounts, &Amounts::default());
+        // Where a scheduler names what it sends, no walk removed them.
+        for (order, is_in) in [(&mut self.order, queued), (&mut self.retransmissions, requeued)] {
+            if is_in {
+                order.remove_key(priority, key);
+            }
+        }
         for frame in [Due::RESET, Due::BLOCKED, Due::FIN, Due::SKIP] {
             self.control.cancel(&mut self.table, key, frame);
         }

@@ -37,10 +37,18 @@ impl Streams {
                 written.new_bytes += count;
             }
         }
-        self.totals.replace(&before, &send.amounts());
+        let after = send.amounts();
+        self.totals.replace(&before, &after);
+        let priority = send.priority;
+        // No walk through the order meets it. It keeps its place there as long as more may be written.
+        let is_sent = send.queued && send.is_finishing() && after.gaps == 0 && after.unsent == 0;
+        send.queued &= !is_sent;
         if send.reset_frame().is_some() {
             // A reset that promised data was waiting for it to be sent.
             self.note_stream_control(key);
+        }
+        if is_sent {
+            self.order.remove_key(priority, key);
         }
         if self.credit.left() == 0 && written.new_bytes > 0 {
             self.note_data_blocked();

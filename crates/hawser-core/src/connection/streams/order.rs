@@ -6,7 +6,7 @@ use super::key::Key;
 
 /// Streams with something to send: by priority, and in turn among those of equal priority.
 ///
-/// An entry whose stream is gone or has nothing left stays until a walk meets it and removes it.
+/// An entry whose stream has nothing left stays until a walk meets it and removes it, or the stream is over.
 #[derive(Debug, Default)]
 pub(super) struct SendOrder {
     /// Highest priority first.

@@ -86,6 +86,32 @@ fn ranges_that_are_not_there_are_cut() {
     assert_eq!(ranges(&packet), [(id, 90, 10)]);
 }
 
+/// Who names all ranges never walks the order of streams: what is sent whole leaves it all the same, and what was lost once
+/// leaves that of retransmissions with its stream. Otherwise each look at the queue would pass all streams that ever were.
+#[test]
+fn streams_sent_by_name_leave_the_order() {
+    let mut streams = client();
+    let mut packets = Vec::new();
+    for number in 0..100 {
+        let id = stream_with(&mut streams, 500);
+        let (packet, _) = build_range(&mut streams, PathId::ZERO, 1_200, id, 0, 500);
+        let open = streams.order.iter().count();
+        assert_eq!(open, number + 1, "something may still be written");
+        packets.push((id, packet));
+    }
+    for (id, packet) in packets.drain(..) {
+        streams.write(id, b"end").expect("it is open");
+        streams.finish(id).expect("it is open");
+        let (rest, _) = build_range(&mut streams, PathId::ZERO, 1_200, id, 0, u64::MAX);
+        lost(&mut streams, &rest);
+        let (again, written) = build_range(&mut streams, PathId::ZERO, 1_200, id, 0, u64::MAX);
+        assert_eq!(written.retransmitted_bytes, 3);
+        acked(&mut streams, &packet);
+        acked(&mut streams, &again);
+    }
+    assert_eq!((streams.order.iter().count(), streams.retransmissions.iter().count()), (0, 0));
+}
+
 #[test]
 fn a_named_range_keeps_to_the_connections_credit() {
     let [mut client, mut server] = pair(&small_config());
