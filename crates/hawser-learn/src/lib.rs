@@ -19,6 +19,7 @@
 //! | [`LinUcb`] | choosing an arm in a context |
 //! | [`Mahalanobis`], [`nearest_pairs`] | comparing what was observed in like circumstances |
 //! | [`Mlp`] | inference of a small neural network that was trained elsewhere |
+//! | [`PairedArms`] | trying two arms in turns, and trusting a bandit as far as pairs of trials say |
 //! | [`Random`] | exploring, from a seed |
 //! | [`TrainedMlp`] | a small neural network that is trained here |
 //! | [`Ucb1`] | choosing an arm without context |
@@ -36,6 +37,7 @@ mod lin_ucb;
 mod linear;
 mod mahalanobis;
 mod mlp;
+mod paired_arms;
 mod random;
 mod replay_buffer;
 mod simplex_ftrl;
@@ -54,6 +56,7 @@ pub use kalman::{DifferenceKalman, InnovationKalman, Kalman, Noise};
 pub use lin_ucb::{LinUcb, LinUcbArm};
 pub use mahalanobis::{Mahalanobis, nearest_pairs};
 pub use mlp::{Mlp, MlpError};
+pub use paired_arms::{Deployment, PairedArms};
 pub use random::Random;
 pub use replay_buffer::{ReplayBuffer, Transition};
 pub use simplex_ftrl::{MAX_SHARES, SimplexFtrl, SimplexPlay};

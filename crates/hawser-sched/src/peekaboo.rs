@@ -1,10 +1,8 @@
 //! Peekaboo: a bandit that learns when waiting for the fast path pays.
 
-mod round;
-
 use std::time::Duration;
 
-use hawser_learn::{LinUcb, Random};
+use hawser_learn::PairedArms;
 use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, ParameterInfo, Parameters, PathView, PolicyInfo,
     Scheduler, SendView, Tag, Time,
@@ -13,7 +11,6 @@ use hawser_policy::{
 use crate::choose::{explore, fastest_and_sendable};
 use crate::guard::Guard;
 use crate::placement::datagram;
-use round::{FEATURES, Round, TRANSMIT, WAIT};
 
 /// What can be set of [`Peekaboo`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,42 +27,19 @@ impl Default for PeekabooParameters {
     }
 }
 
-/// Decisions after which it is checked whether what was learnt still holds.
-const CHECK_AFTER: u64 = 800;
+/// Features of the circumstances.
+const FEATURES: usize = 6;
 
-/// Shares of decisions that differ by more than this start a new learning round (Wu 2020).
-const RELEARN: f64 = 0.15;
+/// The arm that sends on the slow path; the other one waits for the fast one.
+const TRANSMIT: usize = 0;
 
 /// Peekaboo (Wu, Alay, Brunstrom, Ferlin, Caso: IEEE JSAC 2020).
 ///
-/// It decides only where the fast path is full: send on the slow one, or wait? A learning round alternates steps that always
-/// send with steps that always wait, and gives LinUCB the circumstances at the start of each and its reward, the bytes per
-/// delivery time of its packets. Steps of both kinds in like circumstances are compared in pairs; how often sending won says
-/// how far to trust the bandit. It is then followed with that probability, until its decisions drift away from what was
-/// learnt and a new round starts.
+/// It decides only where the fast path is full: send on the slow one, or wait? [`PairedArms`] learns that, from steps that
+/// always send and steps that always wait; what a step earns are the bytes per delivery time of its packets.
 #[derive(Clone, Debug)]
 pub struct Peekaboo {
-    parameters: PeekabooParameters,
-    bandit: LinUcb,
-    random: Random,
-    phase: Phase,
-}
-
-#[derive(Clone, Debug)]
-enum Phase {
-    Learn(Box<Round>),
-    Deploy(Deployment),
-}
-
-/// What a learning round found, and the decisions since.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Deployment {
-    /// How often sending won; waiting won the others.
-    pub(crate) sending_won: f64,
-    /// With which probability the bandit is followed when it says this.
-    pub(crate) follow: [f64; 2],
-    /// How often it said this.
-    pub(crate) decisions: [u64; 2],
+    learner: PairedArms<FEATURES>,
 }
 
 impl Default for Peekaboo {
@@ -80,12 +54,7 @@ impl Peekaboo {
 
     /// With other parameters, and the seed of its random decisions.
     pub fn new(parameters: PeekabooParameters, seed: u64) -> Self {
-        Peekaboo {
-            parameters,
-            bandit: LinUcb::new(2, FEATURES, parameters.alpha),
-            random: Random::new(seed),
-            phase: Phase::Learn(Box::default()),
-        }
+        Peekaboo { learner: PairedArms::new(parameters.alpha, parameters.learning_bytes, seed) }
     }
 
     pub(crate) fn read(parameters: &Parameters, seed: u64) -> Self {
@@ -110,47 +79,6 @@ impl Peekaboo {
                     .source("public implementations"),
             )
             .parameter(Guard::parameter())
-    }
-
-    /// Whether to send on the slow path now that the fast one is full.
-    fn sends(&mut self, context: &[f64; FEATURES]) -> bool {
-        let deployment = match &mut self.phase {
-            Phase::Learn(round) => return round.arm() == TRANSMIT,
-            Phase::Deploy(deployment) => deployment,
-        };
-        let best = self.bandit.choose(context);
-        deployment.decisions[best] += 1;
-        let arm = if self.random.fraction() < deployment.follow[best] { best } else { 1 - best };
-        if deployment.has_drifted() {
-            self.phase = Phase::Learn(Box::default());
-        }
-        arm == TRANSMIT
-    }
-
-    /// Starts and ends the steps of a learning round.
-    fn advance(&mut self, view: &SendView<'_>, paths: [&PathView; 2], context: &[f64; FEATURES]) {
-        let Phase::Learn(round) = &mut self.phase else { return };
-        let sent = view.paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.bytes_sent));
-        let reference = reference_time(paths);
-        if let Some(deployment) = round.advance(
-            view.now,
-            sent,
-            reference,
-            self.parameters.learning_bytes,
-            context,
-            &mut self.bandit,
-        ) {
-            self.phase = Phase::Deploy(deployment);
-        }
-    }
-}
-
-impl Deployment {
-    fn has_drifted(&self) -> bool {
-        let all = self.decisions[TRANSMIT] + self.decisions[WAIT];
-        let sending = self.decisions[TRANSMIT] as f64 / all.max(1) as f64;
-        // The shares of waiting differ by the same.
-        all >= CHECK_AFTER && (sending - self.sending_won).abs() > RELEARN
     }
 }
 
@@ -197,13 +125,13 @@ impl Scheduler for Peekaboo {
         let mut tag = Tag(0);
         if let Some(slow) = slow {
             let context = context(view, [fast, slow]);
-            self.advance(view, [fast, slow], &context);
-            if candidate.id != fast.id && !self.sends(&context) {
+            let sent = view.paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.bytes_sent));
+            let now = view.now.since(Time::ZERO);
+            self.learner.advance(now, sent, reference_time([fast, slow]), &context);
+            if candidate.id != fast.id && self.learner.choose(&context) != TRANSMIT {
                 return Decision::Wait(fast.next_release);
             }
-            if let Phase::Learn(round) = &self.phase {
-                tag = round.tag();
-            }
+            tag = Tag(self.learner.step());
         }
         let max_bytes = if candidate.id == fast.id { u64::MAX } else { datagram(candidate) };
         Decision::Send(Assignment { max_bytes, tag, ..Assignment::next(candidate.id) })
@@ -214,15 +142,12 @@ impl Scheduler for Peekaboo {
     }
 
     fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {
-        if let (Event::Acked(report), Phase::Learn(round)) = (event, &mut self.phase) {
-            round.on_acked(report);
+        if let Event::Acked(report) = event {
+            let delivery = report.now.since(report.sent_at).as_secs_f64().max(1e-6);
+            let reward = report.bytes as f64 / delivery / 1e6;
+            self.learner.reward(report.tag.0, report.sent_at.since(Time::ZERO), reward);
         }
     }
-}
-
-/// A time that is not over yet, for steps.
-fn is_over(since: Time, length: Duration, now: Time) -> bool {
-    now >= since + length
 }
 
 #[cfg(test)]
