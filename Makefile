@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train-sscc prelearn-4d-map prelearn-dqn clean
+.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -93,6 +93,11 @@ live-compare: setup ## live video next to kernel MPTCP and SRT over the links of
 	@command -v ffmpeg srt-live-transmit >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg srt-tools; }
 	$(CARGO) build --locked --release -p hawser
 	scripts/live-compare --seconds $${COMPARE_SECONDS:-30} --out live-compare.json "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
+train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is learnt and shipped, from nothing (hours)
+
+train-ride: setup ## the agents of RIDE's list from nothing (docs/ride.md; an hour on two cores; RIDE_JOBS)
+	scripts/train-ride
 
 train-sscc: setup ## the models of SSCC from nothing: simulate, train, export (docs/sscc.md); SSCC_ENVIRONMENTS=200
 	$(CARGO) build --locked --release -p hawser

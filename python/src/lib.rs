@@ -1,7 +1,8 @@
-//! RIDE's environment and agent for Python. Arrays are NumPy's; what they mean is in `hawser/ride.py`.
+//! RIDE's environment and agent for Python. Arrays are NumPy's; what they mean is in `package/hawser/ride.py`.
 
 use hawser_ride::{
-    Agent, Batch, Config, DeadlineRule, Hidden, Kind, Metrics, PATHS, Policy, Purpose, Viewing, play,
+    Agent, Arrival, Batch, Config, DeadlineRule, Hidden, Kind, Metrics, Order, PATHS, Policy, Purpose, Viewing,
+    play,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -54,6 +55,14 @@ fn config(options: Option<&Bound<'_, PyDict>>) -> PyResult<Config> {
             "deadline_rule" => {
                 let all = [("paper", DeadlineRule::Paper), ("transitive", DeadlineRule::Transitive)];
                 config.deadline_rule = named("rule", &value.extract::<String>()?, &all)?;
+            }
+            "order" => {
+                let all = [("display", Order::Display), ("decode", Order::Decode)];
+                config.order = named("order", &value.extract::<String>()?, &all)?;
+            }
+            "arrival" => {
+                let all = [("sampled", Arrival::Sampled), ("rounds", Arrival::Rounds)];
+                config.arrival = named("model of arrival", &value.extract::<String>()?, &all)?;
             }
             "hidden" => {
                 let all =

@@ -46,6 +46,14 @@ class Ride(unittest.TestCase):
             np.testing.assert_array_equal(observations[2], own[0][0])
             self.assertEqual(rewards[2], own[1][0])
 
+    def test_order_and_arrival_change_what_comes(self):
+        hashes = set()
+        for options in [{}, {"order": "decode"}, {"arrival": "rounds"}]:
+            hashes.add(play_policy("wifi", 5, {"purpose": "judging", "frames": 50} | options)[1])
+        self.assertEqual(len(hashes), 3)
+        with self.assertRaisesRegex(ValueError, "count them twice"):
+            RideVectorEnv(2, environment="continuous", arrival="rounds")
+
     def test_what_makes_no_sense_is_told_so(self):
         with self.assertRaisesRegex(ValueError, "no option"):
             RideVectorEnv(2, colour="red")

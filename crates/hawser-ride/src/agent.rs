@@ -1,9 +1,12 @@
 //! The trained actor.
 
+mod shipped;
+
 use hawser_learn::{Mlp, MlpError};
 
 use crate::policy::earliest;
-use crate::{Environment, MAX_OBSERVATION, PATHS};
+use crate::{Environment, Hidden, MAX_OBSERVATION, PATHS};
+use shipped::SHIPPED;
 
 /// What a weight file is, and what training saw; the fields that inference needs, others are kept for readers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
@@ -12,6 +15,17 @@ pub struct Manifest {
     pub shapes: Vec<usize>,
     /// SHA-256 of the weights, hexadecimal.
     pub weights_sha256: String,
+    /// The environment in which it was trained.
+    #[serde(default)]
+    pub options: TrainingOptions,
+}
+
+/// In which environment an agent was trained, as far as the agent has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub struct TrainingOptions {
+    /// What it did not see, and does not see now.
+    #[serde(default)]
+    pub hidden: Hidden,
 }
 
 /// Why there is no agent.
@@ -40,6 +54,7 @@ pub struct Agent {
     network: Mlp,
     observation: Vec<f32>,
     logits: [f32; PATHS + 1],
+    hidden: Hidden,
     may_skip: bool,
     fallbacks: u64,
 }
@@ -57,21 +72,40 @@ impl Agent {
             return Err(AgentError::Shape { inputs, outputs });
         }
         let observation = vec![0.0; inputs];
-        Ok(Agent { network, observation, logits: [0.0; PATHS + 1], may_skip: true, fallbacks: 0 })
+        let hidden = manifest.options.hidden;
+        Ok(Agent { network, observation, logits: [0.0; PATHS + 1], hidden, may_skip: true, fallbacks: 0 })
+    }
+
+    /// The trained agents: [`Self::shipped`] first, which seed 1 gave in E1. `ride-2` to `ride-5` are those of other seeds,
+    /// `ride-e2-1` to `-5` were trained in E2. The others are ablations: trained without the time until the deadline
+    /// (`ride-no-deadline-1` to `-5`), without the size (`ride-no-size`), and without a reward for help to other frames
+    /// (`ride-no-helper`).
+    pub const NAMES: [&'static str; SHIPPED.len()] = shipped::names();
+
+    /// A trained agent by its name.
+    pub fn named(name: &str) -> Option<Self> {
+        let shipped = SHIPPED.iter().find(|shipped| shipped.name == name)?;
+        Some(Self::read(shipped.manifest, shipped.weights).expect("tests read the shipped weights"))
+    }
+
+    /// How the training of an agent went: lines of episodes, reward in training, and greedy reward in sessions that are reserved
+    /// for choosing weights.
+    pub fn training_curve(name: &str) -> Option<&'static str> {
+        Some(SHIPPED.iter().find(|shipped| shipped.name == name)?.curve)
     }
 
     /// PyTorch's logits of the shipped agent for 10,000 observations, which `python -m hawser.compare_ride --keep` wrote: 32-bit
     /// floats, little endian.
     pub const REFERENCE_LOGITS: &'static [u8] = include_bytes!("../weights/episodic-logits.f32");
 
-    /// How its training went: episodes, reward in training, greedy reward in sessions that are reserved for choosing weights.
-    pub const TRAINING_CURVE: &'static str = include_str!("../weights/episodic-curve.csv");
-
     /// The agent that is shipped, trained in E1 (`weights/episodic.json` says how).
     pub fn shipped() -> Self {
-        let manifest = include_str!("../weights/episodic.json");
-        let weights = include_bytes!("../weights/episodic.f32");
-        Self::read(manifest, weights).expect("tests read the shipped weights")
+        Self::named(Self::NAMES[0]).expect("it has the first name")
+    }
+
+    /// The agent of seed 1 that was trained in E2, where queues last from frame to frame: for connections.
+    pub fn continuous() -> Self {
+        Self::named("ride-e2-1").expect("it has this name")
     }
 
     /// The same, but it takes the better path where it would skip: for a comparison.
@@ -99,6 +133,7 @@ impl Agent {
     pub fn choose(&mut self, environment: &Environment) -> usize {
         let mut observation = std::mem::take(&mut self.observation);
         environment.observe(&mut observation);
+        self.hidden.hide(&mut observation);
         let chosen = self.choose_from(&observation);
         self.observation = observation;
         chosen.unwrap_or_else(|| earliest(environment, &environment.paths()).0)
@@ -137,14 +172,47 @@ mod tests {
     use crate::{Config, Purpose};
     use sha2::{Digest, Sha256};
 
-    const MANIFEST: &str = include_str!("../weights/episodic.json");
-    const WEIGHTS: &[u8] = include_bytes!("../weights/episodic.f32");
+    const MANIFEST: &str = SHIPPED[0].manifest;
+    const WEIGHTS: &[u8] = SHIPPED[0].weights;
 
     #[test]
-    fn the_shipped_weights_are_those_of_their_manifest() {
-        let manifest: Manifest = serde_json::from_str(MANIFEST).unwrap();
-        assert_eq!(hex::encode(Sha256::digest(WEIGHTS)), manifest.weights_sha256);
-        assert_eq!(manifest.shapes, [10, 64, 64, 3]);
+    fn shipped_weights_are_those_of_their_manifests() {
+        for shipped in SHIPPED {
+            let manifest: serde_json::Value = serde_json::from_str(shipped.manifest).unwrap();
+            let digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
+            assert_eq!(digest(shipped.weights), manifest["weights_sha256"], "{}", shipped.name);
+            assert_eq!(digest(shipped.curve.as_bytes()), manifest["curve_sha256"], "{}", shipped.name);
+            assert_eq!(manifest["shapes"], serde_json::json!([10, 64, 64, 3]));
+            let agent = Agent::named(shipped.name).unwrap();
+            let hidden = if shipped.name.contains("no-deadline") {
+                Hidden::Deadline
+            } else if shipped.name.contains("no-size") {
+                Hidden::Size
+            } else {
+                Hidden::Nothing
+            };
+            assert_eq!(agent.hidden, hidden, "{}", shipped.name);
+            // Each of another seed, and in E2 where its name says so.
+            let seed = shipped.name.rsplit('-').next().and_then(|it| it.parse().ok()).unwrap_or(1);
+            assert_eq!(manifest["seed"], serde_json::json!(seed), "{}", shipped.name);
+            let is_e2 = manifest["options"]["environment"] == "continuous";
+            assert_eq!(is_e2, shipped.name.contains("e2"), "{}", shipped.name);
+            assert_eq!(manifest["options"]["helper"] == false, shipped.name.contains("no-helper"));
+        }
+    }
+
+    /// What an agent was trained without makes no difference to it.
+    #[test]
+    fn an_agent_does_not_see_what_its_training_hid() {
+        let environment = Environment::new(Config::episodic(Purpose::Judging), 1).unwrap();
+        for (name, at) in [("ride-no-deadline-1", 8), ("ride-no-size-1", 9)] {
+            let agent = Agent::named(name).unwrap();
+            let mut observation = vec![0.0; environment.observation_length()];
+            environment.observe(&mut observation);
+            assert!(observation[at] > 0.0);
+            agent.hidden.hide(&mut observation);
+            assert_eq!(observation[at], 0.0);
+        }
     }
 
     #[test]

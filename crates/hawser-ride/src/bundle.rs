@@ -2,8 +2,7 @@
 
 use crate::gop::{FrameSet, Gop, bit, members};
 
-/// A viewed tile-frame with what it needs, was not sent and is not viewed itself: viewed ancestors are units of their own
-///.
+/// A viewed tile-frame with what it needs, was not sent and is not viewed itself: viewed ancestors are units of their own.
 pub fn bundle(gop: &Gop, viewed: FrameSet, sent: FrameSet, frame: usize) -> FrameSet {
     gop.closure(frame) & !sent & (!viewed | bit(frame))
 }

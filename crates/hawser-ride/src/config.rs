@@ -27,6 +27,29 @@ pub enum Viewing {
     Fixed,
 }
 
+/// In which order the frames of a GoP are released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// As they are shown: what a camera gives.
+    #[default]
+    Display,
+    /// As they can be decoded ([`crate::Gop::decode_order`]): a video that is stored, or an encoder that is late by three frames.
+    Decode,
+}
+
+/// When what is sent in an episode arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrival {
+    /// Queue, propagation, and rounds of retransmission as the losses fall.
+    #[default]
+    Sampled,
+    /// Queue, propagation, and the expected rounds of a congestion window with losses (equations 5.1 to 5.3). It counts the wait
+    /// for a window beside the queue.
+    Rounds,
+}
+
 /// How large tile-frames are.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Sizes {
@@ -61,6 +84,10 @@ pub struct Config {
     pub frames: usize,
     /// Whether the observation has the time until playback and the kind of the frame, too.
     pub extended: bool,
+    /// In which order frames are released.
+    pub order: Order,
+    /// When they arrive.
+    pub arrival: Arrival,
     /// What the observation lacks, for ablations.
     pub hidden: Hidden,
     /// What sessions are for.
@@ -73,6 +100,11 @@ pub enum ConfigError {
     /// A session of no whole number of GoPs.
     #[error("a session has a multiple of 50 frames, at least 50, not {0}")]
     Frames(usize),
+    /// Rounds of a window in an environment whose queues last.
+    #[error(
+        "the arrival model of rounds is for the episodic environment: where queues last, it would count them twice"
+    )]
+    Rounds,
     /// A number outside its range.
     #[error("{name} must lie between {low} and {high}, not at {value}")]
     Range {
@@ -100,6 +132,8 @@ impl Config {
             sizes: Sizes { mean: 18_000.0, sigma: 0.6, ratio: [1.0; 3], saliency: false },
             frames: 1_800,
             extended: false,
+            order: Order::Display,
+            arrival: Arrival::Sampled,
             hidden: Hidden::Nothing,
             purpose,
         }
@@ -121,6 +155,9 @@ impl Config {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.frames == 0 || !self.frames.is_multiple_of(50) {
             return Err(ConfigError::Frames(self.frames));
+        }
+        if self.arrival == Arrival::Rounds && self.kind == Kind::Continuous {
+            return Err(ConfigError::Rounds);
         }
         let numbers = [
             ("the weight of early arrival", self.reward.early, 0.0, 1.0),

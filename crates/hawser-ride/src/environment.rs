@@ -1,17 +1,19 @@
 //! The fluid environment: a decision for each viewed tile-frame.
 
+mod frames;
+
 use std::sync::Arc;
 
 use hawser_learn::Random;
 
-use crate::config::{Config, ConfigError, Kind};
+use crate::config::{Config, ConfigError, Kind, Order};
 use crate::gop::bit;
 use crate::observation;
-use crate::paths::{Path, PathView};
+use crate::paths::{Path, PathView, Portions, Service};
 use crate::seeds::derive;
 use crate::{
-    FRAME_SECONDS, FrameKind, FrameSet, Network, Outcome, PATHS, Playback, SKIP, TILES, Video, Views, bundle,
-    deadline_frame, decode_time, in_order, release,
+    FrameKind, FrameSet, Network, Outcome, PATHS, PathTrace, Playback, SKIP, TILES, Video, Views,
+    decode_time, in_order,
 };
 
 /// A viewed tile-frame about which is decided.
@@ -39,6 +41,8 @@ pub struct Step {
     /// Reward in frame durations. For a B frame whose later reference is not decided about yet it is what there is if that
     /// reference comes in time; the difference follows as a [`Correction`].
     pub reward: f64,
+    /// Whether the unit was sent.
+    pub sent: bool,
     /// It was the last unit of its frame: an episode ends.
     pub ends_frame: bool,
     /// It was the last unit of the session; the next unit is of another one.
@@ -61,6 +65,32 @@ struct Pending {
     /// The reference, within the GoP.
     reference: usize,
     cost: f64,
+}
+
+/// How a unit is sent.
+#[derive(Clone, Copy, Debug)]
+enum Sending<'a> {
+    /// Not at all.
+    No,
+    /// All of it on a path, from 1.
+    Whole(usize),
+    /// By a sender that decides packet by packet.
+    InPackets(&'a [Portions]),
+}
+
+impl Sending<'_> {
+    /// Bytes that each path carries of a unit of so many.
+    fn carried(&self, bytes: f64) -> [f64; PATHS] {
+        let mut carried = [0.0; PATHS];
+        match self {
+            Sending::No => {}
+            Sending::Whole(action) => carried[action - 1] = bytes,
+            Sending::InPackets(portions) => {
+                portions.iter().for_each(|portions| portions.add_to(&mut carried))
+            }
+        }
+        carried
+    }
 }
 
 /// Sessions of frames, one after the other; each a video, a viewer and a network of the seed's.
@@ -88,7 +118,10 @@ pub struct Environment {
     network: Network,
     random: Random,
     paths: [Path; PATHS],
-    frame: usize,
+    /// Number of the frame that is released, in the order of their releases.
+    slot: usize,
+    /// Frames of a GoP in the order of their releases.
+    order: Arc<[usize]>,
     /// Viewed tiles of the frame, and which is next.
     tiles: Vec<usize>,
     cursor: usize,
@@ -133,6 +166,11 @@ impl Environment {
             release: 0.0,
             playback: Playback { start: 0.0, end: 0.0, deadline: 0.0 },
         };
+        let gop = videos[0].gop();
+        let order = match config.order {
+            Order::Display => (0..gop.len()).collect(),
+            Order::Decode => gop.decode_order(),
+        };
         let mut environment = Environment {
             views: Views::synthetic(0, 0, 1, config.viewing),
             network: Network::synthetic(0, 1, 0.0),
@@ -144,7 +182,8 @@ impl Environment {
             video: 0,
             random: Random::new(seed),
             paths: [(); PATHS].map(|()| Path::new()),
-            frame: 0,
+            slot: 0,
+            order: order.into(),
             tiles: Vec::with_capacity(TILES),
             cursor: 0,
             unit,
@@ -227,12 +266,36 @@ impl Environment {
     /// If there is no such path.
     pub fn step(&mut self, action: usize) -> Step {
         assert!(action <= PATHS, "action {action}: 0 skips, 1 to {PATHS} are the paths");
+        self.decide(if action == SKIP { Sending::No } else { Sending::Whole(action) })
+    }
+
+    /// The unit was sent packet by packet, by a sender of its own: for each frame of its bundle, in the order of
+    /// [`in_order`], what each path carried of it. What is lost is drawn here.
+    pub(crate) fn step_in_packets(&mut self, portions: &[Portions]) -> Step {
+        self.decide(Sending::InPackets(portions))
+    }
+
+    /// Traces of the paths: the truth.
+    pub(crate) fn traces(&self) -> &[PathTrace; PATHS] {
+        self.network.paths()
+    }
+
+    /// Sizes of the frames of the unit's bundle, in the order of [`in_order`], bytes.
+    pub(crate) fn bundle_sizes(&self) -> impl Iterator<Item = f64> {
+        let video = &self.videos[self.video];
+        let (unit, gop) = (&self.unit, video.gop());
+        let first = unit.frame - unit.frame % gop.len();
+        in_order(gop, unit.bundle).map(move |member| video.size(first + member, unit.tile))
+    }
+
+    fn decide(&mut self, sending: Sending<'_>) -> Step {
         self.corrections.clear();
         let unit = self.unit;
         let frame = unit.frame % self.gop_length();
-        let waits_for = if action == SKIP { None } else { self.undecided_reference(&unit, frame) };
-        let (outcome, cost) = if action == SKIP { (self.skip(&unit), 0.0) } else { self.send(&unit, action) };
-        self.mix([action as u64, outcome.arrival.to_bits(), outcome.reward.to_bits()]);
+        let sent = !matches!(sending, Sending::No);
+        let waits_for = if sent { self.undecided_reference(&unit, frame) } else { None };
+        let (outcome, cost) = if sent { self.send(&unit, sending) } else { (self.skip(&unit), 0.0) };
+        self.mix([outcome.action as u64, outcome.arrival.to_bits(), outcome.reward.to_bits()]);
         match waits_for.filter(|_| outcome.decode.is_finite()) {
             Some(reference) => self.pending.push(Pending { outcome, reference, cost }),
             None => self.finish(outcome),
@@ -242,19 +305,20 @@ impl Environment {
         }
         self.decision += 1;
         let (ends_frame, ends_session) = self.advance();
-        Step { reward: outcome.reward, ends_frame, ends_session }
+        Step { reward: outcome.reward, sent, ends_frame, ends_session }
     }
 
     fn gop_length(&self) -> usize {
         self.videos[self.video].gop().len()
     }
 
-    /// The later reference of a B frame, if it is viewed: then it is a unit of its own, of a frame to come.
+    /// The later reference of a B frame, if it is viewed and not released yet: then it is a unit of its own, of a frame to come.
     fn undecided_reference(&self, unit: &Unit, frame: usize) -> Option<usize> {
         let video = &self.videos[self.video];
         let behind = video.gop().references(frame)[1]?;
         let viewed = self.views.of(unit.frame / video.gop().len(), unit.tile);
-        (viewed & bit(behind) != 0).then_some(behind)
+        let comes = self.order.iter().skip(self.slot % video.gop().len() + 1).any(|it| *it == behind);
+        (comes && viewed & bit(behind) != 0).then_some(behind)
     }
 
     fn outcome(&self, unit: &Unit, action: usize, arrival: f64, decode: f64, reward: f64) -> Outcome {
@@ -278,27 +342,38 @@ impl Environment {
         self.outcome(unit, SKIP, f64::INFINITY, f64::INFINITY, reward)
     }
 
-    fn send(&mut self, unit: &Unit, action: usize) -> (Outcome, f64) {
+    fn send(&mut self, unit: &Unit, sending: Sending<'_>) -> (Outcome, f64) {
         let frame = unit.frame % self.gop_length();
         let undecided = self.undecided_reference(unit, frame);
         let video = &self.videos[self.video];
         let gop = video.gop();
-        let (path, trace) = (&mut self.paths[action - 1], &self.network.paths()[action - 1]);
-        // What keeps a path busy: payload over its rate.
-        let cost = 8.0 * unit.bytes / path.view.rate;
-        let lasting = self.config.kind == Kind::Continuous;
+        let service = match self.config.kind {
+            Kind::Continuous => Service::Lasting,
+            Kind::Episodic => Service::Episode(self.config.arrival),
+        };
         let (first, decoded) = (unit.frame - frame, &mut self.decoded[unit.tile * gop.len()..][..gop.len()]);
         let (mut arrival, mut decode) = (unit.release, unit.release);
-        for member in in_order(gop, unit.bundle) {
-            let bytes = video.size(first + member, unit.tile);
-            arrival = path.send(trace, unit.release, bytes, &mut self.random, lasting);
+        for (at, member) in in_order(gop, unit.bundle).enumerate() {
+            arrival = match sending {
+                Sending::InPackets(portions) => portions[at].arrival(&self.paths, &mut self.random),
+                Sending::Whole(action) => {
+                    let bytes = video.size(first + member, unit.tile);
+                    let (path, trace) = (&mut self.paths[action - 1], &self.network.paths()[action - 1]);
+                    path.send(trace, unit.release, bytes, &mut self.random, service)
+                }
+                Sending::No => f64::INFINITY,
+            };
             let known = |frame| if Some(frame) == undecided { 0.0 } else { decoded[frame] };
             decode = decode_time(gop, member, arrival, known);
             decoded[member] = decode;
         }
         self.sent[unit.tile] |= unit.bundle;
+        let carried = sending.carried(unit.bytes);
+        // What keeps paths busy: payload over rate.
+        let cost = carried.iter().zip(&self.paths).map(|(bytes, path)| 8.0 * bytes / path.view.rate).sum();
         let reward = self.config.reward.sent(&unit.playback, decode, cost);
-        (self.outcome(unit, action, arrival, decode, reward), cost)
+        let most = (1..PATHS).fold(0, |most, path| if carried[path] > carried[most] { path } else { most });
+        (self.outcome(unit, most + 1, arrival, decode, reward), cost)
     }
 
     /// The decision about a reference is made: B frames that waited for it have their reward.
@@ -334,111 +409,6 @@ impl Environment {
         for value in values {
             self.hash = (self.hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         }
-    }
-
-    /// Goes to the next unit; whether it is of another frame, and of another session.
-    fn advance(&mut self) -> (bool, bool) {
-        self.cursor += 1;
-        if self.cursor < self.tiles.len() {
-            self.load_unit();
-            return (false, false);
-        }
-        self.frame += 1;
-        if self.frame < self.config.frames && self.start_frame() {
-            return (true, false);
-        }
-        self.session += 1;
-        self.start_session();
-        (true, true)
-    }
-
-    fn start_session(&mut self) {
-        let purpose = self.config.purpose;
-        let seed = derive(self.seed, self.session.to_le_bytes());
-        self.video = self.video_of_session();
-        let (frames, gop) = (self.config.frames, self.gop_length());
-        self.views = Views::synthetic(purpose.seed(seed, "viewer"), frames, gop, self.config.viewing);
-        self.network = Network::synthetic(purpose.seed(seed, "network"), frames, self.config.max_loss);
-        self.random = Random::new(purpose.seed(seed, "losses"));
-        self.paths = [(); PATHS].map(|()| Path::new());
-        self.pending.clear();
-        self.frame = 0;
-        let started = self.start_frame();
-        debug_assert!(started, "the field of view is never empty");
-    }
-
-    /// The videos in a new order in each pass.
-    fn video_of_session(&self) -> usize {
-        let count = self.videos.len() as u64;
-        let pass = self.session / count;
-        let mut random =
-            Random::new(self.config.purpose.seed(derive(self.seed, pass.to_le_bytes()), "order"));
-        let mut order: Vec<usize> = (0..self.videos.len()).collect();
-        for at in (1..order.len()).rev() {
-            order.swap(at, (random.fraction() * (at + 1) as f64) as usize);
-        }
-        order[(self.session % count) as usize]
-    }
-
-    /// Starts the frame, or the next one in which a tile is viewed; false: there is none left.
-    fn start_frame(&mut self) -> bool {
-        let gop = self.gop_length();
-        while self.frame < self.config.frames {
-            if self.frame.is_multiple_of(gop) {
-                self.sent.fill(0);
-                self.decoded.fill(f64::INFINITY);
-                debug_assert!(self.pending.is_empty(), "references lie within the GoP");
-            }
-            self.start_paths();
-            let member = bit(self.frame % gop);
-            self.tiles.clear();
-            let viewed = |tile: &usize| self.views.of(self.frame / gop, *tile) & member != 0;
-            self.tiles.extend((0..TILES).filter(viewed));
-            if !self.tiles.is_empty() {
-                self.cursor = 0;
-                self.load_unit();
-                return true;
-            }
-            self.frame += 1;
-        }
-        false
-    }
-
-    fn start_paths(&mut self) {
-        let now = release(self.frame);
-        for (path, trace) in self.paths.iter_mut().zip(self.network.paths()) {
-            match self.config.kind {
-                Kind::Episodic => path.start_empty(trace, self.frame, now),
-                Kind::Continuous => path.go_on(trace, self.frame, release(self.frame.saturating_sub(1)), now),
-            }
-        }
-    }
-
-    fn load_unit(&mut self) {
-        let (tile, video) = (self.tiles[self.cursor], &self.videos[self.video]);
-        let gop = video.gop();
-        let (number, frame) = (self.frame / gop.len(), self.frame % gop.len());
-        let first = self.frame - frame;
-        let viewed = self.views.of(number, tile);
-        let members = bundle(gop, viewed, self.sent[tile], frame);
-        let rule = self.config.deadline_rule;
-        // It is viewed itself, so that it has a deadline of its own.
-        let until = deadline_frame(gop, rule, viewed, frame).unwrap_or(frame);
-        let start = |frame| release(frame) + self.config.playout_delay;
-        let end = |frame| start(frame) + FRAME_SECONDS;
-        self.unit = Unit {
-            frame: self.frame,
-            tile,
-            kind: gop.kind(frame),
-            bundle: members,
-            bytes: in_order(gop, members).map(|member| video.size(first + member, tile)).sum(),
-            release: release(self.frame),
-            playback: Playback {
-                start: start(self.frame),
-                end: end(self.frame),
-                deadline: end(first + until),
-            },
-        };
     }
 }
 

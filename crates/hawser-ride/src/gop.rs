@@ -116,6 +116,22 @@ impl Gop {
         self.anchors
     }
 
+    /// The frames in the order in which they can be decoded: each P frame before the B frames in front of it.
+    pub fn decode_order(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.len());
+        let mut waiting = Vec::new();
+        for frame in 0..self.len() {
+            if self.kinds[frame] == FrameKind::B {
+                waiting.push(frame);
+            } else {
+                order.push(frame);
+                order.append(&mut waiting);
+            }
+        }
+        order.append(&mut waiting);
+        order
+    }
+
     /// The next P frame behind this frame.
     pub fn next_p(&self, frame: usize) -> Option<usize> {
         first(self.p_frames & !up_to(frame))
@@ -192,6 +208,17 @@ mod tests {
         assert_eq!(gop.references(4), [Some(3), Some(6)]);
         assert_eq!(gop.closure(4), 0b101_1001);
         assert_eq!(gop.descendants(0), 0b1_1111_1110);
+    }
+
+    /// A reference is there before the frames that need it.
+    #[test]
+    fn decode_order_has_references_first() {
+        assert_eq!(Gop::of_nine().decode_order(), [0, 3, 1, 2, 6, 4, 5, 7, 8]);
+        let gop = Gop::of_fifty();
+        let order = gop.decode_order();
+        for (at, frame) in order.iter().enumerate() {
+            assert!(gop.references(*frame).into_iter().flatten().all(|it| order[..at].contains(&it)));
+        }
     }
 
     #[test]

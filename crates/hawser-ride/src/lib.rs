@@ -22,7 +22,7 @@
 //! | `rounds`, `qoe` | the dissertation's arrival model and its quality of a chunk |
 //! | `video`, `views`, `network` | synthetic inputs |
 //! | `environment`, `batch` | the environment, alone and many at once |
-//! | `policy` | what RIDE is compared with |
+//! | `policy`, `peekaboo`, `packets` | what RIDE is compared with |
 //! | `session`, `metrics` | whole videos, and what is measured of them |
 //! | `agent` | the trained actor |
 
@@ -38,7 +38,9 @@ mod metrics;
 mod network;
 mod observation;
 mod outcome;
+mod packets;
 mod paths;
+mod peekaboo;
 mod policy;
 mod qoe;
 mod reward;
@@ -51,7 +53,7 @@ mod views;
 pub use agent::{Agent, AgentError, Manifest};
 pub use batch::Batch;
 pub use bundle::{bundle, in_order};
-pub use config::{Config, ConfigError, Kind, Sizes, Viewing};
+pub use config::{Arrival, Config, ConfigError, Kind, Order, Sizes, Viewing};
 pub use deadline::{DeadlineRule, deadline_frame, static_deadline_frame};
 pub use decode::decode_time;
 pub use environment::{Correction, Environment, Step, Unit};
@@ -61,6 +63,7 @@ pub use network::{Network, PathTrace};
 pub use observation::{Hidden, MAX_OBSERVATION, PLAIN as PLAIN_OBSERVATION, observe};
 pub use outcome::Outcome;
 pub use paths::{OVERHEAD, PathView};
+pub use peekaboo::Peekaboo;
 pub use policy::{Policy, PolicyError, UnitPolicy};
 pub use qoe::{ChunkQuality, TileQuality, printed_play_time, remaining_play_time};
 pub use reward::{Playback, RewardRule, rebuffering};

@@ -9,7 +9,7 @@ pub const MAX_OBSERVATION: usize = PLAIN + 4;
 pub const PLAIN: usize = 4 * PATHS + 2;
 
 /// What an observation lacks, for ablations: the value is 0 there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hidden {
     /// It lacks nothing.
@@ -21,6 +21,17 @@ pub enum Hidden {
     Size,
 }
 
+impl Hidden {
+    /// Takes out of an observation what is hidden.
+    pub(crate) fn hide(self, observation: &mut [f32]) {
+        match self {
+            Hidden::Nothing => {}
+            Hidden::Deadline => observation[4 * PATHS] = 0.0,
+            Hidden::Size => observation[4 * PATHS + 1] = 0.0,
+        }
+    }
+}
+
 /// Number of values of an observation.
 pub(crate) fn length(extended: bool) -> usize {
     if extended { MAX_OBSERVATION } else { PLAIN }
@@ -30,10 +41,8 @@ pub(crate) fn length(extended: bool) -> usize {
 /// (50 Mbit/s), round-trip time (100 ms) and loss rate (.02), all paths of one after all of the other; then the time until the
 /// deadline (500 ms) and the size (50 kB). Extended: time until playback (200 ms), and whether it is an I, P or B frame.
 pub(crate) fn write(out: &mut [f32], paths: &[PathView; PATHS], unit: &Unit, hidden: Hidden, extended: bool) {
-    let shown = |value, what| if hidden == what { 0.0 } else { value };
-    let left = shown(unit.playback.deadline - unit.release, Hidden::Deadline);
-    let plain = observe(paths, left, shown(unit.bytes, Hidden::Size));
-    out[..PLAIN].copy_from_slice(&plain);
+    out[..PLAIN].copy_from_slice(&observe(paths, unit.playback.deadline - unit.release, unit.bytes));
+    hidden.hide(out);
     if extended {
         out[PLAIN] = limited((unit.playback.start - unit.release) / 0.2);
         for (place, kind) in out[PLAIN + 1..].iter_mut().zip([FrameKind::I, FrameKind::P, FrameKind::B]) {

@@ -3,12 +3,12 @@
 use hawser_learn::Random;
 
 use crate::paths::OVERHEAD;
-use crate::{Agent, Environment, PATHS, PathView, SKIP};
+use crate::{Agent, Environment, PATHS, PathView, Peekaboo, SKIP, Step};
 
 /// Decides about units.
 pub trait UnitPolicy {
-    /// What to do with the environment's next unit: [`SKIP`], or the path from 1.
-    fn choose(&mut self, environment: &Environment) -> usize;
+    /// Does with the environment's next unit what it thinks best.
+    fn step(&mut self, environment: &mut Environment) -> Step;
 }
 
 /// Policies by name.
@@ -27,6 +27,8 @@ pub enum Policy {
         /// Whether windows bind.
         windows: bool,
     },
+    /// `peekaboo`: packet by packet; a bandit decides where to wait for the faster path.
+    Peekaboo(Box<Peekaboo>),
     /// `edpf`: the path on which it arrives first, by the true rate and delay. An oracle; it never skips.
     EarliestDelivery,
     /// `edpf-skip`: the same, but what would arrive after its deadline is skipped.
@@ -35,19 +37,31 @@ pub enum Policy {
     Random(Random),
     /// `wifi`, `lte`: one path, from 1.
     Single(usize),
-    /// `ride`: the trained agent; `ride-no-skip`: the same, but it takes the better path where it would skip.
+    /// `ride`: the trained agent; `ride-no-skip`: the same, but it takes the better path where it would skip. Others by their
+    /// names ([`Agent::NAMES`]).
     Ride(Box<Agent>),
 }
 
 /// There is no such policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no policy {0:?}: there are {names}", names = Policy::NAMES.join(", "))]
+#[error("no policy {0:?}: there are {names}", names = [&Policy::NAMES[..], &Agent::NAMES[1..]].concat().join(", "))]
 pub struct PolicyError(String);
 
 impl Policy {
-    /// All names.
-    pub const NAMES: [&'static str; 10] =
-        ["ride", "ride-no-skip", "rr", "rr-blind", "minrtt", "edpf", "edpf-skip", "random", "wifi", "lte"];
+    /// All names, without those of further agents ([`Agent::NAMES`]).
+    pub const NAMES: [&'static str; 11] = [
+        "ride",
+        "ride-no-skip",
+        "rr",
+        "rr-blind",
+        "minrtt",
+        "peekaboo",
+        "edpf",
+        "edpf-skip",
+        "random",
+        "wifi",
+        "lte",
+    ];
 
     /// A policy by name; the seed is for those that are random. `ride` is the shipped agent.
     ///
@@ -65,15 +79,20 @@ impl Policy {
             "random" => Policy::Random(Random::new(seed)),
             "wifi" => Policy::Single(1),
             "lte" => Policy::Single(2),
-            _ => return Err(PolicyError(name.to_owned())),
+            "peekaboo" => Policy::Peekaboo(Box::new(Peekaboo::new(seed))),
+            _ => {
+                let agent = Agent::named(name).ok_or_else(|| PolicyError(name.to_owned()))?;
+                Policy::Ride(Box::new(agent))
+            }
         })
     }
 }
 
 impl UnitPolicy for Policy {
-    fn choose(&mut self, environment: &Environment) -> usize {
+    fn step(&mut self, environment: &mut Environment) -> Step {
         let paths = environment.paths();
-        match self {
+        let action = match self {
+            Policy::Peekaboo(peekaboo) => return peekaboo.step(environment),
             Policy::RoundRobin { windows, last } => {
                 let turns = (1..=PATHS).map(|step| (*last - 1 + step) % PATHS + 1);
                 let next = *last % PATHS + 1;
@@ -95,7 +114,8 @@ impl UnitPolicy for Policy {
             Policy::Random(random) => (random.fraction() * PATHS as f64) as usize + 1,
             Policy::Single(path) => *path,
             Policy::Ride(agent) => agent.choose(environment),
-        }
+        };
+        environment.step(action)
     }
 }
 

@@ -19,7 +19,8 @@ pub fn transition_probabilities(window: u32, loss: f64) -> [f64; 3] {
 }
 
 /// Expected deliveries in rounds 1 to `rounds` that start with `window` packets, in congestion avoidance above `threshold`
-/// (packets) and in slow start below it. Halved windows keep their fraction; what may be lost of them is whole packets.
+/// (packets) and in slow start below it. Halved windows keep their fraction, to an eighth of a packet: otherwise there would be
+/// more of them in each round. What may be lost of them is whole packets.
 pub fn expected_deliveries(window: u32, threshold: u32, loss: f64, rounds: usize) -> Vec<f64> {
     // Windows are positive, so that their bits are in their order.
     let mut windows = BTreeMap::from([(f64::from(window.max(1)).to_bits(), 1.0)]);
@@ -34,6 +35,7 @@ pub fn expected_deliveries(window: u32, threshold: u32, loss: f64, rounds: usize
             let following = [grown, (window / 2.0).max(1.0), 1.0];
             let likely = transition_probabilities(window as u32, loss);
             for (following, likely) in following.into_iter().zip(likely).filter(|it| it.1 > 0.0) {
+                let following = (8.0 * following).round() / 8.0;
                 *next.entry(following.to_bits()).or_insert(0.0) += share * likely;
             }
         }

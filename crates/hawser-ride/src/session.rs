@@ -14,8 +14,7 @@ pub fn play(
     let mut environment = Environment::new(config, seed)?;
     environment.record();
     loop {
-        let action = policy.choose(&environment);
-        if environment.step(action).ends_session {
+        if policy.step(&mut environment).ends_session {
             return Ok((environment.take_outcomes(), environment.trace_hash()));
         }
     }

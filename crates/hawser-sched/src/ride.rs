@@ -19,6 +19,8 @@ use hawser_policy::{
     SetInit,
 };
 
+use hawser_ride::Agent;
+
 pub use scheduler::RideScheduler;
 pub use trust::RideCounts;
 
@@ -26,7 +28,7 @@ pub use trust::RideCounts;
 /// paths.
 ///
 /// Each tile is a frame of [`FrameInfo`](hawser_policy::FrameInfo) with a deadline. When one is queued, the trained agent
-/// ([`Agent::shipped`](hawser_ride::Agent::shipped)) decides once which path carries all of it, or that it is skipped
+/// ([`Agent::continuous`], unless that of E1 is asked for) decides once which path carries all of it, or that it is skipped
 /// ([`Command::Discard`](hawser_policy::Command::Discard)): by windows, rates, round-trip times and loss rates of both paths, its
 /// size, and the time that is left. It stays on that path, also when a part of it is lost, until the path carries data no
 /// longer. What has no deadline goes on the path with the least round-trip time that can send.
@@ -40,6 +42,7 @@ pub use trust::RideCounts;
 ///   long each time that the guard does at least twice as well.
 #[derive(Clone)]
 pub struct Ride {
+    agent: Agent,
     guards: bool,
     parts: Composed,
 }
@@ -50,8 +53,8 @@ impl Ride {
 
     /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside. `guards`: whether the guard
     /// takes over when tiles are late.
-    pub fn new(guards: bool, parts: Composed) -> Self {
-        Ride { guards, parts }
+    pub fn new(agent: Agent, guards: bool, parts: Composed) -> Self {
+        Ride { agent, guards, parts }
     }
 
     /// What a registry tells of it.
@@ -68,6 +71,11 @@ impl Ride {
                 )
                 .source("ours"),
         )
+        .parameter(
+            ParameterInfo::choice("agent", ["continuous", "episodic"])
+                .meaning("in which environment it was trained: E1, where each frame finds empty queues, or E2, where they last")
+                .source("Yang 2024, section 5.4; ours"),
+        )
     }
 
     /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
@@ -76,20 +84,28 @@ impl Ride {
         let Ok(acknowledgements) = registry.ack_policy("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let guards = parameters.flag("guard");
+            let agent = match parameters.choice("agent") {
+                "episodic" => Agent::shipped(),
+                _ => Agent::continuous(),
+            };
+            let scheduler = agent.clone();
             let parts = Composed {
-                scheduler: Arc::new(move |_: &SchedulerInit| Box::new(RideScheduler::new(guards)) as Box<_>),
+                scheduler: Arc::new(move |_: &SchedulerInit| {
+                    Box::new(RideScheduler::with_agent(scheduler.clone(), guards)) as Box<_>
+                }),
                 congestion: congestion.clone(),
                 acknowledgements: acknowledgements.clone(),
                 protection: None,
             };
-            Arc::new(Ride::new(guards, parts))
+            Arc::new(Ride::new(agent, guards, parts))
         });
     }
 }
 
 impl PolicySetFactory for Ride {
     fn build(&self, init: &SetInit) -> PolicySet {
-        PolicySet { scheduler: Box::new(RideScheduler::new(self.guards)), ..self.parts.build(init) }
+        let scheduler = Box::new(RideScheduler::with_agent(self.agent.clone(), self.guards));
+        PolicySet { scheduler, ..self.parts.build(init) }
     }
 }
 

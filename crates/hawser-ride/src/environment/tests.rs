@@ -1,6 +1,6 @@
 use super::*;
 use crate::gop::members;
-use crate::{Purpose, Viewing};
+use crate::{Arrival, Purpose, Viewing};
 
 fn short(config: Config) -> Config {
     Config { frames: 200, ..config }
@@ -114,9 +114,59 @@ fn queues_last_in_the_continuous_environment() {
     }
 }
 
+/// In decode order a B frame finds its references decided about: nothing is corrected later, and they arrive before it.
+#[test]
+fn decode_order_leaves_nothing_to_correct() {
+    let config = Config { order: Order::Decode, ..short(Config::episodic(Purpose::Judging)) };
+    let mut environment = Environment::new(config, 2).unwrap();
+    environment.record();
+    loop {
+        let unit = *environment.unit();
+        let step = environment.step(1);
+        assert!(environment.corrections().is_empty(), "{unit:?}");
+        if step.ends_session {
+            break;
+        }
+    }
+    let outcomes = environment.take_outcomes();
+    let display = random_session(short(Config::episodic(Purpose::Judging)), 2).0;
+    let units = |outcomes: &[Outcome]| {
+        let mut units: Vec<_> = outcomes.iter().map(|it| (it.frame, it.tile)).collect();
+        units.sort_unstable();
+        units
+    };
+    assert_eq!(units(&outcomes), units(&display), "the same tiles of the same frames");
+    // The P frame behind three B frames leaves three frames sooner, the B frames one later; playback is the same.
+    let found = |outcomes: &[Outcome], frame| outcomes.iter().find(|it| it.frame == frame).copied().unwrap();
+    for (frame, sooner) in [(0, 0.0), (4, 3.0), (1, -1.0), (49, 0.0)] {
+        let (decode, display) = (found(&outcomes, frame), found(&display, frame));
+        assert!((display.release - decode.release - sooner * crate::FRAME_SECONDS).abs() < 1e-9, "{frame}");
+        assert_eq!(decode.playback.start, display.playback.start);
+    }
+}
+
+/// Without losses a window that has room for the frame costs no round; one that has not costs some, and more with losses.
+#[test]
+fn rounds_of_a_window_are_added_to_the_queue() {
+    let delay = |arrival, max_loss| {
+        let config = Config { arrival, max_loss, ..short(Config::episodic(Purpose::Judging)) };
+        let mut environment = Environment::new(config, 3).unwrap();
+        environment.record();
+        while !environment.step(1).ends_session {}
+        let outcomes = environment.take_outcomes();
+        outcomes.iter().map(|it| it.arrival - it.release).sum::<f64>() / outcomes.len() as f64
+    };
+    let [sampled, without_loss, with_loss] =
+        [(Arrival::Sampled, 0.0), (Arrival::Rounds, 0.0), (Arrival::Rounds, 0.02)]
+            .map(|it| delay(it.0, it.1));
+    assert!(sampled < without_loss && without_loss < with_loss, "{sampled} {without_loss} {with_loss}");
+}
+
 #[test]
 fn what_makes_no_sense_is_told_so() {
     let config = Config::episodic(Purpose::Training);
+    let rounds = Config { arrival: Arrival::Rounds, ..Config::continuous(Purpose::Training) };
+    assert_eq!(Environment::new(rounds, 1).map(|_| ()), Err(ConfigError::Rounds));
     assert!(matches!(
         Environment::new(Config { frames: 60, ..config.clone() }, 1),
         Err(ConfigError::Frames(60))

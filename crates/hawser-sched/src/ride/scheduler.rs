@@ -44,9 +44,9 @@ struct Ready {
 }
 
 impl RideScheduler {
-    /// A scheduler with the agent that is shipped; `guards`: whether others decide in its place when tiles are late.
+    /// A scheduler with the agent that knows queues which last; `guards`: whether others decide in its place when tiles are late.
     pub fn new(guards: bool) -> Self {
-        Self::with_agent(Agent::shipped(), guards)
+        Self::with_agent(Agent::continuous(), guards)
     }
 
     /// The same with another agent, of the plain observation.

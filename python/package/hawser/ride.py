@@ -9,8 +9,9 @@ decided about, up to four frames later: ``corrections()`` gives these changes af
 
 Options of both environments: ``environment`` ("episodic", "continuous"), ``purpose`` ("training", "selection", "judging": other
 videos, viewers and networks each), ``viewing`` ("head", "switching", "fixed"), ``deadline_rule`` ("paper", "transitive"),
-``early``, ``helper``, ``playout_delay`` (s), ``max_loss``, ``extended``, ``hidden`` ("nothing", "deadline", "size"),
-``saliency``, ``frames``.
+``order`` of the frames of a GoP ("display", "decode"), ``arrival`` ("sampled", "rounds": equations 5.1 to 5.3), ``early``,
+``helper``, ``playout_delay`` (s), ``max_loss``, ``extended``, ``hidden`` ("nothing", "deadline", "size"), ``saliency``,
+``frames``.
 """
 
 from typing import Any
