@@ -4,7 +4,7 @@ use std::fmt;
 
 use hawser_policy::{ParameterError, ParameterInfo, Parameters, PolicySpec};
 
-use crate::{Application, layered, live};
+use crate::{Application, layered, live, tiles};
 
 /// What can be said of an application without running one.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct ApplicationInfo {
     pub summary: &'static str,
     /// What can be set.
     pub parameters: Vec<ParameterInfo>,
+    /// Streams that its receiving end has to allow at a time; drivers allow what they always do if that is more.
+    pub streams: u64,
     make: Make,
 }
 
@@ -39,13 +41,22 @@ pub fn catalogue() -> Vec<ApplicationInfo> {
             name: "live",
             summary: "a live video: frames are sent when they are made, and played at the other end",
             parameters: live::parameters(),
+            streams: 1,
             make: Make { sender: live::publisher, receiver: live::viewer },
         },
         ApplicationInfo {
             name: "layered",
             summary: "a video of a base and two enhancement layers, of which late ones are left out",
             parameters: layered::parameters(),
+            streams: 3,
             make: Make { sender: layered::sender, receiver: layered::receiver },
+        },
+        ApplicationInfo {
+            name: "tiles",
+            summary: "360-degree video in tiles, each of use until its deadline only",
+            parameters: tiles::parameters(),
+            streams: tiles::STREAMS,
+            make: Make { sender: tiles::sender, receiver: tiles::receiver },
         },
     ]
 }
@@ -78,6 +89,11 @@ impl Choice {
     /// Its name.
     pub fn name(&self) -> &'static str {
         self.info.name
+    }
+
+    /// Streams that its receiving end has to allow at a time.
+    pub fn streams(&self) -> u64 {
+        self.info.streams
     }
 
     /// The end that sends. All that is random follows from `seed`.

@@ -7,6 +7,7 @@
 //! * [`video`] makes the frames of a stream from a seed: sizes and kinds, no pictures.
 //! * [`live`] sends them as they come, and plays them at the other end.
 //! * [`layered`] sends a base and enhancement layers of each frame, each of use until its deadline only.
+//! * [`tiles`] sends the tile-frames that a head sees, each of use until its deadline, with I, P and B frames that build on each other.
 //! * [`panorama`] cuts 360-degree video into tiles and knows which of them a head sees, for `hawser vr360`.
 //! * [`Player`] turns the times of their arrival into re-buffering, start-up and delay.
 //! * [`quality`] is a model of what missing bytes do to the picture.
@@ -23,6 +24,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, missing_docs))]
 
 mod application;
+mod backlog;
 pub mod broadcast;
 mod catalogue;
 pub mod flv;
@@ -33,6 +35,7 @@ pub mod panorama;
 mod player;
 pub mod quality;
 pub mod rtmp;
+pub mod tiles;
 pub mod video;
 
 pub use application::{Application, Measure, Piece, Transport};

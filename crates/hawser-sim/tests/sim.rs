@@ -36,4 +36,5 @@ mod schedulers;
 mod sedpf;
 mod soak;
 mod sscc;
+mod tiles;
 mod transfer;

@@ -5,7 +5,7 @@ use hawser_policy::{FrameInfo, Reliability, SegmentKind, StreamId, Time};
 
 use super::wire::Header;
 use super::{Film, Format, LAYERS, RATES};
-use crate::live::body;
+use crate::backlog::Backlog;
 use crate::{Application, Measure, Piece, Transport};
 
 /// The representation before the receiver asked for one.
@@ -23,20 +23,8 @@ pub struct Sender {
     segment: u32,
     wanted: u8,
     /// Layers of the frame that the transport did not take whole yet.
-    pending: Vec<Pending>,
-    written: u64,
-    cut: u64,
+    backlog: Backlog,
     refused: u64,
-}
-
-/// The rest of a layer.
-#[derive(Debug)]
-struct Pending {
-    stream: StreamId,
-    info: FrameInfo,
-    key: u32,
-    offset: u64,
-    size: u64,
 }
 
 impl Sender {
@@ -52,19 +40,14 @@ impl Sender {
             representation: first,
             segment: 0,
             wanted: first,
-            pending: Vec::new(),
-            written: 0,
-            cut: 0,
+            backlog: Backlog::default(),
             refused: 0,
         }
     }
 
     fn release(&mut self, now: Time, transport: &mut dyn Transport) {
         // What the transport did not take in a whole period would be late.
-        for rest in std::mem::take(&mut self.pending) {
-            self.cut += rest.size - rest.offset;
-            transport.finish(rest.stream);
-        }
+        self.backlog.give_up(transport, |_| true);
         let number = self.next_frame;
         self.next_frame += 1;
         let segment = self.format.segment_of(number);
@@ -80,7 +63,7 @@ impl Sender {
             }
             self.begin(Header { number, layer, representation, sizes, written_at: now }, transport);
         }
-        self.write(transport);
+        self.backlog.write(transport);
     }
 
     fn begin(&mut self, header: Header, transport: &mut dyn Transport) {
@@ -115,24 +98,7 @@ impl Sender {
             deadline: Some(header.written_at + self.format.period),
             ..about
         };
-        self.pending.push(Pending { stream, info, key, offset: 0, size: header.size() });
-    }
-
-    fn write(&mut self, transport: &mut dyn Transport) {
-        let written = &mut self.written;
-        self.pending.retain_mut(|rest| {
-            while rest.offset < rest.size {
-                let data = body(rest.key, rest.offset, rest.size - rest.offset);
-                let taken = transport.write_frame(rest.stream, &rest.info, data);
-                if taken == 0 {
-                    return true;
-                }
-                rest.offset += taken as u64;
-                *written += taken as u64;
-            }
-            transport.finish(rest.stream);
-            false
-        });
+        self.backlog.push(stream, info, key, header.size());
     }
 }
 
@@ -154,7 +120,7 @@ impl Application for Sender {
     }
 
     fn on_writable(&mut self, _: Time, transport: &mut dyn Transport) {
-        self.write(transport);
+        self.backlog.write(transport);
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -169,14 +135,14 @@ impl Application for Sender {
     }
 
     fn is_done(&self) -> bool {
-        self.next_frame >= self.format.frames && self.pending.is_empty()
+        self.next_frame >= self.format.frames && self.backlog.is_empty()
     }
 
     fn measures(&self, _: Time) -> Vec<Measure> {
         vec![
             Measure::new("frames_made", f64::from(self.next_frame), "frames"),
-            Measure::new("bytes_written", self.written as f64, "bytes"),
-            Measure::new("bytes_cut", self.cut as f64, "bytes"),
+            Measure::new("bytes_written", self.backlog.written() as f64, "bytes"),
+            Measure::new("bytes_cut", self.backlog.cut() as f64, "bytes"),
             Measure::new("layers_refused", self.refused as f64, ""),
         ]
     }

@@ -370,6 +370,9 @@ impl<'a> Builder<'a> {
     fn transport(&self, flow: &Flow, registry: &Registry) -> Result<TransportConfig, RunError> {
         let mut config = transport_config(self.scenario, registry, flow)?;
         config.qlog = self.options.qlog.clone();
+        if let FlowKind::Application { application, .. } = &flow.kind {
+            config.max_unidirectional_streams = config.max_unidirectional_streams.max(application.streams());
+        }
         Ok(config)
     }
 
