@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use hawser_lab::data::sweep::PolicyFiles;
-use hawser_lab::experiments::four_d_map::prelearning::{FIRST_SEED, Prelearning};
+use hawser_lab::experiments::four_d_map::prelearning::{Decides, FIRST_SEED, Prelearning};
 use hawser_lab::experiments::four_d_map::q_training::QTraining;
 use hawser_sched::{DqnModel, DqnScheduler, FourDMap, FourDMapModel};
 use serde_json::Value;
@@ -27,8 +27,9 @@ const TRACES: u64 = 10;
 const DQN_TRACES: u64 = 20;
 
 const EXAMPLES: &str = "\
-Runs traces of live video over random links, in which chance decides about frames, and writes two files: 4d-map.model, what LinUCB \
-learned of them, and 4d-map.json: seeds, hashes, and what each mechanism brought. With --dqn a network chooses paths instead, and \
+Runs traces of live video over random links, in which LinUCB decides about frames and goes on learning from one to the next, and \
+writes two files: 4d-map.model, what it learned of them, and 4d-map.json: seeds, hashes, and what each mechanism brought. With \
+--chance decisions are random and LinUCB only looks on. With --dqn a network chooses paths instead, and \
 learns: dqn.model and dqn.json are those of the scheduler dqn. Same arguments, same bytes (docs/4d-map.md).
 
 Examples:
@@ -45,6 +46,9 @@ pub(crate) struct Prelearn {
     /// Train the network of the scheduler dqn instead
     #[arg(long)]
     dqn: bool,
+    /// Let chance decide about frames instead of the learner
+    #[arg(long, conflicts_with = "dqn")]
+    chance: bool,
     /// Traces; 10, with --dqn 20 unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     traces: Option<u64>,
@@ -99,7 +103,8 @@ fn learn(arguments: &Prelearn, registry: &Registry) -> Result<Learned, String> {
         return Ok(Learned { model: (DQN_MODEL, model), manifest: (DQN_MANIFEST, trained.manifest) });
     }
     let traces = arguments.traces.unwrap_or(TRACES);
-    let learned = Prelearning { traces, seconds, seed }.run(&arguments.scenarios, registry)?;
+    let decides = if arguments.chance { Decides::Chance } else { Decides::Learner };
+    let learned = Prelearning { decides, traces, seconds, seed }.run(&arguments.scenarios, registry)?;
     let model = learned.model.write().into_bytes();
     Ok(Learned { model: (MODEL, model), manifest: (MANIFEST, learned.manifest) })
 }
