@@ -1,23 +1,14 @@
 //! The figures of the thesis, from the kept runs. The thesis prints curves without numbers, so there is nothing of it to draw.
 
-use std::fmt::Write as _;
-
 use super::loss::BY_LOSS;
 use super::steps::COURSE;
 use super::{
     BBR, BBR2, BOTH_OLD, FOUR, LIST, OF_ALPHA, OF_LOSS, QUEUE, RATE, RETRANSMITTED, SINGLE_MODE, THREE,
     TOLERANT,
 };
-use crate::data::page::chart::{Chart, Line, Scale};
-use crate::data::page::html::colour;
-use crate::data::page::svg::escape;
-use crate::experiments::verify::{Drawing, Drawn, Figure, Kept, Metric, Policy, Value, bars};
+use crate::data::page::chart::{Line, Scale};
+use crate::experiments::verify::{Drawing, Drawn, Figure, Kept, Metric, Policy, Value, bars, line_chart};
 
-/// Room for the title above.
-const TITLE: f64 = 40.0;
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 330.0;
-const LEGEND_LINE: f64 = 18.0;
 /// Seconds between two points of a course.
 const COURSE_SECONDS: f64 = 0.01 * COURSE as f64;
 
@@ -90,19 +81,19 @@ const fn figure(name: &'static str, title: &'static str, draw: fn(&Kept) -> Resu
 fn by_buffer(kept: &Kept, points: &Points, policies: &[Policy], name: &'static str) -> Result<Drawn, String> {
     let lines = lines(kept, points, policies, name, 1.0)?;
     let scale = Scale::Log(points[0].0, points[points.len() - 1].0);
-    Ok(drawn("buffer, bandwidth-delay products", "Jain's index", scale, lines))
+    Ok(line_chart("buffer, bandwidth-delay products", "Jain's index", scale, lines))
 }
 
 fn jitter(kept: &Kept, policies: &[Policy], name: &'static str) -> Result<Drawn, String> {
     let (unit, label) = if name == RATE { (1e6, "Mbit/s") } else { (1e3, "kB in flight") };
     let lines = lines(kept, &JITTERS, policies, name, unit)?;
-    Ok(drawn("mean jitter, ms", label, Scale::Linear(0.0, 120.0), lines))
+    Ok(line_chart("mean jitter, ms", label, Scale::Linear(0.0, 120.0), lines))
 }
 
 fn loss(kept: &Kept) -> Result<Drawn, String> {
     let percent = |runs: &'static str| (runs["loss-".len()..].parse().unwrap_or(0.0), runs);
     let lines = lines(kept, &BY_LOSS.map(percent), OF_LOSS, RATE, 1e6)?;
-    Ok(drawn("random loss, %", "Mbit/s", Scale::Linear(0.0, 30.0), lines))
+    Ok(line_chart("random loss, %", "Mbit/s", Scale::Linear(0.0, 30.0), lines))
 }
 
 /// A line per buffer.
@@ -118,7 +109,7 @@ fn alpha(kept: &Kept) -> Result<Drawn, String> {
         let name = format!("{} BDP", &runs["alpha-".len()..]);
         lines.push(Line { name, colour: index, points, dashed: false, steps: false });
     }
-    Ok(drawn("loss threshold alpha, %", "packets retransmitted, %", Scale::Log(2.0, 100.0), lines))
+    Ok(line_chart("loss threshold alpha, %", "packets retransmitted, %", Scale::Log(2.0, 100.0), lines))
 }
 
 /// Throughput or delay over time, of the first seed.
@@ -135,7 +126,7 @@ fn course(kept: &Kept, runs: &'static str, policies: &[Policy], throughput: bool
         lines.push(Line { name: name_of(kept, *policy), colour: index, points, dashed: false, steps: false });
     }
     let label = if throughput { "Mbit/s" } else { "ms" };
-    Ok(drawn("seconds", label, Scale::Linear(0.0, 20.0), lines))
+    Ok(line_chart("seconds", label, Scale::Linear(0.0, 20.0), lines))
 }
 
 fn lines(
@@ -162,25 +153,4 @@ fn mean(kept: &Kept, metric: Metric) -> Result<f64, String> {
 
 fn name_of(kept: &Kept, policy: Policy) -> String {
     kept.policy(&Metric { runs: LIST.runs[0].name, policy, name: RATE }).to_owned()
-}
-
-/// A chart under the title, with its legend.
-fn drawn(x_label: &str, y_label: &str, x: Scale, lines: Vec<Line>) -> Drawn {
-    let y = Scale::from_zero(lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)));
-    let mut body = String::from("<style>.line { fill: none; stroke-width: 1.8; }</style>");
-    for (index, line) in lines.iter().enumerate() {
-        let _ = write!(
-            body,
-            r#"<text x="{:.0}" y="{:.0}" style="fill:var({})">{}</text>"#,
-            60 + 160 * (index % 4),
-            TITLE + LEGEND_LINE * (index / 4) as f64 + 8.0,
-            colour(line.colour),
-            escape(&line.name)
-        );
-    }
-    let top = TITLE + LEGEND_LINE * lines.len().div_ceil(4) as f64;
-    let (width, height) = (WIDTH, HEIGHT);
-    let chart = Chart { title: y_label, x_label, y_label, x, y, width, height, lines, shades: Vec::new() };
-    let _ = write!(body, r#"<g transform="translate(0 {top:.0})">{}</g>"#, chart.svg());
-    Drawn { body, width: WIDTH, height: top + HEIGHT }
 }

@@ -1,22 +1,24 @@
 //! The list of RIDE (W. Yang, dissertation, University of Victoria 2024, chapter 5), as far as the fluid environment can say
 //! (`docs/ride.md`).
 //!
-//! Rows `R1` to `R9` are the items 1 to 9 of the sheet without Peekaboo and with one training run instead of five, `R10` the
-//! part of item 12 that needs no training, `R11` item 11 of that run; item 10 is missing. Nothing here is the packet-level
-//! stack.
+//! The system are five agents of five training runs, in each session the mean over them; in E2 five that were trained there.
+//! Rows `stack` and `stack-head` are of the packet-level stack, with one agent; all others of the fluid environment.
 
+mod figures;
 mod items;
 mod programs;
+mod stack;
 mod vectors;
 
-use super::verify::{List, Policy, Seeds, System, bars, program};
+use super::verify::{Drawing, Figure, List, Policy, Seeds, System, bars, program};
 
 const RR: &str = "rr";
 /// RR that does not ask for window.
 const RR_BLIND: &str = "rr-blind";
 const MINRTT: &str = "minrtt";
+const PEEKABOO: &str = "peekaboo";
 const EDPF: &str = "edpf";
-/// The agent with its skips forbidden.
+/// The agents with their skips forbidden.
 const NO_SKIP: &str = "ride-no-skip";
 
 const OURS: &[Policy] = &[Policy::System];
@@ -24,15 +26,35 @@ const ALL: &[Policy] = &[
     Policy::System,
     Policy::Named(RR),
     Policy::Named(MINRTT),
+    Policy::Named(PEEKABOO),
     Policy::Named(EDPF),
     Policy::Named("edpf-skip"),
     Policy::Named("random"),
     Policy::Named("wifi"),
     Policy::Named(NO_SKIP),
 ];
+const FIVE: &[Policy] =
+    &[Policy::System, Policy::Named(RR), Policy::Named(MINRTT), Policy::Named(PEEKABOO), Policy::Named(EDPF)];
+const STACK: &[Policy] = &[
+    Policy::System,
+    Policy::Named(stack::GUARDED),
+    Policy::Named(stack::EPISODIC),
+    Policy::Named(RR),
+    Policy::Named(MINRTT),
+    Policy::Named(PEEKABOO),
+    Policy::Named(EDPF),
+    Policy::Named("default"),
+];
 const FOUR: &[Policy] = &[Policy::System, Policy::Named(RR), Policy::Named(MINRTT), Policy::Named(EDPF)];
-const REFERENCES: &[Policy] =
-    &[Policy::Named(RR), Policy::Named(RR_BLIND), Policy::Named(MINRTT), Policy::Named(EDPF)];
+const CONTINUOUS: &[Policy] = &[
+    Policy::System,
+    Policy::Named(RR),
+    Policy::Named(RR_BLIND),
+    Policy::Named(MINRTT),
+    Policy::Named(PEEKABOO),
+    Policy::Named(EDPF),
+    Policy::Named("edpf-skip"),
+];
 
 /// Sessions of 1,800 frames: networks and viewers of their own, that no training saw.
 const SESSIONS: Seeds = Seeds { default: 20, full: 100 };
@@ -41,7 +63,7 @@ const FEW: Seeds = Seeds { default: 5, full: 20 };
 /// The list.
 pub const LIST: List = List {
     name: "ride",
-    title: "RIDE: a learnt choice of the path for tiles with deadlines (fluid environment)",
+    title: "RIDE: a learnt choice of the path for tiles with deadlines ",
     source: "W. Yang, dissertation, University of Victoria 2024, chapter 5",
     system: System { key: "video.policy", policy: "ride" },
     runs: &[
@@ -51,12 +73,29 @@ pub const LIST: List = List {
         program("same-seed", programs::same_seed, &[], OURS, FEW),
         program("episodic", programs::episodic, &[], ALL, SESSIONS),
         program("fluid-check", programs::fluid_check, &[], FOUR, SESSIONS),
-        program("continuous", programs::continuous, &[], REFERENCES, SESSIONS),
+        program("continuous", programs::continuous, &[], CONTINUOUS, SESSIONS),
+        program("continuous-head", programs::continuous_head, &[], CONTINUOUS, SESSIONS),
+        program("no-deadline", programs::no_deadline, &[], OURS, SESSIONS),
+        program("no-size", programs::no_size, &[], OURS, SESSIONS),
+        program("no-helper", programs::no_helper, &[], OURS, SESSIONS),
+        program("variants", programs::variants, &[], FIVE, FEW),
+        program("stack", stack::fixed, &["ride-continuous.toml"], STACK, FEW),
+        program("stack-head", stack::head, &["ride-continuous.toml"], STACK, FEW),
         program("curve", programs::curve, &[], OURS, Seeds::ONCE),
         program("speed", programs::speed, &[], OURS, Seeds::ONCE),
     ],
     items: &[items::ITEMS, items::ROWS],
     figures: &[
+        Figure {
+            name: "curve",
+            title: "Learning curves of five training runs, E1",
+            drawing: Drawing::Custom(figures::curves),
+        },
+        Figure {
+            name: "curve-continuous",
+            title: "Learning curves of five training runs, E2",
+            drawing: Drawing::Custom(figures::curves_continuous),
+        },
         bars("reward", "Figure 5.7: mean reward of a frame, E1", "reward_frames", &["episodic"], ALL),
         bars("viewing", "Figure 5.8: viewing bit rate, E1", "viewing_bps", &["episodic"], ALL),
         bars(
@@ -72,6 +111,13 @@ pub const LIST: List = List {
             "p95_delay_s",
             &["episodic"],
             ALL,
+        ),
+        bars(
+            "continuous",
+            "E2: mean reward of a frame at 36 Mbit/s",
+            "reward_frames",
+            &["continuous"],
+            CONTINUOUS,
         ),
     ],
 };

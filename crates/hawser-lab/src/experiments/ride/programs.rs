@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hawser_ride::{
-    Agent, Batch, Config, Environment, FrameKind, Gop, Kind, KindMetrics, Metrics, Outcome, PATHS, Policy,
-    Purpose, SKIP, TILES, UnitPolicy, Viewing, play,
+    Agent, Arrival, Batch, Config, DeadlineRule, Environment, FrameKind, Gop, Kind, KindMetrics, Metrics,
+    Order, Outcome, PATHS, Policy, Purpose, TILES, UnitPolicy, Viewing, play,
 };
 
 use crate::experiments::verify::{Measured, Request};
@@ -14,36 +14,140 @@ use crate::experiments::verify::{Measured, Request};
 const STATES: usize = 10_000;
 
 pub(super) fn episodic(request: &Request<'_>) -> Result<Measured, String> {
-    session(Config::episodic(Purpose::Judging), request)
+    sessions(&Config::episodic(Purpose::Judging), request, "ride")
 }
 
 /// The check of sheet 5.4: 40 fixed tiles, no loss.
 pub(super) fn fluid_check(request: &Request<'_>) -> Result<Measured, String> {
-    session(Config::fluid_check(), request)
+    sessions(&Config::fluid_check(), request, "ride")
 }
 
 /// E2 with 40 fixed tiles, which are 36 Mbit/s; a head that turns sees more of them, and has references fetched.
 pub(super) fn continuous(request: &Request<'_>) -> Result<Measured, String> {
-    session(Config { viewing: Viewing::Fixed, ..Config::continuous(Purpose::Judging) }, request)
+    let config = Config { viewing: Viewing::Fixed, ..Config::continuous(Purpose::Judging) };
+    sessions(&config, request, "ride-e2")
 }
 
-fn session(config: Config, request: &Request<'_>) -> Result<Measured, String> {
-    let (outcomes, hash) = played(config, request.policy, request.seed)?;
-    let metrics = Metrics::of(&outcomes);
+/// E2 with a head that turns, as in training: some 48 Mbit/s.
+pub(super) fn continuous_head(request: &Request<'_>) -> Result<Measured, String> {
+    sessions(&Config::continuous(Purpose::Judging), request, "ride-e2")
+}
+
+/// Item 10: E1 with agents that were trained without the time until the deadline.
+pub(super) fn no_deadline(request: &Request<'_>) -> Result<Measured, String> {
+    sessions(&Config::episodic(Purpose::Judging), request, "ride-no-deadline")
+}
+
+/// Item 10: without the size.
+pub(super) fn no_size(request: &Request<'_>) -> Result<Measured, String> {
+    sessions(&Config::episodic(Purpose::Judging), request, "ride-no-size")
+}
+
+/// Item 10: without a reward for help to other frames.
+pub(super) fn no_helper(request: &Request<'_>) -> Result<Measured, String> {
+    sessions(&Config::episodic(Purpose::Judging), request, "ride-no-helper")
+}
+
+/// E1 with what the dissertation leaves open, the other way.
+pub(super) fn variants(request: &Request<'_>) -> Result<Measured, String> {
+    let base = || Config::episodic(Purpose::Judging);
+    let playout = |delay| (format!("playout_{delay:.2}_s"), Config { playout_delay: delay, ..base() });
+    let mut variants: Vec<(String, Config)> = [0.12, 0.15, 0.2, 0.25].map(playout).into();
+    variants.extend([
+        ("transitive".into(), Config { deadline_rule: DeadlineRule::Transitive, ..base() }),
+        ("decode_order".into(), Config { order: Order::Decode, ..base() }),
+        ("rounds".into(), Config { arrival: Arrival::Rounds, ..base() }),
+    ]);
+    let mut measured = Measured::new("");
+    for (name, config) in variants {
+        let found = sessions(&config, request, "ride")?;
+        let value = |wanted: &str| found.metrics.iter().find(|it| it.0 == wanted).map_or(f64::NAN, |it| it.1);
+        measured.events += found.events;
+        measured.trace_hash.push_str(&found.trace_hash);
+        measured = measured
+            .with(format!("{name}_{REWARD}"), value(REWARD))
+            .with(format!("{name}_b_zero_share"), value("b_zero_share"))
+            .with(format!("{name}_p95_delay_s"), value("p95_delay_s"));
+    }
+    Ok(measured)
+}
+
+/// Training runs, each with a seed of its own.
+pub(super) const TRAINED: usize = 5;
+
+/// The agents of a family that is trained in the same way, by the seed of the training run.
+pub(super) fn agent_names(family: &str) -> Vec<String> {
+    let name = |number: usize| match (family, number) {
+        ("ride", 1) => family.to_owned(),
+        _ => format!("{family}-{number}"),
+    };
+    (1..=TRAINED).map(name).collect()
+}
+
+/// The policies that stand for the system: the agents of a family. `ride-no-skip` are those of E1 with their skips forbidden.
+fn agents(policy: &str, family: &str, seed: u64, windows_bind: bool) -> Result<Vec<Policy>, String> {
+    let all = || {
+        let agent = |name: String| Agent::named(&name).ok_or_else(|| format!("no agent {name}"));
+        agent_names(family).into_iter().map(agent).collect::<Result<Vec<Agent>, String>>()
+    };
+    let ride = |agent| Policy::Ride(Box::new(agent));
+    Ok(match policy {
+        "ride" => all()?.into_iter().map(ride).collect(),
+        "ride-no-skip" => all()?.into_iter().map(|agent| ride(agent.never_skipping())).collect(),
+        _ => vec![Policy::named(policy, seed, windows_bind).map_err(|error| error.to_string())?],
+    })
+}
+
+/// The session of a seed: means over the agents, and the reward of each.
+fn sessions(config: &Config, request: &Request<'_>, family: &str) -> Result<Measured, String> {
+    let windows_bind = config.kind == Kind::Continuous;
+    let policies = agents(request.policy, family, request.seed, windows_bind)?;
+    let mut all = Vec::new();
+    for mut policy in policies {
+        let played = play(config.clone(), request.seed, &mut policy).map_err(|error| error.to_string())?;
+        all.push(session(&played.0, played.1));
+    }
+    let reward = |of: &Measured| of.metrics.iter().find(|it| it.0 == REWARD).map_or(f64::NAN, |it| it.1);
+    let rewards: Vec<f64> = all.iter().map(reward).collect();
+    let mut mean = mean(&all);
+    for number in 0..TRAINED {
+        // A substitute is the same in the place of each agent.
+        let reward = rewards.get(number).unwrap_or(&rewards[0]);
+        mean = mean.with(format!("agent_{}_reward_frames", number + 1), *reward);
+    }
+    Ok(mean)
+}
+
+/// The mean of each metric.
+fn mean(all: &[Measured]) -> Measured {
+    let hashes: Vec<&str> = all.iter().map(|it| it.trace_hash.as_str()).collect();
+    let mut mean = Measured::new(hashes.join(""));
+    mean.events = all.iter().map(|it| it.events).sum();
+    for (at, (name, _)) in all[0].metrics.iter().enumerate() {
+        let sum: f64 = all.iter().map(|it| it.metrics[at].1).sum();
+        mean = mean.with(name.clone(), sum / all.len() as f64);
+    }
+    mean
+}
+
+const REWARD: &str = "reward_frames";
+
+fn session(outcomes: &[Outcome], hash: u64) -> Measured {
+    let metrics = Metrics::of(outcomes);
     let mut measured = Measured::new(format!("{hash:016x}"))
-        .with("reward_frames", metrics.reward)
+        .with(REWARD, metrics.reward)
         .with("b_reward_deviation_frames", metrics.reward_deviation_b)
         .with("viewing_bps", metrics.viewing_rate)
         .with("throughput_bps", metrics.throughput)
         .with("unseen_bps", metrics.throughput - metrics.viewing_rate)
         .with("sent_bps", metrics.sent_rate)
         .with("p95_delay_s", metrics.delay_p95)
-        .with("delay_growth", delay_growth(&outcomes));
+        .with("delay_growth", delay_growth(outcomes));
     measured.events = outcomes.len() as u64;
     for (name, kind) in [("i", &metrics.i), ("p", &metrics.p), ("b", &metrics.b)] {
         measured = with_kind(measured, name, kind);
     }
-    Ok(measured)
+    measured
 }
 
 fn with_kind(measured: Measured, name: &str, kind: &KindMetrics) -> Measured {
@@ -88,8 +192,12 @@ pub(super) fn references(request: &Request<'_>) -> Result<Measured, String> {
     loop {
         let unit = *environment.unit();
         let is_random = random.fraction() < 0.3;
-        let action = if is_random { (random.fraction() * 3.0) as usize } else { policy.choose(&environment) };
-        if action != SKIP {
+        let step = if is_random {
+            environment.step((random.fraction() * 3.0) as usize)
+        } else {
+            policy.step(&mut environment)
+        };
+        if step.sent {
             let known = &mut sent[unit.frame / gop.len() * TILES + unit.tile];
             twice += u64::from((*known & unit.bundle).count_ones());
             *known |= unit.bundle;
@@ -97,7 +205,7 @@ pub(super) fn references(request: &Request<'_>) -> Result<Measured, String> {
             let is_b = |at: &usize| fetched >> at & 1 == 1 && gop.kind(*at) == FrameKind::B;
             fetched_b += (0..gop.len()).filter(is_b).count() as u64;
         }
-        if environment.step(action).ends_session {
+        if step.ends_session {
             break;
         }
     }
@@ -116,7 +224,7 @@ pub(super) fn references(request: &Request<'_>) -> Result<Measured, String> {
 }
 
 /// Item 14: logits of 10,000 observations against PyTorch's: every 37th of 50 environments, with the decisions of
-/// python/hawser/compare_ride.py on the way.
+/// python/package/hawser/compare_ride.py on the way.
 pub(super) fn logits(_: &Request<'_>) -> Result<Measured, String> {
     const PATTERN: [u8; 11] = [1, 1, 2, 1, 1, 2, 0, 1, 1, 2, 1];
     const COUNT: usize = 50;
@@ -170,7 +278,7 @@ pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
         .with("other_seed_same_hash", f64::from(u8::from(first.1 == other.1))))
 }
 
-/// Item 11: the learning curve that training left, next to RR in the sessions in which it was taken.
+/// Item 11: the learning curves that training left, next to RR in the sessions in which they were taken.
 pub(super) fn curve(_: &Request<'_>) -> Result<Measured, String> {
     const SEEDS: u64 = 2;
     let mut rr = 0.0;
@@ -178,24 +286,39 @@ pub(super) fn curve(_: &Request<'_>) -> Result<Measured, String> {
         let (outcomes, _) = played(Config::episodic(Purpose::Selection), "rr", seed)?;
         rr += Metrics::of(&outcomes).reward / SEEDS as f64;
     }
+    let mut measured = Measured::new("").with("rr_reward_frames", rr);
+    let (mut latest, mut largest) = (0.0f64, 0.0f64);
+    for (number, name) in (1..).zip(agent_names("ride")) {
+        let (passed, change) = passed_and_change(&learning_curve(&name)?, rr);
+        (latest, largest) = (latest.max(passed), largest.max(change));
+        measured = measured
+            .with(format!("agent_{number}_episodes_until_rr_is_passed"), passed)
+            .with(format!("agent_{number}_change_at_the_end"), change);
+    }
+    Ok(measured.with("episodes_until_rr_is_passed", latest).with("change_at_the_end", largest))
+}
+
+/// Episodes, and the greedy reward then in sessions that are reserved for choosing weights.
+pub(super) fn learning_curve(name: &str) -> Result<Vec<(f64, f64)>, String> {
+    let curve = Agent::training_curve(name).ok_or_else(|| format!("no agent {name}"))?;
     let point = |line: &str| {
         let mut fields = line.split(',').map(|field| field.parse::<f64>().ok());
         Some((fields.next()??, fields.nth(1)??))
     };
-    let points: Vec<(f64, f64)> = Agent::TRAINING_CURVE.lines().filter_map(point).collect();
-    let end = points.last().ok_or("the learning curve is empty")?.0;
+    let points: Vec<(f64, f64)> = curve.lines().filter_map(point).collect();
+    if points.is_empty() { Err(format!("the learning curve of {name} is empty")) } else { Ok(points) }
+}
+
+/// Episodes until a curve is above RR, and by how much the mean of its last 2,500 episodes differs from that of the 2,500
+/// before.
+fn passed_and_change(points: &[(f64, f64)], rr: f64) -> (f64, f64) {
+    let end = points.last().map_or(0.0, |point| point.0);
     let passed = points.iter().find(|(_, reward)| *reward > rr).map_or(f64::INFINITY, |point| point.0);
     let mean = |from: f64, to: f64| {
         let then: Vec<f64> = points.iter().filter(|it| it.0 > from && it.0 <= to).map(|it| it.1).collect();
         then.iter().sum::<f64>() / then.len().max(1) as f64
     };
-    // The mean of the last 2,500 episodes over that of the 2,500 before.
-    let change = (mean(end - 2_500.0, end) / mean(end - 5_000.0, end - 2_500.0) - 1.0).abs();
-    Ok(Measured::new("")
-        .with("episodes_until_rr_is_passed", passed)
-        .with("change_at_the_end", change)
-        .with("rr_reward_frames", rr)
-        .with("last_reward_frames", mean(end - 500.0, end)))
+    (passed, (mean(end - 2_500.0, end) / mean(end - 5_000.0, end - 2_500.0) - 1.0).abs())
 }
 
 /// Decisions per second of the environment on one core, and the time of one by the agent.

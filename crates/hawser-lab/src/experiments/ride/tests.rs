@@ -16,6 +16,6 @@ fn what_must_hold_does() {
 #[test]
 fn nobody_else_earns_as_much() {
     for other in ["rr", "minrtt", "random"] {
-        assert_eq!(verdict("R1", Some(other)), Verdict::FallsShort, "{other}");
+        assert_eq!(verdict("1", Some(other)), Verdict::FallsShort, "{other}");
     }
 }

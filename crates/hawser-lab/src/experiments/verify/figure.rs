@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use super::list::{Metric, Policy, Value};
 use super::text::{figure as shown, unit_of};
 use super::{Estimate, Kept};
+use crate::data::page::chart::{Chart, Line, Scale};
+use crate::data::page::html::colour;
 use crate::data::page::svg::{escape, nice_step};
 
 const STYLE: &str = include_str!("figure.css");
@@ -19,6 +21,11 @@ const GAP: f64 = 4.0;
 /// Between the bars of different runs.
 const SPACE: f64 = 16.0;
 const AXIS: f64 = 40.0;
+/// Of charts of lines: room for the title, size, height of a line of the legend.
+const LINES_TITLE: f64 = 40.0;
+const LINES_WIDTH: f64 = 720.0;
+const LINES_HEIGHT: f64 = 330.0;
+const LEGEND_LINE: f64 = 18.0;
 
 /// A figure of a list.
 #[derive(Debug)]
@@ -69,6 +76,27 @@ pub(super) fn svg(figure: &Figure, kept: &Kept) -> Result<String, String> {
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" aria-label="{title}"><title>{title}</title><style>{STYLE}</style><rect class="paper" width="{width:.0}" height="{height:.0}"/><text class="title" x="14" y="26">{title}</text>{body}</svg>
 "#
     ))
+}
+
+/// A chart under the title, with its legend.
+pub(crate) fn line_chart(x_label: &str, y_label: &str, x: Scale, lines: Vec<Line>) -> Drawn {
+    let y = Scale::from_zero(lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)));
+    let mut body = String::from("<style>.line { fill: none; stroke-width: 1.8; }</style>");
+    for (index, line) in lines.iter().enumerate() {
+        let _ = write!(
+            body,
+            r#"<text x="{:.0}" y="{:.0}" style="fill:var({})">{}</text>"#,
+            60 + 160 * (index % 4),
+            LINES_TITLE + LEGEND_LINE * (index / 4) as f64 + 8.0,
+            colour(line.colour),
+            escape(&line.name)
+        );
+    }
+    let top = LINES_TITLE + LEGEND_LINE * lines.len().div_ceil(4) as f64;
+    let (width, height) = (LINES_WIDTH, LINES_HEIGHT);
+    let chart = Chart { title: y_label, x_label, y_label, x, y, width, height, lines, shades: Vec::new() };
+    let _ = write!(body, r#"<g transform="translate(0 {top:.0})">{}</g>"#, chart.svg());
+    Drawn { body, width: LINES_WIDTH, height: top + LINES_HEIGHT }
 }
 
 fn bars(

@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 pub use entries::{ITEM, MUST, bars, claim, program, scenario};
 pub use error::VerifyError;
+pub(crate) use figure::line_chart;
 pub use figure::{Drawing, Drawn, Figure};
 pub use judge::{ClaimRow, MetricRow, Row, Verdict, Verdicts};
 pub use kept::{Estimate, Kept};
