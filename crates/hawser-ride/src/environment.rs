@@ -70,8 +70,6 @@ struct Pending {
 /// How a unit is sent.
 #[derive(Clone, Copy, Debug)]
 enum Sending<'a> {
-    /// Not at all.
-    No,
     /// All of it on a path, from 1.
     Whole(usize),
     /// By a sender that decides packet by packet.
@@ -83,7 +81,6 @@ impl Sending<'_> {
     fn carried(&self, bytes: f64) -> [f64; PATHS] {
         let mut carried = [0.0; PATHS];
         match self {
-            Sending::No => {}
             Sending::Whole(action) => carried[action - 1] = bytes,
             Sending::InPackets(portions) => {
                 portions.iter().for_each(|portions| portions.add_to(&mut carried))
@@ -266,13 +263,13 @@ impl Environment {
     /// If there is no such path.
     pub fn step(&mut self, action: usize) -> Step {
         assert!(action <= PATHS, "action {action}: 0 skips, 1 to {PATHS} are the paths");
-        self.decide(if action == SKIP { Sending::No } else { Sending::Whole(action) })
+        self.decide((action != SKIP).then_some(Sending::Whole(action)))
     }
 
     /// The unit was sent packet by packet, by a sender of its own: for each frame of its bundle, in the order of
     /// [`in_order`], what each path carried of it. What is lost is drawn here.
     pub(crate) fn step_in_packets(&mut self, portions: &[Portions]) -> Step {
-        self.decide(Sending::InPackets(portions))
+        self.decide(Some(Sending::InPackets(portions)))
     }
 
     /// Traces of the paths: the truth.
@@ -288,13 +285,16 @@ impl Environment {
         in_order(gop, unit.bundle).map(move |member| video.size(first + member, unit.tile))
     }
 
-    fn decide(&mut self, sending: Sending<'_>) -> Step {
+    /// `None` skips the unit.
+    fn decide(&mut self, sending: Option<Sending<'_>>) -> Step {
         self.corrections.clear();
         let unit = self.unit;
         let frame = unit.frame % self.gop_length();
-        let sent = !matches!(sending, Sending::No);
-        let waits_for = if sent { self.undecided_reference(&unit, frame) } else { None };
-        let (outcome, cost) = if sent { self.send(&unit, sending) } else { (self.skip(&unit), 0.0) };
+        let waits_for = sending.and_then(|_| self.undecided_reference(&unit, frame));
+        let (outcome, cost) = match sending {
+            Some(sending) => self.send(&unit, sending),
+            None => (self.skip(&unit), 0.0),
+        };
         self.mix([outcome.action as u64, outcome.arrival.to_bits(), outcome.reward.to_bits()]);
         match waits_for.filter(|_| outcome.decode.is_finite()) {
             Some(reference) => self.pending.push(Pending { outcome, reference, cost }),
@@ -305,7 +305,7 @@ impl Environment {
         }
         self.decision += 1;
         let (ends_frame, ends_session) = self.advance();
-        Step { reward: outcome.reward, sent, ends_frame, ends_session }
+        Step { reward: outcome.reward, sent: sending.is_some(), ends_frame, ends_session }
     }
 
     fn gop_length(&self) -> usize {
@@ -361,7 +361,6 @@ impl Environment {
                     let (path, trace) = (&mut self.paths[action - 1], &self.network.paths()[action - 1]);
                     path.send(trace, unit.release, bytes, &mut self.random, service)
                 }
-                Sending::No => f64::INFINITY,
             };
             let known = |frame| if Some(frame) == undecided { 0.0 } else { decoded[frame] };
             decode = decode_time(gop, member, arrival, known);

@@ -1,23 +1,11 @@
 //! Layered video: what its receiver sees where there is room and where there is not, and QC-MAB on its walk.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use hawser_scenario::{ReadOptions, Scenario};
 use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
 use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Outcome, RepairOutcome, Simulation};
 
 use crate::common;
-
-fn load(file: &str, set: &[&str]) -> Scenario {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let text = std::fs::read_to_string(folder.join(file)).expect("the scenario is there");
-    let overrides: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
-    let mut files =
-        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
-    let options = ReadOptions { text: &text, file, overrides: &overrides, files: &mut files, registry: None };
-    Scenario::read(options).unwrap_or_else(|error| panic!("{error}"))
-}
 
 /// A run, and what its receiver noted if it is QC-MAB.
 fn run(file: &str, set: &[&str]) -> (Outcome, Vec<QcMabRecord>) {
@@ -25,7 +13,8 @@ fn run(file: &str, set: &[&str]) -> (Outcome, Vec<QcMabRecord>) {
     let mut registry = common::registry();
     QcMab::register_with(&mut registry, Some(log.clone()));
     let registry = Arc::new(registry);
-    let simulation = Simulation::new(&load(file, set), &registry, Options::default()).expect("it can run");
+    let simulation =
+        Simulation::new(&common::load(file, set), &registry, Options::default()).expect("it can run");
     let mut simulation = simulation;
     let outcome = simulation.run(&mut NoRecorder);
     let records = std::mem::take(&mut *log.lock().expect("nobody panicked"));

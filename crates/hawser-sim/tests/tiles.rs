@@ -1,9 +1,7 @@
 //! 360-degree video in tiles over the real stack: what its receiver sees where there is room and where there is not, and RIDE.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use hawser_scenario::{ReadOptions, Scenario};
 use hawser_sched::Ride;
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
@@ -13,14 +11,7 @@ const NO_LOSS: [&str; 2] = ["link.wifi0.loss=0 %", "link.lte0.loss=0 %"];
 
 /// The scenario of E2 with fields set otherwise.
 fn run(set: &[&str]) -> Outcome {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let file = "ride-continuous.toml";
-    let text = std::fs::read_to_string(folder.join(file)).expect("the scenario is there");
-    let overrides: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
-    let mut files =
-        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
-    let options = ReadOptions { text: &text, file, overrides: &overrides, files: &mut files, registry: None };
-    let scenario = Scenario::read(options).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = common::load("ride-continuous.toml", set);
     let mut registry = common::registry();
     Ride::register(&mut registry);
     let registry = Arc::new(registry);

@@ -1,11 +1,13 @@
 //! What the scenario files share: a client with several links that downloads from a server.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_core::{Connection, FourTuple, TransportConfig};
 use hawser_link::DirectionConfig;
 use hawser_policy::{PathId, PathStatus, Registry, Time};
+use hawser_scenario::{ReadOptions, Scenario};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, server, transport};
 use hawser_sim::{Download, Host, LinkHandle, Network, Serve};
 
@@ -86,4 +88,15 @@ pub(crate) fn client_side(network: &mut Net) -> &mut Connection {
 
 pub(crate) fn server_side(network: &mut Net) -> &mut Connection {
     network.server.first_connection().expect("the connection lives")
+}
+
+/// A scenario of the project's folder, with fields set otherwise.
+pub(crate) fn load(file: &str, set: &[&str]) -> Scenario {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let text = std::fs::read_to_string(folder.join(file)).expect("the scenario is there");
+    let overrides: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
+    let mut files =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let options = ReadOptions { text: &text, file, overrides: &overrides, files: &mut files, registry: None };
+    Scenario::read(options).unwrap_or_else(|error| panic!("{error}"))
 }

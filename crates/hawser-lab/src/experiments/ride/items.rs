@@ -195,10 +195,10 @@ pub(super) const ROWS: &[Item] = &[
         statement: "Ablation: agents that do not see size or deadline earn less; without a reward for help I and P frames come late",
         threshold: "removing L or Gamma from the state (retrained) lowers reward; removing T_DH raises late I/P share",
         claims: &[
-            claim(less(REWARD, "no-size"), Below(0.0)),
-            claim(less(REWARD, "no-deadline"), Below(0.0)),
-            claim(less("i_interruption_share", "no-helper"), Above(0.0)),
-            claim(less("p_interruption_share", "no-helper"), Above(0.0)),
+            claim(change(REWARD, "no-size"), Below(0.0)),
+            claim(change(REWARD, "no-deadline"), Below(0.0)),
+            claim(change("i_interruption_share", "no-helper"), Above(0.0)),
+            claim(change("p_interruption_share", "no-helper"), Above(0.0)),
         ],
         deviation: deviates(HELP),
         ..ITEM
@@ -329,8 +329,8 @@ const fn agent_over(agent: usize, policy: &'static str) -> Value {
     Difference(ours("episodic", rewards[agent - 1]), of(policy, "episodic", REWARD))
 }
 
-/// What a metric of an ablation is more than that of the system.
-const fn less(metric: &'static str, ablation: &'static str) -> Value {
+/// By how much an ablation changes a metric of the system.
+const fn change(metric: &'static str, ablation: &'static str) -> Value {
     Difference(ours(ablation, metric), ours("episodic", metric))
 }
 

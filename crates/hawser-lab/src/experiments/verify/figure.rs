@@ -95,7 +95,9 @@ pub(crate) fn line_chart(x_label: &str, y_label: &str, x: Scale, lines: Vec<Line
     let top = LINES_TITLE + LEGEND_LINE * lines.len().div_ceil(4) as f64;
     let (width, height) = (LINES_WIDTH, LINES_HEIGHT);
     let chart = Chart { title: y_label, x_label, y_label, x, y, width, height, lines, shades: Vec::new() };
-    let _ = write!(body, r#"<g transform="translate(0 {top:.0})">{}</g>"#, chart.svg());
+    // The chart fills what it is put into: a viewport of its size, or it would be scaled to the whole drawing and be cut off below.
+    let _ =
+        write!(body, r#"<svg y="{top:.0}" width="{width:.0}" height="{height:.0}">{}</svg>"#, chart.svg());
     Drawn { body, width: LINES_WIDTH, height: top + LINES_HEIGHT }
 }
 
@@ -183,5 +185,27 @@ fn bar(svg: &mut String, y: f64, colour: usize, policy: &str, it: Estimate, plac
             middle - 4.0,
             middle - 4.0
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chart lies within the drawing: below the legend, in a viewport that ends where the drawing does.
+    #[test]
+    fn a_chart_of_lines_is_not_cut_off() {
+        let line = |name: &str| Line {
+            name: name.to_owned(),
+            colour: 0,
+            points: vec![(0.0, 1.0), (1.0, 2.0)],
+            dashed: false,
+            steps: false,
+        };
+        let drawn = line_chart("x", "y", Scale::Linear(0.0, 1.0), vec![line("one"), line("other")]);
+        let top = LINES_TITLE + LEGEND_LINE;
+        let viewport = format!(r#"<svg y="{top}" width="{LINES_WIDTH}" height="{LINES_HEIGHT}">"#);
+        assert!(drawn.body.contains(&viewport), "{}", drawn.body);
+        assert_eq!(drawn.height, top + LINES_HEIGHT);
     }
 }
