@@ -65,11 +65,13 @@ pub(super) struct Frames {
     list: VecDeque<Frame>,
     /// The first one whose reward is not complete.
     open: usize,
+    /// How long the last frame took that the receiver told of.
+    latest_delay: Duration,
 }
 
 impl Default for Frames {
     fn default() -> Self {
-        Frames { list: VecDeque::with_capacity(MEMORY), open: 0 }
+        Frames { list: VecDeque::with_capacity(MEMORY), open: 0, latest_delay: Duration::ZERO }
     }
 }
 
@@ -156,7 +158,13 @@ impl Frames {
         if let Some(frame) = self.list.iter_mut().rev().find(unknown) {
             let (size, delay) = (frame.size(), feedback.delay);
             frame.outcome = Some(FourDMapOutcome { size, received: feedback.bytes, delay });
+            self.latest_delay = delay;
         }
+    }
+
+    /// How long the last frame took that the receiver told of; zero before the first.
+    pub(super) fn latest_delay(&self) -> Duration {
+        self.latest_delay
     }
 
     /// The next decision whose reward is complete: the frame's own outcome and those of the frames that follow it are known,

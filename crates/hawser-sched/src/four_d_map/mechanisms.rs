@@ -61,6 +61,12 @@ impl Allowed {
         Allowed([true, is_key && has_alternate, gaps, gaps])
     }
 
+    /// Of these, those that deliver the whole frame.
+    pub(super) fn whole(self) -> Self {
+        let Allowed([normal, duplicate, ..]) = self;
+        Allowed([normal, duplicate, false, false])
+    }
+
     /// All: the paper masks nothing.
     pub(super) const ALL: Allowed = Allowed([true; 4]);
 
@@ -172,9 +178,14 @@ impl Learner {
         &context[..self.bandit.features().min(context.len())]
     }
 
+    /// Whether the learner decides.
+    pub(super) fn decides(&self) -> bool {
+        self.choice == FourDMapChoice::Learned
+    }
+
     /// Whether the learner decides, and [`Duplicate`] is one of its arms.
     pub(super) fn may_copy(&self) -> bool {
-        self.choice == FourDMapChoice::Learned && self.only.is_none_or(|only| only == Duplicate)
+        self.decides() && self.only.is_none_or(|only| only == Duplicate)
     }
 
     /// What was learnt so far.

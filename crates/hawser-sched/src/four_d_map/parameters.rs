@@ -23,6 +23,8 @@ pub struct FourDMapParameters {
     pub alpha: f64,
     /// Whether mechanisms that do nothing for the frame at hand are left out.
     pub masks: bool,
+    /// The learner leaves gaps only while frames take longer than this; always if it is zero.
+    pub late: Duration,
     /// How a state becomes numbers.
     pub features: FourDMapFeatures,
     /// Paths that have features, 1 to 4.
@@ -62,6 +64,7 @@ impl Default for FourDMapParameters {
             first_copied: true,
             alpha: 0.8,
             masks: true,
+            late: Duration::from_millis(400),
             features: FourDMapFeatures::Scaled,
             paths: 2,
             memory: 1.0,
@@ -109,6 +112,7 @@ impl FourDMapParameters {
             first_copied: parameters.flag("first_copied"),
             alpha: parameters.number("alpha"),
             masks: parameters.flag("masks"),
+            late: parameters.duration("late"),
             features,
             paths: small("paths"),
             memory: parameters.number("memory"),
@@ -134,7 +138,7 @@ pub(super) fn info() -> PolicyInfo {
     learning.chain(reward_parameters()).chain(dispatch_parameters()).fold(info, PolicyInfo::parameter)
 }
 
-fn learning_parameters() -> [ParameterInfo; 10] {
+fn learning_parameters() -> [ParameterInfo; 11] {
     let words = ["learned", "normal", "duplicate", "discard", "decompensate", "random", "threshold"];
     [
         ParameterInfo::choice("mechanism", words)
@@ -155,6 +159,9 @@ fn learning_parameters() -> [ParameterInfo; 10] {
         ParameterInfo::flag("masks", true)
             .meaning("leave out what does nothing for the frame at hand")
             .source("ours; off in the paper"),
+        ParameterInfo::duration("late", Duration::ZERO..=Duration::from_secs(10), Duration::from_millis(400))
+            .meaning("the learner leaves gaps only while frames take longer than this; 0: as in the paper, whenever it likes")
+            .source("ours"),
         ParameterInfo::choice("features", ["scaled", "raw"])
             .meaning("numbers of about 1 and a constant, or seconds, bytes and bits as in the paper")
             .source("4D-MAP, section 3.2"),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use hawser_policy::{
     Assignment, Command, Commands, Decision, Event, Interests, Message, MessageOrigin, PathChange, PathId,
-    Reliability, Scheduler, Segment, Selection, SendView, Time,
+    Rate, Reliability, Scheduler, Segment, Selection, SendView, Time,
 };
 
 use super::buffers::{Buffers, Piece};
@@ -16,6 +16,7 @@ use super::log::{FourDMapLog, FourDMapRecord, note};
 use super::mechanisms::{Allowed, FourDMapMechanism, FourDMapModel, Learner};
 use super::parameters::FourDMapParameters;
 use super::paths::Paths;
+use crate::arrival::paced_rate;
 use crate::choose::{by_rtt, explore, explored, fastest_sendable};
 use crate::placement::{datagram, earlier};
 
@@ -220,15 +221,33 @@ impl FourDMapScheduler {
         }
         let slots = &paths[..self.parameters.paths.min(MAX_PATHS)];
         let context = self.parameters.features.context(slots, &state);
-        let allowed = if self.parameters.masks {
+        let mut allowed = if self.parameters.masks {
             Allowed::of(is_key, self.usable.len() >= 2, may_have_gaps && self.takes_gaps)
         } else {
             Allowed::ALL
         };
+        if self.learner.decides() && !self.is_late(view) {
+            allowed = allowed.whole();
+        }
         let mut of_paths = self.usable.iter().map(|at| self.paths.loss_rate(view.paths[*at].id));
         let is_lossy = of_paths.any(|rate| rate > self.parameters.high_loss);
         let mechanism = self.learner.decide(allowed, &context, is_lossy);
         self.frames.decide(mechanism, context);
+    }
+
+    /// Whether frames take so long that gaps make sense: the last that the receiver told of did, or the newest one would, sent
+    /// whole behind what is queued before it. What the application holds back is in the receiver's word only.
+    fn is_late(&self, view: &SendView<'_>) -> bool {
+        if self.frames.latest_delay() >= self.parameters.late {
+            return true;
+        }
+        let paths = self.usable.iter().map(|at| &view.paths[*at]);
+        let rate =
+            paths.clone().fold(0, |sum: u64, path| sum.saturating_add(paced_rate(path).bits_per_second()));
+        let queued = view.queue.unsent.saturating_add(view.queue.retransmit);
+        let sent_after = Rate::from_bits_per_second(rate).time_for(queued);
+        let way = paths.map(|path| path.smoothed_rtt / 2).max().unwrap_or_default();
+        sent_after.saturating_add(way) >= self.parameters.late
     }
 
     /// Rewards the decisions whose frames have all been heard of.

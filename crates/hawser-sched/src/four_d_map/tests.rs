@@ -12,7 +12,7 @@ fn spec(text: &str) -> Result<Parameters, String> {
 fn every_constant_of_the_paper_can_be_set() {
     let defaults = FourDMapParameters::read(&spec("4d-map").unwrap());
     assert_eq!(defaults, FourDMapParameters::default());
-    let text = "4d-map,mechanism=decompensate,only=discard,prelearned=off,first_copied=off,alpha=0.25,masks=off,features=raw,paths=3,memory=0.999,cap=100,\
+    let text = "4d-map,mechanism=decompensate,only=discard,prelearned=off,first_copied=off,alpha=0.25,masks=off,late=0ms,features=raw,paths=3,memory=0.999,cap=100,\
                 reclaim=500ms,deadline=100ms,delta_weight=0.5,horizon=2,feedback_timeout=2s,loss_window=3s,\
                 loss_packets=50,high_loss=0.01,frame_rate=25,warm_up=off";
     let ms = std::time::Duration::from_millis;
@@ -23,6 +23,7 @@ fn every_constant_of_the_paper_can_be_set() {
         first_copied: false,
         alpha: 0.25,
         masks: false,
+        late: ms(0),
         features: FourDMapFeatures::Raw,
         paths: 3,
         memory: 0.999,

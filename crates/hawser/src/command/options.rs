@@ -88,14 +88,15 @@ pub(crate) struct TransportOptions {
 impl TransportOptions {
     /// The transport configuration these options describe, for an application protocol.
     fn transport(&self, registry: &Registry, alpn: &[u8]) -> Result<TransportConfig, Failure> {
-        let policies = self.policies(registry)?;
+        let is_live = alpn == crate::command::live::ALPN;
+        let policies = if is_live { self.live_policies(registry)? } else { self.policies(registry)? };
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..crate::default_transport() };
         if alpn == crate::h3::ALPN || alpn == crate::command::hq::ALPN {
             // Datagrams that nobody reads would only fill their buffer.
             transport.datagram_receive_buffer = None;
         }
-        if alpn == crate::command::live::ALPN {
+        if is_live {
             transport.keep_alive_interval = Some(LIVE_KEEP_ALIVE);
             transport.max_send_buffer = LIVE_SEND_BUFFER;
         }
@@ -108,6 +109,13 @@ impl TransportOptions {
     /// The policies that they choose, for each connection.
     pub(crate) fn policies(&self, registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, Failure> {
         let policies = registry.set(&self.policies.with_environment(registry)?);
+        policies.map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    /// The same for live video.
+    fn live_policies(&self, registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, Failure> {
+        let policies =
+            registry.set(&self.policies.with_controller(registry, crate::command::live::CONTROLLER)?);
         policies.map_err(|error| Failure::usage(error.to_string()))
     }
 

@@ -3,6 +3,7 @@
 use clap::{Args, Command};
 
 use crate::command::exit::Failure;
+use crate::command::live;
 use crate::{Composition, PolicyKind, PolicySpec, Registry};
 
 /// Under what the options stand: the heading must not reach those that follow.
@@ -32,27 +33,35 @@ pub(crate) struct PolicyOptions {
 }
 
 /// The help of a command and those below it names the policies that this registry has.
-pub(crate) fn with_names(mut command: Command, registry: &Registry) -> Command {
+pub(crate) fn with_names(command: Command, registry: &Registry) -> Command {
+    with_names_below(command, registry, None)
+}
+
+/// The same for a command below others; `controller` is the one that they use by default, if it is not the registry's.
+fn with_names_below(mut command: Command, registry: &Registry, controller: Option<&str>) -> Command {
+    let controller = if command.get_name() == live::NAME { Some(live::CONTROLLER) } else { controller };
     for kind in PolicyKind::ALL {
+        let own = controller.filter(|_| kind == PolicyKind::Congestion);
         let id = option(kind).trim_start_matches("--").replace('-', "_");
         let argument = command.get_arguments().find(|argument| argument.get_id() == id.as_str());
         if let Some(what) = argument.and_then(|argument| argument.get_help()).map(ToString::to_string) {
-            command = command.mut_arg(id, |argument| argument.help(help(registry, &what, kind)));
+            command = command.mut_arg(id, |argument| argument.help(help(registry, &what, kind, own)));
         }
     }
     let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    below
-        .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(name, |below| with_names(below, registry)))
+    below.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |below| with_names_below(below, registry, controller))
+    })
 }
 
-/// The policies of a kind, with the one that is used by default.
-fn help(registry: &Registry, what: &str, kind: PolicyKind) -> String {
+/// The policies of a kind, with the one that is used by default: the command's own, or the registry's.
+fn help(registry: &Registry, what: &str, kind: PolicyKind, own: Option<&str>) -> String {
     let names: Vec<&str> = registry.names(kind).collect();
     if names.is_empty() {
         return format!("{what}; none is known");
     }
-    let default = registry.policy(kind, "default").map(|info| format!(". Default: {}", info.name));
+    let default =
+        registry.policy(kind, own.unwrap_or("default")).map(|info| format!(". Default: {}", info.name));
     format!("{what}: {}{}", names.join(", "), default.unwrap_or_default())
 }
 
@@ -111,6 +120,11 @@ impl PolicyOptions {
         Ok(composition)
     }
 
+    /// The same, with this controller where nothing that is said brings one.
+    pub(crate) fn with_controller(&self, registry: &Registry, name: &str) -> Result<Composition, Failure> {
+        Ok(or_controller(self.with_environment(registry)?, registry, name))
+    }
+
     /// The scheduler that is chosen: as such, or as the policy.
     pub(crate) fn scheduler(&self, registry: &Registry) -> Result<Option<PolicySpec>, Failure> {
         let composition = self.with_environment(registry)?;
@@ -135,7 +149,42 @@ impl PolicyOptions {
     }
 }
 
+/// With this controller, if it exists, where neither a controller nor a policy set is chosen.
+fn or_controller(mut composition: Composition, registry: &Registry, name: &str) -> Composition {
+    let is_set = registry.resolve(&composition).policy.is_some();
+    if !is_set && composition.congestion.is_none() {
+        let known = registry.policy(PolicyKind::Congestion, name);
+        composition.congestion = known.and_then(|_| PolicySpec::new(name).ok());
+    }
+    composition
+}
+
 fn check(registry: &Registry, kind: PolicyKind, spec: &PolicySpec, place: &str) -> Result<(), Failure> {
     let wrong = |error| Failure::usage(format!("{place}: {error}"));
     registry.check(kind, spec).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commands_controller_is_used_where_nothing_else_brings_one() {
+        let registry = crate::policies();
+        let controller = |options: PolicyOptions| {
+            let composition = options.composition(&registry).expect("these exist");
+            or_controller(composition, &registry, "bbr").congestion.map(|spec| spec.to_string())
+        };
+        let spec = |text: &str| Some(text.parse().expect("a name"));
+        assert_eq!(controller(PolicyOptions::default()).as_deref(), Some("bbr"));
+        let cubic = PolicyOptions { cc: spec("cubic,beta=0.8"), ..PolicyOptions::default() };
+        assert_eq!(controller(cubic).as_deref(), Some("cubic,beta=0.8"));
+        // The default of a scheduler is not its own, that of a set is.
+        let scheduler = PolicyOptions { policy: spec("minrtt"), ..PolicyOptions::default() };
+        assert_eq!(controller(scheduler).as_deref(), Some("bbr"));
+        let set = PolicyOptions { policy: spec("4d-map"), ..PolicyOptions::default() };
+        assert_eq!(controller(set), None);
+        let own = hawser_policy::Registry::new();
+        assert_eq!(or_controller(Composition::default(), &own, "bbr").congestion, None, "it does not exist");
+    }
 }

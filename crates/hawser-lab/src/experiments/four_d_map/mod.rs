@@ -20,14 +20,14 @@ const DISCARD: &str = "4d-map,mechanism=discard";
 const DECOMPENSATE: &str = "4d-map,mechanism=decompensate";
 const RANDOM: &str = "4d-map,mechanism=random";
 /// The learner with one mechanism by itself: it decides for which frames.
-const ONLY_DUPLICATE: &str = "4d-map,only=duplicate";
-const ONLY_DISCARD: &str = "4d-map,only=discard";
-const ONLY_DECOMPENSATE: &str = "4d-map,only=decompensate";
+const ONLY_DUPLICATE: &str = "4d-map,only=duplicate,late=0ms";
+const ONLY_DISCARD: &str = "4d-map,only=discard,late=0ms";
+const ONLY_DECOMPENSATE: &str = "4d-map,only=decompensate,late=0ms";
 /// DQN\*, and what sends on the other path while the window of the chosen one is full.
 const DQN: &str = "dqn";
 const DQN_NEVER_WAITING: &str = "dqn,full=other";
 /// Without a model from before.
-const UNTAUGHT: &str = "4d-map,prelearned=off";
+const UNTAUGHT: &str = "4d-map,prelearned=off,late=0ms";
 
 const SYSTEM: &[Policy] = &[Policy::System];
 const MIN_RTT: &[Policy] = &[Policy::Named("minrtt")];
@@ -99,7 +99,7 @@ pub const LIST: List = List {
     name: "4d-map",
     title: "4D-MAP: frames of a live stream dispatched, duplicated, discarded, or not retransmitted",
     source: "Z. Song, B. Han and J. Su, 4D-MAP: Multipath Adaptive Packet Scheduling for Live Streaming over QUIC, JCST 2024",
-    system: System { key: "transport.policy", policy: "4d-map" },
+    system: System { key: "transport.policy", policy: "4d-map,late=0ms" },
     runs: &[
         program("vectors", computations::vectors, &[], SYSTEM, Seeds::ONCE),
         program("bandit", computations::bandit, &[], SYSTEM, Seeds { default: 10, full: 30 }),

@@ -44,8 +44,8 @@ impl Decides {
     fn policy(self, trace: u64) -> &'static str {
         match (self, trace) {
             (Decides::Chance, _) => "4d-map,mechanism=random,prelearned=off",
-            (Decides::Learner, 0) => "4d-map,prelearned=off",
-            (Decides::Learner, _) => "4d-map",
+            (Decides::Learner, 0) => "4d-map,prelearned=off,late=0ms",
+            (Decides::Learner, _) => "4d-map,late=0ms",
         }
     }
 

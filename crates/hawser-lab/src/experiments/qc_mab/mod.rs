@@ -25,6 +25,9 @@ const PRINTED: &str = "qc-mab,exploration=2";
 const AT_ONCE: &str = "qc-mab,attach_after=0s";
 /// Nothing is learnt about access points: always the strongest.
 const STRONGEST: &str = "qc-mab,strongest=1";
+/// The same, where protection alone differs: which access point a run happens to explore does not hide it.
+const STRONGEST_PROTECTED: &str = "qc-mab,strongest=1,fec=on";
+const STRONGEST_UNPROTECTED: &str = "qc-mab,strongest=1,fec=off";
 const RAW: &str = "qc-mab,refined=off";
 const LEAP: &str = "leap";
 const PEEKABOO: &str = "peekaboo";
@@ -42,6 +45,8 @@ const WALKING: &[Policy] = &[
     Policy::Named(PRINTED),
     Policy::Named(AT_ONCE),
     Policy::Named(STRONGEST),
+    Policy::Named(STRONGEST_PROTECTED),
+    Policy::Named(STRONGEST_UNPROTECTED),
     Policy::Named(PROTECTED_THERE),
     Policy::Named(UNPROTECTED_THERE),
     Policy::Named(PEEKABOO),
@@ -52,7 +57,7 @@ const LEARNING: &[Policy] = &[Policy::System, Policy::Named(RAW), Policy::Named(
 const FULL: &[Policy] = &[Policy::Named(PROTECTED_THERE), Policy::Named(UNPROTECTED_THERE)];
 
 /// Walks of their own: each seed has its access points, its way and its film.
-const SOME: Seeds = Seeds { default: 8, full: 20 };
+const SOME: Seeds = Seeds { default: 20, full: 60 };
 const FEW: Seeds = Seeds { default: 4, full: 20 };
 /// Eight rows of TCP take most of the time.
 const BUSY: Seeds = Seeds { default: 4, full: 20 };

@@ -164,6 +164,43 @@ fn bodies_of_delta_frames_are_discarded_before_they_leave() {
     assert_eq!(queue.bytes.iter().filter(|byte| **byte == Byte::InFlight).count(), 5_000 + 3 * 16);
 }
 
+/// A learner that prefers to discard does so only to frames that would be late, by what is queued or by the receiver's word.
+#[test]
+fn the_learner_leaves_gaps_in_late_frames_only() {
+    let late_after = |late: u64| {
+        let late = Duration::from_millis(late);
+        let parameters = FourDMapParameters { late, warm_up: false, ..FourDMapParameters::default() };
+        let mut model = FourDMapScheduler::new(parameters, None, 1).model();
+        model.arms[FourDMapMechanism::Discard.arm()].b.fill(100.0);
+        FourDMapScheduler::new(parameters, Some(&model), 1)
+    };
+    // Bytes of a second frame that are discarded, if the receiver said how long the first took.
+    let discarded = |mut scheduler: FourDMapScheduler, size, first_ms: Option<u64>| {
+        let (mut queue, now) = (Queue::new(), Time::from_secs(1));
+        // 200 kB/s.
+        let mut paths = [open(0, 100, 10_000), open(1, 100, 10_000)];
+        queue.write_frame(0, 1_000, true);
+        drain(&mut queue, &mut scheduler, now, &mut paths);
+        if let Some(ms) = first_ms {
+            let delay = Duration::from_millis(ms);
+            let frame = FrameFeedback { id: 0, delay, bytes: 1_000, in_time: true };
+            let payload = FrameFeedback::encode([frame].into_iter());
+            let message = Message::with_acks(FeatureId::FRAME_FEEDBACK, payload);
+            tell(&mut scheduler, &Event::Message { now, origin: MessageOrigin::Peer, message: &message });
+        }
+        queue.write_frame(1, size, false);
+        drain(&mut queue, &mut scheduler, now, &mut paths);
+        queue.bytes.iter().filter(|byte| **byte == Byte::Gone).count() as u64
+    };
+    assert_eq!(discarded(late_after(0), 5_000, None), 5_000, "whenever it likes");
+    assert_eq!(discarded(late_after(400), 5_000, None), 0, "there in 75 ms");
+    // Behind a header of 16 bytes; half a round trip under way.
+    assert_eq!(discarded(late_after(400), 69_000, None), 0, "there in 395 ms");
+    assert_eq!(discarded(late_after(400), 71_000, None), 71_000, "there in 405 ms");
+    assert_eq!(discarded(late_after(400), 5_000, Some(399)), 0);
+    assert_eq!(discarded(late_after(400), 5_000, Some(400)), 5_000);
+}
+
 #[test]
 fn a_peer_that_takes_no_gaps_gets_everything() {
     let (mut queue, mut scheduler) = (Queue::new(), fixed(FourDMapMechanism::Discard));

@@ -29,6 +29,12 @@ use crate::command::interrupt::Interrupt;
 use crate::command::options::{ClientOptions, Output, TransportOptions, listen_address, seconds};
 use crate::command::server_scheduler::AllowedSchedulers;
 
+/// The subcommand.
+pub(crate) const NAME: &str = "live";
+/// Its controller where neither `--cc` nor a policy set brings another: what is lost at random must not hold a stream up whose
+/// rate the encoder has fixed.
+pub(crate) const CONTROLLER: &str = "bbr";
+
 /// UDP port of a relay.
 const DEFAULT_PORT: u16 = 4434;
 /// Where a player serves players.
@@ -48,7 +54,7 @@ Examples:
   hawser live relay --key KEY                              on a server; prints the other two command lines
   hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
   hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: ffplay http://127.0.0.1:8080/live.flv
-  hawser live publish HOST:4434 --policy 4d-map ...        with frames discarded, copied or not retransmitted (relay as well)
+  hawser live publish HOST:4434 --policy 4d-map --cc bbr ... with frames discarded, copied or not retransmitted (relay as well)
   hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
 
 /// `hawser live`.
