@@ -27,6 +27,10 @@ fn opens_within(view: &SendView<'_>, path: &PathView) -> Option<Duration> {
     (view.now <= due + tolerance).then(|| due.since(view.now))
 }
 
+/// How much what is queued before a datagram counts, against the time until a faster path has room. By 1, each would arrive as soon as
+/// it can by itself.
+const QUEUE_WEIGHT: u32 = 4;
+
 /// One decision about what is queued.
 pub(super) struct Placement<'v, 'a> {
     pub(super) view: &'v SendView<'a>,
@@ -57,8 +61,9 @@ impl Placement<'_, '_> {
             return Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) });
         }
         if view.queue.datagrams > 0 {
-            // Beside what is queued before the last one.
-            let queued = paced_rate(fast).time_for(view.queue.datagrams);
+            // Whoever waits behind others keeps those waiting that follow: where more comes than the fast path takes, what is too
+            // much goes elsewhere in the end, and the sooner it does the shorter is the queue for all.
+            let queued = paced_rate(fast).time_for(view.queue.datagrams).saturating_mul(QUEUE_WEIGHT);
             let opens_later = |time: Duration| time.saturating_add(queued) < lag;
             if lag > fast.smoothed_rtt / 2 && opens_within(view, fast).is_some_and(opens_later) {
                 return wait;

@@ -528,11 +528,11 @@ fn datagrams_wait_only_as_long_as_the_faster_path_needs_for_those_before_them() 
         }
     };
     let one = Some(Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) });
-    // 40 ms later, and 5 MB/s: 200 kB, or 175 and the 5 ms until then.
-    assert_eq!(decide(199_000, 20, 60), None);
-    assert_eq!(decide(201_000, 20, 60), one);
-    assert_eq!(decide(174_000, 15, 60), None);
-    assert_eq!(decide(176_000, 15, 60), one);
+    // 40 ms later, and 5 MB/s, each byte counted four times: 50 kB, or 43 and the 5 ms until then.
+    assert_eq!(decide(49_000, 20, 60), None);
+    assert_eq!(decide(51_000, 20, 60), one);
+    assert_eq!(decide(43_000, 15, 60), None);
+    assert_eq!(decide(44_500, 15, 60), one);
     // Overdue by four deviations: nobody knows when it opens.
     assert_eq!(decide(1_000, 24, 60), None);
     assert_eq!(decide(1_000, 25, 60), one);
