@@ -3,10 +3,10 @@
 
     ends.py receive FILE               what comes on standard input
     ends.py receive-mptcp FILE PORT    what the first MPTCP connection to this port brings
-    ends.py send-mptcp ADDRESS PORT    standard input over one MPTCP connection
+    ends.py send-mptcp ADDRESS PORT [CONTROLLER]    standard input over one MPTCP connection; cubic by default
 
 A receiver writes the bytes to FILE, and to FILE.times when each read returned (ns since 1970) and how many bytes there were by then.
-Both ends of MPTCP take CUBIC and say at the end how many subflows there were.
+The sender over MPTCP says at the end how many subflows there were.
 """
 
 import json
@@ -32,9 +32,9 @@ def receive(read, path):
             times.write(f"{now} {total}\n")
 
 
-def mptcp_socket():
+def mptcp_socket(controller="cubic"):
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP)
-    made.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
+    made.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, controller.encode())
     return made
 
 
@@ -56,8 +56,8 @@ def receive_mptcp(path, port):
     receive(connection.recv, path)
 
 
-def send_mptcp(address, port):
-    connection = mptcp_socket()
+def send_mptcp(address, port, *controller):
+    connection = mptcp_socket(*controller)
     connection.connect((address, port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     count = 0
@@ -74,8 +74,8 @@ def main():
             receive(lambda size: os.read(0, size), path)
         case ["receive-mptcp", path, port]:
             receive_mptcp(path, int(port))
-        case ["send-mptcp", address, port]:
-            send_mptcp(address, int(port))
+        case ["send-mptcp", address, port, *controller] if len(controller) < 2:
+            send_mptcp(address, int(port), *controller)
         case _:
             sys.exit(__doc__)
 
