@@ -12,10 +12,10 @@ setup: ## install what building and testing need (Debian, Ubuntu; as root), or s
 	@scripts/setup
 
 build: setup ## build the command, optimised
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 
 demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together
-	$(CARGO) build --locked --release -p hawser -p hawser-lab
+	$(CARGO) build --locked --release -p hawser-cli -p hawser-lab
 	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo"
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
@@ -23,6 +23,7 @@ test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 lint: ## formatting, lints, no circles of imports in the core, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
+	@scripts/rooms
 	@scripts/requirements
 	@scripts/dependencies
 	@scripts/packages
@@ -41,7 +42,7 @@ miri: ## the one line of unsafe code under Miri (nightly toolchain with the comp
 	cd miri && $(CARGO) +nightly miri test --locked --lib
 
 soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks"
 	@scripts/soak --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" \
@@ -73,7 +74,7 @@ bench-sim: bench-build ## the simulator: speed, where its time goes, memory, swe
 interop: setup ## foreign stacks as peers, in virtual time, over UDP and behind links (interop/; as root); INTEROP=--allow-missing
 	scripts/setup-interop $(INTEROP)
 	cd interop && $(CARGO) test --locked --release
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 	@interop/udp/run.py --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
 	@interop/run --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
 
@@ -82,16 +83,16 @@ interop-fast: ## foreign stacks in virtual time, ten seeds of each script: secon
 
 live-test: setup ## live video from ffmpeg over three emulated links: one dies, one returns (as root; LIVE_SECONDS=30)
 	@command -v ffmpeg >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg; }
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-test --seconds $${LIVE_SECONDS:-30} "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 live-test-long: setup ## the same for ten minutes, with the defaults and with 4D-MAP (as root)
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-test --seconds 600 --variant default= --variant '4d-map=--policy 4d-map' "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 live-compare: setup ## live video next to kernel MPTCP and SRT over the links of 4D-MAP (as root; half an hour; COMPARE_SECONDS=30)
 	@command -v ffmpeg srt-live-transmit >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg srt-tools; }
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-compare --seconds $${COMPARE_SECONDS:-30} --out live-compare.json "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is learnt and shipped, from nothing (hours)
@@ -100,16 +101,16 @@ train-ride: setup ## the agents of RIDE's list from nothing (docs/ride.md; an ho
 	scripts/train-ride
 
 train-sscc: setup ## the models of SSCC from nothing: simulate, train, export (docs/sscc.md); SSCC_ENVIRONMENTS=200
-	$(CARGO) build --locked --release -p hawser
+	$(CARGO) build --locked --release -p hawser-cli
 	scripts/train-sscc "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 prelearn-4d-map: setup ## the model that the policy 4d-map starts with, from nothing (docs/4d-map.md)
-	$(CARGO) build --locked --release -p hawser
-	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn crates/hawser-sched/models
+	$(CARGO) build --locked --release -p hawser-cli
+	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn policies/hawser-sched/models
 
 prelearn-dqn: setup ## the network of the scheduler dqn, from nothing (docs/4d-map.md)
-	$(CARGO) build --locked --release -p hawser
-	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn --dqn crates/hawser-sched/models
+	$(CARGO) build --locked --release -p hawser-cli
+	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn --dqn policies/hawser-sched/models
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,6 +1,6 @@
-"""Makes the golden data of crates/hawser-learn/tests/boosted_trees.rs: models of xgboost, and what it predicts.
+"""Makes the golden data of policies/hawser-learn/tests/boosted_trees.rs: models of xgboost, and what it predicts.
 
-    python golden.py ../../crates/hawser-learn/tests/golden/boosted_trees
+    python golden.py ../../policies/hawser-learn/tests/golden/boosted_trees
 """
 
 import pathlib

@@ -64,19 +64,19 @@ const ROUNDS: usize = 100;
 
 /// Source files, by the beginning of their path in the repository; the first that fits.
 const FILES: [(&str, Component); 14] = [
-    ("crates/hawser-core/src/crypto/null/", Checksum),
-    ("crates/hawser-core/", Core),
-    ("crates/hawser-wire/", Core),
-    ("crates/hawser-cc/", Core),
-    ("crates/hawser-paths/", Core),
-    ("crates/hawser-sched/", Core),
-    ("crates/hawser-policy/", Core),
-    ("crates/hawser-link/", Links),
-    ("crates/hawser-scenario/", Links),
-    ("crates/hawser-sim/src/run/simulation.rs", Engine),
-    ("crates/hawser-sim/src/run/participant.rs", Engine),
-    ("crates/hawser-sim/src/run/", Applications),
-    ("crates/hawser-sim/", Engine),
+    ("transport/hawser-core/src/crypto/null/", Checksum),
+    ("transport/hawser-core/", Core),
+    ("transport/hawser-wire/", Core),
+    ("policies/hawser-cc/", Core),
+    ("transport/hawser-paths/", Core),
+    ("policies/hawser-sched/", Core),
+    ("transport/hawser-policy/", Core),
+    ("world/hawser-link/", Links),
+    ("world/hawser-scenario/", Links),
+    ("world/hawser-sim/src/run/simulation.rs", Engine),
+    ("world/hawser-sim/src/run/participant.rs", Engine),
+    ("world/hawser-sim/src/run/", Applications),
+    ("world/hawser-sim/", Engine),
     ("bench/", Engine),
 ];
 

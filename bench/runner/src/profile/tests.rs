@@ -8,13 +8,13 @@ positions: line
 events: Ir
 summary: 210
 
-fl=(1) /src/crates/hawser-sim/src/engine.rs
+fl=(1) /src/world/hawser-sim/src/engine.rs
 fn=(1) main
 1 8
 fi=(9) /rustc/library/core/src/option.rs
 +4 2
 fe=(1)
-cfi=(2) /src/crates/hawser-core/src/connection/build.rs
+cfi=(2) /src/transport/hawser-core/src/connection/build.rs
 cfn=(2) hawser_core::connection::build::<impl hawser_core::connection::Connection>::poll_transmit
 calls=1 5
 * 140
@@ -25,18 +25,18 @@ calls=1 5
 fl=(2)
 fn=(2)
 10 18
-fi=(3) /src/crates/hawser-core/src/crypto/null/checksum.rs
+fi=(3) /src/transport/hawser-core/src/crypto/null/checksum.rs
 20 12
 fe=(2)
 cfn=(4) memcpy
 calls=3 1
 11 80
-cfi=(5) /src/crates/hawser-core/src/streams.rs
+cfi=(5) /src/transport/hawser-core/src/streams.rs
 cfn=(5) stream
 calls=1 1
 12 30
 
-fl=(6) /src/crates/hawser-core/src/connection/receive.rs
+fl=(6) /src/transport/hawser-core/src/connection/receive.rs
 fn=(3)
 9 30
 cfn=(4)

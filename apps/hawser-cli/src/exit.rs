@@ -1,0 +1,240 @@
+//! How the command ends: one number for each kind of failure, so that scripts need not read messages.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use hawser_lab::data::table::TableError;
+use serde::Serialize;
+
+use hawser::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
+
+/// Exit codes. Where curl has a code for the same thing, it is curl's. The names are part of the output of `--json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Failure = 1,
+    Usage = 2,
+    BadUrl = 3,
+    NotResolved = 6,
+    NotConnected = 7,
+    Interrupted = 18,
+    HttpStatus = 22,
+    NotWritten = 23,
+    DiskFull = 24,
+    NotRead = 26,
+    NoAnswer = 28,
+    NotResumable = 33,
+    Handshake = 35,
+    Forbidden = 43,
+    NotFound = 44,
+    ConnectionLost = 56,
+    Certificate = 60,
+    CertificateTime = 61,
+    Digest = 65,
+    ServerDiskFull = 70,
+    NoEmulator = 77,
+    Scenario = 78,
+    Trace = 79,
+    WrongPin = 90,
+    CannotListen = 91,
+    NoBudget = 92,
+    CannotRun = 126,
+    NoCommand = 127,
+    Signal = 130,
+}
+
+/// The table shown by `hawser --help`.
+pub(crate) const TABLE: &str = "\
+Exit codes (curl's, where curl has one for the same thing):
+   0  done
+   1  any failure that has no number of its own
+   2  the command line is wrong
+   3  the URL is wrong
+   6  the server's name cannot be resolved
+   7  no connection: nobody listens on that port, the network is unreachable, or no link is up
+  18  the transfer was interrupted; what arrived is kept and `-C -` resumes it
+  22  the server answered with an HTTP error other than those below
+  23  a local file or standard output cannot be written
+  24  the local disk is full
+  26  a local file cannot be read
+  28  the server did not answer in time
+  33  the transfer cannot be resumed: the file changed on the server, or it has no ranges
+  35  the handshake failed (no common protocol, TLS error)
+  43  the server does not allow it (401, 403, 405; live: wrong key, or another publisher took over)
+  44  there is no such file on the server (404, 410)
+  56  the connection was lost
+  60  the server's certificate is not acceptable
+  61  the server's certificate has expired or is not valid yet
+  65  the bytes received are not those the server has (SHA-256 differs)
+  70  the server's disk is full (507)
+  77  no emulator here: not root, or no /dev/net/tun
+  78  the scenario file is wrong
+  79  the trace file is wrong, or of no known format
+  90  the server's key is not the pinned one
+  91  cannot listen: the UDP or TCP port is taken or not allowed, or no interface has the address
+  92  the budget of every link that works is used up (--cap); what arrived of a file is kept and `-C -` resumes it
+ 126  emu run: the command cannot be executed; vr360: ffmpeg cannot be
+ 127  emu run: there is no such command; vr360: there is no ffmpeg
+ 130  stopped by Ctrl-C
+`hawser emu run` otherwise ends with the exit code of its command.
+
+With --json a failure is one line, too: {\"error\":{\"exit_code\":44,\"kind\":\"not_found\",\"message\":..},\"url\":..}";
+
+/// Why the command could not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Which kind.
+    pub(crate) exit: Exit,
+    /// What was wrong, and what to do about it where that is known.
+    pub(crate) message: String,
+    /// The resource it concerns.
+    pub(crate) url: Option<String>,
+    /// Whether the user knows already.
+    pub(crate) is_told: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Failure { exit, message: message.into(), url: None, is_told: false }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// The same, with the resource it concerns.
+    pub(crate) fn about(mut self, url: &impl fmt::Display) -> Self {
+        self.url = Some(url.to_string());
+        self
+    }
+
+    /// A table or another local file of the simulator that could not be written.
+    pub(crate) fn of_table(error: &TableError) -> Self {
+        let exit = match error {
+            TableError::DiskFull { .. } => Exit::DiskFull,
+            TableError::Write { .. } => Exit::NotWritten,
+            TableError::UnknownKind { .. } => Exit::Usage,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
+    }
+
+    /// A local file that could not be written.
+    pub(crate) fn write(path: &Path, error: &io::Error) -> Self {
+        let exit = if is_full(error) { Exit::DiskFull } else { Exit::NotWritten };
+        Self::new(exit, format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// A local file that could not be read.
+    pub(crate) fn read(path: &Path, error: &io::Error) -> Self {
+        Self::new(Exit::NotRead, format!("cannot read {}: {error}", path.display()))
+    }
+
+    /// The same of what needed scenarios from a folder, which may not be there.
+    pub(crate) fn of_scenarios(mut self, folder: &Path) -> Self {
+        if !folder.is_dir() {
+            let hint = format!(
+                "; there is no folder {}: say with --scenarios where the scenarios are",
+                folder.display()
+            );
+            self.message.push_str(&hint);
+        }
+        self
+    }
+
+    /// Whether a second attempt may succeed where this one failed.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(
+            self.exit,
+            Exit::NotResolved
+                | Exit::NotConnected
+                | Exit::NoAnswer
+                | Exit::Interrupted
+                | Exit::ConnectionLost
+        )
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Whether the disk, or the user's share of it, is full.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let exit = match &error {
+            ConnectError::InvalidServerName(_) => Exit::BadUrl,
+            ConnectError::NoAddress => Exit::NotResolved,
+            ConnectError::NoLink { .. }
+            | ConnectError::Bind { .. }
+            | ConnectError::Refused { .. }
+            | ConnectError::Unreachable { .. } => Exit::NotConnected,
+            ConnectError::BudgetsUsedUp { .. } => Exit::NoBudget,
+            ConnectError::TimedOut { .. } | ConnectError::Handshake(ConnectionError::TimedOut) => {
+                Exit::NoAnswer
+            }
+            ConnectError::Certificate(problem) => certificate_exit(problem),
+            ConnectError::Handshake(_) => Exit::Handshake,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+fn certificate_exit(problem: &CertificateProblem) -> Exit {
+    match problem {
+        CertificateProblem::WrongPin { .. } => Exit::WrongPin,
+        CertificateProblem::Expired | CertificateProblem::NotYetValid => Exit::CertificateTime,
+        _ => Exit::Certificate,
+    }
+}
+
+impl From<ConnectionError> for Failure {
+    fn from(error: ConnectionError) -> Self {
+        Failure::new(Exit::ConnectionLost, format!("the connection was lost: {error}"))
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let exit = match error {
+            ConfigError::QlogDirectory { .. } => Exit::NotWritten,
+            ConfigError::NoSystemAuthorities { .. } | ConfigError::Authority(_) => Exit::Certificate,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        let exit = match &error {
+            EndpointError::Listen { .. } => Exit::CannotListen,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+impl From<IdentityError> for Failure {
+    fn from(error: IdentityError) -> Self {
+        let exit = match &error {
+            IdentityError::Read { .. }
+            | IdentityError::Malformed { .. }
+            | IdentityError::Incomplete { .. } => Exit::NotRead,
+            IdentityError::Write { .. } => Exit::NotWritten,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}

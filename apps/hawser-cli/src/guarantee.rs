@@ -1,0 +1,125 @@
+//! `hawser lab guarantee`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, OWN, Options, Row, Verdict};
+
+use crate::emulate::load_failure;
+use crate::exit::{Exit, Failure};
+use crate::options::{Output, seconds};
+use crate::report::{Channel, print, remark};
+use hawser::Registry;
+
+const EXAMPLES: &str = "\
+Each scenario is simulated with every link alone and with all of them, with the same seeds: a download for the goodput, \
+and requests of 200 bytes for answers of 64 kB for the delay. Ratios are against the link that is best at it; in brackets the 95 % confidence interval, from the differences \
+seed by seed. With --json one object per scenario, each on a line of its own.
+
+A scenario in which nothing was transferred ends the command with 1; one that is worse than its best link is told, and no failure.
+
+Examples:
+  hawser lab guarantee
+  hawser lab guarantee --recorded ../shared/traces --seeds 5
+  hawser lab guarantee scenarios/wifi-lte.toml --seeds 5 --set transport.scheduler=minrtt --json";
+
+/// `hawser lab guarantee`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Guarantee {
+    /// Scenario files; without any, those of our own in the folder
+    files: Vec<PathBuf>,
+    /// Where our own scenarios are
+    #[arg(long, value_name = "DIR", default_value = "scenarios", conflicts_with = "files")]
+    folder: PathBuf,
+    /// Recorded drives instead: every DL_*.csv (download) and UL_*.csv (upload) of two carriers in DIR or DIR/pam2025 is a
+    /// scenario, and each seed another window of it. The number of pairs is told
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "../shared/traces", conflicts_with = "files")]
+    recorded: Option<PathBuf>,
+    /// Seeds 1 to this
+    #[arg(long, default_value = "20", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: u64,
+    /// Simulated seconds of each run, if the scenario does not end before
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    seconds: Duration,
+    /// Set a field of every scenario, such as `transport.scheduler=minrtt`; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Threads; all processors unless given
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let cases = match &arguments.recorded {
+        None => files(arguments)?.into_iter().map(Case::from).collect(),
+        Some(folder) => pairs(folder, arguments)?,
+    };
+    if let (Some(folder), 0) = (&arguments.recorded, cases.len()) {
+        remark(format_args!(
+            "hawser: there is no DL_*.csv or UL_*.csv in {}: nothing to compare",
+            folder.display()
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = Options {
+        cases,
+        overrides: arguments.set.clone(),
+        seeds: arguments.seeds,
+        duration: arguments.seconds,
+        threads: arguments.threads.map_or_else(processors, usize::from),
+    };
+    if arguments.recorded.is_some() {
+        output.remark(format_args!("hawser: {} pairs of recorded links", options.cases.len()));
+    }
+    let mut progress = |row: &Row| output.remark(format_args!("{}: done", row.scenario));
+    let rows = guarantee::run(&options, registry, &mut progress).map_err(failure)?;
+    if output.json {
+        rows.iter().for_each(|row| Channel::Stdout.print(row));
+    } else {
+        print(guarantee::table(&rows).trim_end());
+    }
+    let nothing = rows.iter().find(|row| row.verdict == Verdict::NothingTransferred);
+    Ok(match nothing {
+        None => ExitCode::SUCCESS,
+        Some(row) => {
+            remark(format_args!(
+                "hawser: {}: nothing was transferred, so nothing can be compared",
+                row.scenario
+            ));
+            ExitCode::from(Exit::Failure as u8)
+        }
+    })
+}
+
+/// The recorded drives of a folder.
+fn pairs(folder: &Path, arguments: &Guarantee) -> Result<Vec<Case>, Failure> {
+    guarantee::recorded_pairs(folder, &arguments.folder).map_err(failure)
+}
+
+fn files(arguments: &Guarantee) -> Result<Vec<PathBuf>, Failure> {
+    if !arguments.files.is_empty() {
+        return Ok(arguments.files.clone());
+    }
+    let folder: &Path = &arguments.folder;
+    if !folder.is_dir() {
+        let message = format!(
+            "there is no folder {}; name scenario files, or with --folder the folder of {}.toml and the others",
+            folder.display(),
+            OWN[0]
+        );
+        return Err(Failure::new(Exit::NotRead, message));
+    }
+    Ok(guarantee::own_files(folder))
+}
+
+fn failure(error: GuaranteeError) -> Failure {
+    match error {
+        GuaranteeError::Load(error) => load_failure(error),
+        error @ GuaranteeError::List { .. } => Failure::new(Exit::NotRead, error.to_string()),
+        other => Failure::new(Exit::Scenario, other.to_string()),
+    }
+}

@@ -1,0 +1,256 @@
+//! The `hawser` command, for a binary of one's own.
+//!
+//! The binary `hawser` is [`run`] with the policies that come with the project. Who has policies of his own adds them
+//! and has every command, with his names beside the others:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     let mut registry = hawser::policies();
+//!     // registry.add_scheduler("mine", |init| Box::new(Mine::new(init)));
+//!     hawser_cli::run(registry)
+//! }
+//! ```
+
+mod caps;
+mod data_units;
+mod digest;
+mod emulate;
+mod encounters;
+mod exit;
+mod get;
+mod guarantee;
+mod hq;
+mod http_client;
+mod interrupt;
+mod key_log;
+mod lab;
+mod lines;
+mod live;
+mod local_http;
+mod matrix;
+mod measure;
+mod options;
+mod path_log;
+mod paths;
+mod percent;
+mod perf;
+mod policies;
+mod policy_options;
+mod prelearn;
+mod progress;
+mod put;
+mod report;
+mod scenario_table;
+mod serve;
+mod server_scheduler;
+mod session;
+mod silence;
+mod sim;
+mod site;
+mod sscc_data;
+mod sscc_log;
+mod trace;
+mod transfer;
+mod units;
+mod url;
+mod verify;
+mod vr360;
+mod wifi;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use hawser_sim::oracle::with_oracle;
+
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::Output;
+use crate::report::Channel;
+use hawser::Registry;
+
+/// Multipath QUIC for hosts on the move: one connection over WiFi, 5G and a dish at once
+///
+/// One machine serves a folder, another gets a file from it over all links that it has:
+///   hawser serve .
+///   hawser get -O --pin 'PIN' https://HOST:4433/FILE
+/// The server prints the second line ready to paste.
+///
+/// A link that dies costs a fraction of a second, one that appears is used at once,
+/// and an interrupted transfer goes on with `-C -`.
+#[derive(Parser, Debug)]
+#[command(name = "hawser", version, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
+struct Cli {
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    sscc: sscc_data::SsccData,
+    #[command(flatten)]
+    four_d_map: prelearn::FourDMapData,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Serve a folder over HTTP/3
+    Serve(serve::Serve),
+    /// Get files from an HTTP/3 server
+    Get(get::Get),
+    /// Store a file on an HTTP/3 server
+    Put(put::Put),
+    /// Bring live video from an encoder over several links to players
+    #[command(subcommand)]
+    Live(live::Live),
+    /// Watch 360-degree video over several links: the tiles that a head will see, in time
+    #[command(subcommand)]
+    Vr360(vr360::Vr360),
+    /// Measure what the paths to a host carry
+    #[command(subcommand)]
+    Perf(perf::Perf),
+    /// Measure what links carry that come and go, whenever they are there
+    #[command(subcommand)]
+    Measure(measure::Measure),
+    /// Attach to WiFi within a second, and see how long each phase takes
+    #[command(subcommand)]
+    Wifi(wifi::Wifi),
+    /// Run any program behind emulated links
+    #[command(subcommand)]
+    Emu(emulate::Emu),
+    /// Run scenarios in virtual time
+    #[command(subcommand)]
+    Sim(sim::Sim),
+    /// Experiments with simulator and emulator
+    #[command(subcommand)]
+    Lab(lab::Lab),
+    /// List schedulers, congestion controllers and other policies, and what can be set of them
+    Policies(policies::Policies),
+    /// Check scenario files
+    #[command(subcommand)]
+    Scenario(emulate::ScenarioCommand),
+    /// Read recorded links: what they amount to, drawings, scenarios
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
+}
+
+/// Does what the arguments of this process say, with the policies of this registry. Returns the exit status.
+///
+/// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
+pub fn run(registry: Registry) -> ExitCode {
+    let registry = Arc::new(registry);
+    let command = policy_options::with_names(Cli::command(), &registry);
+    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    start_log(cli.output);
+    let output = cli.output;
+    let results = match &cli.command {
+        Command::Get(arguments) => arguments.results(),
+        _ => Channel::Stdout,
+    };
+    let is_real = !matches!(
+        cli.command,
+        Command::Emu(_)
+            | Command::Lab(_)
+            | Command::Policies(_)
+            | Command::Scenario(_)
+            | Command::Sim(_)
+            | Command::Trace(_)
+    );
+    // Whoever keeps what the policy learns does so until the end.
+    let result = cli
+        .four_d_map
+        .apply(registry)
+        .and_then(|registry| cli.sscc.apply(registry, is_real, output))
+        .and_then(|(registry, _keeper)| carry_out(cli.command, &registry, output));
+    let code = result.unwrap_or_else(|failure| {
+        if !failure.is_told {
+            results.tell(&failure, output);
+        }
+        ExitCode::from(failure.exit as u8)
+    });
+    end(code)
+}
+
+/// Runs a command.
+fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
+    match command {
+        // Namespaces belong to threads: the emulator wants no runtime around it.
+        Command::Emu(command) => emulate::emulate(command, registry, output),
+        Command::Policies(arguments) => {
+            policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Lab(command) => lab::experiment(&command, registry, output),
+        Command::Scenario(command) => emulate::scenario(&command, registry, output),
+        Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
+        Command::Trace(command) => trace::run(command, output),
+        command => transfer_data(command, registry, output).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// Ends with this code; a success whose result was lost on its way is none.
+fn end(code: ExitCode) -> ExitCode {
+    let Err(failure) = report::all_printed() else { return code };
+    report::remark(format_args!("hawser: {failure}"));
+    if code == ExitCode::SUCCESS { ExitCode::from(failure.exit as u8) } else { code }
+}
+
+/// Ends on a command line that is wrong, or asks for help.
+fn refuse(error: &clap::Error) -> ExitCode {
+    report::note_lost(error.print());
+    // Without a command line nothing is known of it but that.
+    if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+        let text = error.render().to_string();
+        let reason = text.split("\n\n").next().unwrap_or_default();
+        let reason: Vec<&str> = reason.trim_start_matches("error:").split_whitespace().collect();
+        Channel::Stdout.print_failure(&Failure::usage(reason.join(" ")));
+    }
+    end(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)))
+}
+
+/// Runs a command that works with real sockets.
+fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(Exit::Failure, format!("cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    let result = runtime.block_on(async {
+        let interrupt = Interrupt::listen().map_err(failed)?;
+        match command {
+            Command::Serve(arguments) => serve::run(arguments, registry, output, interrupt).await,
+            Command::Get(arguments) => get::run(arguments, registry, output, interrupt).await,
+            Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
+            Command::Live(command) => live::run(command, registry, output, interrupt).await,
+            Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
+            Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
+            Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
+            Command::Wifi(command) => wifi::run(command, output, interrupt).await,
+            Command::Emu(_)
+            | Command::Lab(_)
+            | Command::Policies(_)
+            | Command::Scenario(_)
+            | Command::Sim(_)
+            | Command::Trace(_) => Ok(()),
+        }
+    });
+    // Threads that wait for a disk or a terminal must not keep the command from ending.
+    runtime.shutdown_background();
+    result
+}
+
+fn start_log(output: Output) {
+    let level = match output.verbose {
+        0 => tracing::Level::WARN,
+        1 => tracing::Level::INFO,
+        2 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(output.verbose > 1)
+        .init();
+}

@@ -1,0 +1,238 @@
+//! Encoders: over RTMP, or FLV from a file or a pipe.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hawser_media::flv::{FlvReader, Tag};
+use hawser_media::rtmp::{Event, Session};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::AbortHandle;
+
+use super::hub::Hub;
+use crate::exit::Failure;
+use crate::options::Output;
+use hawser::Printable;
+
+/// How long an encoder may take from connecting to publishing.
+const SET_UP: Duration = Duration::from_secs(10);
+/// How long an encoder may be silent: one that hangs must not keep its place for ever.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How long one that is done may take to close its connection.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Connections at the same time, most of them of programs that are no encoders.
+const MAX_CONNECTIONS: usize = 16;
+/// Bytes read at a time.
+const BLOCK: usize = 64 << 10;
+
+/// Where encoders publish.
+pub(super) struct Encoders {
+    pub(super) hub: Arc<Hub>,
+    pub(super) key: String,
+    pub(super) output: Output,
+    /// Told when an encoder is done, or has gone.
+    pub(super) done: mpsc::Sender<()>,
+    /// The task of the one that publishes.
+    current: Mutex<Option<AbortHandle>>,
+}
+
+impl Encoders {
+    pub(super) fn new(hub: Arc<Hub>, key: String, output: Output, done: mpsc::Sender<()>) -> Self {
+        Encoders { hub, key, output, done, current: Mutex::new(None) }
+    }
+
+    /// Takes encoders, the newest in place of the one before.
+    pub(super) async fn listen(self: Arc<Self>, listener: TcpListener) {
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let (stream, remote) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of descriptors, perhaps: that passes.
+                    tracing::warn!(%error, "cannot accept an encoder");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            let encoders = self.clone();
+            let (hand_over, handle) = tokio::sync::oneshot::channel::<AbortHandle>();
+            let task = tokio::spawn(async move {
+                let _place = place;
+                let Ok(own) = handle.await else { return };
+                let mut connection = Encoder {
+                    encoders: &encoders,
+                    session: Session::new(rand::random()),
+                    stream,
+                    block: vec![0; BLOCK],
+                };
+                let ended = connection.run(own).await;
+                if let Err(problem) = &ended {
+                    encoders.output.remark(format_args!("hawser: encoder at {remote}: {problem}"));
+                }
+            });
+            let _ = hand_over.send(task.abort_handle());
+        }
+    }
+
+    /// Puts an encoder in the place of the one before.
+    fn take_over(&self, own: AbortHandle) {
+        let before = self.current.lock().unwrap_or_else(PoisonError::into_inner).replace(own);
+        if let Some(before) = before.filter(|before| !before.is_finished()) {
+            self.output.remark("hawser: another encoder takes over");
+            before.abort();
+        }
+        self.hub.begin_encoder();
+    }
+}
+
+/// One connection of an encoder.
+struct Encoder<'a> {
+    encoders: &'a Encoders,
+    session: Session,
+    stream: TcpStream,
+    block: Vec<u8>,
+}
+
+impl Encoder<'_> {
+    /// Until it is done. The error is what to tell.
+    async fn run(&mut self, own: AbortHandle) -> Result<(), String> {
+        let (app, key) = match tokio::time::timeout(SET_UP, self.set_up()).await {
+            Ok(Ok(Some(asked))) => asked,
+            // It looked whether somebody listens.
+            Ok(Ok(None)) => return Ok(()),
+            Ok(Err(problem)) => return Err(problem),
+            Err(_) => return Err(format!("it did not publish within {} s", SET_UP.as_secs())),
+        };
+        // Encoders may put parameters behind the key.
+        if key.split('?').next() != Some(self.encoders.key.as_str()) {
+            self.session.refuse("wrong stream key");
+            self.flush().await?;
+            let _ = self.stream.shutdown().await;
+            return Err(format!(
+                "refused: its stream key `{}` is not the one of --key",
+                Printable::new(&key)
+            ));
+        }
+        self.session.accept();
+        self.flush().await?;
+        self.encoders.take_over(own);
+        let app = Printable::new(&app).to_string();
+        self.encoders.output.remark(format_args!("hawser: an encoder publishes to /{app}"));
+        let ended = self.publish().await;
+        if ended == Ok(true) {
+            // It closes the connection itself; one that is closed first complains.
+            let closing = async { while self.read().await == Ok(true) {} };
+            let _ = tokio::time::timeout(FAREWELL, closing).await;
+        }
+        let _ = self.encoders.done.try_send(());
+        self.encoders.output.remark(match ended? {
+            true => "hawser: the encoder is done",
+            false => "hawser: the encoder has gone without a word; another may follow",
+        });
+        Ok(())
+    }
+
+    /// Until it asks to publish; `None` if it goes before.
+    async fn set_up(&mut self) -> Result<Option<(String, String)>, String> {
+        loop {
+            let event = self.session.next_event().map_err(|error| error.to_string())?;
+            if let Some(Event::Publish { app, key }) = event {
+                return Ok(Some((app, key)));
+            }
+            self.flush().await?;
+            if !self.read().await? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Returns whether it said that it is done.
+    async fn publish(&mut self) -> Result<bool, String> {
+        loop {
+            while let Some(event) = self.session.next_event().map_err(|error| error.to_string())? {
+                match event {
+                    Event::Tag(tag) => self.encoders.hub.push_tag(tag),
+                    Event::Unpublish => return Ok(true),
+                    Event::Publish { .. } => self.session.refuse("one stream per connection"),
+                }
+            }
+            self.flush().await?;
+            let silent = || format!("silent for {} s", SILENCE.as_secs());
+            if !tokio::time::timeout(SILENCE, self.read()).await.map_err(|_| silent())?? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Returns whether there was something.
+    async fn read(&mut self) -> Result<bool, String> {
+        match self.stream.read(&mut self.block).await {
+            Ok(0) => Ok(false),
+            Ok(count) => {
+                self.session.push(&self.block[..count]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(false),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), String> {
+        let output = self.session.take_output();
+        self.stream.write_all(&output).await.map_err(|error| error.to_string())
+    }
+}
+
+/// Reads FLV at the pace of its timestamps. Ends with the input.
+pub(super) async fn read_flv(path: &Path, hub: &Hub) -> Result<(), Failure> {
+    let mut input: Box<dyn AsyncRead + Send + Unpin> = if path.as_os_str() == "-" {
+        Box::new(tokio::io::stdin())
+    } else {
+        Box::new(tokio::fs::File::open(path).await.map_err(|error| Failure::read(path, &error))?)
+    };
+    let wrong = |error: hawser_media::flv::FlvError| {
+        Failure::read(path, &std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+    };
+    hub.begin_encoder();
+    let (mut reader, mut pace) = (FlvReader::default(), Pace::default());
+    let mut block = vec![0; BLOCK];
+    loop {
+        while let Some(tag) = reader.next_tag().map_err(wrong)? {
+            pace.wait(&tag).await;
+            hub.push_tag(tag);
+        }
+        match input.read(&mut block).await {
+            Ok(0) => return reader.end().map_err(wrong),
+            Ok(count) => reader.push(&block[..count]),
+            Err(error) => return Err(Failure::read(path, &error)),
+        }
+    }
+}
+
+/// Lets tags through no earlier than their time, counted from the first one.
+#[derive(Debug, Default)]
+struct Pace {
+    began: Option<(Instant, u32)>,
+}
+
+/// A tag whose time lies further ahead than this has another origin.
+const JUMP: Duration = Duration::from_secs(10);
+
+impl Pace {
+    async fn wait(&mut self, tag: &Tag) {
+        if tag.role().is_header() {
+            return;
+        }
+        let now = Instant::now();
+        let (began, origin) = *self.began.get_or_insert((now, tag.timestamp));
+        let due = began + Duration::from_millis(tag.timestamp.wrapping_sub(origin).into());
+        if due.saturating_duration_since(now) > JUMP {
+            self.began = Some((now, tag.timestamp));
+        } else {
+            tokio::time::sleep_until(due.into()).await;
+        }
+    }
+}

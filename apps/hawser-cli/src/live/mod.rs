@@ -1,0 +1,295 @@
+//! `hawser live`: live video from an encoder over several links to players.
+
+mod encoder;
+mod hub;
+mod play;
+mod players;
+mod protocol;
+mod publish;
+mod relay;
+mod status;
+mod transport;
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use hawser_media::broadcast::wire::Delivery;
+use tokio::net::TcpListener;
+
+pub(crate) use self::protocol::ALPN;
+use self::relay::Keys;
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::{ClientOptions, Output, TransportOptions, listen_address, seconds};
+use crate::server_scheduler::AllowedSchedulers;
+use hawser::Registry;
+
+/// The subcommand.
+pub(crate) const NAME: &str = "live";
+/// Its controller where neither `--cc` nor a policy set brings another: what is lost at random must not hold a stream up whose
+/// rate the encoder has fixed.
+pub(crate) const CONTROLLER: &str = "bbr";
+
+/// UDP port of a relay.
+const DEFAULT_PORT: u16 = 4434;
+/// Where a player serves players.
+const DEFAULT_HTTP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+/// How far the way to the relay may lag.
+const PUBLISH_BUFFER: Duration = Duration::from_secs(3);
+/// How far a player may lag. Groups of pictures that are longer than three quarters of it are not kept for those who come.
+const PLAY_BUFFER: Duration = Duration::from_secs(12);
+/// Longest key.
+const MAX_KEY: usize = 128;
+
+const EXAMPLES: &str = "\
+A publisher takes RTMP from an encoder and sends it to a relay over all links of its machine; players fetch it there. Headers, \
+key frames and audio always arrive; of other frames the policy may give bytes up, in whose place players get zeros.
+
+Examples:
+  hawser live relay --key KEY                              on a server; prints the other two command lines
+  hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
+  hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: ffplay http://127.0.0.1:8080/live.flv
+  hawser live publish HOST:4434 --policy 4d-map --cc bbr ... with frames discarded, copied or not retransmitted (relay as well)
+  hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
+
+/// `hawser live`.
+#[derive(Subcommand, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Live {
+    /// Take the stream of an encoder and send it to a relay
+    Publish(Publish),
+    /// Take streams of publishers and send them to players
+    Relay(Relay),
+    /// Fetch a stream from a relay and hand it to players on this machine
+    Play(Play),
+}
+
+/// Arguments of `hawser live publish`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Publish {
+    /// The relay: HOST or HOST:PORT
+    #[arg(value_name = "HOST[:PORT]")]
+    relay: Address,
+    /// Stream key: of the relay's stream, and what the encoder must name
+    #[arg(long, value_name = "KEY", env = "HAWSER_LIVE_KEY", hide_env_values = true, value_parser = parse_key)]
+    key: String,
+    /// TCP address at which encoders publish
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:1935", value_parser = listen_address)]
+    rtmp: SocketAddr,
+    /// Read FLV from this file instead, at the pace of its timestamps; `-` is standard input
+    #[arg(short, long, value_name = "FILE", conflicts_with = "rtmp")]
+    input: Option<PathBuf>,
+    /// End when the encoder is done, instead of waiting for the next one
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    delivery: DeliveryOptions,
+    /// Seconds between lines about the stream and its paths
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    interval: Duration,
+    /// How to reach the relay
+    #[command(flatten)]
+    client: ClientOptions,
+}
+
+/// Arguments of `hawser live relay`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Relay {
+    /// UDP address to listen on. Default: [::]:4434, or 0.0.0.0:4434 on a machine without IPv6
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    listen: Option<SocketAddr>,
+    /// Key of a stream, and behind `=` the key that its players need, if that is another one. Repeatable. Default: random
+    /// ones, which are printed
+    #[arg(long = "key", value_name = "KEY[=VIEWKEY]", value_parser = Keys::parse)]
+    keys: Vec<Keys>,
+    /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    http: Option<SocketAddr>,
+    #[command(flatten)]
+    delivery: DeliveryOptions,
+    /// Certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "key_file")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key_file: Option<PathBuf>,
+    /// Folder that keeps the relay's own certificate
+    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
+    state: Option<PathBuf>,
+    /// Seconds between lines about each stream
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    interval: Duration,
+    #[command(flatten)]
+    allowed_schedulers: AllowedSchedulers,
+    /// How the transport behaves
+    #[command(flatten)]
+    transport: TransportOptions,
+}
+
+/// Arguments of `hawser live play`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Play {
+    /// The relay: HOST or HOST:PORT
+    #[arg(value_name = "HOST[:PORT]")]
+    relay: Address,
+    /// Key with which the stream may be played
+    #[arg(long, value_name = "KEY", env = "HAWSER_LIVE_KEY", hide_env_values = true, value_parser = parse_key)]
+    key: String,
+    /// TCP address at which players find it, as /live.flv. Default: 127.0.0.1:8080, without --output
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    http: Option<SocketAddr>,
+    /// Write FLV to this file; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// End when the publisher is done, instead of waiting for the next one
+    #[arg(long)]
+    once: bool,
+    /// Seconds that a player may lag before tags are skipped up to a key frame. Default: 12
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    buffer: Option<Duration>,
+    /// Seconds between lines about the stream and its paths
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    interval: Duration,
+    /// How to reach the relay
+    #[command(flatten)]
+    client: ClientOptions,
+}
+
+/// How carefully frames are delivered.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DeliveryOptions {
+    /// Give up nothing: each byte of each frame arrives, however late, unless the receiver is so slow that frames are skipped
+    #[arg(long, conflicts_with = "deadline")]
+    reliable: bool,
+    /// Send nothing of a frame that is no key frame when it is older than this; without it only the policy gives bytes up
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    deadline: Option<Duration>,
+    /// Seconds that a receiver may lag before tags are skipped up to a key frame. Default: 3 at a publisher, 12 at a relay
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    buffer: Option<Duration>,
+}
+
+impl DeliveryOptions {
+    fn delivery(&self) -> Delivery {
+        if self.reliable { Delivery::Reliable } else { Delivery::Timely { deadline: self.deadline } }
+    }
+
+    fn buffer(&self, default: Duration) -> Duration {
+        self.buffer.unwrap_or(default)
+    }
+}
+
+/// Where a relay or another server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl Address {
+    /// Reads one, with the port that it has if none is named.
+    pub(crate) fn parser(default_port: u16) -> impl Fn(&str) -> Result<Self, String> + Clone + Send + Sync {
+        move |text| Address::parse(text, default_port)
+    }
+
+    fn parse(text: &str, default_port: u16) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}`: expected HOST or HOST:PORT, for example relay.example:{default_port}");
+        // An IPv6 address needs brackets before a port.
+        if let Ok(address) = text.trim_matches(['[', ']']).parse::<std::net::IpAddr>() {
+            return Ok(Address { host: address.to_string(), port: default_port });
+        }
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?),
+            None => (text, default_port),
+        };
+        let host = host.trim_matches(['[', ']']);
+        if host.is_empty() || host.contains(['/', ' ']) {
+            return Err(wrong());
+        }
+        Ok(Address { host: host.to_owned(), port })
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Address::parse(text, DEFAULT_PORT)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Address { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+/// Reads a stream key: what may stand in the path of a URL.
+fn parse_key(text: &str) -> Result<String, String> {
+    let is_sound = |character: char| character.is_ascii_alphanumeric() || "-_.~".contains(character);
+    if text.is_empty() || text.len() > MAX_KEY || !text.chars().all(is_sound) {
+        return Err(format!("expected a key of 1 to {MAX_KEY} letters, digits, or - _ . ~"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Ctrl-C. It is the usual end, and the report says the rest.
+fn stopped() -> Failure {
+    Failure { is_told: true, ..Failure::new(Exit::Signal, "stopped") }
+}
+
+pub(crate) async fn listen_tcp(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::new(Exit::CannotListen, format!("cannot listen on TCP {address}: {error}")))
+}
+
+/// Publishes, relays or plays.
+pub(crate) async fn run(
+    command: Live,
+    registry: &Arc<Registry>,
+    output: Output,
+    interrupt: Interrupt,
+) -> Result<(), Failure> {
+    match command {
+        Live::Publish(arguments) => publish::run(arguments, registry, output, interrupt).await,
+        Live::Relay(arguments) => relay::run(arguments, registry, output, interrupt).await,
+        Live::Play(arguments) => play::run(arguments, registry, output, interrupt).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relays_are_named_with_and_without_a_port() {
+        let read = |text: &str| text.parse::<Address>().map(|address| address.to_string());
+        assert_eq!(read("relay.example"), Ok("relay.example:4434".to_owned()));
+        assert_eq!(read("192.0.2.1:5"), Ok("192.0.2.1:5".to_owned()));
+        assert_eq!(read("2001:db8::1"), Ok("[2001:db8::1]:4434".to_owned()));
+        assert_eq!(read("[2001:db8::1]:7"), Ok("[2001:db8::1]:7".to_owned()));
+        for text in ["", ":5", "host:0", "host:x", "https://host/"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_are_what_a_url_can_hold() {
+        assert_eq!(Keys::parse("a=b"), Keys::parse("a=b"));
+        assert_ne!(Keys::parse("a=b"), Keys::parse("a"));
+        for text in ["", "a b", "a/b", "=b", "a=", "\u{e9}"] {
+            assert!(Keys::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `hawser live play`: from a relay to players on this machine.
+
+use std::sync::Arc;
+
+use super::hub::Hub;
+use super::players::{Listed, serve_http, write_file};
+use super::protocol::{self, ALPN, CODE_BROKEN, CODE_DONE, Request};
+use super::publish::Reconnecting;
+use super::status::Status;
+use super::transport::{ReceiveError, UnitReceiver};
+use super::{Play, listen_tcp};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::{ClientSetup, Output};
+use crate::paths::Flow;
+use crate::report::Channel;
+use crate::session::Session;
+use hawser::{ReadError, Registry};
+
+/// Plays until Ctrl-C, or with `--once` until the stream ends.
+pub(super) async fn run(
+    arguments: Play,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    if output.json && arguments.output.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage(
+            "standard output takes the video or the JSON, not both: use --output FILE",
+        ));
+    }
+    let client = arguments.client.setup(registry, ALPN, output)?;
+    let hub = Hub::new(arguments.buffer.unwrap_or(super::PLAY_BUFFER));
+    let status = Status::new("play", Flow::Received, hub.clone(), output);
+    let http = start_http(&arguments, &hub, &status, output).await?;
+    let file = arguments.output.clone();
+    let has_file = file.is_some();
+    let mut writing = {
+        let (hub, status, once) = (hub.clone(), status.clone(), arguments.once);
+        tokio::spawn(async move {
+            match file {
+                Some(path) => write_file(path, hub, status, once).await,
+                None => std::future::pending().await,
+            }
+        })
+    };
+    let telling = tokio::spawn(status.clone().tell(arguments.interval));
+    let downlink = Downlink { arguments: &arguments, client: &client, hub: &hub, status: &status, output };
+    let mut connecting = interrupt.clone();
+    let result = tokio::select! {
+        result = downlink.run(&mut connecting) => match result {
+            // What came is still to be written.
+            Ok(()) if has_file => joined(writing.await),
+            result => result,
+        },
+        written = &mut writing => joined(written),
+        () = interrupt.raised() => Err(super::stopped()),
+    };
+    telling.abort();
+    http.into_iter().for_each(|task| task.abort());
+    status.report(Some(&client));
+    result
+}
+
+fn joined(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result<(), Failure> {
+    result.unwrap_or_else(|error| Err(Failure::new(Exit::Failure, error.to_string())))
+}
+
+/// Serves players over HTTP, if asked to or if there is nothing else to do.
+async fn start_http(
+    arguments: &Play,
+    hub: &Arc<Hub>,
+    status: &Arc<Status>,
+    output: Output,
+) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
+    let address = match (arguments.http, &arguments.output) {
+        (Some(address), _) => address,
+        (None, None) => super::DEFAULT_HTTP,
+        (None, Some(_)) => return Ok(None),
+    };
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "http": address.to_string(), "port": address.port() }));
+    }
+    output.remark(format_args!("hawser: ffplay -fflags nobuffer http://{address}/live.flv"));
+    let listed = Listed { name: "live".to_owned(), hub: hub.clone(), status: status.clone() };
+    Ok(Some(tokio::spawn(serve_http(listener, vec![listed]))))
+}
+
+/// From the relay to the hub, over one connection after the other.
+struct Downlink<'a> {
+    arguments: &'a Play,
+    client: &'a ClientSetup,
+    hub: &'a Arc<Hub>,
+    status: &'a Arc<Status>,
+    output: Output,
+}
+
+impl Downlink<'_> {
+    /// Until the stream ends and that is to be the end.
+    async fn run(&self, interrupt: &mut Interrupt) -> Result<(), Failure> {
+        let mut reconnecting = Reconnecting::new(self.output);
+        loop {
+            let failure = match self.attempt(&mut reconnecting, interrupt).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => failure,
+            };
+            reconnecting.pause(failure).await?;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        reconnecting: &mut Reconnecting,
+        interrupt: &mut Interrupt,
+    ) -> Result<(), Failure> {
+        let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
+        let mut session = Session::connect(host, port, self.client, interrupt).await?;
+        session.request_scheduler(self.client, self.output);
+        if let Err(failure) =
+            protocol::ask(&session.connection, &Request::Play(self.arguments.key.clone())).await
+        {
+            let failure = self.client.explain(failure, &session.connection);
+            session.close(CODE_DONE).await;
+            return Err(failure);
+        }
+        reconnecting.connected(&self.arguments.relay);
+        self.status.begin_connection(session.path_table());
+        let received = self.receive(&session).await;
+        self.status.end_connection();
+        let code = if received.as_ref().is_err_and(|failure| failure.exit == Exit::Failure) {
+            CODE_BROKEN
+        } else {
+            CODE_DONE
+        };
+        let received = received.map_err(|failure| self.client.explain(failure, &session.connection));
+        session.close(code).await;
+        received
+    }
+
+    async fn receive(&self, session: &Session) -> Result<(), Failure> {
+        let receiver = UnitReceiver {
+            connection: session.connection.clone(),
+            hub: self.hub.clone(),
+            status: self.status.clone(),
+            deadline: None,
+            stops_at_end: self.arguments.once,
+        };
+        let stream = session.connection.accept_uni().await.map_err(|error| protocol::ended(&error))?;
+        match receiver.run(stream).await {
+            Ok(true) if self.arguments.once => Ok(()),
+            Ok(_) => Err(Failure::new(Exit::ConnectionLost, "the relay ended the stream")),
+            Err(ReceiveError::Read(ReadError::ConnectionLost(error))) => Err(protocol::ended(&error)),
+            Err(ReceiveError::Read(error)) => Err(Failure::new(Exit::ConnectionLost, error.to_string())),
+            Err(ReceiveError::Wire(error)) => {
+                Err(Failure::new(Exit::Failure, format!("the relay sends what makes no sense: {error}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `hawser live publish`: from an encoder to a relay.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::encoder::{Encoders, read_flv};
+use super::hub::{Hub, Next};
+use super::protocol::{self, ALPN, CODE_DONE, Request};
+use super::status::Status;
+use super::transport::UnitSender;
+use super::{Publish, listen_tcp};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::{ClientSetup, Output};
+use crate::paths::Flow;
+use crate::report::Channel;
+use crate::session::Session;
+use hawser::Registry;
+
+/// Pauses between attempts to reach the relay: of an encoder and a player nobody wants to wait for minutes.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+];
+/// How long what was sent last may take to arrive.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Publishes until Ctrl-C, or until its input ends.
+pub(super) async fn run(
+    arguments: Publish,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let client = arguments.client.setup(registry, ALPN, output)?;
+    let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
+    let status = Status::new("publish", Flow::Sent, hub.clone(), output);
+    let source = start_source(&arguments, &hub, output).await?;
+    let telling = tokio::spawn(status.clone().tell(arguments.interval));
+    let mut connecting = interrupt.clone();
+    let uplink = Uplink { arguments: &arguments, client: &client, hub: &hub, status: &status, output };
+    let result = tokio::select! {
+        result = uplink.run(&mut connecting) => result,
+        failure = source => match failure {
+            Ok(Err(failure)) => Err(failure),
+            _ => Err(Failure::new(Exit::Failure, "the input is lost")),
+        },
+        () = interrupt.raised() => Err(super::stopped()),
+    };
+    telling.abort();
+    status.report(Some(&client));
+    result
+}
+
+/// Begins to take what the encoder sends. The task ends only if it fails: the end of the input is told through the hub.
+async fn start_source(
+    arguments: &Publish,
+    hub: &Arc<Hub>,
+    output: Output,
+) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
+    if let Some(path) = arguments.input.clone() {
+        let hub = hub.clone();
+        return Ok(tokio::spawn(async move {
+            read_flv(&path, &hub).await?;
+            hub.end();
+            std::future::pending().await
+        }));
+    }
+    let listener = listen_tcp(arguments.rtmp).await?;
+    let address = listener.local_addr().unwrap_or(arguments.rtmp);
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "rtmp": address.to_string(), "port": address.port() }));
+    }
+    output.remark(format_args!(
+        "hawser: waiting for an encoder: ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY"
+    ));
+    let (done, mut dones) = mpsc::channel(1);
+    let encoders = Arc::new(Encoders::new(hub.clone(), arguments.key.clone(), output, done));
+    let (hub, once) = (hub.clone(), arguments.once);
+    Ok(tokio::spawn(async move {
+        let listening = encoders.listen(listener);
+        tokio::select! {
+            () = listening => {}
+            () = async {
+                while dones.recv().await.is_some() {
+                    if once {
+                        hub.end();
+                    }
+                }
+            } => {}
+        }
+        Ok(())
+    }))
+}
+
+/// From the hub to the relay, over one connection after the other.
+struct Uplink<'a> {
+    arguments: &'a Publish,
+    client: &'a ClientSetup,
+    hub: &'a Arc<Hub>,
+    status: &'a Arc<Status>,
+    output: Output,
+}
+
+impl Uplink<'_> {
+    /// Until the source is done, or the relay does not want us.
+    async fn run(&self, interrupt: &mut Interrupt) -> Result<(), Failure> {
+        let mut reconnecting = Reconnecting::new(self.output);
+        loop {
+            let failure = match self.attempt(&mut reconnecting, interrupt).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => failure,
+            };
+            reconnecting.pause(failure).await?;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        reconnecting: &mut Reconnecting,
+        interrupt: &mut Interrupt,
+    ) -> Result<(), Failure> {
+        let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
+        let session = Session::connect(host, port, self.client, interrupt).await?;
+        if let Err(failure) =
+            protocol::ask(&session.connection, &Request::Publish(self.arguments.key.clone())).await
+        {
+            let failure = self.client.explain(failure, &session.connection);
+            session.close(CODE_DONE).await;
+            return Err(failure);
+        }
+        reconnecting.connected(&self.arguments.relay);
+        self.status.begin_connection(session.path_table());
+        let sent = tokio::select! {
+            sent = self.send(&session) => sent,
+            ended = session.connection.closed() => Err(protocol::ended(&ended)),
+        };
+        self.status.end_connection();
+        let sent = sent.map_err(|failure| self.client.explain(failure, &session.connection));
+        session.close(CODE_DONE).await;
+        sent
+    }
+
+    /// Sends what comes, until the source is done.
+    async fn send(&self, session: &Session) -> Result<(), Failure> {
+        let lost = |error: hawser::WriteError| match error {
+            hawser::WriteError::ConnectionLost(error) => protocol::ended(&error),
+            error => Failure::new(Exit::ConnectionLost, error.to_string()),
+        };
+        let delivery = self.arguments.delivery.delivery();
+        let mut sender = UnitSender::open(&session.connection, delivery).await.map_err(lost)?;
+        let mut subscription = self.hub.subscribe();
+        loop {
+            let unit = match subscription.next().await {
+                Next::Unit(unit) => unit,
+                Next::End => break,
+            };
+            if let Some(skipped) = subscription.newly_skipped() {
+                self.status.note_skipped("the way to the relay", skipped);
+            }
+            sender.send(&unit).await.map_err(lost)?;
+        }
+        sender.end().await.map_err(lost)?;
+        let _ = tokio::time::timeout(FAREWELL, sender.finish()).await;
+        Ok(())
+    }
+}
+
+/// Attempts to reach a relay, and what is said of them.
+pub(super) struct Reconnecting {
+    output: Output,
+    /// Attempts since the last connection.
+    attempts: usize,
+    has_connected: bool,
+    told: Option<String>,
+}
+
+impl Reconnecting {
+    pub(super) fn new(output: Output) -> Self {
+        Reconnecting { output, attempts: 0, has_connected: false, told: None }
+    }
+
+    /// There is a connection.
+    pub(super) fn connected(&mut self, relay: &super::Address) {
+        let again = if self.has_connected { " again" } else { "" };
+        self.output.remark(format_args!("hawser: connected to {relay}{again}"));
+        (self.attempts, self.has_connected, self.told) = (0, true, None);
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// # Errors
+    /// The failure itself if another attempt would fail in the same way.
+    pub(super) async fn pause(&mut self, failure: Failure) -> Result<(), Failure> {
+        if !failure.is_transient() {
+            return Err(failure);
+        }
+        // Said once, not every second.
+        if self.told.as_ref() != Some(&failure.message) {
+            self.output.remark(format_args!("hawser: {failure}; trying again until it works"));
+            self.told = Some(failure.message);
+        }
+        let pause = PAUSES[self.attempts.min(PAUSES.len() - 1)];
+        self.attempts += 1;
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+}

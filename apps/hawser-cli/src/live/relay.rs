@@ -1,0 +1,303 @@
+//! `hawser live relay`: from publishers to players.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hawser_media::broadcast::wire::Delivery;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use super::hub::{Hub, Next};
+use super::players::{Listed, serve_http};
+use super::protocol::{
+    self, ALPN, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request,
+};
+use super::status::Status;
+use super::transport::{ReceiveError, UnitReceiver, UnitSender};
+use super::{Relay, listen_tcp};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::options::Output;
+use crate::paths::{Flow, PathTable};
+use crate::report::Channel;
+use crate::serve::{identity, listen, suggested_host};
+use hawser::{Connection, Endpoint, Identity, Registry, ServerConfig};
+
+/// Publishers and players at the same time.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// One stream, under its keys.
+struct Stream {
+    publish_key: [u8; 32],
+    view_key: [u8; 32],
+    hub: Arc<Hub>,
+    status: Arc<Status>,
+    /// The connection of its publisher.
+    publisher: Mutex<Option<Connection>>,
+}
+
+/// What the tasks of a relay share.
+struct Shared {
+    endpoint: Endpoint,
+    streams: Vec<Stream>,
+    delivery: Delivery,
+    /// After which a frame is late to the policies.
+    deadline: Option<Duration>,
+    output: Output,
+}
+
+/// Keys are compared by their digests, so that the time it takes says nothing about them.
+fn digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key).into()
+}
+
+/// Relays until Ctrl-C.
+pub(super) async fn run(
+    arguments: Relay,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let identity =
+        identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
+    let config = ServerConfig::builder(identity.clone());
+    let config = arguments.transport.server(registry, config, ALPN)?.build()?;
+    arguments.allowed_schedulers.check(registry)?;
+    let builder = || {
+        let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        arguments.allowed_schedulers.apply(builder)
+    };
+    let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT, &[])?;
+    let keys: Vec<Keys> = match arguments.keys.is_empty() {
+        false => arguments.keys.clone(),
+        true => vec![Keys::random()],
+    };
+    let streams = keys.iter().map(|keys| {
+        let hub = Hub::new(arguments.delivery.buffer(super::PLAY_BUFFER));
+        Stream {
+            publish_key: digest(&keys.publish),
+            view_key: digest(&keys.view),
+            status: Status::new("relay", Flow::Received, hub.clone(), output),
+            hub,
+            publisher: Mutex::new(None),
+        }
+    });
+    let shared = Arc::new(Shared {
+        streams: streams.collect(),
+        endpoint: endpoint.clone(),
+        delivery: arguments.delivery.delivery(),
+        deadline: arguments.delivery.deadline,
+        output,
+    });
+    let http = start_http(&arguments, &keys, &shared).await?;
+    announce(&arguments, &keys, &endpoint, &identity, http, output)?;
+    let telling: Vec<_> = shared
+        .streams
+        .iter()
+        .map(|stream| tokio::spawn(stream.status.clone().tell(arguments.interval)))
+        .collect();
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            () = interrupt.raised() => break,
+        };
+        let Some(incoming) = incoming else { break };
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            incoming.refuse();
+            continue;
+        };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let _place = place;
+            let remote = incoming.remote_address();
+            match incoming.await {
+                Ok(connection) => serve(&shared, connection, remote).await,
+                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            }
+        });
+    }
+    telling.iter().for_each(tokio::task::JoinHandle::abort);
+    shared.streams.iter().for_each(|stream| stream.status.report(None));
+    endpoint.close(CODE_DONE, b"the relay stops");
+    let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    Ok(())
+}
+
+/// The keys of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Keys {
+    publish: String,
+    view: String,
+}
+
+impl Keys {
+    /// `KEY` or `KEY=VIEWKEY`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (publish, view) = text.split_once('=').unwrap_or((text, text));
+        Ok(Keys { publish: super::parse_key(publish)?, view: super::parse_key(view)? })
+    }
+
+    fn random() -> Self {
+        let half = || format!("{:016x}", rand::random::<u64>());
+        Keys { publish: half(), view: half() }
+    }
+}
+
+async fn start_http(
+    arguments: &Relay,
+    keys: &[Keys],
+    shared: &Arc<Shared>,
+) -> Result<Option<SocketAddr>, Failure> {
+    let Some(address) = arguments.http else { return Ok(None) };
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    let listed = keys.iter().zip(&shared.streams).map(|(keys, stream)| Listed {
+        name: keys.view.clone(),
+        hub: stream.hub.clone(),
+        status: stream.status.clone(),
+    });
+    tokio::spawn(serve_http(listener, listed.collect()));
+    Ok(Some(address))
+}
+
+/// Says where the relay is and how to reach it.
+fn announce(
+    arguments: &Relay,
+    keys: &[Keys],
+    endpoint: &Endpoint,
+    identity: &Identity,
+    http: Option<SocketAddr>,
+    output: Output,
+) -> Result<(), Failure> {
+    let pin = identity.pin()?;
+    let port = endpoint.listening().first().map_or(0, SocketAddr::port);
+    let host = suggested_host(endpoint.listening());
+    let host = if arguments.cert.is_some() { "NAME".to_owned() } else { host.to_string() };
+    if output.json {
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|keys| serde_json::json!({ "publish": keys.publish, "view": keys.view }))
+            .collect();
+        let http = http.map(|http| http.to_string());
+        Channel::Stdout
+            .print(&serde_json::json!({ "port": port, "pin": pin.to_string(), "keys": keys, "http": http }));
+    }
+    output.remark(format_args!("hawser: relaying on UDP port {port}"));
+    let trust = if arguments.cert.is_some() { String::new() } else { format!(" --pin '{pin}'") };
+    let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    for keys in keys {
+        output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish));
+        output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view));
+        if let Some(http) = http {
+            output.remark(format_args!("  ffplay -fflags nobuffer http://{http}/{}.flv", keys.view));
+        }
+    }
+    Ok(())
+}
+
+/// One connection, until it ends.
+async fn serve(shared: &Shared, connection: Connection, remote: SocketAddr) {
+    let hello = async {
+        let (send, mut receive) = connection.accept_bi().await?;
+        let request = protocol::read::<Request>(&mut receive).await?;
+        Ok::<_, Failure>((send, request))
+    };
+    let (mut send, request) = match tokio::time::timeout(PATIENCE, hello).await {
+        Ok(Ok(hello)) => hello,
+        Ok(Err(failure)) => return connection.close(CODE_BROKEN, failure.message.as_bytes()),
+        Err(_) => return connection.close(CODE_BROKEN, b"no request came"),
+    };
+    let stream = shared.streams.iter().find(|stream| match &request {
+        Request::Publish(key) => stream.publish_key == digest(key),
+        Request::Play(key) => stream.view_key == digest(key),
+    });
+    let Some(stream) = stream else {
+        let verb = if matches!(request, Request::Publish(_)) { "publish" } else { "play" };
+        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a wrong key"));
+        let refused = Some(format!("no stream has this key to {verb}"));
+        let _ = protocol::write(&mut send, &Answer { refused }).await;
+        // The answer arrives before the end.
+        let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
+        return connection.close(CODE_REFUSED, b"");
+    };
+    if protocol::write(&mut send, &Answer::default()).await.is_err() {
+        return;
+    }
+    match request {
+        Request::Publish(_) => serve_publisher(shared, stream, &connection, remote).await,
+        Request::Play(_) => serve_viewer(shared, stream, &connection, remote).await,
+    }
+}
+
+async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {
+    let before = {
+        let mut publisher = stream.publisher.lock().unwrap_or_else(PoisonError::into_inner);
+        publisher.replace(connection.clone())
+    };
+    if let Some(before) = before.filter(|before| before.close_reason().is_none()) {
+        shared.output.remark(format_args!("hawser: the publisher at {remote} takes over"));
+        before.close(CODE_REPLACED, b"another publisher took over");
+    } else {
+        shared.output.remark(format_args!("hawser: {remote} publishes"));
+    }
+    let counters = crate::paths::PathCounters::new();
+    stream.status.begin_connection(PathTable::new(shared.endpoint.clone(), connection.clone(), counters));
+    let receiver = UnitReceiver {
+        connection: connection.clone(),
+        hub: stream.hub.clone(),
+        status: stream.status.clone(),
+        deadline: shared.deadline,
+        stops_at_end: false,
+    };
+    let ended = match connection.accept_uni().await {
+        Ok(incoming) => receiver.run(incoming).await,
+        Err(error) => Err(ReceiveError::Read(hawser::ReadError::ConnectionLost(error))),
+    };
+    match ended {
+        Ok(true) => {
+            shared.output.remark(format_args!("hawser: the publisher at {remote} is done"));
+            // The publisher closes when it knows that all has arrived.
+            let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
+        }
+        Ok(false) => shared.output.remark(format_args!("hawser: the publisher at {remote} ended its stream")),
+        Err(ReceiveError::Wire(error)) => {
+            shared.output.remark(format_args!("hawser: the publisher at {remote} makes no sense: {error}"));
+            return connection.close(CODE_BROKEN, error.to_string().as_bytes());
+        }
+        Err(ReceiveError::Read(error)) => {
+            shared.output.remark(format_args!("hawser: the publisher at {remote} has gone: {error}"));
+        }
+    }
+    connection.close(CODE_DONE, b"");
+}
+
+async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {
+    shared.output.remark(format_args!("hawser: {remote} plays"));
+    let who = format!("the player at {remote}");
+    let sending = async {
+        let mut sender = UnitSender::open(connection, shared.delivery).await?;
+        let mut subscription = stream.hub.subscribe();
+        loop {
+            match subscription.next().await {
+                Next::Unit(unit) => {
+                    if let Some(skipped) = subscription.newly_skipped() {
+                        stream.status.note_skipped(&who, skipped);
+                    }
+                    sender.send(&unit).await?;
+                }
+                Next::End => sender.end().await?,
+            }
+        }
+    };
+    let sent: Result<(), hawser::WriteError> = tokio::select! {
+        sent = sending => sent,
+        _ = connection.closed() => Ok(()),
+    };
+    if let Err(error) = sent {
+        tracing::info!(%remote, %error, "a player has gone");
+    }
+    connection.close(CODE_DONE, b"");
+    shared.output.remark(format_args!("hawser: {remote} plays no longer"));
+}

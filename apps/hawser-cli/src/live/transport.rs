@@ -1,0 +1,148 @@
+//! Units over a connection: the end that sends, and the end that receives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_media::broadcast::wire::{self, Delivery, Found, PREFACE, Part, UnitReader, WireError};
+use hawser_media::broadcast::{RelativeDelay, Unit};
+use hawser_media::flv::Role;
+
+use super::hub::Hub;
+use super::status::Status;
+use hawser::policy::Feedback;
+use hawser::{Chunk, Connection, ReadError, RecvStream, SendStream, WriteError};
+
+/// Bytes read at a time.
+const BLOCK: usize = 64 << 10;
+/// In which 4D-MAP wants a frame (sheet: 200 ms), where no deadline is given.
+const USUAL_DEADLINE: Duration = Duration::from_millis(200);
+
+/// Writes units to a stream.
+pub(super) struct UnitSender {
+    connection: Connection,
+    stream: SendStream,
+    delivery: Delivery,
+    /// The frame before, of the same group of pictures.
+    previous: Option<u32>,
+}
+
+impl UnitSender {
+    /// Opens the stream.
+    pub(super) async fn open(connection: &Connection, delivery: Delivery) -> Result<Self, WriteError> {
+        let mut stream = connection.open_uni().await.map_err(WriteError::ConnectionLost)?;
+        stream.write_all(&PREFACE).await?;
+        Ok(UnitSender { connection: connection.clone(), stream, delivery, previous: None })
+    }
+
+    /// Writes a unit, waiting while the stream is full.
+    pub(super) async fn send(&mut self, unit: &Unit) -> Result<(), WriteError> {
+        if unit.role == Role::KeyFrame {
+            self.previous = None;
+        }
+        // A peer that knows no gaps gets everything.
+        let delivery = if self.connection.can_discard() { self.delivery } else { Delivery::Reliable };
+        for part in wire::parts(self.connection.now(), unit, self.previous, delivery) {
+            self.write(part).await?;
+        }
+        if unit.role.is_frame() {
+            self.previous = Some(unit.number);
+        }
+        Ok(())
+    }
+
+    /// Says that the source is done. Another one may follow on the same stream.
+    pub(super) async fn end(&mut self) -> Result<(), WriteError> {
+        self.previous = None;
+        self.write(wire::end(self.connection.now())).await
+    }
+
+    /// Ends the stream, and waits until all of it has arrived.
+    pub(super) async fn finish(mut self) {
+        let _ = self.stream.finish();
+        let _ = self.stream.stopped().await;
+    }
+
+    async fn write(&mut self, part: Part) -> Result<(), WriteError> {
+        // An empty frame is none.
+        if part.bytes.is_empty() { Ok(()) } else { self.stream.write_frame(&part.info, part.bytes).await }
+    }
+}
+
+/// Why nothing more is received.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReceiveError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+/// Reads units from a stream into a hub, until the stream ends.
+pub(super) struct UnitReceiver {
+    pub(super) connection: Connection,
+    pub(super) hub: Arc<Hub>,
+    pub(super) status: Arc<Status>,
+    /// After which a frame counts as late to policies.
+    pub(super) deadline: Option<Duration>,
+    /// Whether nothing is read beyond the end of the source.
+    pub(super) stops_at_end: bool,
+}
+
+impl UnitReceiver {
+    /// Returns whether the sender said that its source is done.
+    pub(super) async fn run(&self, mut stream: RecvStream) -> Result<bool, ReceiveError> {
+        let (mut reader, mut delays) = (UnitReader::default(), RelativeDelay::default());
+        let mut is_done = false;
+        loop {
+            match stream.next_chunk(BLOCK).await? {
+                Chunk::Data { mut bytes, .. } => {
+                    while let Some(found) = reader.read(&mut bytes)? {
+                        is_done = self.take(found, &mut delays);
+                        if is_done && self.stops_at_end {
+                            return Ok(true);
+                        }
+                    }
+                }
+                Chunk::Gap { mut length, .. } => {
+                    while length > 0 {
+                        if let Some(found) = reader.skip(&mut length)? {
+                            is_done = self.take(found, &mut delays);
+                        }
+                    }
+                }
+                Chunk::End => return Ok(is_done),
+            }
+        }
+    }
+
+    /// Returns whether it was the end.
+    fn take(&self, found: Found, delays: &mut RelativeDelay) -> bool {
+        let Found::Unit(mut arrival) = found else {
+            self.hub.end();
+            return true;
+        };
+        let delay = delays.delay(self.connection.now(), arrival.written_at, self.round_trip());
+        let unit = &mut arrival.unit;
+        if unit.role.is_frame() {
+            let in_time = delay <= self.deadline.unwrap_or(USUAL_DEADLINE);
+            let id = u64::from(unit.number);
+            self.connection.feedback(&Feedback::Frame { id, delay, in_time, bytes: arrival.received });
+        }
+        let tenths = u32::try_from(delay.as_micros() / 100).unwrap_or(u32::MAX);
+        unit.age = unit.age.saturating_add(tenths);
+        let (age, padded, size) = (unit.age, unit.padded, unit.tag.data.len());
+        let is_frame = unit.role.is_frame();
+        let time = self.hub.push(arrival.unit);
+        if let Some(time) = time.filter(|_| is_frame) {
+            self.status.note_frame(time, Duration::from_micros(u64::from(age) * 100), padded, size);
+        }
+        false
+    }
+
+    /// The smallest round-trip time of any path: what takes least has no queue before it.
+    fn round_trip(&self) -> Duration {
+        let paths = self.connection.paths().into_iter();
+        let stats = paths.filter_map(|path| self.connection.path_stats(path.id));
+        stats.map(|stats| stats.min_rtt).filter(|rtt| !rtt.is_zero()).min().unwrap_or_default()
+    }
+}

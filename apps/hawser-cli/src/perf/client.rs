@@ -1,0 +1,158 @@
+//! The end that decides what is measured.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hawser::Printable;
+use tokio::time::MissedTickBehavior;
+
+use super::Client;
+use super::protocol::{ALPN, Outcome, Request, read, write};
+use super::report::{End, Interval, Report, Start, Sum};
+use super::traffic::{self, Counters};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::Output;
+use crate::paths::{Flow, PathTable};
+use crate::report::Channel;
+use crate::session::Session;
+use hawser::Registry;
+
+/// Measures once.
+pub(super) async fn run(
+    arguments: Client,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let request = Request {
+        reverse: arguments.reverse,
+        datagram: arguments.datagram,
+        streams: arguments.parallel,
+        seconds: arguments.time.as_secs_f64(),
+        bytes: arguments.bytes,
+        bitrate: arguments.bitrate,
+    };
+    let (host, port) = (arguments.host.as_str(), arguments.port.get());
+    let client = arguments.client.setup(registry, ALPN, output)?;
+    let mut session = Session::connect(host, port, &client, &mut interrupt).await?;
+    if request.reverse {
+        session.request_scheduler(&client, output);
+    }
+    let start = Start {
+        version: env!("CARGO_PKG_VERSION"),
+        remote: session.connection.remote_address().to_string(),
+        multipath: session.connection.is_multipath(),
+        connect_seconds: session.connected_after.as_secs_f64(),
+        test: request.clone(),
+        server_scheduler: session.server_scheduler().await,
+    };
+    let (counters, began) = (Counters::new(request.streams), Instant::now());
+    let flow = if request.reverse { Flow::Received } else { Flow::Sent };
+    let watcher = Watcher {
+        table: session.path_table(),
+        counters: counters.clone(),
+        flow,
+        interval: arguments.interval,
+        print: !output.json && !output.quiet,
+    };
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let watching = tokio::spawn(watcher.watch(stopped));
+    let result = tokio::select! {
+        result = measure(&session, &request, &counters) => result,
+        () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped")),
+    };
+    let result = result.map_err(|failure| client.explain(failure, &session.connection));
+    let _ = stop.send(());
+    let (mut table, intervals) =
+        watching.await.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    let result = result.map(|(ours, theirs)| {
+        let (sent, received) = if request.reverse { (theirs, ours) } else { (ours, theirs) };
+        table.sample();
+        Report { start, intervals, end: End::new(&sent, &received, table.report(flow)) }
+    });
+    if interrupt.is_raised() && !output.json {
+        table.sample();
+        let name = if request.reverse { "received" } else { "sent" };
+        let sum = Sum::new(0.0, began.elapsed().as_secs_f64(), counters.total());
+        End::print_stopped(name, &sum, &table.report(flow));
+    }
+    session.close(0).await;
+    let report = result?;
+    if output.json {
+        Channel::Stdout.print(&report);
+    } else {
+        report.end.print();
+    }
+    Ok(())
+}
+
+/// Returns what this end and the server did or saw.
+async fn measure(
+    session: &Session,
+    request: &Request,
+    counters: &Arc<Counters>,
+) -> Result<(Outcome, Outcome), Failure> {
+    let connection = &session.connection;
+    let (mut send, mut receive) = connection.open_bi().await?;
+    write(&mut send, request).await?;
+    let ours = async {
+        if request.reverse {
+            traffic::receive(connection, request, counters).await
+        } else {
+            traffic::send(connection, request, counters).await
+        }
+    };
+    // A server that will not measure says so before anything else.
+    let theirs = async {
+        let theirs: Outcome = read(&mut receive).await?;
+        match theirs.error {
+            Some(error) => {
+                Err(Failure::new(Exit::Failure, format!("the server says: {}", Printable::new(&error))))
+            }
+            None => Ok(theirs),
+        }
+    };
+    tokio::try_join!(ours, theirs)
+}
+
+/// Reports while the measurement runs.
+struct Watcher {
+    table: PathTable,
+    counters: Arc<Counters>,
+    flow: Flow,
+    interval: Duration,
+    print: bool,
+}
+
+impl Watcher {
+    async fn watch(mut self, mut stopped: tokio::sync::oneshot::Receiver<()>) -> (PathTable, Vec<Interval>) {
+        let started = Instant::now();
+        let mut intervals = Vec::new();
+        let mut before = (0.0, self.counters.read());
+        let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + self.interval, self.interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = &mut stopped => return (self.table, intervals),
+            }
+            let now = (started.elapsed().as_secs_f64(), self.counters.read());
+            self.table.sample();
+            let moved = |index: usize| now.1[index].saturating_sub(before.1[index]);
+            let streams: Vec<Sum> =
+                (0..now.1.len()).map(|index| Sum::new(before.0, now.0, moved(index))).collect();
+            let total = streams.iter().map(|sum| sum.bytes).sum();
+            let interval = Interval {
+                streams,
+                sum: Sum::new(before.0, now.0, total),
+                paths: self.table.report(self.flow),
+            };
+            if self.print {
+                interval.print();
+            }
+            intervals.push(interval);
+            before = now;
+        }
+    }
+}

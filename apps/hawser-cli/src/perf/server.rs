@@ -1,0 +1,136 @@
+//! The end that waits.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Server;
+use super::protocol::{ALPN, Outcome, Request, read, write};
+use super::traffic::{self, Counters};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::options::Output;
+use crate::report::Channel;
+use crate::serve::{identity, listen};
+use crate::units;
+use hawser::Registry;
+use hawser::{Connection, Endpoint, SendStream, ServerConfig};
+
+/// Longest measurement that a client may ask for.
+const MAX_SECONDS: f64 = 24.0 * 3600.0;
+/// Most streams that a client may ask for.
+const MAX_STREAMS: u32 = 64;
+
+/// Measures with whoever comes, until Ctrl-C.
+pub(super) async fn run(
+    arguments: Server,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let pin = identity.pin()?;
+    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    let config = arguments.transport.server(registry, config, ALPN)?.build()?;
+    arguments.allowed_schedulers.check(registry)?;
+    let builder = || {
+        let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        arguments.allowed_schedulers.apply(builder)
+    };
+    let endpoint = listen(builder, &identity, arguments.listen, 5201, &[])?;
+    let port = endpoint.listening().first().map_or(0, SocketAddr::port);
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "port": port, "pin": pin.to_string() }));
+    }
+    output.remark(format_args!(
+        "waiting on UDP port {port}\n  hawser perf client HOST -p {port} --pin '{pin}'"
+    ));
+    loop {
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            () = interrupt.raised() => break,
+        };
+        let Some(incoming) = incoming else { break };
+        let remote = incoming.remote_address();
+        let task = tokio::spawn(async move {
+            match incoming.await {
+                Ok(connection) => serve(&connection, remote, output).await,
+                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            }
+        });
+        if arguments.one_off {
+            tokio::select! {
+                _ = task => {}
+                () = interrupt.raised() => {}
+            }
+            break;
+        }
+    }
+    report_workers(&endpoint, output);
+    endpoint.close(0, b"the server stops");
+    let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    Ok(())
+}
+
+/// How the clients were divided, if there was a choice.
+fn report_workers(endpoint: &Endpoint, output: Output) {
+    let stats = endpoint.worker_stats();
+    if stats.len() > 1 {
+        for (index, worker) in stats.iter().enumerate() {
+            output.remark(format_args!(
+                "worker {index}: {} connections, {} datagrams handed to others",
+                worker.accepted, worker.handed_over
+            ));
+        }
+    }
+}
+
+/// All measurements of one client.
+async fn serve(connection: &Connection, remote: SocketAddr, output: Output) {
+    loop {
+        match measure(connection).await {
+            Ok(Some((request, outcome))) => {
+                let verb = if request.reverse { "sent to" } else { "received from" };
+                let rate = outcome.bytes as f64 * 8.0 / outcome.seconds.max(1e-9);
+                output.remark(format_args!(
+                    "{} {verb} {remote} in {:.2} s, {}",
+                    units::bytes(outcome.bytes),
+                    outcome.seconds,
+                    units::bit_rate(rate)
+                ));
+            }
+            Ok(None) => return,
+            Err(failure) => return output.remark(format_args!("{remote}: {failure}")),
+        }
+    }
+}
+
+/// `None`: the client has gone.
+async fn measure(connection: &Connection) -> Result<Option<(Request, Outcome)>, Failure> {
+    let Ok((mut send, mut receive)) = connection.accept_bi().await else { return Ok(None) };
+    let request: Request = read(&mut receive).await?;
+    let possible =
+        (1..=MAX_STREAMS).contains(&request.streams) && (0.0..=MAX_SECONDS).contains(&request.seconds);
+    if !possible {
+        let error = format!("at most {MAX_STREAMS} streams and {MAX_SECONDS} seconds are possible");
+        answer(&mut send, &Outcome { error: Some(error.clone()), ..Outcome::default() }).await?;
+        let _ = tokio::time::timeout(Duration::from_secs(1), connection.closed()).await;
+        return Err(Failure::usage(error));
+    }
+    let counters = Counters::new(request.streams);
+    let outcome = if request.reverse {
+        traffic::send(connection, &request, &counters).await?
+    } else {
+        traffic::receive(connection, &request, &counters).await?
+    };
+    answer(&mut send, &outcome).await?;
+    Ok(Some((request, outcome)))
+}
+
+/// Tells the client what it wants to know, and waits until it does: closing first would lose it.
+async fn answer(send: &mut SendStream, outcome: &Outcome) -> Result<(), Failure> {
+    write(send, outcome).await?;
+    // A client closes as soon as it has this; the acknowledgement may not have come before.
+    let _ = send.stopped().await;
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What clients may take of a server, as options.
+
+use clap::Args;
+
+use crate::units::parse_bytes;
+use hawser::{EndpointBuilder, ServerConfigBuilder};
+
+/// Options of `hawser serve`. Uploads have theirs beside `--allow-put`.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitOptions {
+    /// Connections in all; further ones are refused
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
+    max_connections: usize,
+    /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit)
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    connections_per_source: usize,
+    /// Handshakes that one address (of IPv6: one /64) may begin per second; beyond it clients must prove their address, and
+    /// those that have are refused (0: no limit)
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    handshakes_per_source: u32,
+    /// Requests that one connection may have under way; a client waits with further ones
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    max_requests: u64,
+    /// Memory for what has arrived and was not read yet, of all connections (suffixes k, M, G); when it is used up, those that
+    /// hold more than an equal share are closed
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
+    receive_memory: u64,
+}
+
+impl LimitOptions {
+    pub(super) fn connections_per_source(&self) -> Option<usize> {
+        Some(self.connections_per_source).filter(|most| *most > 0)
+    }
+
+    pub(super) fn endpoint(&self, builder: EndpointBuilder) -> EndpointBuilder {
+        builder.receive_memory(self.receive_memory)
+    }
+
+    pub(super) fn server(&self, builder: ServerConfigBuilder) -> ServerConfigBuilder {
+        let builder = builder.max_connections(self.max_connections).max_requests(self.max_requests);
+        match self.handshakes_per_source {
+            0 => builder,
+            limit => builder.handshakes_per_source(limit),
+        }
+    }
+}

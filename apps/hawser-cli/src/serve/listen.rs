@@ -1,0 +1,142 @@
+//! Where a server listens, who it is, and what it says about both.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use super::{Serve, reset_key};
+use crate::exit::{Exit, Failure};
+use crate::options::Output;
+use crate::report::Channel;
+use hawser::{Endpoint, EndpointBuilder, EndpointError, Identity, PreferredAddresses};
+
+/// The addresses of both families, of each one at most.
+pub(super) fn preferred_addresses(addresses: &[SocketAddr]) -> Result<PreferredAddresses, Failure> {
+    let mut preferred = PreferredAddresses::default();
+    for address in addresses {
+        let is_usable = !address.ip().is_unspecified() && address.port() != 0;
+        let is_first = match address {
+            SocketAddr::V4(address) => preferred.ipv4.replace(*address).is_none(),
+            SocketAddr::V6(address) => preferred.ipv6.replace(*address).is_none(),
+        };
+        if !is_usable || !is_first {
+            return Err(Failure::usage(format!(
+                "--preferred-address {address}: expected one address and port for each of IPv4 and IPv6, which clients can \
+                 reach"
+            )));
+        }
+    }
+    Ok(preferred)
+}
+
+/// Whether a socket at `listening` receives what is sent to `address`.
+fn covers(listening: SocketAddr, address: SocketAddr) -> bool {
+    let any = listening.ip().is_unspecified() && (listening.is_ipv6() || address.is_ipv4());
+    listening.port() == address.port() && (any || listening.ip() == address.ip())
+}
+
+/// Binds an endpoint to the address, or to the default ones with this port, and to those of `also` that are not among
+/// them.
+pub(crate) fn listen(
+    builder: impl Fn() -> EndpointBuilder,
+    identity: &Identity,
+    address: Option<SocketAddr>,
+    default_port: u16,
+    also: &[SocketAddr],
+) -> Result<Endpoint, EndpointError> {
+    let bind = |address: SocketAddr| {
+        let further = also.iter().filter(|further| !covers(address, **further));
+        let endpoint = further.fold(builder().listen(address), |endpoint, further| endpoint.listen(*further));
+        // A port that the system chooses is another one the next time.
+        match address.port() {
+            0 => endpoint.bind(),
+            _ => endpoint.reset_key(reset_key::reset_key(identity, address)).bind(),
+        }
+    };
+    if let Some(address) = address {
+        return bind(address);
+    }
+    let any = |family: IpAddr| SocketAddr::new(family, default_port);
+    match bind(any(std::net::Ipv6Addr::UNSPECIFIED.into())) {
+        // A machine without IPv6.
+        Err(EndpointError::Listen { source, .. })
+            if matches!(source.kind(), io::ErrorKind::Unsupported | io::ErrorKind::AddrNotAvailable)
+                || source.raw_os_error() == Some(nix::libc::EAFNOSUPPORT) =>
+        {
+            bind(any(std::net::Ipv4Addr::UNSPECIFIED.into()))
+        }
+        result => result,
+    }
+}
+
+/// The certificate: given, kept, or new.
+pub(crate) fn identity(
+    cert: Option<&Path>,
+    key: Option<&Path>,
+    state: Option<&Path>,
+) -> Result<Identity, Failure> {
+    if let (Some(cert), Some(key)) = (cert, key) {
+        return Ok(Identity::from_pem_files(cert, key)?);
+    }
+    let folder = match state {
+        Some(folder) => folder.to_owned(),
+        None => state_folder()?,
+    };
+    Ok(Identity::load_or_create(&folder, &["localhost"])?)
+}
+
+/// The XDG base directory specification's place for what a program keeps.
+fn state_folder() -> Result<PathBuf, Failure> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    base.map(|base| base.join("hawser")).ok_or_else(|| {
+        Failure::new(
+            Exit::NotWritten,
+            "there is no home folder to keep the certificate in; name one with --state",
+        )
+    })
+}
+
+/// Says where the server is and how to reach it.
+pub(super) fn announce(
+    arguments: &Serve,
+    endpoint: &Endpoint,
+    identity: &Identity,
+    own: bool,
+    output: Output,
+) -> Result<(), Failure> {
+    let pin = identity.pin()?;
+    let port = endpoint.listening().first().map_or(0, SocketAddr::port);
+    let host = suggested_host(endpoint.listening());
+    let host = if host.is_ipv6() { format!("[{host}]") } else { host.to_string() };
+    let host = if own { host } else { "NAME".to_owned() };
+    let url = format!("https://{host}:{port}/");
+    if output.json {
+        let listening: Vec<String> = endpoint.listening().iter().map(SocketAddr::to_string).collect();
+        Channel::Stdout.print(
+            &serde_json::json!({ "listening": listening, "port": port, "pin": pin.to_string(), "url": url }),
+        );
+    }
+    output.remark(format_args!("serving {} on UDP port {port}", arguments.folder.display()));
+    let trust = if own { format!(" --pin '{pin}'") } else { String::new() };
+    output.remark(format_args!("  hawser get{trust} -O {url}FILE"));
+    if arguments.allow_put {
+        output.remark(format_args!("  hawser put{trust} FILE {url}"));
+    }
+    Ok(())
+}
+
+/// An address at which others may find this machine.
+pub(crate) fn suggested_host(listening: &[SocketAddr]) -> IpAddr {
+    let loopback = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    let Some(first) = listening.first().map(SocketAddr::ip) else { return loopback };
+    if !first.is_unspecified() {
+        return first;
+    }
+    let addresses = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    let public = |storage: nix::sys::socket::SockaddrStorage| {
+        let v4 = IpAddr::V4(storage.as_sockaddr_in()?.ip());
+        (!v4.is_loopback()).then_some(v4)
+    };
+    addresses.filter_map(|interface| interface.address.and_then(public)).next().unwrap_or(loopback)
+}

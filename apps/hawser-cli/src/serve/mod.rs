@@ -1,0 +1,251 @@
+//! `hawser serve`: a folder over HTTP/3.
+
+mod connection;
+mod hq;
+mod lb_config;
+mod limit_options;
+mod limits;
+mod listen;
+mod reset_key;
+mod respond;
+mod sources;
+mod token_keys;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::options::{Output, TransportOptions, listen_address, workers};
+use crate::server_scheduler::AllowedSchedulers;
+use crate::site::{Quota, Rights, Site};
+use crate::units::parse_bytes;
+use hawser::Registry;
+use hawser::{Endpoint, Identity, ServerConfig};
+
+use limit_options::LimitOptions;
+use limits::Limits;
+use sources::Sources;
+
+pub(crate) use listen::{identity, listen, suggested_host};
+
+const EXAMPLES: &str = "\
+On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
+a command to paste. With --cert and --key it uses a real one, and browsers and other clients need no pin.
+
+Examples:
+  hawser serve .                                     everything in this folder, on UDP port 4433
+  hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
+  hawser serve inbox --allow-put                     others may store files here
+  hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
+  hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
+
+/// RFC 9114 section 8.1.
+const H3_NO_ERROR: u64 = 0x100;
+
+/// Arguments of `hawser serve`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Serve {
+    /// The folder
+    folder: PathBuf,
+    /// UDP address to listen on. Default: [::]:4433, or 0.0.0.0:4433 on a machine without IPv6
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    listen: Option<SocketAddr>,
+    /// Let clients store files with PUT
+    #[arg(long)]
+    allow_put: bool,
+    /// Most bytes of a file that clients may store (suffixes k, M, G; 0: no limit)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16G", requires = "allow_put")]
+    max_upload: u64,
+    /// Most bytes that all uploads together may add to the folder while the server runs (suffixes k, M, G; 0: no limit)
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64G", requires = "allow_put")]
+    upload_quota: u64,
+    /// Serve and list names that begin with a dot, too
+    #[arg(long)]
+    hidden: bool,
+    /// Certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Folder that keeps the server's own certificate. Default: hawser in $XDG_STATE_HOME or ~/.local/state
+    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
+    state: Option<PathBuf>,
+    /// Keys of address tokens that servers behind one address share: 64 hexadecimal digits in each line. Tokens are made with the
+    /// first and accepted of all. Read anew on SIGHUP. Default: one that nobody else has
+    #[arg(long, value_name = "FILE")]
+    token_keys: Option<PathBuf>,
+    /// Connection ids by which a load balancer finds this server among several, whatever address a client has
+    /// (draft-ietf-quic-load-balancers). The file is TOML with config-id, server-id-length, nonce-length, server-id, and
+    /// perhaps cid-key and first-octet-encodes-cid-length (docs/operations.md). Default: random ids
+    #[arg(long, value_name = "FILE")]
+    lb_config: Option<PathBuf>,
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
+    workers: usize,
+    /// Make every client prove its address before anything else (Retry), which costs it a round trip
+    #[arg(long)]
+    retry: bool,
+    /// Where clients should go after the handshake, of a network that they reach better than the address they came to. The
+    /// server listens there, too. Once for IPv4, once for IPv6
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    preferred_address: Vec<SocketAddr>,
+    /// Answer GET and HEAD requests that clients send with their first packets (0-RTT), which others may have copied and
+    /// sent again: a round trip sooner, at the price of answers that nobody asked for. Other requests wait until the
+    /// handshake proves that the client is there
+    #[arg(long)]
+    early_data: bool,
+    /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    grace: u64,
+    /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3: only for interoperability tests
+    #[arg(long, conflicts_with = "allow_put")]
+    hq: bool,
+    #[command(flatten)]
+    allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    limits: LimitOptions,
+    /// How the transport behaves
+    #[command(flatten)]
+    transport: TransportOptions,
+}
+
+/// What the tasks of a server share.
+struct Server {
+    site: Site,
+    output: Output,
+    limits: Limits,
+    hq: bool,
+    sources: Sources,
+}
+
+/// Serves until Ctrl-C.
+pub(crate) async fn run(
+    arguments: Serve,
+    registry: &Arc<Registry>,
+    output: Output,
+    mut interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let rights = Rights {
+        put: arguments.allow_put,
+        max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
+        upload_quota: Quota::new(Some(arguments.upload_quota).filter(|most| *most > 0)),
+        hidden: arguments.hidden,
+    };
+    let site =
+        Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
+    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let own = arguments.cert.is_none();
+    let config = configuration(&arguments, registry, &identity)?;
+    let hangup = arguments.token_keys.is_some().then(|| signal(SignalKind::hangup())).transpose();
+    let mut hangup = hangup.map_err(|error| Failure::new(Exit::Failure, format!("cannot start: {error}")))?;
+    arguments.allowed_schedulers.check(registry)?;
+    let quic_lb = arguments.lb_config.as_deref().map(lb_config::read).transpose()?;
+    if quic_lb.as_ref().is_some_and(|server| !server.codec().is_encrypted()) {
+        output.remark(
+            "warning: without cid-key everybody can read from connection ids which server they are of",
+        );
+    }
+    let builder = || {
+        let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        let builder = arguments.limits.endpoint(builder);
+        let builder = quic_lb.iter().fold(builder, |builder, server| builder.quic_lb(server.clone()));
+        arguments.allowed_schedulers.apply(builder)
+    };
+    let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
+    let sources = Sources::new(arguments.limits.connections_per_source());
+    let server = Arc::new(Server { site, output, limits: Limits::new(), hq: arguments.hq, sources });
+    remove_leftovers(&server);
+    listen::announce(&arguments, &endpoint, &identity, own, output)?;
+    loop {
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            () = interrupt.raised() => break,
+            () = hung_up(&mut hangup) => {
+                match configuration(&arguments, registry, &identity) {
+                    Ok(config) => {
+                        endpoint.set_server_config(Some(config));
+                        output.remark("the token keys were read anew");
+                    }
+                    Err(failure) => output.remark(format_args!("the token keys stay as they were: {failure}")),
+                }
+                continue;
+            }
+        };
+        let Some(incoming) = incoming else { break };
+        // Before the handshake, which costs something.
+        if !server.sources.has_room(incoming.remote_address().ip()) {
+            tracing::info!(remote = %incoming.remote_address(), "refused: too many connections of this address");
+            incoming.refuse();
+            continue;
+        }
+        tokio::spawn(connection::accept(server.clone(), incoming, arguments.early_data, interrupt.clone()));
+    }
+    output.remark("stopping; Ctrl-C again to stop at once");
+    let is_idle = tokio::select! {
+        idle = tokio::time::timeout(Duration::from_secs(arguments.grace), endpoint.wait_idle()) => idle.is_ok(),
+        () = refuse_all(&endpoint) => false,
+    };
+    if !is_idle {
+        endpoint.close(H3_NO_ERROR, b"the server stops");
+        let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    }
+    Ok(())
+}
+
+/// The configuration of the endpoint. Made again when keys change; all else in it stays.
+fn configuration(
+    arguments: &Serve,
+    registry: &Registry,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let mut config =
+        ServerConfig::builder(identity.clone()).workers(arguments.workers).early_data(arguments.early_data);
+    if arguments.retry {
+        config = config.retry_above_handshakes(0);
+    }
+    config = config.preferred_addresses(listen::preferred_addresses(&arguments.preferred_address)?);
+    if let Some(path) = &arguments.token_keys {
+        let keys = token_keys::read(path)?;
+        let (first, accepted) = keys.split_first().ok_or_else(|| Failure::usage("no token keys"))?;
+        config = config.token_key(*first).accepted_token_keys(accepted.iter().copied());
+    }
+    let alpn = if arguments.hq { crate::hq::ALPN } else { hawser::h3::ALPN };
+    let config = arguments.transport.server(registry, config, alpn)?;
+    Ok(arguments.limits.server(config).build()?)
+}
+
+/// SIGHUP; never without `--token-keys`: it then ends the process, as ever.
+async fn hung_up(hangup: &mut Option<Signal>) {
+    match hangup {
+        Some(hangup) => {
+            hangup.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells new clients to go elsewhere, until the endpoint is closed.
+async fn refuse_all(endpoint: &Endpoint) {
+    while let Some(incoming) = endpoint.accept().await {
+        incoming.refuse();
+    }
+}
+
+/// Removes what an earlier run left of uploads. Beside the service: a large tree takes its time.
+fn remove_leftovers(server: &Arc<Server>) {
+    let server = server.clone();
+    tokio::task::spawn_blocking(move || {
+        let removed = server.site.remove_leftovers();
+        if removed > 0 {
+            server.output.remark(format_args!("removed {removed} unfinished uploads of an earlier run"));
+        }
+    });
+}

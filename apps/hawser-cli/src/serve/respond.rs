@@ -1,0 +1,276 @@
+//! One request.
+
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes};
+use h3::error::{Code, StreamError};
+use h3::server::{RequestResolver, RequestStream};
+use hawser::{Connection, Printable};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
+
+use super::Server;
+use super::limits::{BLOCK, PROGRESS, Pace, Share, header_in_time, unless_stalled};
+use crate::digest::REPR_DIGEST;
+use crate::http_client::describe_stream;
+use crate::site::{Body, PendingDigest, Refusal, Reply, Upload};
+use crate::units;
+
+type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
+
+/// How long a client that has everything is kept waiting for the digest.
+const DIGEST_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Answers a request and notes it.
+pub(super) async fn respond(
+    server: &Arc<Server>,
+    share: &Share,
+    remote: SocketAddr,
+    connection: &Connection,
+    resolver: RequestResolver<hawser::h3::Connection, Bytes>,
+) {
+    let started = Instant::now();
+    let (request, mut stream) = match header_in_time(resolver.resolve_request()).await {
+        Ok(Ok(resolved)) => resolved,
+        Ok(Err(error)) => return tracing::debug!(%remote, %error, "bad request"),
+        Err(late) => return tracing::debug!(%remote, "{late}"),
+    };
+    // RFC 8470 section 3: what must not be done twice waits until the handshake is complete; after that nobody can have sent
+    // it but the client. Waiting costs the client nothing but the round trip that it has not saved, while 425 (Too Early)
+    // would have it send its body again.
+    if !is_safe(request.method()) && connection.handshake_complete().await.is_err() {
+        return tracing::debug!(%remote, "a request came with 0-RTT, and the handshake was not completed");
+    }
+    if request.method() != Method::PUT {
+        // Of a request without a body only what has come already is looked at, and has to be right (RFC 9114 section 7.2).
+        tokio::select! {
+            biased;
+            rest = stream.recv_data() => if let Err(error) = rest {
+                return tracing::debug!(%remote, %error, "bad request");
+            },
+            () = std::future::ready(()) => {}
+        }
+    }
+    let Ok(permit) = share.reply().await else { return };
+    let mut stored = 0;
+    let reply = if request.method() == Method::PUT {
+        store(server, &request, &mut stream, &mut stored).await
+    } else {
+        let server = server.clone();
+        let (method, uri, headers) =
+            (request.method().clone(), request.uri().clone(), request.headers().clone());
+        let answer = move || server.site.reply(&method, &uri, &headers);
+        let mut reply = tokio::task::spawn_blocking(answer).await.unwrap_or_else(|error| internal(&error));
+        reply.settle_digest().await;
+        reply
+    };
+    let status = reply.status;
+    let mut sent = 0;
+    let result = send(&mut stream, share, reply, &mut sent).await;
+    drop(permit);
+    let result = match result {
+        Ok(digest) => finish(&mut stream, digest).await,
+        Err(reason) => Err(reason),
+    };
+    // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
+    stream.stop_sending(Code::H3_NO_ERROR);
+    let end = match result {
+        Ok(()) => String::new(),
+        Err(reason) => format!(" broken off: {reason}"),
+    };
+    server.output.remark(format_args!(
+        "{remote} {} {} {} {} {:.3} s{end}",
+        Printable::new(request.method().as_str()),
+        Printable::new(request.uri().path()),
+        status.as_u16(),
+        units::bytes(if request.method() == Method::PUT { stored } else { sent }),
+        started.elapsed().as_secs_f64()
+    ));
+}
+
+/// Whether a request changes nothing (RFC 9110 section 9.2.1), as far as there are such here.
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+fn internal(error: &impl std::fmt::Display) -> Reply {
+    Reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+}
+
+/// Waits for the client to take what is sent; cancels the response of one that does not.
+async fn taken<T>(
+    stream: &mut Stream,
+    send: impl AsyncFnOnce(&mut Stream) -> Result<T, StreamError>,
+) -> Result<T, String> {
+    match unless_stalled(send(stream)).await {
+        Ok(result) => result.map_err(|error| describe_stream("client", &error)),
+        Err(stalled) => {
+            stream.stop_stream(Code::H3_REQUEST_CANCELLED);
+            Err(stalled.to_string())
+        }
+    }
+}
+
+/// Sends all but the trailers. What comes back is to follow there.
+async fn send(
+    stream: &mut Stream,
+    share: &Share,
+    reply: Reply,
+    sent: &mut u64,
+) -> Result<Option<PendingDigest>, String> {
+    let mut response = Response::new(());
+    *response.status_mut() = reply.status;
+    *response.headers_mut() = reply.headers;
+    taken(stream, async |stream| stream.send_response(response).await).await?;
+    match reply.body {
+        Body::Empty => {}
+        Body::Bytes(bytes) => send_bytes(stream, bytes, sent).await?,
+        Body::File(file, range) => send_file(stream, share, file, range, sent).await?,
+    }
+    Ok(reply.digest)
+}
+
+/// Sends the digest if it was promised, and ends the response.
+async fn finish(stream: &mut Stream, digest: Option<PendingDigest>) -> Result<(), String> {
+    if let Some(pending) = digest
+        && let Some(digest) = pending.wait(DIGEST_PATIENCE).await
+        && let Ok(value) = HeaderValue::from_str(&digest.to_field())
+    {
+        let trailers = HeaderMap::from_iter([(REPR_DIGEST, value)]);
+        taken(stream, async |stream| stream.send_trailers(trailers).await).await?;
+    }
+    taken(stream, async |stream| stream.finish().await).await
+}
+
+async fn send_bytes(stream: &mut Stream, mut bytes: Bytes, sent: &mut u64) -> Result<(), String> {
+    while !bytes.is_empty() {
+        let piece = bytes.split_to(bytes.len().min(PROGRESS));
+        let count = piece.len() as u64;
+        taken(stream, async |stream| stream.send_data(piece).await).await?;
+        *sent += count;
+    }
+    Ok(())
+}
+
+/// A block that is being read, with the right to have it.
+type Reading = (OwnedSemaphorePermit, JoinHandle<io::Result<Bytes>>);
+
+/// Reads one block ahead of the network, where the connection's share has room for it.
+async fn send_file(
+    stream: &mut Stream,
+    share: &Share,
+    file: Arc<File>,
+    range: Range<u64>,
+    sent: &mut u64,
+) -> Result<(), String> {
+    let mut position = range.start;
+    let mut ahead: Option<Reading> = None;
+    while position < range.end {
+        let (permit, reading) = match ahead.take() {
+            Some(reading) => reading,
+            None => {
+                let permit = share.block().await.map_err(|error| error.to_string())?;
+                (permit, read_block(&file, position, range.end))
+            }
+        };
+        let block = match reading.await.map_err(io::Error::other).and_then(|result| result) {
+            Ok(block) => block,
+            Err(error) => {
+                // The header has promised more: only a reset tells the client that the rest will not come.
+                stream.stop_stream(Code::H3_INTERNAL_ERROR);
+                return Err(error.to_string());
+            }
+        };
+        position += block.len() as u64;
+        if position < range.end {
+            ahead = share.try_block().ok().map(|permit| (permit, read_block(&file, position, range.end)));
+        }
+        send_bytes(stream, block, sent).await?;
+        drop(permit);
+    }
+    Ok(())
+}
+
+/// Reads a block of the file from `start` on, where threads may wait for the disk.
+pub(super) fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
+    let file = file.clone();
+    let length = usize::try_from(end.saturating_sub(start)).unwrap_or(BLOCK).min(BLOCK);
+    tokio::task::spawn_blocking(move || {
+        let mut block = vec![0; length];
+        file.read_exact_at(&mut block, start)?;
+        Ok(block.into())
+    })
+}
+
+/// Stores the body of a PUT, and counts its bytes.
+async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream, stored: &mut u64) -> Reply {
+    let Some(_permit) = server.limits.upload() else {
+        let text = "too many uploads at the same time; try again later";
+        return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
+    };
+    let begin = {
+        let (server, uri, headers) = (server.clone(), request.uri().clone(), request.headers().clone());
+        tokio::task::spawn_blocking(move || server.site.begin_upload(&uri, &headers)).await
+    };
+    let mut upload = match begin {
+        Ok(Ok(upload)) => upload,
+        Ok(Err(refusal)) => return refuse(stream, *refusal),
+        Err(error) => return internal(&error),
+    };
+    let mut gathered = Vec::new();
+    let mut pace = Pace::new(Instant::now().into());
+    loop {
+        let data = match pace.keep(stream.recv_data()).await {
+            Ok(Ok(Some(mut data))) => data.copy_to_bytes(data.remaining()),
+            Ok(Ok(None)) => break,
+            Ok(Err(error)) => {
+                keep(server, upload, gathered).await;
+                return internal(&error);
+            }
+            Err(stalled) => {
+                keep(server, upload, gathered).await;
+                return refuse(stream, Reply::text(StatusCode::REQUEST_TIMEOUT, stalled.to_string()));
+            }
+        };
+        *stored += data.len() as u64;
+        pace.count(Instant::now().into(), data.len());
+        gathered.extend_from_slice(&data);
+        if gathered.len() >= BLOCK {
+            upload = match write(upload, std::mem::take(&mut gathered)).await {
+                Ok(upload) => upload,
+                Err(refusal) => return refuse(stream, *refusal),
+            };
+        }
+    }
+    match write(upload, gathered).await {
+        Ok(upload) => tokio::task::spawn_blocking(move || upload.finish())
+            .await
+            .unwrap_or_else(|error| internal(&error)),
+        Err(refusal) => *refusal,
+    }
+}
+
+/// The client broke off: what came is kept for its next attempt.
+async fn keep(server: &Arc<Server>, upload: Upload, rest: Vec<u8>) {
+    if let Ok(upload) = write(upload, rest).await {
+        server.site.keep_unfinished(upload);
+    }
+}
+
+async fn write(mut upload: Upload, bytes: Vec<u8>) -> Result<Upload, Refusal> {
+    let written = tokio::task::spawn_blocking(move || upload.write(&bytes).map(|()| upload)).await;
+    written.unwrap_or_else(|error| Err(internal(&error).into()))
+}
+
+/// The rest of the body is not wanted, and that is no error (RFC 9114 section 4.1).
+fn refuse(stream: &mut Stream, reply: Reply) -> Reply {
+    stream.stop_sending(Code::H3_NO_ERROR);
+    reply
+}

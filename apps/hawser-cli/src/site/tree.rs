@@ -1,0 +1,175 @@
+//! Names below one folder, and nothing else.
+//!
+//! The kernel enforces it: `openat2` with `RESOLVE_BENEATH` refuses `..`, absolute symbolic links and relative ones that
+//! lead out, without a moment between check and use (openat2(2), Linux 5.6). Where a sandbox lacks the call, the path is
+//! resolved first and compared, which a local user could race but a remote one can not.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat, openat2};
+use nix::sys::stat::Mode;
+
+use crate::percent;
+
+/// How names of unfinished uploads begin. They are neither listed nor served.
+pub(super) const TEMPORARY_PREFIX: &str = ".hawser-upload-";
+
+/// A path below the folder: only plain names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Location {
+    names: Vec<OsString>,
+    /// Whether it can only be a folder: there is a slash at its end.
+    is_folder: bool,
+}
+
+/// A path in a request that names nothing below a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadPath {
+    #[error("the path has a broken percent escape")]
+    Escape,
+    #[error("the path may not contain `..`, an encoded slash or a NUL")]
+    Traversal,
+}
+
+impl Location {
+    /// Reads the path of a URL.
+    pub(super) fn parse(path: &str) -> Result<Self, BadPath> {
+        let mut names = Vec::new();
+        for segment in path.split('/') {
+            let name = percent::decode(segment).ok_or(BadPath::Escape)?;
+            match name.as_slice() {
+                b"" | b"." => {}
+                b".." => return Err(BadPath::Traversal),
+                other if other.contains(&b'/') || other.contains(&0) => return Err(BadPath::Traversal),
+                _ => names.push(OsString::from_vec(name)),
+            }
+        }
+        Ok(Location { names, is_folder: path.ends_with('/') })
+    }
+
+    /// The location of a name in this one.
+    pub(super) fn join(&self, name: &str) -> Self {
+        let mut names = self.names.clone();
+        names.push(name.into());
+        Location { names, is_folder: false }
+    }
+
+    /// The folder this is in, and its name there; `None` for the top.
+    pub(super) fn split(&self) -> Option<(Location, &OsStr)> {
+        let (name, parents) = self.names.split_last()?;
+        Some((Location { names: parents.to_vec(), is_folder: true }, name))
+    }
+
+    /// The last name; empty at the top.
+    pub(super) fn name(&self) -> &Path {
+        self.names.last().map_or(Path::new(""), Path::new)
+    }
+
+    /// The names from the top.
+    pub(super) fn names(&self) -> &[OsString] {
+        &self.names
+    }
+
+    /// Whether a name in it begins with a dot.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.names.iter().any(|name| name.as_bytes().starts_with(b"."))
+    }
+
+    /// Whether it belongs to an unfinished upload.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.names.iter().any(|name| name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()))
+    }
+
+    fn to_path(&self) -> PathBuf {
+        if self.names.is_empty() { PathBuf::from(".") } else { self.names.iter().collect() }
+    }
+}
+
+/// Something that can be read.
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// A regular file, opened.
+    File(File, Metadata),
+    /// A folder, opened.
+    Folder(File),
+}
+
+/// The folder.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: OwnedFd,
+    path: PathBuf,
+}
+
+impl Tree {
+    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+        let path = folder.canonicalize()?;
+        let root = open(&path, OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+        Ok(Tree { root, path })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens what is there.
+    pub(super) fn entry(&self, location: &Location) -> io::Result<Entry> {
+        // O_NONBLOCK: opening a pipe that nobody writes to must not hang. It has no effect on files and folders.
+        let file = self.open_below(location, OFlag::O_RDONLY | OFlag::O_NONBLOCK)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            Ok(Entry::Folder(file))
+        } else if metadata.is_file() && !location.is_folder {
+            Ok(Entry::File(file, metadata))
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    /// Opens a folder to create files in.
+    pub(super) fn folder(&self, location: &Location) -> io::Result<File> {
+        self.open_below(location, OFlag::O_RDONLY | OFlag::O_DIRECTORY)
+    }
+
+    fn open_below(&self, location: &Location, flags: OFlag) -> io::Result<File> {
+        let flags = flags | OFlag::O_CLOEXEC;
+        let how = OpenHow::new()
+            .flags(flags)
+            .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+        match openat2(self.root.as_fd(), &location.to_path(), how) {
+            Ok(descriptor) => Ok(descriptor.into()),
+            Err(Errno::ENOSYS | Errno::EPERM) => self.open_checked(location, flags),
+            // The kernel asks to try again when somebody renames folders just now.
+            Err(Errno::EAGAIN) => Ok(openat2(self.root.as_fd(), &location.to_path(), how)?.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// For sandboxes without `openat2`.
+    fn open_checked(&self, location: &Location, flags: OFlag) -> io::Result<File> {
+        let resolved = self.path.join(location.to_path()).canonicalize()?;
+        if !resolved.starts_with(&self.path) {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
+        let descriptor = open(&resolved, flags | OFlag::O_NOFOLLOW, Mode::empty())?;
+        Ok(descriptor.into())
+    }
+}
+
+/// Creates a file that must not exist, in an open folder.
+pub(super) fn create_in(folder: &File, name: &OsStr) -> io::Result<File> {
+    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let descriptor = openat(folder.as_fd(), name, flags, Mode::from_bits_truncate(0o644))?;
+    Ok(descriptor.into())
+}
+
+/// The names in an open folder.
+pub(super) fn read_folder(folder: &File) -> io::Result<std::fs::ReadDir> {
+    std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}

@@ -1,0 +1,237 @@
+//! A file on its way into the folder.
+//!
+//! It is written under a temporary name beside its place and moved there when it is complete, checked and on the disk:
+//! whoever reads the old file meanwhile reads all of it, and nobody ever sees half of the new one.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use http::header::{CONTENT_LENGTH, ETAG};
+use http::{HeaderMap, StatusCode};
+use nix::fcntl::{AtFlags, renameat};
+use nix::sys::stat::{FileStat, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use sha2::{Digest as _, Sha256};
+
+use super::Rights;
+use super::leftovers;
+use super::quota::Reservation;
+use super::reply::{Refusal, Reply};
+use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
+use super::unfinished::Identity;
+use super::validators::Validators;
+use crate::digest::{Digest, REPR_DIGEST};
+use crate::exit::is_full;
+use crate::units;
+
+/// An unfinished upload. Dropped, it leaves nothing behind.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    location: Location,
+    folder: File,
+    name: OsString,
+    temporary: Temporary,
+    file: File,
+    hasher: Sha256,
+    received: u64,
+    expected_length: Option<u64>,
+    expected_digest: Option<Digest>,
+    max_length: Option<u64>,
+    reservation: Reservation,
+    quota: Option<u64>,
+}
+
+/// Removes the temporary file unless it got its final name.
+#[derive(Debug)]
+struct Temporary {
+    folder: File,
+    name: OsString,
+    moved: bool,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.moved {
+            let _ = unlinkat(self.folder.as_fd(), self.name.as_os_str(), UnlinkatFlags::NoRemoveDir);
+        }
+    }
+}
+
+impl Upload {
+    /// Checks the request and creates the temporary file.
+    pub(super) fn begin(
+        tree: &Tree,
+        location: &Location,
+        headers: &HeaderMap,
+        rights: &Rights,
+    ) -> Result<Self, Refusal> {
+        let max_length = rights.max_upload;
+        let (reservation, quota) = (rights.upload_quota.reservation(), rights.upload_quota.most());
+        let Some((parent, name)) = location.split() else {
+            return Err(
+                Reply::text(StatusCode::CONFLICT, "the URL names a folder; add the file's name").into()
+            );
+        };
+        let folder = tree.folder(&parent).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                let text = "the folder of this file does not exist on the server";
+                Refusal::new(Reply::text(StatusCode::CONFLICT, text))
+            }
+            _ => Refusal::new(super::failed(&error)),
+        })?;
+        if stat(&folder, name).is_some_and(|found| found.st_mode & nix::libc::S_IFMT == nix::libc::S_IFDIR) {
+            return Err(Reply::text(StatusCode::CONFLICT, "there is a folder of that name").into());
+        }
+        let expected_digest = announced_digest(headers);
+        let expected_length = field(headers, CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
+        if let (Some(length), Some(most)) = (expected_length, max_length)
+            && length > most
+        {
+            return Err(too_long(most));
+        }
+        if expected_length.is_some_and(|length| !reservation.has_room_for(length)) {
+            return Err(beyond(quota));
+        }
+        let (temporary_name, file) =
+            create_temporary(&folder).map_err(|error| Refusal::new(refused(&error)))?;
+        let handle = folder.try_clone().map_err(|error| Refusal::new(refused(&error)))?;
+        Ok(Upload {
+            location: location.clone(),
+            folder,
+            name: name.to_owned(),
+            temporary: Temporary { folder: handle, name: temporary_name, moved: false },
+            file,
+            hasher: Sha256::new(),
+            received: 0,
+            expected_length,
+            expected_digest,
+            max_length,
+            reservation,
+            quota,
+        })
+    }
+
+    /// What tells it from others; `None` if its request did not say enough.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        let (digest, length) = (self.expected_digest?, self.expected_length?);
+        Some(Identity { location: self.location.clone(), digest, length })
+    }
+
+    /// Bytes that have come.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Adds bytes. Blocks.
+    ///
+    /// # Errors
+    /// The reply that says why not.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        self.received += bytes.len() as u64;
+        if let Some(most) = self.max_length
+            && self.received > most
+        {
+            return Err(too_long(most));
+        }
+        if !self.reservation.take(bytes.len() as u64) {
+            return Err(beyond(self.quota));
+        }
+        self.hasher.update(bytes);
+        self.file.write_all(bytes).map_err(|error| refused(&error).into())
+    }
+
+    /// Checks what came, makes it durable and gives it its name. Blocks.
+    pub(crate) fn finish(mut self) -> Reply {
+        if let Some(expected) = self.expected_length
+            && expected != self.received
+        {
+            let text =
+                format!("{} bytes were announced and {} came; nothing was stored", expected, self.received);
+            return Reply::text(StatusCode::BAD_REQUEST, text);
+        }
+        let digest = Digest::of(std::mem::take(&mut self.hasher));
+        if let Some(expected) = self.expected_digest
+            && expected != digest
+        {
+            let text = format!("SHA-256 of what came is {digest}, not {expected}; nothing was stored");
+            return Reply::text(StatusCode::BAD_REQUEST, text);
+        }
+        let replaced = stat(&self.folder, &self.name);
+        if let Err(error) = self.store() {
+            return refused(&error);
+        }
+        let freed = replaced.map_or(0, |file| u64::try_from(file.st_size).unwrap_or(0));
+        self.reservation.keep(freed);
+        let status = if replaced.is_some() { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
+        let mut reply = Reply::empty(status);
+        reply.set(REPR_DIGEST, &digest.to_field());
+        if let Ok(metadata) = self.file.metadata() {
+            reply.set(ETAG, Validators::of(&metadata).etag());
+        }
+        reply
+    }
+
+    fn store(&mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        let (from, to) = (self.temporary.name.as_os_str(), self.name.as_os_str());
+        renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
+        self.temporary.moved = true;
+        // The new name must survive a power cut, too.
+        self.folder.sync_all()
+    }
+}
+
+/// A file for an upload, under a name of its own.
+fn create_temporary(folder: &File) -> io::Result<(OsString, File)> {
+    loop {
+        let name = OsString::from(format!("{TEMPORARY_PREFIX}{:016x}", rand::random::<u64>()));
+        let file = create_in(folder, &name)?;
+        if leftovers::claim(&file) {
+            return Ok((name, file));
+        }
+    }
+}
+
+fn too_long(most: u64) -> Refusal {
+    let text = format!("the server stores files of at most {} (--max-upload)", units::bytes(most));
+    Reply::text(StatusCode::PAYLOAD_TOO_LARGE, text).into()
+}
+
+fn beyond(quota: Option<u64>) -> Refusal {
+    let most = units::bytes(quota.unwrap_or(u64::MAX));
+    let text = format!("the server takes {most} of uploads in all, and they are used up (--upload-quota)");
+    Reply::text(StatusCode::INSUFFICIENT_STORAGE, text).into()
+}
+
+/// What is at a name in a folder, symbolic links not followed.
+fn stat(folder: &File, name: &OsStr) -> Option<FileStat> {
+    fstatat(folder.as_fd(), name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()
+}
+
+/// The digest of the whole file, if a request says it.
+pub(super) fn announced_digest(headers: &HeaderMap) -> Option<Digest> {
+    field(headers, REPR_DIGEST.as_str()).and_then(Digest::from_field)
+}
+
+fn field<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The reply to a failed write.
+fn refused(error: &io::Error) -> Reply {
+    if is_full(error) {
+        return Reply::text(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "the server's disk is full; nothing was stored",
+        );
+    }
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Reply::text(StatusCode::FORBIDDEN, "the server may not write into this folder")
+        }
+        io::ErrorKind::InvalidFilename => Reply::text(StatusCode::BAD_REQUEST, "the file's name is too long"),
+        _ => Reply::text(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot store the file: {error}")),
+    }
+}

@@ -1,0 +1,214 @@
+//! `hawser lab verify` and `hawser lab figure`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
+use hawser_lab::data::table::write_file;
+use hawser_lab::experiments::LISTS;
+use hawser_lab::experiments::verify::{self, Settings, Verification, VerifyError, default_folder};
+
+use crate::exit::{Exit, Failure};
+use crate::options::Output;
+use crate::progress::watched;
+use crate::report::{Channel, print, remark};
+use crate::sim::sweep;
+use hawser::Registry;
+
+/// Columns without a terminal.
+const PLAIN_WIDTH: usize = 120;
+
+const EXAMPLES: &str = "\
+Makes the runs that the list asks for and judges its items from them: `holds`, `falls-short`, or `deviates`, which a page \
+explains. Finished runs are kept: the same command again goes on where it was interrupted. Ends with 1 if an item falls short.
+
+The folder has every run (merged/runs.parquet and runs.jsonl: scenario, policy, seed, trace hash, metric, value) and the \
+verdicts (verdicts.json); scripts/recompute-verify DIR computes them anew. docs/reproductions.md says how lists are judged.
+
+Examples:
+  hawser lab verify seam
+  hawser lab verify seam --as minrtt          a negative control: its orderings have to fall short
+  hawser lab verify seam --full --html page/ --json | jq '.items[] | {id, value, verdict}'";
+
+/// Which list, and which runs of it.
+#[derive(Args, Debug)]
+pub(crate) struct Which {
+    /// Seeds: 1 to this, instead of what the list says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), conflicts_with = "full")]
+    seeds: Option<u64>,
+    /// The repetitions of the sheet
+    #[arg(long)]
+    full: bool,
+    /// Put another policy in the place of the system
+    #[arg(long = "as", value_name = "POLICY")]
+    substitute: Option<String>,
+    /// Only this item; may be repeated
+    #[arg(long = "item", value_name = "ID")]
+    items: Vec<String>,
+    /// Where the scenarios are
+    #[arg(long, value_name = "DIR", default_value = "scenarios")]
+    scenarios: PathBuf,
+}
+
+impl Which {
+    fn settings(&self) -> Settings {
+        Settings {
+            scenarios: self.scenarios.clone(),
+            seeds: self.seeds,
+            full: self.full,
+            substitute: self.substitute.clone(),
+            items: self.items.clone(),
+        }
+    }
+
+    /// The runs of a list, and the folder that they are kept in.
+    fn open(
+        &self,
+        registry: &Arc<Registry>,
+        list: &str,
+        folder: Option<&Path>,
+    ) -> Result<(Verification, PathBuf), Failure> {
+        let list = verify::find(&LISTS, list).map_err(failure)?;
+        let settings = self.settings();
+        let folder = folder.map_or_else(|| default_folder(list, &settings), Path::to_owned);
+        let verification = Verification::new(list, settings, registry.clone());
+        Ok((verification.map_err(|error| failure(error).of_scenarios(&self.scenarios))?, folder))
+    }
+}
+
+/// `hawser lab verify`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Verify {
+    /// The list
+    #[arg(value_name = "NAME", help = names())]
+    list: String,
+    #[command(flatten)]
+    which: Which,
+    /// Folder for the runs. Default: lab-results/NAME, with what differs from the default behind the name
+    #[arg(short, long = "out", value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Discard the runs that are there, made by another build of this program, say
+    #[arg(long)]
+    fresh: bool,
+    /// Write a page with table and figures to this folder
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
+    /// Threads. Default: one per core
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+fn names() -> String {
+    let names: Vec<&str> = LISTS.iter().map(|list| list.name).collect();
+    format!("The list: {}", names.join(", "))
+}
+
+fn figures() -> String {
+    let names =
+        LISTS.iter().flat_map(|list| list.figures.iter().map(|it| format!("{}.{}", list.name, it.name)));
+    format!("The figure: {}", names.collect::<Vec<_>>().join(", "))
+}
+
+/// `hawser lab figure`.
+#[derive(Args, Debug)]
+pub(crate) struct FigureArguments {
+    /// The figure
+    #[arg(value_name = "NAME.FIG", help = figures())]
+    figure: String,
+    #[command(flatten)]
+    which: Which,
+    /// Folder with the runs. Default: that of `hawser lab verify` with the same options
+    #[arg(long, value_name = "DIR")]
+    runs: Option<PathBuf>,
+    /// The drawing (SVG); `-` is standard output. Default: NAME.FIG.svg
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
+    let (verification, folder) = arguments.which.open(registry, &arguments.list, arguments.out.as_deref())?;
+    let verification = Arc::new(verification);
+    if arguments.fresh {
+        verify::discard(&folder).map_err(failure)?;
+    }
+    let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
+    let settings = RunSettings { folder: folder.clone(), threads, shard: Shard::ALL };
+    let runs = |watch: &mut dyn FnMut(&Progress) -> _| verify::run(&verification, &settings, watch);
+    let summary = watched(output, runs, failure)?;
+    if summary.stopped {
+        let left = summary.missing;
+        remark(format_args!("hawser: stopped with {left} runs left; the same command goes on with them"));
+        return Ok(ExitCode::from(Exit::Signal as u8));
+    }
+    let (verdicts, kept) = verify::judge(&verification, &folder).map_err(failure)?;
+    if let Some(html) = &arguments.html {
+        let page = html.join("index.html");
+        std::fs::create_dir_all(html).map_err(|error| Failure::write(html, &error))?;
+        let text = verify::page(&verdicts, &kept);
+        write_file(&page, text.as_bytes()).map_err(|error| Failure::of_table(&error))?;
+        output.remark(format_args!("hawser: {}", page.display()));
+    }
+    if output.json {
+        Channel::Stdout.print(&verdicts);
+    } else {
+        print(verify::table(&verdicts, width()).trim_end());
+        output.remark(format_args!(
+            "hawser: {} runs now in {:.0} s, {} before, kept in {}",
+            summary.progress.ran,
+            summary.progress.elapsed.as_secs_f64(),
+            summary.progress.found,
+            folder.display()
+        ));
+    }
+    Ok(if verdicts.is_good() { ExitCode::SUCCESS } else { ExitCode::from(Exit::Failure as u8) })
+}
+
+/// Columns of the terminal.
+fn width() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    told.or_else(seen).unwrap_or(PLAIN_WIDTH)
+}
+
+pub(crate) fn figure(
+    arguments: &FigureArguments,
+    registry: &Arc<Registry>,
+    output: Output,
+) -> Result<ExitCode, Failure> {
+    let Some((list, figure)) = arguments.figure.split_once('.') else {
+        return Err(Failure::usage(format!("`{}`: expected NAME.FIG; {}", arguments.figure, figures())));
+    };
+    let (verification, folder) = arguments.which.open(registry, list, arguments.runs.as_deref())?;
+    let svg = verify::draw(&verification, &folder, figure).map_err(failure)?;
+    let file = arguments.out.clone().unwrap_or_else(|| format!("{}.svg", arguments.figure).into());
+    if file == Path::new("-") {
+        print(svg.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    write_file(&file, svg.as_bytes()).map_err(|error| Failure::of_table(&error))?;
+    if !output.quiet {
+        print(file.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: VerifyError) -> Failure {
+    let exit = match error {
+        VerifyError::Sweep(error) => {
+            let Failure { exit, message, .. } = sweep::failure(error);
+            return Failure::new(exit, format!("{message}; or discard what is there with --fresh"));
+        }
+        VerifyError::Table(error) => return Failure::of_table(&error),
+        VerifyError::UnknownList { .. }
+        | VerifyError::UnknownFigure { .. }
+        | VerifyError::UnknownItem { .. }
+        | VerifyError::Policy { .. } => Exit::Usage,
+        VerifyError::Scenario { .. } => Exit::Scenario,
+        VerifyError::NoRuns { .. } => Exit::NotRead,
+        VerifyError::Figure { .. } => Exit::Failure,
+    };
+    Failure::new(exit, error.to_string())
+}

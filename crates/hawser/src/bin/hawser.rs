@@ -1,7 +1,0 @@
-//! The `hawser` command: every policy that comes with the project, and nothing else.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    hawser::command::run(hawser::policies())
-}
