@@ -36,7 +36,7 @@ pub fn repair(data: &[u8]) {
         receiver: RepairReceiver::new(BUFFER),
         arrived: BTreeSet::new(),
         is_forged: false,
-        symbol_bytes: 0,
+        bytes: 0,
     };
     for _ in 0..MAX_STEPS {
         if world.step(&mut script).is_none() {
@@ -55,7 +55,7 @@ struct World {
     /// Source symbols that are there.
     arrived: BTreeSet<(u64, u64)>,
     is_forged: bool,
-    symbol_bytes: u64,
+    bytes: u64,
 }
 
 impl World {
@@ -74,8 +74,8 @@ impl World {
         }
         let memory = self.receiver.memory();
         assert!(memory <= BUFFER as u64 + MAX_REPAIR_MEMORY, "{memory} bytes held");
-        let (work, allowed) = (self.receiver.work(), RepairReceiver::work_allowed(self.symbol_bytes));
-        assert!(work <= allowed, "{work} multiplications for {} bytes", self.symbol_bytes);
+        let (work, allowed) = (self.receiver.work(), RepairReceiver::work_allowed(self.bytes));
+        assert!(work <= allowed, "{work} units of work for {} bytes", self.bytes);
         Some(())
     }
 
@@ -88,6 +88,7 @@ impl World {
         let range = self.range(number);
         self.arrived.insert((range.stream_id, range.offset));
         let data = content(range.stream_id, range.offset, range.length);
+        self.bytes += range.length;
         let arrived = &self.arrived;
         let lacks = |source: &SourceRange| !arrived.contains(&(source.stream_id, source.offset));
         self.receiver.on_data(StreamId(range.stream_id), range.offset, &data, lacks)
@@ -141,7 +142,7 @@ impl World {
     }
 
     fn receive(&mut self, frame: &Repair<'_>) -> Vec<(SourceRange, Vec<u8>)> {
-        self.symbol_bytes += frame.symbol.len() as u64;
+        self.bytes += (frame.symbol.len() + frame.sources.encoded_len()) as u64;
         let arrived = &self.arrived;
         self.receiver.on_repair(frame, |source| !arrived.contains(&(source.stream_id, source.offset)))
     }

@@ -94,6 +94,10 @@ impl PolicySetFactory for Leap {
     fn wants_receive_timestamps(&self) -> bool {
         true
     }
+
+    fn repairs(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -110,6 +110,10 @@ impl PolicySetFactory for QcMab {
     fn features(&self) -> FeatureSet {
         FeatureSet::NONE.with(FeatureId::PATH_DECISION).with(FeatureId::PATH_REPORT)
     }
+
+    fn repairs(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

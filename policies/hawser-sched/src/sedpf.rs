@@ -104,6 +104,10 @@ impl PolicySetFactory for Sedpf {
     fn build(&self, init: &SetInit) -> PolicySet {
         self.parts.build(init)
     }
+
+    fn repairs(&self) -> bool {
+        self.parts.repairs()
+    }
 }
 
 #[cfg(test)]

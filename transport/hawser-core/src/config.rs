@@ -44,8 +44,9 @@ pub struct TransportConfig {
     pub datagram_receive_buffer: Option<usize>,
     /// Bytes of DATAGRAM frames buffered for sending.
     pub datagram_send_buffer: usize,
-    /// Bytes of received stream data kept to solve repair symbols of erasure codes with, once the peer protects any; `None`:
-    /// repair symbols are not taken, and nothing is protected either.
+    /// Bytes of received stream data kept to solve repair symbols of erasure codes with, once the peer protects any. `None`:
+    /// 1 MiB if the policies use erasure codes ([`PolicySetFactory::repairs`]); otherwise the extension is not offered, since
+    /// what no application uses is only there to be attacked.
     pub repair_buffer: Option<usize>,
     /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
     pub initial_rtt: Duration,
@@ -115,7 +116,7 @@ impl TransportConfig {
             max_send_buffer: 32 << 20,
             datagram_receive_buffer: Some(1 << 20),
             datagram_send_buffer: 1 << 20,
-            repair_buffer: Some(1 << 20),
+            repair_buffer: None,
             initial_rtt: Duration::from_millis(333),
             initial_mtu: 1200,
             max_mtu: 1452,
@@ -134,6 +135,16 @@ impl TransportConfig {
             grease: true,
             qlog: None,
         }
+    }
+}
+
+/// See [`TransportConfig::repair_buffer`].
+const REPAIR_BUFFER: usize = 1 << 20;
+
+impl TransportConfig {
+    /// Returns the bytes kept for repair symbols; `None` if they are not taken.
+    pub(crate) fn repair_memory(&self) -> Option<usize> {
+        self.repair_buffer.or_else(|| self.policies.repairs().then_some(REPAIR_BUFFER))
     }
 }
 

@@ -42,6 +42,9 @@ impl RepairReceiver {
         frame: &Repair<'_>,
         lacks: impl FnMut(&SourceRange) -> bool,
     ) -> Vec<Recovered> {
+        if !self.0.admit(frame) {
+            return Vec::new();
+        }
         plain(self.0.on_repair(frame, lacks))
     }
 
@@ -50,14 +53,15 @@ impl RepairReceiver {
         self.0.memory()
     }
 
-    /// Multiplications spent so far.
+    /// Units of work spent so far; one is a multiplication in GF(2^8).
     pub fn work(&self) -> u64 {
         self.0.counts().work
     }
 
-    /// Most multiplications that symbols of so many bytes in all may cost.
-    pub fn work_allowed(symbol_bytes: u64) -> u64 {
-        symbol_bytes * crate::connection::repair::WORK_PER_BYTE as u64
+    /// Units of work that so many bytes of REPAIR frames and stream data in all may cost.
+    pub fn work_allowed(bytes: u64) -> u64 {
+        use crate::connection::repair::{MOST, PER_BYTE};
+        MOST + bytes * PER_BYTE
     }
 }
 

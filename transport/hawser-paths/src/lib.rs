@@ -50,6 +50,7 @@ pub fn register(registry: &mut Registry) {
         Box::new(OwnPath::new(parameters.integer("every")))
     });
     registry.add_protection_with(protection::off_info(), |_, _| None);
+    registry.add_protections(protection::receive_info(), |_| Arc::new(protection::ReceiveOnly));
     registry.add_protection_with(FixedProtection::info(), |_, parameters| {
         Some(Box::new(FixedProtection::new(FixedProtectionParameters::read(parameters))))
     });

@@ -6,7 +6,10 @@ mod fixed;
 #[cfg(test)]
 mod tests;
 
-use hawser_policy::{ErasureCode, ParameterInfo, Parameters, PathId, PolicyInfo, ProtectionView};
+use hawser_policy::{
+    ErasureCode, ParameterInfo, Parameters, PathId, PolicyInfo, ProtectionFactory, ProtectionInit,
+    ProtectionPolicy, ProtectionView,
+};
 
 pub use adaptive::{AdaptiveProtection, AdaptiveProtectionFactory, AdaptiveProtectionParameters};
 pub use advice::{Advice, AdviceError};
@@ -15,6 +18,24 @@ pub use fixed::{FixedProtection, FixedProtectionParameters};
 /// What a registry tells of the policy that protects nothing.
 pub(crate) fn off_info() -> PolicyInfo {
     PolicyInfo::new("off", "nothing is protected; what is lost is sent again").alias("default")
+}
+
+/// What a registry tells of the policy that takes repair symbols and sends none.
+pub(crate) fn receive_info() -> PolicyInfo {
+    PolicyInfo::new("receive", "repair symbols of the peer are taken; nothing of one's own is protected")
+}
+
+/// Takes repair symbols and sends none.
+pub(crate) struct ReceiveOnly;
+
+impl ProtectionFactory for ReceiveOnly {
+    fn build(&self, _: &ProtectionInit) -> Option<Box<dyn ProtectionPolicy>> {
+        None
+    }
+
+    fn repairs(&self) -> bool {
+        true
+    }
 }
 
 /// Which path carries repair symbols.

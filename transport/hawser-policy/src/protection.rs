@@ -125,6 +125,12 @@ pub trait ProtectionFactory: Send + Sync {
     fn features(&self) -> FeatureSet {
         FeatureSet::NONE
     }
+
+    /// Returns true if repair symbols are sent, or taken from the peer; then the extension is offered to it. By default, if
+    /// there is a policy at all.
+    fn repairs(&self) -> bool {
+        self.build(&ProtectionInit { side: Side::Client, seed: 0 }).is_some()
+    }
 }
 
 impl<F> ProtectionFactory for F

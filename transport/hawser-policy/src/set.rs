@@ -67,6 +67,11 @@ pub trait PolicySetFactory: Send + Sync {
         FeatureSet::NONE
     }
 
+    /// Returns true if its sets use erasure codes at either end; then the extension is offered to the peer. Not by default.
+    fn repairs(&self) -> bool {
+        false
+    }
+
     /// Whether its sets want one-way delays: then the peer is asked to report when packets arrive, which makes its
     /// acknowledgements about 12 bytes longer. Not by default.
     fn wants_receive_timestamps(&self) -> bool {
@@ -127,6 +132,10 @@ impl PolicySetFactory for Composed {
 
     fn features(&self) -> FeatureSet {
         self.protection.as_ref().map_or(FeatureSet::NONE, |factory| factory.features())
+    }
+
+    fn repairs(&self) -> bool {
+        self.protection.as_ref().is_some_and(|factory| factory.repairs())
     }
 }
 

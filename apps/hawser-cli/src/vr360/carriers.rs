@@ -76,6 +76,10 @@ impl PolicySetFactory for WatchedSet {
     fn wants_receive_timestamps(&self) -> bool {
         self.inner.wants_receive_timestamps()
     }
+
+    fn repairs(&self) -> bool {
+        self.inner.repairs()
+    }
 }
 
 /// The agent that watches, around that of the set, if it has one.

@@ -81,7 +81,7 @@ impl Connection {
             streams: Streams::new(side, &transport),
             datagrams: DatagramQueue::new(&transport),
             messages: Messages::new(),
-            repair: Repair::new(transport.repair_buffer),
+            repair: Repair::new(transport.repair_memory()),
             receive_times: ReceiveTimes::new(now, receive_timestamps(&transport)),
             ack_frequencies: AckFrequencies::new(transport.max_ack_delay),
             closing: CloseState::Open,

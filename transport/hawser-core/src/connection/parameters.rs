@@ -61,7 +61,7 @@ pub(crate) fn local_parameters(
     let mut features = local_features(transport);
     // The core's own; one that does not fit beside those of the policies is not offered.
     features.insert(feature::STREAM_SKIP);
-    if transport.repair_buffer.is_some() {
+    if transport.repair_memory().is_some() {
         features.insert(feature::ERASURE_CODES);
     }
     let mut parameters = TransportParameters {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hawser_policy::{PathId, StreamId, Time};
 use hawser_wire::Writer;
-use hawser_wire::frame::{Frame, SourceRange};
+use hawser_wire::frame::{Frame, Repair};
 
 use super::Connection;
 use super::frames::{SentFrame, SentFrames, SentStream};
@@ -160,14 +160,7 @@ impl Connection {
                 self.repair.receiver_mut();
                 Ok(())
             }
-            Frame::Repair(frame) => {
-                let mut streams = frame.sources.iter().map(|source| StreamId(source.stream_id));
-                streams.try_for_each(|id| self.streams.check_receivable(id))?;
-                let Connection { repair, streams, .. } = self;
-                let lacks = |source: &SourceRange| streams.lacks(source);
-                let delivered = repair.receiver_mut().on_repair(frame, lacks);
-                self.deliver_recovered(delivered)
-            }
+            Frame::Repair(frame) => self.on_repair(frame),
             Frame::Recovered(frame) => {
                 let Connection { repair, streams, .. } = self;
                 if let Some(sender) = &mut repair.sender {
@@ -180,6 +173,23 @@ impl Connection {
             }
             _ => Ok(()),
         }
+    }
+
+    fn on_repair(&mut self, frame: &Repair<'_>) -> Result<(), TransportError> {
+        let Connection { repair, streams, .. } = self;
+        let receiver = repair.receiver_mut();
+        if !receiver.admit(frame) {
+            return Ok(());
+        }
+        let mut checked = None;
+        for source in frame.sources.iter() {
+            if checked != Some(source.stream_id) {
+                streams.check_receivable(StreamId(source.stream_id))?;
+                checked = Some(source.stream_id);
+            }
+        }
+        let delivered = receiver.on_repair(frame, |source| streams.lacks(source));
+        self.deliver_recovered(delivered)
     }
 
     /// Apart from what every packet passes through, where the same call is inlined.

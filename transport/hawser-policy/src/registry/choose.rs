@@ -137,4 +137,8 @@ impl PolicySetFactory for Exchanged {
         let own = self.set.features();
         self.protection.iter().fold(own, |features, factory| features.union(&factory.features()))
     }
+
+    fn repairs(&self) -> bool {
+        self.protection.as_ref().map_or_else(|| self.set.repairs(), |factory| factory.repairs())
+    }
 }

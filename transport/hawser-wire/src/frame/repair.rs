@@ -168,6 +168,11 @@ impl<'a> SourceRanges<'a> {
         self.symbols as usize
     }
 
+    /// Bytes that the runs take in the frame.
+    pub const fn encoded_len(&self) -> usize {
+        self.encoded.len()
+    }
+
     /// Never: a repair symbol is made of something.
     pub const fn is_empty(&self) -> bool {
         self.symbols == 0

@@ -152,6 +152,10 @@ impl PolicySetFactory for Watching {
     fn wants_receive_timestamps(&self) -> bool {
         self.sets.wants_receive_timestamps()
     }
+
+    fn repairs(&self) -> bool {
+        self.sets.repairs()
+    }
 }
 
 /// A minute of small video on paths that lose 5 %.

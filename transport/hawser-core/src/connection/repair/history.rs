@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use hawser_policy::StreamId;
 
+use super::work::{LOOKUP, Work};
+
 /// Memory of a piece beside its bytes, against the limit.
 const PIECE_OVERHEAD: usize = 96;
 
@@ -24,11 +26,11 @@ impl History {
         History { pieces: BTreeMap::new(), order: VecDeque::new(), held: 0, limit }
     }
 
-    /// Data arrived; what is there already is kept.
-    pub(super) fn insert(&mut self, id: StreamId, offset: u64, data: &[u8]) {
+    /// Data arrived; what is there already is kept, and what nobody has paid for is left out.
+    pub(super) fn insert(&mut self, work: &mut Work, id: StreamId, offset: u64, data: &[u8]) {
         let end = offset + data.len() as u64;
         let mut start = offset;
-        while start < end {
+        while start < end && work.pay(3, LOOKUP) {
             if let Some(covered) = self.covered_to(id, start) {
                 start = covered;
                 continue;
@@ -58,20 +60,26 @@ impl History {
         }
     }
 
-    /// Whether all of the range is there.
-    pub(super) fn has(&self, id: StreamId, range: Range<u64>) -> bool {
+    /// Returns whether all of the range is there. `None`: nobody has paid for the answer.
+    pub(super) fn has(&self, work: &mut Work, id: StreamId, range: Range<u64>) -> Option<bool> {
         let mut start = range.start;
         while start < range.end {
-            let Some(end) = self.covered_to(id, start) else { return false };
+            if !work.pay(1, LOOKUP) {
+                return None;
+            }
+            let Some(end) = self.covered_to(id, start) else { return Some(false) };
             start = end;
         }
-        true
+        Some(true)
     }
 
-    /// Puts the range into `out`, which is as long; whether it was there.
-    pub(super) fn read(&self, id: StreamId, start: u64, out: &mut [u8]) -> bool {
+    /// Puts the range into `out`, which is as long. Returns whether it was there, and paid for.
+    pub(super) fn read(&self, work: &mut Work, id: StreamId, start: u64, out: &mut [u8]) -> bool {
         let mut filled = 0;
         while filled < out.len() {
+            if !work.pay(1, LOOKUP) {
+                return false;
+            }
             let offset = start + filled as u64;
             let Some((&(_, at), piece)) = self.pieces.range((id, 0)..=(id, offset)).next_back() else {
                 return false;
@@ -105,6 +113,17 @@ mod tests {
 
     const ID: StreamId = StreamId(3);
 
+    /// More than a test spends at a time.
+    fn rich() -> Work {
+        let mut work = Work::new();
+        work.earn(1 << 20);
+        work
+    }
+
+    fn has(history: &History, range: Range<u64>) -> bool {
+        history.has(&mut rich(), ID, range).unwrap()
+    }
+
     fn content(range: Range<u64>) -> Vec<u8> {
         range.map(|offset| (offset * 7) as u8).collect()
     }
@@ -113,13 +132,13 @@ mod tests {
     fn the_oldest_gives_way() {
         let mut history = History::new(10 * (100 + PIECE_OVERHEAD));
         for at in 0..15 {
-            history.insert(ID, at * 100, &content(at * 100..at * 100 + 100));
+            history.insert(&mut rich(), ID, at * 100, &content(at * 100..at * 100 + 100));
         }
-        assert!(!history.has(ID, 400..500) && history.has(ID, 500..1_500));
+        assert!(!has(&history, 400..500) && has(&history, 500..1_500));
         assert!(history.held() <= 10 * (100 + PIECE_OVERHEAD));
         // Bytes one by one cost what they cost.
         for at in 0..100_000 {
-            history.insert(ID, 2 * at, &[1]);
+            history.insert(&mut rich(), ID, 2 * at, &[1]);
             assert!(history.held() <= 10 * (100 + PIECE_OVERHEAD));
         }
         history.clear();
@@ -135,18 +154,18 @@ mod tests {
             let mut history = History::new(1 << 20);
             let mut there = [false; 400];
             for (start, length) in pieces {
-                history.insert(ID, start, &content(start..start + length));
+                history.insert(&mut rich(), ID, start, &content(start..start + length));
                 there[start as usize..(start + length) as usize].fill(true);
             }
             let range = asked.0..asked.0 + asked.1;
             let expected = there[range.start as usize..range.end as usize].iter().all(|there| *there);
-            prop_assert_eq!(history.has(ID, range.clone()), expected);
+            prop_assert_eq!(has(&history, range.clone()), expected);
             let mut out = vec![0; asked.1 as usize];
-            prop_assert_eq!(history.read(ID, range.start, &mut out), expected);
+            prop_assert_eq!(history.read(&mut rich(), ID, range.start, &mut out), expected);
             if expected {
                 prop_assert_eq!(out, content(range.clone()));
             }
-            prop_assert!(!history.has(StreamId(4), range));
+            prop_assert_eq!(history.has(&mut rich(), StreamId(4), range), Some(false));
         }
     }
 }

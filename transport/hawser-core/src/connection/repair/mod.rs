@@ -14,6 +14,7 @@
 //! | `receiver` | repair symbols that wait for more |
 //! | `equations` | solving for what is missing |
 //! | `history` | stream data that was received, also what readers have taken |
+//! | `work` | what all of that may cost |
 //!
 //! Neither half exists while nothing is protected: then packets cost a test of a null pointer.
 
@@ -25,16 +26,17 @@ mod sender;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use hawser_fec::Code;
 use hawser_policy::{ErasureCode, Time};
 use hawser_wire::frame::RepairCode;
 
 pub(crate) use block::Subject;
-#[cfg(feature = "fuzzing")]
-pub(crate) use receiver::WORK_PER_BYTE;
 pub(crate) use receiver::{Delivered, Receiver};
 pub(crate) use sender::Sender;
+#[cfg(feature = "fuzzing")]
+pub(crate) use work::{MOST, PER_BYTE};
 
 /// Bytes by which packets with protected data stay below the size of others, so that a repair symbol, as long as the longest
 /// data, fits a packet beside its header.

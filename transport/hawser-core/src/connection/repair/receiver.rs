@@ -6,8 +6,9 @@ use hawser_policy::StreamId;
 use hawser_wire::Writer;
 use hawser_wire::frame::{Frame, Recovered, Repair, SourceRange};
 
-use super::equations::{Equations, Solved};
+use super::equations::{Equations, Refused, Solved};
 use super::history::History;
+use super::work::{ENTRY, LOOKUP, Work};
 use crate::connection::frames::{SentFrame, SentFrames};
 
 /// Blocks with repair symbols that wait. The oldest gives way.
@@ -15,13 +16,6 @@ pub(crate) const MAX_BLOCKS: usize = 32;
 
 /// Memory of repair symbols that wait, in bytes. The oldest block gives way.
 pub(crate) const MAX_WAITING: usize = 256 << 10;
-
-/// Multiplications that each byte of a REPAIR frame pays for. To bring back one source symbol of a full block takes 64 to 96
-/// for each byte.
-pub(crate) const WORK_PER_BYTE: usize = 256;
-
-/// Multiplications that may be saved up: those of a full block of which half is missing.
-pub(crate) const MAX_WORK: usize = 8 << 20;
 
 /// RECOVERED frames that wait to be sent. The oldest gives way: its ranges are retransmitted in vain.
 pub(crate) const MAX_RECOVERED: usize = 64;
@@ -31,11 +25,11 @@ pub(crate) const MAX_RECOVERED: usize = 64;
 pub(crate) struct Counts {
     /// Repair symbols received.
     pub(crate) received: u64,
-    /// Of these, dropped because they contradicted others.
+    /// Of these, dropped because they contradicted others, or cost more than bytes had paid for.
     pub(crate) dropped: u64,
     /// Bytes of stream data solved for.
     pub(crate) recovered: u64,
-    /// Multiplications spent.
+    /// Units of [`work`](super::work) spent.
     pub(crate) work: u64,
 }
 
@@ -51,7 +45,7 @@ pub(crate) struct Delivered {
 pub(crate) struct Receiver {
     history: History,
     blocks: VecDeque<Equations>,
-    work: usize,
+    work: Work,
     recovered: VecDeque<Recovered>,
     counts: Counts,
 }
@@ -62,41 +56,54 @@ impl Receiver {
         Receiver {
             history: History::new(buffer),
             blocks: VecDeque::new(),
-            work: 0,
+            work: Work::new(),
             recovered: VecDeque::new(),
             counts: Counts::default(),
         }
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        self.counts
+        Counts { work: self.work.spent(), ..self.counts }
     }
 
     /// Stream data arrived. Returns whether [`retry`](Self::retry) may bring something back now.
     pub(crate) fn on_data(&mut self, id: StreamId, offset: u64, data: &[u8]) -> bool {
-        self.history.insert(id, offset, data);
+        let Receiver { history, blocks, work, .. } = self;
+        work.earn(data.len());
+        history.insert(work, id, offset, data);
         let end = offset + data.len() as u64;
-        self.blocks.iter().any(|block| block.concerns(id, offset, end))
+        blocks.iter().any(|block| block.concerns(work, id, offset, end))
     }
 
-    /// A REPAIR frame. `lacks` says whether a stream is without some of a range and wants it.
+    /// A REPAIR frame came, and its bytes pay in. Returns whether that is enough to look at what it names.
+    pub(crate) fn admit(&mut self, frame: &Repair<'_>) -> bool {
+        self.counts.received += 1;
+        self.work.earn(frame.symbol.len() + frame.sources.encoded_len());
+        let is_paid = self.work.pay(frame.sources.len(), ENTRY) && self.work.pay(1, LOOKUP);
+        self.counts.dropped += u64::from(!is_paid);
+        is_paid
+    }
+
+    /// A REPAIR frame that was [admitted](Self::admit). `lacks` says whether a stream is without some of a range and wants it.
     pub(crate) fn on_repair(
         &mut self,
         frame: &Repair<'_>,
         mut lacks: impl FnMut(&SourceRange) -> bool,
     ) -> Vec<Delivered> {
-        self.counts.received += 1;
-        self.work = self.work.saturating_add(frame.symbol.len() * WORK_PER_BYTE).min(MAX_WORK);
-        if !frame.sources.iter().any(|source| lacks(&source)) {
+        let Receiver { history, blocks, work, .. } = self;
+        if !frame.sources.iter().any(|source| work.pay(1, LOOKUP) && lacks(&source)) {
             return Vec::new();
         }
-        let at = self.blocks.iter().position(|block| block.block == frame.block);
+        let at = blocks.iter().position(|block| block.block == frame.block);
         let mut block =
-            at.and_then(|at| self.blocks.remove(at)).unwrap_or_else(|| Equations::new(frame.block, frame));
-        if block.add(frame).is_err() {
-            self.counts.dropped += 1;
+            at.and_then(|at| blocks.remove(at)).unwrap_or_else(|| Equations::new(frame.block, frame));
+        match block.add(work, history, frame) {
+            Ok(()) => return self.attempt(block, &mut lacks),
+            Err(Refused::Duplicate) => {}
+            Err(Refused::Contradiction | Refused::Unpaid) => self.counts.dropped += 1,
         }
-        self.attempt(block, &mut lacks)
+        self.keep(block);
+        Vec::new()
     }
 
     /// Tries blocks again that data which came late concerns.
@@ -111,7 +118,7 @@ impl Receiver {
         let end = offset + length as u64;
         for _ in 0..self.blocks.len() {
             let Some(block) = self.blocks.pop_front() else { break };
-            if block.concerns(id, offset, end) {
+            if block.concerns(&mut self.work, id, offset, end) {
                 delivered.append(&mut self.attempt(block, &mut lacks));
             } else {
                 self.blocks.push_back(block);
@@ -125,33 +132,26 @@ impl Receiver {
         mut block: Equations,
         lacks: &mut dyn FnMut(&SourceRange) -> bool,
     ) -> Vec<Delivered> {
-        let Receiver { history, work, counts, .. } = self;
-        let solved = block.solve(history, &mut |price| {
-            let granted = price <= *work;
-            if granted {
-                *work -= price;
-                counts.work += price as u64;
-            }
-            granted
-        });
+        let solved = block.solve(&mut self.work, &self.history);
         self.tell(block.block, &solved);
         let mut delivered = Vec::new();
         for Solved { source, bytes, .. } in solved {
-            self.history.insert(StreamId(source.stream_id), source.offset, &bytes);
+            self.history.insert(&mut self.work, StreamId(source.stream_id), source.offset, &bytes);
             if lacks(&source) {
                 self.counts.recovered += source.length;
                 delivered.push(Delivered { source, bytes });
             }
         }
-        block.drop_needless(&self.history, &mut |source| {
-            // What was solved for just now is in the history, and not asked about.
-            lacks(source)
-        });
+        block.drop_needless(&mut self.work, lacks);
+        self.keep(block);
+        delivered
+    }
+
+    fn keep(&mut self, block: Equations) {
         if !block.is_empty() {
             self.blocks.push_back(block);
             self.evict();
         }
-        delivered
     }
 
     fn evict(&mut self) {

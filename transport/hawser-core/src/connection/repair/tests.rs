@@ -7,9 +7,10 @@ use hawser_wire::frame::{Frame, FrameIter, Repair as RepairFrame, RepairCode, So
 use proptest::prelude::*;
 
 use super::block::{Block, Queued};
-use super::receiver::{MAX_BLOCKS, MAX_WAITING, WORK_PER_BYTE};
+use super::receiver::{MAX_BLOCKS, MAX_WAITING};
 use super::sender::DECLINED;
 use super::sources::{MAX_SOURCES, Sources};
+use super::work::{MOST, PER_BYTE};
 use super::*;
 use crate::connection::frames::{SentFrames, SentStream};
 
@@ -566,6 +567,64 @@ fn repair_symbols_expire_with_their_data() {
     }
 }
 
+/// Frames of 16 bytes that name 64 bytes of a stream of which every other byte is there: each block keeps 32 of them, and
+/// each new one used to have all of them looked at again.
+#[test]
+fn smallest_repair_frames_cost_no_more_than_their_bytes_pay_for() {
+    let mut receiver = Receiver::new(1 << 20);
+    for at in 0..24 {
+        receiver.on_data(STREAM, 2 * at + 1, b"z");
+    }
+    let mut list = SourceRangeList::default();
+    (0..64).for_each(|at| assert!(list.push(SourceRange { offset: at, length: 1, ..source(0) })));
+    let list = list.encode();
+    let (mut asked, mut bytes) = (0_u64, 0_u64);
+    for at in 0..20_000 {
+        let sources = list.as_ranges();
+        let code = RepairCode::ReedSolomon;
+        let frame = RepairFrame { block: 1, code, first: 0, index: at % 190, sources, symbol: b"x" };
+        bytes += (frame.symbol.len() + sources.encoded_len()) as u64;
+        if receiver.admit(&frame) {
+            let lacks = |_: &SourceRange| {
+                asked += 1;
+                true
+            };
+            assert!(receiver.on_repair(&frame, lacks).is_empty());
+        }
+    }
+    let counts = receiver.counts();
+    assert!(counts.work <= MOST + bytes * PER_BYTE, "{counts:?} for {bytes} bytes");
+    assert!(asked <= bytes, "streams were asked {asked} times for {bytes} bytes");
+    assert!(counts.dropped > 15_000, "{counts:?}");
+    // An honest block that follows is served as soon as its own bytes have paid.
+    let block = encode(&plan(ErasureCode::ReedSolomon, 20, 4), 20);
+    for at in 1..20 {
+        receiver.on_data(STREAM, 1_000_000 + at * LENGTH, &content(at));
+    }
+    assert!(receiver.admit(&frame(&block[0])));
+}
+
+/// Stream frames of one byte while 32 blocks wait: they cost what they pay for, too.
+#[test]
+fn stream_frames_of_a_byte_do_not_walk_all_that_waits_for_nothing() {
+    let mut receiver = Receiver::new(1 << 20);
+    let block = encode(&plan(ErasureCode::ReedSolomon, 64, 20), 64);
+    for at in 0..MAX_BLOCKS as u64 {
+        for queued in &block {
+            let frame = RepairFrame { block: at, ..frame(queued) };
+            if receiver.admit(&frame) {
+                receiver.on_repair(&frame, |_| true);
+            }
+        }
+    }
+    let before = receiver.counts().work;
+    for at in 0..10_000 {
+        receiver.on_data(StreamId(6), 2 * at, b"z");
+    }
+    let spent = receiver.counts().work - before;
+    assert!(spent <= MOST + 10_000 * PER_BYTE, "{spent} units for 10,000 bytes");
+}
+
 proptest! {
     /// Whatever comes: no panic, memory and work within their bounds, and what is delivered is what a frame named.
     #[test]
@@ -580,16 +639,20 @@ proptest! {
     ) {
         const BUFFER: usize = 20_000;
         let mut receiver = Receiver::new(BUFFER);
-        let mut paid = 0;
+        let mut paid = 0_u64;
         for step in steps {
             let delivered = match step {
                 Ok(bytes) => {
                     let Some(Ok(Frame::Repair(frame))) = FrameIter::new(&bytes).next() else { unreachable!() };
-                    paid += frame.symbol.len() * WORK_PER_BYTE;
-                    receiver.on_repair(&frame, |source| source.offset % 3 != 0)
+                    paid += bytes.len() as u64 * PER_BYTE;
+                    match receiver.admit(&frame) {
+                        true => receiver.on_repair(&frame, |source| source.offset % 3 != 0),
+                        false => Vec::new(),
+                    }
                 }
                 Err((stream, offset, length)) => {
                     let id = StreamId(stream * 4 + 2);
+                    paid += length as u64 * PER_BYTE;
                     match receiver.on_data(id, offset, &vec![3; length]) {
                         true => receiver.retry(id, offset, length, |source| source.offset % 3 != 0),
                         false => Vec::new(),
@@ -600,7 +663,7 @@ proptest! {
                 prop_assert_eq!(bytes.len() as u64, source.length);
             }
             prop_assert!(receiver.memory() <= (BUFFER + MAX_WAITING + MAX_BLOCKS * 4_096) as u64);
-            prop_assert!(receiver.counts().work <= paid as u64);
+            prop_assert!(receiver.counts().work <= MOST / 8 + paid);
         }
     }
 }

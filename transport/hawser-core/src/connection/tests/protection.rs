@@ -337,7 +337,7 @@ fn burst_with_parity_on_the_other_path<S: Scheduler + 'static>(
 ) -> (Pair, StreamId) {
     const DIES: Time = Time::from_millis(1_000);
     let client = TransportConfig { max_mtu: 1_200, ..transport_with(text, scheduler) };
-    let mut pair = Pair::connected(Settings { client, ..settings("off") });
+    let mut pair = Pair::connected(Settings { client, ..settings("receive") });
     pair.open(1);
     pair.write(Side::Client, 30_000);
     pair.run(DIES.since(pair.now));
@@ -461,7 +461,7 @@ fn a_header_does_not_keep_the_packet_that_it_shares_from_being_protected() {
 #[test]
 fn a_peer_without_erasure_codes_never_sees_any() {
     let mut both = settings("fixed,rate=0.2");
-    both.server.repair_buffer = None;
+    both.server = transport_with("off", || MinRtt);
     both.server.features = [FeatureId(feature::ERASURE_CODES)].into_iter().collect();
     let mut pair = Pair::connected(both);
     pair.lose = five_percent::<0>;
