@@ -95,7 +95,7 @@ live-compare: setup ## live video next to kernel MPTCP and SRT over the links of
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-compare --seconds $${COMPARE_SECONDS:-30} --out live-compare.json "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
-train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is learnt and shipped, from nothing (hours)
+train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is learned and shipped, from nothing (hours)
 
 train-ride: setup ## the agents of RIDE's list from nothing (docs/ride.md; an hour on two cores; RIDE_JOBS)
 	scripts/train-ride

@@ -1,7 +1,7 @@
 //! The `hawser` command, for a binary of one's own.
 //!
 //! The binary `hawser` is [`run`] with the policies that come with the project. Who has policies of his own adds them
-//! and has every command, with his names beside the others:
+//! and has every command, with his names among the others:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -161,7 +161,7 @@ pub fn run(registry: Registry) -> ExitCode {
             | Command::Sim(_)
             | Command::Trace(_)
     );
-    // Whoever keeps what the policy learns does so until the end.
+    // What keeps the state that a policy learns lives until the end of the command.
     let result = cli
         .four_d_map
         .apply(registry)

@@ -15,7 +15,7 @@ use hawser::{PolicyKind, Registry};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
-/// Columns that the meaning of a parameter needs beside the rest; with fewer it goes below.
+/// Columns that the meaning of a parameter needs next to the rest; with fewer it goes below.
 const MEANING_WIDTH: usize = 30;
 
 const EXAMPLES: &str = "\
