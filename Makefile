@@ -20,10 +20,12 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports in the core, requirements, dependencies, packages
+lint: ## formatting, lints, no circles of imports in the core, words, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
 	@scripts/rooms
+	@python3 scripts/test_words.py --quiet
+	@scripts/words
 	@scripts/requirements
 	@scripts/dependencies
 	@scripts/packages
