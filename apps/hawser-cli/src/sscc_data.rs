@@ -170,7 +170,9 @@ fn read_memory(path: &Path, output: Output) -> Result<PrefixMemory, Failure> {
             let aside = beside(path, "corrupt");
             fs::rename(path, &aside).map_err(|error| Failure::write(&aside, &error))?;
             let (path, aside) = (path.display(), aside.display());
-            output.remark(format_args!("hawser: {path}: {error}; kept as {aside}, and the memory starts empty"));
+            output.remark(format_args!(
+                "hawser: {path}: {error}; kept as {aside}, and the memory starts empty"
+            ));
             Ok(PrefixMemory::default())
         }
     }
