@@ -13,7 +13,7 @@ pub(crate) enum Reference {
     RtProp,
 }
 
-/// What can be set of BBRv2+ beside what can be set of BBRv2.
+/// What can be set of BBRv2+ besides what can be set of BBRv2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlusParameters {
     pub(crate) delay_stat: DelayStat,

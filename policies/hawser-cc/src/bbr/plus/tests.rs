@@ -166,7 +166,7 @@ fn two_filled_cruises_call_bbrv2_and_four_empty_ones_end_it() {
         round(plus, &common, at, &[rtt; 4]);
         (plus.end_cruise(&common), plus.mode)
     };
-    // RTprop is what was ever seen, not what is left of it beside a standing queue.
+    // RTprop is what was ever seen, not what is left of it with a standing queue.
     assert_eq!(cruise(&mut plus, 0, 40.0), (CruiseEnd::Refill, Mode::Own));
     assert_eq!(cruise(&mut plus, 100, 45.0), (CruiseEnd::Refill, Mode::Own));
     assert_eq!(cruise(&mut plus, 200, 43.0), (CruiseEnd::Refill, Mode::Own));
