@@ -41,7 +41,7 @@ pub struct Noise {
 }
 
 impl Kalman {
-    /// A filter that takes the state to be `estimate`, give or take a `variance`.
+    /// A filter that takes the state to be `estimate` with a `variance`.
     pub fn new(estimate: f64, variance: f64, noise: Noise) -> Self {
         Self { estimate, variance, noise, gain: 0.0 }
     }
