@@ -21,7 +21,7 @@ use crate::{EarliestArrival, Redundant};
 pub struct ModesParameters {
     /// What a connection is for, but for the classes that say otherwise.
     pub mode: Mode,
-    /// A class of streams and datagrams with a mode of its own; `None` if there is none.
+    /// A class of streams and datagrams with a mode of its own; `None` without such a class.
     pub class: Option<(u32, Mode)>,
     /// In mode `low-latency`: a queue no longer than this is a message, and is copied. Bytes.
     pub message: u64,

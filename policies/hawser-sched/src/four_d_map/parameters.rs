@@ -13,9 +13,9 @@ use super::mechanisms::{FourDMapChoice, FourDMapMechanism};
 pub struct FourDMapParameters {
     /// Who decides about frames.
     pub mechanism: FourDMapChoice,
-    /// What the learner, or chance, may choose beside [`Normal`](FourDMapMechanism::Normal); all if it is `None`.
+    /// What the learner, or chance, may choose besides [`Normal`](FourDMapMechanism::Normal); all if it is `None`.
     pub only: Option<FourDMapMechanism>,
-    /// Whether the learner starts with what was learnt before, if that fits the features and the number of paths.
+    /// Whether the learner starts with what was learned before, if that fits the features and the number of paths.
     pub prelearned: bool,
     /// Whether the first frame is duplicated, so that the picture is there sooner, where the learner may duplicate.
     pub first_copied: bool,
@@ -29,7 +29,7 @@ pub struct FourDMapParameters {
     pub features: FourDMapFeatures,
     /// Paths that have features, 1 to 4.
     pub paths: usize,
-    /// What remains of what was learnt with each update of a mechanism, above 0 and at most 1; 1 if nothing is forgotten.
+    /// What remains of what was learned with each update of a mechanism, above 0 and at most 1; 1 if nothing is forgotten.
     pub memory: f64,
     /// The most that a path is given ahead, in windows; at least 1.
     pub cap: f64,
@@ -148,7 +148,7 @@ fn learning_parameters() -> [ParameterInfo; 11] {
             .meaning("what the learner, or chance, may choose beside normal: one mechanism by itself")
             .source("4D-MAP, section 7.2.1"),
         ParameterInfo::flag("prelearned", true)
-            .meaning("start with what was learnt before, if it is of these features and so many paths")
+            .meaning("start with what was learned before, if it is of these features and so many paths")
             .source("4D-MAP, section 4.3"),
         ParameterInfo::flag("first_copied", true)
             .meaning("duplicate the first frame, where the learner may duplicate")
@@ -169,7 +169,7 @@ fn learning_parameters() -> [ParameterInfo; 11] {
             .meaning("paths that the learner sees; a model fits one number only")
             .source("4D-MAP, section 3.2"),
         ParameterInfo::number("memory", 0.5..=1.0, 1.0)
-            .meaning("what remains of what was learnt of a mechanism with each update; 1: nothing is forgotten")
+            .meaning("what remains of what was learned of a mechanism with each update; 1: nothing is forgotten")
             .source("ours; 1 in the paper"),
         ParameterInfo::number("frame_rate", 0.0..=1_000.0, 0.0)
             .unit("frames/s")

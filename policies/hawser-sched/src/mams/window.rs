@@ -11,7 +11,7 @@ pub enum MamsWindowModel {
     NewReno,
     /// New Reno as TCP has it: after a timeout the window is one packet.
     Tcp,
-    /// A window that neither grows nor starts anew, and of which losses take three tenths: what CUBIC and the BBR family do
+    /// A window that neither grows nor is reset, and of which losses take three tenths: what CUBIC and the BBR family do
     /// within a cycle.
     Steady,
 }

@@ -7,7 +7,7 @@ use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
 use super::QcMab;
 use super::formulas::QcMabEta;
 
-/// Whether a part of the arm is learnt or held.
+/// Whether a part of the arm is learned or held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum QcMabFec {
     /// As the bandit finds best.
@@ -24,7 +24,7 @@ pub enum QcMabFec {
 pub enum QcMabKey {
     /// The access point itself.
     Point,
-    /// Its rank by signal, so that what was learnt survives movement.
+    /// Its rank by signal, so that what was learned survives movement.
     #[default]
     Rank,
 }

@@ -359,7 +359,7 @@ proptest! {
         }
     }
 
-    /// A peer that reports anything moves nothing but what is learnt, and nothing grows without bound.
+    /// A peer that reports anything moves nothing but what is learned, and nothing grows without bound.
     #[test]
     fn reports_of_a_hostile_sender_do_no_harm(payloads in prop::collection::vec((0..40u32, prop::collection::vec(any::<u8>(), 0..60)), 1..40)) {
         let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, None);
