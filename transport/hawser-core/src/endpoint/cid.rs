@@ -16,7 +16,7 @@ use crate::quic_lb::{self, QuicLbServer};
 /// enough that random ones do not meet.
 pub(crate) const MIN_CID_LENGTH: usize = quic_lb::MIN_LENGTH;
 
-// Ids have a byte for the member, and a nonce beside it.
+// Ids have a byte for the member, and a nonce next to it.
 const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
 
 /// The length of all connection ids that an endpoint with this configuration issues.

@@ -23,7 +23,7 @@ pub(crate) const WORK_PER_BYTE: usize = 256;
 /// Multiplications that may be saved up: those of a full block of which half is missing.
 pub(crate) const MAX_WORK: usize = 8 << 20;
 
-/// RECOVERED frames that wait to be sent. The oldest gives way: its ranges are retransmitted in vain.
+/// RECOVERED frames that wait to be sent. The oldest gives way: its ranges are retransmitted without need.
 pub(crate) const MAX_RECOVERED: usize = 64;
 
 /// What the receiving half did.

@@ -66,7 +66,7 @@ impl Sender {
         self.counts
     }
 
-    /// Whether packets with data of a path leave room for what a repair symbol needs beside it.
+    /// Whether packets with data of a path leave room for what a repair symbol needs on top of it.
     pub(crate) fn limits_packets(&self, path: PathId) -> bool {
         let known = self.declined.iter().find(|(other, _)| *other == path);
         known.is_none_or(|(_, declined)| *declined < DECLINED)

@@ -73,7 +73,7 @@ fn an_assignment_waits_while_something_else_is_sent() {
     let now = pair.now;
     queue(pair.client(), 500);
     let Some(Plan::Data(asked)) = plan(&mut pair, Side::Client) else { panic!("data is queued") };
-    // Planned and not sent: the next one is asked for anew. One that had to give way is not.
+    // Planned and not sent: the next one is asked for again. One that had to give way is not.
     let other = if asked.path == SECOND { PathId::ZERO } else { SECOND };
     pair.client().set_path_status(now, other, PathStatus::Backup).unwrap();
     let status = pair.client().control_path().unwrap();

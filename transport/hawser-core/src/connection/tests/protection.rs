@@ -188,10 +188,10 @@ fn what_repair_symbols_bring_back_is_not_sent_again() {
         assert!(run.client.stream_bytes_retransmitted > 80_000, "{:?}", run.client);
         assert_eq!((run.client.repair_symbols_sent, run.server.stream_bytes_recovered), (0, 0));
     }
-    // Of 24 packets five or more are lost in 0.6 percent of cases: of 98 blocks half of one, with 2,500 bytes, give or take 3,600 in
+    // Of 24 packets five or more are lost in 0.6 percent of cases: of 98 blocks half of one, with 2,500 ± 3,600 bytes in
     // a run and 1,300 in the mean. Of six packets two or more are lost in 3 percent of cases, which is beyond exclusive or, and
-    // shows in the 99th percentile: of 333 blocks 11 with 22,000 bytes, give or take 7,000, and 2,500 in the mean. The bounds are
-    // three times that from what is expected. The delay of the one percent is .45, .63 and .70 of that without protection.
+    // shows in the 99th percentile: of 333 blocks 11 with 22,000 ± 7,000 bytes, and 2,500 in the mean. The bounds are
+    // three times that from what is expected. The delay of the one percent is 0.45, 0.63 and 0.70 of that without protection.
     let cases = [
         ("fixed,rate=0.2", 0.0..6_400.0, 0.55),
         ("fixed,rate=0.2,code=random-linear", 0.0..6_400.0, 0.75),

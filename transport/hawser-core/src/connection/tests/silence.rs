@@ -17,7 +17,7 @@ fn state(pair: &mut Pair, id: PathId) -> Option<PathState> {
     pair.client().paths().iter().find(|path| path.id == id).map(|path| path.state)
 }
 
-/// A silent path is given up for another one only.
+/// A silent path is abandoned for another one only.
 #[test]
 fn the_last_path_is_probed_however_long_it_is_silent() {
     let quick = || TransportConfig { suspect_path_timeout: Duration::from_secs(1), ..transport() };

@@ -116,7 +116,7 @@ fn long_client_hellos_are_acknowledged_in_the_original_version() {
     assert_eq!((pair.client().version(), pair.server().version()), (Version::V2, Version::V2));
 }
 
-/// RFC 9368 section 2.1: the client begins anew, which costs a round trip.
+/// RFC 9368 section 2.1: the client starts again, which costs a round trip.
 #[test]
 fn a_client_of_version_2_falls_back_where_the_server_only_knows_version_1() {
     let mut pair = Pair::new(Settings { first_version: Version::V2, ..settings("2,1", "1") });

@@ -32,7 +32,7 @@ struct World {
     careless: Arc<RustlsServer>,
 }
 
-/// Sessions of a server that forgets the limits beside them: none is too large for it.
+/// Sessions of a server that forgets the limits stored with them: none is too large for it.
 #[derive(Debug)]
 struct Forgetful(Arc<ServerSessionMemoryCache>);
 
