@@ -33,7 +33,7 @@ impl PathEvents {
     /// The next event, if there is one.
     ///
     /// # Errors
-    /// As [`recv`](PathEvents::recv); `Empty` if there is none yet.
+    /// As [`recv`](PathEvents::recv); `Empty` if none waits.
     pub fn try_recv(&mut self) -> Result<PathEvent, TryRecvError> {
         match self.open.next() {
             Some(path) => Ok(PathEvent::Established(path)),
