@@ -222,7 +222,7 @@ fn run_to(viewer: &mut Viewer, memory: &mut Memory, millisecond: u64) {
     }
 }
 
-/// 4D-MAP, section 5.4: a hole's time runs from when something behind it is there, whoever reads before it.
+/// 4D-MAP, section 5.4: a hole's time runs from when something behind it is there, however far the reader is.
 #[test]
 fn holes_that_were_seen_together_are_passed_together() {
     let mut memory = Memory::new(0);
