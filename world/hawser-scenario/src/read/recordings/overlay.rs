@@ -215,7 +215,7 @@ fn is_within(outages: &[(Nanos, Nanos)], at: Nanos) -> bool {
     next.checked_sub(1).is_some_and(|last| at < outages[last].1)
 }
 
-/// The recorded hand-overs as events, the first cell being 0.
+/// The recorded handovers as events, the first cell being 0.
 fn hand_overs(link: &LinkTrace, span: Span) -> Vec<Event> {
     let Span { from, period, duration } = span;
     let one: Vec<(Nanos, Nanos)> =
