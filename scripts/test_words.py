@@ -68,6 +68,10 @@ class Rust(unittest.TestCase):
     def test_strings_of_the_command_are_read(self):
         self.assertEqual(len(found("apps/hawser-cli/src/a.rs", self.TEXT)), 5)
 
+    def test_what_policies_and_errors_say_is_read_everywhere(self):
+        text = 'x.meaning("anew").source(\n    "ours"); #[error("anew")] enum E {} f("anew", "ours"); // ours\n'
+        self.assertEqual([name for _, _, name, _ in found("policies/a.rs", text)], ["anew", "ours", "anew"])
+
     def test_format_specifications_are_no_decimals(self):
         self.assertEqual(found("apps/hawser-cli/src/a.rs", 'format!("{value:.1} {:>8.2} {:+.3}")'), [])
 

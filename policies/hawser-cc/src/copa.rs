@@ -79,7 +79,7 @@ impl CopaRule {
             )
             .parameter(
                 ParameterInfo::flag("competitive", true)
-                    .meaning("delta follows AIMD beside flows that keep the queue filled")
+                    .meaning("delta follows AIMD against flows that keep the queue filled")
                     .source(SOURCE),
             )
     }

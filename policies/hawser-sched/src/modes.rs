@@ -92,7 +92,7 @@ impl Modes {
             Self::NAME,
             "the default, low-latency, redundant or backup; by class, and changed live",
         )
-        .source("ours")
+        .source("Hawser")
         .parameter(ParameterInfo::choice("mode", names()).meaning("what the connection is for"))
         .parameter(
             ParameterInfo::integer("class", 0..=u64::from(u32::MAX), 0)

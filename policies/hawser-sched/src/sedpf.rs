@@ -73,7 +73,7 @@ impl Sedpf {
             .parameter(
                 ParameterInfo::flag("code", default.code)
                     .meaning("send coded packets")
-                    .source("off: the scheduler alone, ours"),
+                    .source("off: the scheduler alone, Hawser"),
             )
     }
 

@@ -85,7 +85,7 @@ impl FastestReturn {
             .parameter(own_path::every())
             .parameter(
                 ParameterInfo::duration("heard_within", Duration::ZERO..=longest, default.heard_within)
-                    .meaning("how lately the return path must have been heard from"),
+                    .meaning("how long ago at most the return path was heard from"),
             )
             .parameter(
                 ParameterInfo::duration(
