@@ -74,12 +74,12 @@ impl Kalman {
         self.gain
     }
 
-    /// The noise that it reckons with.
+    /// The noise that it assumes.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// Reckons with other noise from now on.
+    /// Assumes other noise from now on.
     pub fn set_noise(&mut self, noise: Noise) {
         self.noise = noise;
     }

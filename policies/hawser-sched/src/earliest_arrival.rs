@@ -36,7 +36,7 @@ use crate::choose::explore;
 /// * **What is late is copied to another path**: while that has other work, oldest first and at half its rate at most;
 ///   when nothing is queued any more, as soon as a round trip takes longer than usual, or as the slow path would be
 ///   done later. A message that fits one packet goes on two paths at once if nobody knows whether the first is alive.
-/// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed one percent of what was
+/// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed 1 % of what was
 ///   acknowledged. A link that pauses all the time uses it up and is left in peace.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestArrival {

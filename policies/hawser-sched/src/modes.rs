@@ -45,7 +45,7 @@ impl Default for ModesParameters {
 /// | [`Backup`](Mode::Backup) | one path carries everything; the others stand by until it falls silent |
 ///
 /// The application changes it with messages to the policies of its end ([`Mode::for_connection`],
-/// [`Mode::for_class`], [`Mode::forget_class`]); the next decision obeys. The head of the queue is sent by the rule of its own
+/// [`Mode::for_class`], [`Mode::forget_class`]); the next decision follows it. The head of the queue is sent by the rule of its own
 /// class. While that waits for a better path, what follows of another class is sent by its rule.
 pub struct Modes {
     rules: Rules,

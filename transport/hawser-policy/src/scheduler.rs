@@ -183,7 +183,7 @@ pub enum Command {
         path: PathId,
     },
     /// Never send this range (again). The peer is told (STREAM_SKIP) at once of what is not under way; what is under way
-    /// may still arrive, and the peer is told of it when it is lost. Obeyed for data that is not
+    /// may still arrive, and the peer is told of it when it is lost. Applied to data that is not
     /// [`Reliability::Reliable`](crate::Reliability), if the peer understands STREAM_SKIP; else ignored and counted.
     Discard {
         /// The stream.
@@ -201,10 +201,10 @@ pub enum Command {
     },
 }
 
-/// The least of [`Command::ScalePacing`], in percent.
+/// The least of [`Command::ScalePacing`], in %.
 pub const MIN_PACING_PERCENT: u16 = 10;
 
-/// The most of [`Command::ScalePacing`], in percent.
+/// The most of [`Command::ScalePacing`], in %.
 pub const MAX_PACING_PERCENT: u16 = 1_000;
 
 /// Collects [`Command`]s. The core applies the first [`MAX_COMMANDS`] of a call and counts the others.

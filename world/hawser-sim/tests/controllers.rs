@@ -72,7 +72,7 @@ fn a_far_path_beside_a_near_one_ends_slow_start_before_its_queue_overflows() {
     }
 }
 
-/// 50 Mbit/s carry 20 MB in 3.3 seconds, framing included; handshake, Startup and the pacing margin of one percent come on top.
+/// 50 Mbit/s carry 20 MB in 3.3 seconds, framing included; handshake, Startup and the pacing margin of 1 % come on top.
 #[test]
 fn the_bbr_family_fills_a_link_on_the_whole_stack() {
     for controller in ["bbr", "bbr2", "bbr2-alpha-beta", "bbr2plus", "bbr3", "coupled-bbr", "copa"] {

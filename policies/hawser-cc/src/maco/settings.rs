@@ -55,7 +55,7 @@ impl Settings {
             switch("delay_condition", "a loss is congestion only if the round-trip time has risen"),
             switch("coupled", "off: each path by itself, as Elastic-TCP"),
             ParameterInfo::flag("own_sharing", true)
-                .meaning("paths on one satellite reckon with their share of it; off: with all of it")
+                .meaning("paths on one satellite use their share of it; off: with all of it")
                 .source(OURS),
             ParameterInfo::flag("pre_handover", true)
                 .meaning("before a handover the window is no more than what is expected after it")

@@ -22,7 +22,7 @@ fn close(actual: f64, expected: f64) {
     assert!((actual - expected).abs() < 1e-6, "{actual} instead of {expected}");
 }
 
-/// By hand, for 10 Mbit/s next to 6: 16^0.9 = 2^3.6 = 12.125733; a slope of 0.02 costs 900 x 10 x 0.02 = 180, one per cent lost
+/// By hand, for 10 Mbit/s next to 6: 16^0.9 = 2^3.6 = 12.125733; a slope of 0.02 costs 900 x 10 x 0.02 = 180, 1 % lost
 /// 11.35 x 10 x 0.01 = 1.135.
 #[test]
 fn utility_by_hand() {

@@ -65,7 +65,7 @@ impl<const WINDOW: usize> DifferenceKalman<WINDOW> {
         self.filter.variance()
     }
 
-    /// The noise that it reckons with now.
+    /// The noise that it assumes now.
     pub fn noise(&self) -> Noise {
         self.filter.noise()
     }

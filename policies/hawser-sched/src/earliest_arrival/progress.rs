@@ -19,7 +19,7 @@ const SHORTEST_MEMORY: Duration = Duration::from_secs(3);
 /// Forgetting is arithmetic that every acknowledgement would pay for; it happens in steps of this.
 const FORGETTING_STEP: Duration = Duration::from_millis(10);
 
-/// What is usual is measured again after so long, while nothing is amiss.
+/// What is usual is measured again after so long, while no path is degraded.
 const USUAL_PERIOD: Duration = Duration::from_secs(1);
 
 /// A round trip is not late by less than this.
@@ -152,7 +152,7 @@ impl Progress {
         }
     }
 
-    /// Notes what was acknowledged; whether anything is amiss.
+    /// Records what was acknowledged; returns true if the path is degraded.
     #[inline]
     fn update(&mut self, view: &SendView<'_>, path: &PathView, shortest_silence: Duration) -> bool {
         let now = view.now;
@@ -331,7 +331,7 @@ fn held_back(path: &PathView) -> Duration {
 }
 
 impl Watch {
-    /// Notes what was acknowledged; whether anything is amiss with any path.
+    /// Records what was acknowledged; returns true if any path is degraded.
     pub(crate) fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
         let mut amiss = false;
         for (at, path) in view.paths.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::deliveries::NewReno;
 
-/// The congestion controller that MAMS reckons with. With another one than is installed the number of deliveries is fiction.
+/// The congestion controller that MAMS assumes. With another one than is installed the number of deliveries is fiction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MamsWindowModel {
     /// New Reno as QUIC has it: a probe timeout leaves half of the window, a second one in a row the least there is (RFC 9002

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hawser_core::{ConnectionError, SendMessageError};
 use hawser_policy::{FeatureId, Message, PolicyKind, PolicySpec, Registry};
 
-/// Requests of one connection that are obeyed: a peer that asks more often is refused.
+/// Requests of one connection that are followed: a peer that asks more often is refused.
 pub const MAX_SCHEDULER_REQUESTS: u32 = 16;
 /// Longest text of an answer in bytes; a longer one is cut.
 const MAX_TEXT: usize = 900;

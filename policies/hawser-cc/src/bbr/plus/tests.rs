@@ -97,7 +97,7 @@ fn a_probe_that_is_shorter_than_a_round_is_judged_by_the_round_that_began_with_i
     }
 }
 
-/// gamma tolerates two percent, but no more than two milliseconds: 4 ms at 200 ms is too much, 1.9 ms is not.
+/// gamma tolerates 2 %, but no more than two milliseconds: 4 ms at 200 ms is too much, 1.9 ms is not.
 #[test]
 fn the_tolerance_has_a_cap() {
     let plus = Plus::new(parameters("bbr2plus"));

@@ -103,7 +103,7 @@ impl Sender {
         }
     }
 
-    /// Whether a packet carries data that nobody decided upon.
+    /// Whether a packet carries data that no decision covers.
     #[inline]
     pub(crate) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty()
