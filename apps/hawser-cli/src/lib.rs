@@ -111,7 +111,7 @@ enum Command {
     /// Measure what the paths to a host carry
     #[command(subcommand)]
     Perf(perf::Perf),
-    /// Measure what links carry that come and go, whenever they are there
+    /// Measure intermittent links automatically whenever they come up
     #[command(subcommand)]
     Measure(measure::Measure),
     /// Attach to WiFi within a second, and see how long each phase takes
@@ -126,12 +126,12 @@ enum Command {
     /// Experiments with simulator and emulator
     #[command(subcommand)]
     Lab(lab::Lab),
-    /// List schedulers, congestion controllers and other policies, and what can be set of them
+    /// List schedulers, congestion controllers and other policies, and their parameters
     Policies(policies::Policies),
     /// Check scenario files
     #[command(subcommand)]
     Scenario(emulate::ScenarioCommand),
-    /// Read recorded links: what they amount to, drawings, scenarios
+    /// Inspect link traces: statistics, plots, conversion to scenarios
     #[command(subcommand)]
     Trace(trace::TraceCommand),
 }

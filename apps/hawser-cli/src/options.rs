@@ -33,10 +33,10 @@ pub(crate) struct Output {
     /// Print results as JSON on standard output; on standard error when the file itself goes there
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Tell more: -v for what happens to the paths (in place of the progress), -vv for details
+    /// Increase verbosity: -v logs path events (in place of the progress), -vv details
     #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// No progress and no remarks, only errors
+    /// Print errors only
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
@@ -65,7 +65,7 @@ pub(crate) struct TransportOptions {
     /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
     #[arg(long, value_name = "DIR", env = "QLOGDIR")]
     qlog: Option<PathBuf>,
-    /// Most bytes of each of these files (suffixes k, M, G)
+    /// Maximum size of each of these files, in bytes (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     qlog_limit: u64,
     /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1. A client begins with 1 if it is listed, and a

@@ -1,4 +1,4 @@
-//! `hawser policies`: which policies there are, and what can be set of them.
+//! `hawser policies`: lists policies and their parameters.
 
 use std::fmt::Write as _;
 

@@ -38,7 +38,7 @@ pub(crate) struct Which {
     /// Seeds: 1 to this, instead of what the list says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), conflicts_with = "full")]
     seeds: Option<u64>,
-    /// The repetitions of the sheet
+    /// The repetitions of the specification
     #[arg(long)]
     full: bool,
     /// Put another policy in the place of the system

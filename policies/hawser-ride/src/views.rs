@@ -96,7 +96,7 @@ impl Views {
 mod tests {
     use super::*;
 
-    /// Sheet 5.1: a window of 100 degrees over tiles of 18 meets 36 to 49 of them where it is not widened.
+    /// Specification, section 5.1: a window of 100 degrees over tiles of 18 meets 36 to 49 of them where it is not widened.
     #[test]
     fn about_forty_tiles_are_viewed() {
         let views = Views::synthetic(1, 1_800, 50, Viewing::Head);

@@ -52,7 +52,7 @@ fn points_lie_inside_for_any_center_and_radius() {
     }
 }
 
-/// The sheet's table of schedules.
+/// The specification's table of schedules.
 #[test]
 fn schedules_are_the_printed_ones() {
     for (k, step, r) in [

@@ -44,7 +44,7 @@ impl Quality {
     }
 }
 
-/// What the cities have in common: the start values of the sheet.
+/// What the cities have in common: the start values of the specification.
 const START: Quality = Quality {
     bad_share: 0.08,
     bad_time: 0.5,
