@@ -159,7 +159,7 @@ impl CidIssuer {
     }
 
     /// A further id, to be reached from other addresses, too; `None` if there are no more of these. Section 3.2 of the
-    /// draft: who has none for balancers gives each client one id.
+    /// draft: a server without ids for balancers gives each client one id.
     pub(crate) fn issue_further(&mut self) -> Option<(ConnectionId, StatelessResetToken)> {
         let id = self.scheme.routable(&mut self.random)?;
         Some((id, self.token(&id)))

@@ -1,6 +1,6 @@
 //! A wish for the scheduler of the other end, as messages of [`FeatureId::SCHEDULER_REQUEST`] (`docs/wire.md`).
 //!
-//! Which scheduler counts is a matter of the end that sends: who downloads and wants to compare schedulers has to ask the
+//! Which scheduler counts is a matter of the end that sends: a client that downloads and wants to compare schedulers has to ask the
 //! server. An end that is asked decides by the names that its endpoint was given.
 
 use std::sync::Arc;

@@ -133,7 +133,7 @@ fn a_probe_of_the_datagram_size_waits_for_room_and_goes_before_data() {
     assert_eq!(plan(&mut pair, Side::Client), None, "the peer may not know the keys");
 }
 
-/// RFC 9000 section 8.1: three times what came from there. Who moved is asked at both addresses; data waits.
+/// RFC 9000 section 8.1: three times what came from there. A peer that moved is asked at both addresses; data waits.
 #[test]
 fn nothing_is_planned_beyond_the_amplification_limit() {
     let mut pair = at_rest(0);

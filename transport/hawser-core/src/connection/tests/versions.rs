@@ -200,7 +200,7 @@ fn version_negotiation_is_followed_once_and_never_back() {
     assert_eq!(pair.server.closed(), None);
 }
 
-/// RFC 9368 section 4: who forges the version of long headers is found out by what TLS vouches for.
+/// RFC 9368 section 4: a forged version of long headers is found out by what TLS vouches for.
 #[test]
 fn a_forged_initial_of_another_version_does_not_go_unnoticed() {
     let mut pair = Pair::new(settings("1,2", "1,2"));

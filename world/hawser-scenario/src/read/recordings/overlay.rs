@@ -79,7 +79,7 @@ pub(super) fn not_recorded(trace: &Trace) -> Vec<String> {
 
 fn laid_over(profile: &Profile, link: &LinkTrace, span: Span) -> Result<Profile, String> {
     let Span { from, period, duration } = span;
-    // Who has seen the rate has seen what interrupts it, and that concerns both directions: an empty list of
+    // A recording of the rate has what interrupts it, and that concerns both directions: an empty list of
     // outages says that there was none.
     let has_seen = |direction: &DirectionTrace| direction.rate.is_some() || !direction.outages.is_empty();
     let interruptions_known = has_seen(&link.up) || has_seen(&link.down);
