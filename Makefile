@@ -20,10 +20,12 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports in the core, requirements, dependencies, packages
+lint: ## formatting, lints, no circles of imports in the core, words, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
 	@scripts/rooms
+	@python3 scripts/test_words.py --quiet
+	@scripts/words
 	@scripts/requirements
 	@scripts/dependencies
 	@scripts/packages
@@ -95,7 +97,7 @@ live-compare: setup ## live video next to kernel MPTCP and SRT over the links of
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-compare --seconds $${COMPARE_SECONDS:-30} --out live-compare.json "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
-train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is learnt and shipped, from nothing (hours)
+train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is learned and shipped, from nothing (hours)
 
 train-ride: setup ## the agents of RIDE's list from nothing (docs/ride.md; an hour on two cores; RIDE_JOBS)
 	scripts/train-ride

@@ -296,7 +296,7 @@ fn replay(script: &mut Script<'_>, world: &mut World) -> Option<()> {
         datagram.payload = script.bytes(usize::from(length))?.to_vec();
     }
     if how & 8 == 8 {
-        // RFC 9000 section 10.3: whoever sends its token ends the connection.
+        // RFC 9000 section 10.3: anyone who sends its token ends the connection.
         let tokens = &world.observer.sent(datagram.by).tokens;
         if let Some(token) = tokens.get(n % tokens.len().max(1)) {
             datagram.payload.extend_from_slice(&token.0);

@@ -26,7 +26,7 @@ use crate::memory;
 
 /// Streams of one input; what is beyond is not read.
 const MAX_STREAMS: usize = 32;
-/// Memory of both layers beside what was received, in bytes: field sections of 64 KiB each, decoded and not, and tables.
+/// Memory of both layers besides what was received, in bytes: field sections of 64 KiB each, decoded and not, and tables.
 const MAX_MEMORY: isize = 1 << 20;
 /// Polls of one future without which it must come to its end, or wait for more of the peer.
 const MAX_POLLS: usize = 100_000;
@@ -160,7 +160,7 @@ async fn request(transport: Transport) {
         // The control stream has its turn before and after.
         let _ = poll_fn(|cx| Poll::Ready(driver.poll_close(cx).is_ready())).await;
         if stream.recv_response().await.is_ok() {
-            // Whoever asks for trailers before the end of the body, or after an error, made a mistake of his own.
+            // To ask for trailers before the end of the body, or after an error, is the caller's mistake.
             while let Ok(data) = stream.recv_data().await {
                 let is_over = data.is_none();
                 drop(data);

@@ -1,9 +1,9 @@
 //! The receiver of repair symbols, with symbols of an honest sender and of one that lies.
 //!
 //! The input is a code, a symbol length, a number of source symbols, and steps: a source symbol arrives, or a repair symbol
-//! over some of them, honest or spoilt, or a frame of any bytes.
+//! over some of them, honest or corrupted, or a frame of any bytes.
 //!
-//! What must hold: no panic; memory and work stay within their caps; and as long as nothing was spoilt, what is brought back
+//! What must hold: no panic; memory and work stay within their caps; and as long as nothing was corrupted, what is brought back
 //! is what was sent.
 
 use std::collections::BTreeSet;

@@ -37,7 +37,7 @@ class Case:
     traced: Callable | None = None
     #: What the middlebox must have done, and the emulator's links carried.
     observed: Callable | None = None
-    #: Shell command beside the server's and beside the client's.
+    #: Shell command next to the server's and next to the client's.
     beside_server: tuple = ()
     beside_client: tuple = ()
     large_certificate: bool = False

@@ -16,7 +16,7 @@ def new_socket():
 
 
 def serve(address):
-    # The emulator takes the first socket for that of the server: ours comes after it.
+    # The emulator takes the first socket for that of the server: Hawser's comes after it.
     while len(Path("/proc/net/udp").read_text().splitlines()) < 2:
         time.sleep(0.05)
     with new_socket() as listener:

@@ -296,7 +296,7 @@ def parse():
     parser.add_argument("--hawser", type=Path, required=True, help="the command")
     parser.add_argument("--built", type=Path, required=True, help="folder that scripts/setup-interop has made")
     parser.add_argument("--case", action="append", help="only this case; repeat it for more")
-    parser.add_argument("--peer", action="append", help="only this stack beside Hawser; repeat it for more")
+    parser.add_argument("--peer", action="append", help="only this stack besides Hawser; repeat it for more")
     parser.add_argument("--json", action="store_true", help="print the cells as JSON instead of the table")
     parser.add_argument("--allow-missing", action="store_true", help="go on without stacks that are not installed")
     parser.add_argument("--keep", action="store_true", help="keep the folder with files and logs, and say where it is")

@@ -145,7 +145,7 @@ def bound(address):
 
 
 def receive(own):
-    """A datagram and where it is from; nothing if there is none."""
+    """A datagram and where it is from; nothing if none waits."""
     try:
         return own.recvfrom(MOST_BYTES)
     except (BlockingIOError, ConnectionError):

@@ -26,7 +26,7 @@ def resolves_to_both(name):
 
 
 class Hawser(Returning):
-    """Ours."""
+    """Hawser."""
 
     name = "hawser"
     client_features = {

@@ -188,7 +188,7 @@ class Results:
         self.passed, self.failed, self.skipped = 0, 0, 0
 
     def case(self, name, test):
-        """Runs one case; what it returns is told beside its name."""
+        """Runs one case; what it returns is printed next to its name."""
         if self.only not in name:
             return
         started = time.monotonic()

@@ -1,1 +1,1 @@
-../../crates/hawser-net/src/receive_buffers.rs
+../../transport/hawser-net/src/receive_buffers.rs

@@ -42,7 +42,7 @@ def rows(runs, targets):
     """Of each controller the features and targets of all units of these runs.
 
     `published`: as in the thesis, the next reward of the controller that ran, on the scale of its own run. `common`: every unit,
-    whoever ran, and what each controller earned in the same environment over the seconds that followed (units.py). A test bed
+    whichever ran, and what each controller earned in the same environment over the seconds that followed (units.py). A test bed
     cannot know that, a simulator can."""
     features, target = [[] for _ in CANDIDATES], [[] for _ in CANDIDATES]
     for of in runs.values():

@@ -44,7 +44,7 @@ def is_delta(kind, body):
 
 
 def is_header(kind, body):
-    """Set-up of decoders, and the end of a sequence (2), whose time an encoder chooses anew for each output."""
+    """Set-up of decoders, and the end of a sequence (2), whose time an encoder chooses for each output."""
     return kind == 18 or body[1] == 0 or kind == 9 and body[1] == 2
 
 

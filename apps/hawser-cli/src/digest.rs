@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderName;
 use sha2::Sha256;
 
-/// The field that carries the digest of a whole resource, also beside a part of it (RFC 9530 section 3).
+/// The field that carries the digest of a whole resource, also with a part of it (RFC 9530 section 3).
 pub(crate) const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
 /// How much there is of an upload that broke off (draft-ietf-httpbis-resumable-upload).

@@ -81,7 +81,7 @@ pub(crate) enum ScenarioCommand {
     },
 }
 
-/// Runs the command; its exit code becomes ours.
+/// Runs the command; its exit code becomes that of this process.
 pub(crate) fn emulate(command: Emu, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
     let Emu::Run(mut arguments) = command;
     // As an override: what is drawn while the scenario is read depends on the seed as well.

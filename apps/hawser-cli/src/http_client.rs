@@ -69,7 +69,7 @@ fn field_section_size(request: &Request<()>) -> u64 {
 /// Ends the request and waits for the header of the response.
 async fn await_response(stream: &mut Exchange) -> Result<Response<()>, StreamError> {
     // A server that has answered already may not care for the end of the request. Its answer is no worse for that
-    // (RFC 9114 section 4.1); when there is none, the receiving end says why.
+    // (RFC 9114 section 4.1); without one, the receiving end says why.
     let _ = stream.finish().await;
     stream.recv_response().await
 }
@@ -165,7 +165,7 @@ pub(crate) fn describe_connection(peer: &str, error: &ConnectionError) -> String
         ConnectionError::Remote { 0: ConnectionErrorIncoming::ApplicationClose { error_code }, .. } => {
             format!("the connection was lost: the {peer} closed it ({})", Code::from(*error_code))
         }
-        // Ours: h3 knows no such thing.
+        // Hawser's own: h3 knows no such thing.
         ConnectionError::Remote { 0: ConnectionErrorIncoming::Undefined(error), .. } => {
             format!("the connection was lost: {error}")
         }

@@ -33,7 +33,7 @@ impl Interrupt {
         Ok(Interrupt { receiver })
     }
 
-    /// One that is raised with this one, or by calling what comes beside it.
+    /// One that is raised with this one, or by calling the function returned with it.
     pub(crate) fn child(&self) -> (impl Fn() + use<>, Interrupt) {
         let (sender, receiver) = watch::channel(false);
         let sender = Arc::new(sender);

@@ -1,7 +1,7 @@
 //! The `hawser` command, for a binary of one's own.
 //!
 //! The binary `hawser` is [`run`] with the policies that come with the project. Who has policies of his own adds them
-//! and has every command, with his names beside the others:
+//! and has every command, with his names among the others:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -111,7 +111,7 @@ enum Command {
     /// Measure what the paths to a host carry
     #[command(subcommand)]
     Perf(perf::Perf),
-    /// Measure what links carry that come and go, whenever they are there
+    /// Measure intermittent links automatically whenever they come up
     #[command(subcommand)]
     Measure(measure::Measure),
     /// Attach to WiFi within a second, and see how long each phase takes
@@ -126,12 +126,12 @@ enum Command {
     /// Experiments with simulator and emulator
     #[command(subcommand)]
     Lab(lab::Lab),
-    /// List schedulers, congestion controllers and other policies, and what can be set of them
+    /// List schedulers, congestion controllers and other policies, and their parameters
     Policies(policies::Policies),
     /// Check scenario files
     #[command(subcommand)]
     Scenario(emulate::ScenarioCommand),
-    /// Read recorded links: what they amount to, drawings, scenarios
+    /// Inspect link traces: statistics, plots, conversion to scenarios
     #[command(subcommand)]
     Trace(trace::TraceCommand),
 }
@@ -161,7 +161,7 @@ pub fn run(registry: Registry) -> ExitCode {
             | Command::Sim(_)
             | Command::Trace(_)
     );
-    // Whoever keeps what the policy learns does so until the end.
+    // What keeps the state that a policy learns lives until the end of the command.
     let result = cli
         .four_d_map
         .apply(registry)

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 const MAX_REQUEST: usize = 8 << 10;
 /// How long a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long whoever asked may take nothing of the answer.
+/// How long a client may take nothing of the answer.
 const STALL: Duration = Duration::from_secs(30);
 
 /// Method and path of the request, without what stands behind a `?`.

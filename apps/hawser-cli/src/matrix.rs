@@ -29,13 +29,13 @@ pub(crate) enum Matrix {
 }
 
 const EXAMPLES: &str = "\
-Each controller runs alone, beside a second flow of its own and beside CUBIC over 20 Mbit/s with 20 ms, 100 with 50, 300 with 100, a \
+Each controller runs alone, against a second flow of its own and against CUBIC over 20 Mbit/s with 20 ms, 100 with 50, 300 with 100, a \
 satellite link with slots of 15 s and a cellular link in motion, with buffers of 0.1, 1 and 8 bandwidth-delay products and 0, 0.1 and 1 % \
 of random loss; coupled ones also with two paths through one bottleneck. Finished runs are kept: the same command goes on where it was interrupted.
 
 The folder has every run (merged/cells.parquet) and the page (index.html). Printed are means over all cells of a controller: the share of the \
-capacity that is used by rate of random loss, the 95th percentile of the queueing delay, drops of the queue, Jain's index beside itself, its share and \
-Jain's index beside CUBIC.
+capacity that is used by rate of random loss, the 95th percentile of the queueing delay, drops of the queue, Jain's index with itself, its share and \
+Jain's index with CUBIC.
 
 Examples:
   hawser lab matrix controllers

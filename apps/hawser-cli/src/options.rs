@@ -19,7 +19,7 @@ use hawser::{
     PolicySpec, Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
 };
 
-/// A live player sends nothing of its own. One whose relay was started anew learns it from the answer to this PING.
+/// A live player sends nothing of its own. One whose relay was restarted learns it from the answer to this PING.
 const LIVE_KEEP_ALIVE: Duration = Duration::from_millis(500);
 /// What a live stream has written can no longer be skipped: no more than the largest bandwidth-delay product it is meant for
 /// (50 Mbit/s, 300 ms).
@@ -33,10 +33,10 @@ pub(crate) struct Output {
     /// Print results as JSON on standard output; on standard error when the file itself goes there
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Tell more: -v for what happens to the paths (in place of the progress), -vv for details
+    /// Increase verbosity: -v logs path events (in place of the progress), -vv details
     #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// No progress and no remarks, only errors
+    /// Print errors only
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
@@ -65,7 +65,7 @@ pub(crate) struct TransportOptions {
     /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
     #[arg(long, value_name = "DIR", env = "QLOGDIR")]
     qlog: Option<PathBuf>,
-    /// Most bytes of each of these files (suffixes k, M, G)
+    /// Maximum size of each of these files, in bytes (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     qlog_limit: u64,
     /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1. A client begins with 1 if it is listed, and a
@@ -164,7 +164,7 @@ pub(crate) struct ServerTrust {
     /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it. Repeatable
     #[arg(long, value_name = "PIN", conflicts_with = "insecure")]
     pin: Vec<Pin>,
-    /// Trust anybody. Only for tests: whoever is on the way can read and change everything
+    /// Disable certificate verification. Only for tests: anyone on the network path can read and change everything
     #[arg(long)]
     insecure: bool,
 }
@@ -199,7 +199,7 @@ pub(crate) struct ClientOptions {
     backup: Vec<LinkSelector>,
     /// Let this interface or local address carry at most so many bytes in each period, both directions and headers
     /// together: wwan0=1GB/24h (kB, MB, GB, TB; s, min, h, d). Then it rests until the next period; periods follow each other
-    /// from its first packet, and are counted anew when the command is started again. Repeat for more links
+    /// from its first packet, and the count restarts with the command. Repeat for more links
     #[arg(long, value_name = "LINK=BYTES/PERIOD")]
     cap: Vec<LinkCap>,
     /// Tell policies what this file, FIFO or Unix socket says of the links: JSON lines, see docs/links.md
@@ -316,7 +316,7 @@ impl ClientOptions {
         let trust = self.trust.trust()?;
         let transport = TransportConfig {
             max_idle_timeout: Some(self.timeout),
-            // Whoever only receives would not notice that the server is gone, nor that it merely takes its time.
+            // A client that only receives would not notice that the server is gone, nor that it merely takes its time.
             keep_alive_interval: Some(KEEP_ALIVE.min(self.timeout / 3)),
             ..self.transport.transport(registry, alpn)?
         };

@@ -106,7 +106,7 @@ impl PathTable {
         table
     }
 
-    /// The same, beside a watch over the server's silence.
+    /// The same, with a watch over the server's silence.
     pub(crate) fn beside(self, shown: Shown) -> Self {
         PathTable { shown, ..self }
     }

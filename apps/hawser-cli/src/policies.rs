@@ -1,4 +1,4 @@
-//! `hawser policies`: which policies there are, and what can be set of them.
+//! `hawser policies`: lists policies and their parameters.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use hawser::{PolicyKind, Registry};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
-/// Columns that the meaning of a parameter needs beside the rest; with fewer it goes below.
+/// Columns that the meaning of a parameter needs next to the rest; with fewer it goes below.
 const MEANING_WIDTH: usize = 30;
 
 const EXAMPLES: &str = "\

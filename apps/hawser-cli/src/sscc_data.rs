@@ -151,7 +151,7 @@ impl Store {
     }
 }
 
-/// What an earlier process learned. A file that is not whole is kept beside, and the memory begins anew.
+/// What an earlier process learned. A file that is not whole is kept under another name, and the memory starts empty.
 fn read_memory(path: &Path, output: Output) -> Result<PrefixMemory, Failure> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -170,7 +170,9 @@ fn read_memory(path: &Path, output: Output) -> Result<PrefixMemory, Failure> {
             let aside = beside(path, "corrupt");
             fs::rename(path, &aside).map_err(|error| Failure::write(&aside, &error))?;
             let (path, aside) = (path.display(), aside.display());
-            output.remark(format_args!("hawser: {path}: {error}; kept as {aside}, and begun anew"));
+            output.remark(format_args!(
+                "hawser: {path}: {error}; kept as {aside}, and the memory starts empty"
+            ));
             Ok(PrefixMemory::default())
         }
     }

@@ -66,7 +66,7 @@ impl Url {
         if self.port == 443 { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when there is none that
+    /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when no part
     /// could be a file's name.
     pub(crate) fn file_name(&self) -> Option<String> {
         let path = self.path.split('?').next().unwrap_or_default();

@@ -25,7 +25,7 @@ Makes the runs that the list asks for and judges its items from them: `holds`, `
 explains. Finished runs are kept: the same command again goes on where it was interrupted. Ends with 1 if an item falls short.
 
 The folder has every run (merged/runs.parquet and runs.jsonl: scenario, policy, seed, trace hash, metric, value) and the \
-verdicts (verdicts.json); scripts/recompute-verify DIR computes them anew. docs/reproductions.md says how lists are judged.
+verdicts (verdicts.json); scripts/recompute-verify DIR computes them again. docs/reproductions.md says how lists are judged.
 
 Examples:
   hawser lab verify seam
@@ -38,7 +38,7 @@ pub(crate) struct Which {
     /// Seeds: 1 to this, instead of what the list says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), conflicts_with = "full")]
     seeds: Option<u64>,
-    /// The repetitions of the sheet
+    /// The repetitions of the specification
     #[arg(long)]
     full: bool,
     /// Put another policy in the place of the system

@@ -1,4 +1,4 @@
-//! Instructions per packet, counted by valgrind: the same on any machine of a kind, whoever else uses it.
+//! Instructions per packet, counted by valgrind: the same on any machine of a kind, whatever else it runs.
 
 use std::process::Command;
 

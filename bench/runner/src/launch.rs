@@ -31,7 +31,7 @@ pub(crate) struct Side {
 }
 
 impl Launcher {
-    /// Expects the stacks' binaries beside this one, and makes a self-signed certificate.
+    /// Expects the stacks' binaries next to this one, and makes a self-signed certificate.
     pub(crate) fn new(provider: Provider) -> Result<Self, Error> {
         let own = std::env::current_exe()?;
         let binaries = own.parent().ok_or("this program is nowhere")?.to_owned();

@@ -1,7 +1,7 @@
 //! Was the machine ours while we measured?
 //!
 //! `/proc/stat` knows how much CPU time everybody used, `getrusage` how much of it was ours. What is left over
-//! belongs to others, and a run in which that is more than a few per cent is repeated. Interrupt time is left
+//! belongs to others, and a run in which that is more than a few % is repeated. Interrupt time is left
 //! out: on loopback most of it is caused by what is measured.
 
 use std::thread;

@@ -151,7 +151,7 @@ impl Application {
         }
     }
 
-    /// Whoever sent it: nothing comes twice, and nothing old after something newer.
+    /// From any sender: nothing comes twice, and nothing old after something newer.
     fn on_policy_message(&mut self, message: &Message) {
         assert!(message.payload.len() <= MAX_MESSAGE_PAYLOAD);
         let channel = (message.feature.0, message.delivery as u8, message.path);

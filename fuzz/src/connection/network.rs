@@ -230,7 +230,7 @@ impl Network {
         self.ledger.0.get(&owner(address)).map_or((0, 0), |exchange| (exchange.received, exchange.sent))
     }
 
-    /// RFC 9000 section 8: whoever has not shown that he is at an address is sent three times what came from there, over
+    /// RFC 9000 section 8: a peer that has not shown that it is at an address is sent three times what came from there, over
     /// all connections. With the keys of both ends an attacker can show it for the client (`forged`), but for nobody else.
     pub fn check_amplification(&self, forged: bool) {
         for (address, exchange) in &self.ledger.0 {
@@ -251,7 +251,7 @@ struct Exchange {
     sent: usize,
     /// Whether something of the server has arrived there.
     is_reached: bool,
-    /// Whether whoever is there has shown it.
+    /// Whether the peer has shown that it is there.
     is_validated: bool,
     /// What was received and sent when it was too much for the first time.
     excess: Option<(usize, usize)>,

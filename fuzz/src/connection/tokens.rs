@@ -1,4 +1,4 @@
-//! Address tokens that a client may come with: one that the server gave it, that one spoilt, or anything.
+//! Address tokens that a client may come with: one that the server gave it, that one corrupted, or anything.
 
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -47,7 +47,7 @@ impl Transport {
         self.0.borrow().violation
     }
 
-    /// The next stream of the peer; when there is none, nothing more will come.
+    /// The next stream of the peer; without one, nothing more will come.
     fn accept(&self, control: bool) -> Option<Receive> {
         let mut shared = self.0.borrow_mut();
         let at = shared.streams.iter().position(|stream| (stream.kind == Kind::Control) == control)?;

@@ -83,7 +83,7 @@ pub trait Stack {
     /// When [`expire`](Stack::expire) should be called.
     fn timeout(&mut self) -> Option<Instant>;
 
-    /// The time has come.
+    /// The timer expired.
     fn expire(&mut self, now: Instant);
 
     /// Passes events between endpoint, connection and application. `time` is the same as `now`, for the record.

@@ -200,7 +200,7 @@ pub fn is_complete<C: End, S: End>(network: &mut Network<C, S>) -> bool {
 /// What of the script took place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// Paths opened beside the first.
+    /// Paths opened besides the first.
     pub opened: usize,
     /// When a path was abandoned.
     pub abandoned_at: Option<Time>,

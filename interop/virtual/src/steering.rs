@@ -1,4 +1,4 @@
-//! What the multipath cases ask of an end beside opening and abandoning paths, in the words of each stack.
+//! What the multipath cases ask of an end besides opening and abandoning paths, in the words of each stack.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

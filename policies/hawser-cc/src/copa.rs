@@ -18,7 +18,7 @@ const EMPTY_ROUNDS: usize = 5;
 const NEARLY_EMPTY: f64 = 0.1;
 const MOST_VELOCITY: f64 = 65_536.0;
 
-/// Copa: aims at the rate 1 / (delta d) with queueing delay d, so that the queue is a few packets and empties regularly; beside
+/// Copa: aims at the rate 1 / (delta d) with queueing delay d, so that the queue is a few packets and empties regularly; against
 /// flows that keep it filled, delta follows AIMD.
 #[derive(Clone, Debug)]
 pub(crate) struct CopaRule {
@@ -79,7 +79,7 @@ impl CopaRule {
             )
             .parameter(
                 ParameterInfo::flag("competitive", true)
-                    .meaning("delta follows AIMD beside flows that keep the queue filled")
+                    .meaning("delta follows AIMD against flows that keep the queue filled")
                     .source(SOURCE),
             )
     }
@@ -209,7 +209,7 @@ impl Rule for CopaRule {
     /// It was steered when it was measured.
     fn avoid(&mut self, _window: &mut Window, _acked: &Acked<'_>, _bytes: f64) {}
 
-    /// Delay is what counts; beside other flows a loss lets delta double.
+    /// Delay is what counts; against other flows a loss lets delta double.
     fn reduce(&mut self, window: &mut Window, _loss: &Loss, _siblings: &Siblings<'_>) {
         self.lost_in_round = true;
         if window.in_slow_start() {

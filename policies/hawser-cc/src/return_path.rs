@@ -16,8 +16,8 @@ const USUAL_FROM: u32 = 8;
 
 /// The return path whose samples count (draft-ietf-quic-multipath-21 lets acknowledgements come back on any path).
 ///
-/// The difference between two return paths looks like a queue, or like the end of one. Whoever judges by delay takes the
-/// samples of one return path, until that has none any more, and then begins anew with another.
+/// The difference between two return paths looks like a queue, or like the end of one. A controller that judges by delay takes the
+/// samples of one return path, until that has none any more, and then starts with another.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReturnPath {
     path: Option<PathId>,

@@ -87,7 +87,7 @@ impl Window {
     }
 
     /// A step of congestion avoidance, which coupled controllers also take downwards. The threshold follows, so that
-    /// a step down does not start slow start anew.
+    /// a step down does not start slow start again.
     pub(crate) fn step(&mut self, bytes: f64) {
         self.grow(bytes);
         self.threshold = self.threshold.min(self.bytes);

@@ -21,7 +21,7 @@ pub struct Acked<'a> {
 
 /// What one controller adds: how the window grows in congestion avoidance, and what congestion takes of it.
 pub trait Rule: Clone + fmt::Debug + Send + 'static {
-    /// What to go back to when losses turn out to be reordering, beside the window.
+    /// What to go back to when losses turn out to be reordering, besides the window.
     type Memory: Clone + fmt::Debug + Default + Send;
 
     fn name(&self) -> &'static str;

@@ -1,7 +1,7 @@
 //! Adam: a gradient step with a rate for each parameter.
 
 /// Adam (Kingma and Ba, ICLR 2015, algorithm 1): `m <- b1 m + (1 - b1) g`, `v <- b2 v + (1 - b2) g^2`, both divided by `1 - b^t`,
-/// and a step of `-rate m / (sqrt(v) + epsilon)`, with the paper's `b1` = .9, `b2` = .999 and `epsilon` = 1e-8.
+/// and a step of `-rate m / (sqrt(v) + epsilon)`, with the paper's `b1` = 0.9, `b2` = 0.999 and `epsilon` = 1e-8.
 ///
 /// ```
 /// let mut adam = hawser_learn::Adam::new(1, 0.1);
@@ -55,8 +55,8 @@ impl Adam {
 mod tests {
     use super::Adam;
 
-    /// Gradients 1 and 3 by hand: after the second m = .1 * .9 + .1 * 3 = .39, corrected .39 / .19; v = .001 * .999 + .001 * 9 =
-    /// .009999, corrected .009999 / .001999; the step is rate * 2.05263 / 2.23652.
+    /// Gradients 1 and 3 by hand: after the second m = 0.1 * 0.9 + 0.1 * 3 = 0.39, corrected 0.39 / 0.19; v = 0.001 * 0.999 + 0.001 * 9 =
+    /// 0.009999, corrected 0.009999 / 0.001999; the step is rate * 2.05263 / 2.23652.
     #[test]
     fn the_first_steps_by_hand() {
         let mut adam = Adam::new(2, 0.01);

@@ -31,7 +31,7 @@ pub struct Adwin {
 pub enum CutTest {
     /// By Hoeffding's bound (Bifet 2007, section 3.1): `sqrt(ln(4 n / confidence) / 2m)`, `1/m = 1/n0 + 1/n1`.
     Hoeffding {
-        /// Delta: larger finds smaller changes, and more that are none.
+        /// Delta: larger finds smaller changes, and more false ones.
         confidence: f64,
     },
     /// By the normal approximation with the variance of the window (ADWIN2 proper, Bifet 2007, section 4):

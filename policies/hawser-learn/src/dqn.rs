@@ -97,7 +97,7 @@ impl Dqn {
         }
     }
 
-    /// What is learnt.
+    /// What is learned.
     pub fn network(&self) -> &TrainedMlp {
         &self.network
     }

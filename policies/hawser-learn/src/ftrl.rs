@@ -6,7 +6,7 @@ pub enum Accumulation {
     /// Each gradient with the step size of its own update: `a += eta_k g`.
     #[default]
     PerStep,
-    /// All gradients with the step size of the newest: `a = eta_k sum(g)`. A step size that is set back makes the center
+    /// All gradients with the step size of the newest: `a = eta_k sum(g)`. A step size that is set back makes the centre
     /// jump.
     CurrentEta,
 }
@@ -14,7 +14,7 @@ pub enum Accumulation {
 /// FTRL with ellipsoidal smoothing over the open interval from 0 to 1 (Lattimore, "Bandit convex optimisation", 2024,
 /// chapter 6; the learner of FTRL-WRR, D. Li, University of Victoria 2024, algorithm 7).
 ///
-/// The barrier `R(x) = -ln x - ln(1-x)` keeps the center inside, and its curvature shapes the exploration: points on the
+/// The barrier `R(x) = -ln x - ln(1-x)` keeps the centre inside, and its curvature shapes the exploration: points on the
 /// boundary of a half-scaled Dikin ellipsoid, so that nothing is ever projected. Feedback may come late: an update takes the
 /// [`Play`] that it belongs to.
 ///
@@ -43,11 +43,11 @@ pub struct IntervalFtrl {
 /// A point that was played, and where from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Play {
-    /// The center at that time.
+    /// The centre at that time.
     pub center: f64,
     /// The exploration radius at that time.
     pub radius: f64,
-    /// 1 if the point lies above the center, -1 if below.
+    /// 1 if the point lies above the centre, -1 if below.
     pub sign: f64,
     /// The point.
     pub point: f64,
@@ -69,7 +69,7 @@ impl IntervalFtrl {
         self.updates
     }
 
-    /// The point to play, above the center or below.
+    /// The point to play, above the centre or below.
     pub fn play(&self, above: bool) -> Play {
         let sign = if above { 1.0 } else { -1.0 };
         let point = self.center + sign * self.radius / 2.0 / curvature(self.center).sqrt();
@@ -95,7 +95,7 @@ impl IntervalFtrl {
         self.radius = radius(self.updates);
     }
 
-    /// The next update has the step size and the radius of the first one again: what is learnt changed.
+    /// The next update has the step size and the radius of the first one again: what is learned changed.
     pub fn restart(&mut self) {
         self.updates = 0;
     }

@@ -13,7 +13,7 @@
 /// let played = descent.play(true);
 /// assert_eq!(played, 0.6);
 /// descent.update(played, 0.25);
-/// assert!((descent.center() - 0.25).abs() < 1e-12);
+/// assert!((descent.centre() - 0.25).abs() < 1e-12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GradientDescent {
@@ -37,7 +37,7 @@ impl GradientDescent {
         self.center
     }
 
-    /// The point to play, above the center or below.
+    /// The point to play, above the centre or below.
     pub fn play(&self, above: bool) -> f64 {
         if above { self.center + self.radius } else { self.center - self.radius }
     }
@@ -47,7 +47,7 @@ impl GradientDescent {
         self.update_from(self.center, played, loss);
     }
 
-    /// Takes in the loss of a point that was played around `center`.
+    /// Takes in the loss of a point that was played around `centre`.
     pub fn update_from(&mut self, center: f64, played: f64, loss: f64) {
         let gradient = loss * (played - center) / (self.radius * self.radius);
         self.center = (self.center - self.step * gradient).clamp(self.radius, 1.0 - self.radius);

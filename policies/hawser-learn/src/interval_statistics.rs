@@ -17,7 +17,7 @@ struct Interval {
     deviation_base: f64,
     /// Values that had an earlier mean to be compared with: all, but for those of the first interval.
     compared: f64,
-    /// Events counted beside the values, such as losses.
+    /// Events counted with the values, such as losses.
     events: f64,
 }
 
@@ -119,7 +119,7 @@ impl IntervalStatistics {
         self.current.deviation_base += (value - self.previous.unwrap_or(base)).abs();
     }
 
-    /// Events beside the values. Those of an interval without values count for the next one with some.
+    /// Events besides the values. Those of an interval without values count for the next one with some.
     pub fn count_events(&mut self, events: u64) {
         self.current.events += events as f64;
     }
@@ -187,7 +187,7 @@ impl IntervalStatistics {
         crossings / self.closed.len().max(1) as f64
     }
 
-    /// Bytes that it takes in memory beside itself, about.
+    /// Bytes that it takes in memory besides itself, about.
     pub fn memory(&self) -> usize {
         self.closed.capacity() * size_of::<Interval>()
     }
@@ -215,7 +215,7 @@ impl IntervalStatistics {
         self.closed.iter().zip(newer).map(|(interval, newer)| recent.weight(newer) * part(interval)).sum()
     }
 
-    // Summed anew each time, in a fixed order: a running sum would drift.
+    // Summed again each time, in a fixed order: a running sum would drift.
     fn total(&self, part: impl Fn(&Interval) -> f64) -> f64 {
         self.closed.iter().map(part).sum()
     }

@@ -41,7 +41,7 @@ pub struct Noise {
 }
 
 impl Kalman {
-    /// A filter that takes the state to be `estimate`, give or take a `variance`.
+    /// A filter that takes the state to be `estimate` with a `variance`.
     pub fn new(estimate: f64, variance: f64, noise: Noise) -> Self {
         Self { estimate, variance, noise, gain: 0.0 }
     }
@@ -74,12 +74,12 @@ impl Kalman {
         self.gain
     }
 
-    /// The noise that it reckons with.
+    /// The noise that it assumes.
     pub fn noise(&self) -> Noise {
         self.noise
     }
 
-    /// Reckons with other noise from now on.
+    /// Assumes other noise from now on.
     pub fn set_noise(&mut self, noise: Noise) {
         self.noise = noise;
     }

@@ -36,7 +36,7 @@ struct Arm {
     matrix: Vec<f64>,
 }
 
-/// What was learnt of one arm, to be stored and loaded.
+/// What was learned of one arm, to be stored and loaded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinUcbArm {
     /// `A`, row by row: symmetric and positive definite, the square of the number of features long.
@@ -70,12 +70,12 @@ impl LinUcb {
         self
     }
 
-    /// What was learnt of an arm; `None` if there is no such arm.
+    /// What was learned of an arm; `None` if there is no such arm.
     pub fn arm(&self, arm: usize) -> Option<LinUcbArm> {
         Some(LinUcbArm { b: self.arms.get(arm)?.b.clone(), matrix: self.matrix(arm) })
     }
 
-    /// Goes on from what was learnt before. Nothing changes, and the answer is false, if there is no such arm, or if the model
+    /// Goes on from what was learned before. Nothing changes, and the answer is false, if there is no such arm, or if the model
     /// has another number of features, a value that is not finite, or a matrix that is not positive definite.
     pub fn load(&mut self, arm: usize, model: &LinUcbArm) -> bool {
         let features = self.features;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::{LinUcb, Random};
 use round::Round;
 
-/// Decisions after which it is checked whether what was learnt still holds.
+/// Decisions after which it is checked whether what was learned still holds.
 const CHECK_AFTER: u64 = 800;
 
 /// Shares of decisions that differ by more than this start a new learning round (Wu 2020).
@@ -22,7 +22,7 @@ const MISTRUST: f64 = 0.3;
 /// A learning round alternates steps that always play arm 0 with steps that always play arm 1, and gives [`LinUcb`] the
 /// circumstances at the start of each and its reward, the sum of what came of it. Steps of both arms in like circumstances are
 /// compared in pairs; how often arm 0 won says how far to trust the bandit. It is then followed with that probability, until
-/// its decisions drift away from what was learnt and a new round starts.
+/// its decisions drift away from what was learned and a new round starts.
 ///
 /// Times are since any instant, the same for all calls.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl<const FEATURES: usize> PairedArms<FEATURES> {
         }
     }
 
-    /// Starts and ends the steps of a learning round. `done` counts what is learnt from, since any start; a step lasts three
+    /// Starts and ends the steps of a learning round. `done` counts what is learned from, since any start; a step lasts three
     /// times `reference`.
     pub fn advance(&mut self, now: Duration, done: u64, reference: Duration, context: &[f64; FEATURES]) {
         let Phase::Learn(round) = &mut self.phase else { return };
@@ -86,7 +86,7 @@ impl<const FEATURES: usize> PairedArms<FEATURES> {
         arm
     }
 
-    /// The step to which belongs what is done now; 0: none, nothing is being learnt.
+    /// The step to which belongs what is done now; 0: none, nothing is being learned.
     pub fn step(&self) -> u64 {
         match &self.phase {
             Phase::Learn(round) => round.step(),
@@ -145,7 +145,7 @@ mod tests {
 
     const REFERENCE: Duration = Duration::from_millis(100);
 
-    /// Asks every 10 ms until it has learnt; what is done with an arm earns `reward` after 50 ms.
+    /// Asks every 10 ms until it has learned; what is done with an arm earns `reward` after 50 ms.
     fn learn(arms: &mut PairedArms<2>, reward: impl Fn(usize) -> f64) -> Vec<usize> {
         let mut played = Vec::new();
         for number in 0..2_000u32 {

@@ -1,4 +1,4 @@
-//! Transitions that are learnt from more than once.
+//! Transitions that are learned from more than once.
 
 use crate::Random;
 

@@ -15,7 +15,7 @@ const STEEPEST: f64 = 1e4;
 /// (D. Li, University of Victoria 2024, chapter 5).
 ///
 /// With `d = n - 1` free shares `w` the barrier is `R(w) = -sum ln w_i - ln(1 - sum w_i)`; a play is `w + (r/2) M xi` with
-/// `M M' = R''^-1` and `xi` on the unit sphere, the gradient `4 d Y R'' (X - w) / r^2`, and the center `argmin a w + R(w)` by
+/// `M M' = R''^-1` and `xi` on the unit sphere, the gradient `4 d Y R'' (X - w) / r^2`, and the centre `argmin a w + R(w)` by
 /// Newton's method. Gradients are accumulated with the step size of their own update.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimplexFtrl {
@@ -84,7 +84,7 @@ impl SimplexFtrl {
         self.free + 1
     }
 
-    /// The share of the `index`-th at the center.
+    /// The share of the `index`-th at the centre.
     pub fn center(&self, index: usize) -> f64 {
         share(&self.center[..self.free], index)
     }

@@ -6,7 +6,7 @@ use crate::Random;
 /// may still use vectors.
 const LANES: usize = 8;
 
-/// A multilayer perceptron with ReLU between its layers and none behind the last, in `f32`, whose parameters can be learnt.
+/// A multilayer perceptron with ReLU between its layers and none behind the last, in `f32`, whose parameters can be learned.
 ///
 /// [`Self::forward`] keeps what each layer gave; [`Self::backward`] then adds the gradient of a loss, of which the derivatives by
 /// the outputs are given, to a vector that is laid out as [`Self::parameters`]: whatever optimises, [`Adam`](crate::Adam) for

@@ -22,7 +22,7 @@ mod tests {
     const B4: usize = 5;
     const P2: usize = 6;
 
-    /// Sheet, section 10: tile 2 of figure 5.5.
+    /// Specification, section 10: tile 2 of figure 5.5.
     #[test]
     fn second_tile_of_the_example() {
         let gop = Gop::of_nine();

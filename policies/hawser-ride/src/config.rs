@@ -46,7 +46,7 @@ pub enum Arrival {
     #[default]
     Sampled,
     /// Queue, propagation, and the expected rounds of a congestion window with losses (equations 5.1 to 5.3). It counts the wait
-    /// for a window beside the queue.
+    /// for a window on top of the queue.
     Rounds,
 }
 

@@ -62,7 +62,7 @@ mod tests {
         frames.iter().fold(0, |set, frame| set | bit(*frame))
     }
 
-    /// Sheet, section 10.
+    /// Specification, section 10.
     #[test]
     fn all_viewed() {
         let gop = Gop::of_nine();

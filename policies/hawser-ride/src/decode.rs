@@ -12,7 +12,7 @@ pub fn decode_time(gop: &Gop, frame: usize, arrival: f64, decoded: impl Fn(usize
 mod tests {
     use super::*;
 
-    /// Sheet, section 10: I1 10, B1 30, B2 25, P1 50, P2 45 ms.
+    /// Specification, section 10: I1 10, B1 30, B2 25, P1 50, P2 45 ms.
     #[test]
     fn golden_vector() {
         let gop = Gop::of_nine();

@@ -38,7 +38,7 @@ pub(crate) fn length(extended: bool) -> usize {
 }
 
 /// Writes an observation, each value within -5 to 5: per path the window left (200 kB, negative where more is queued), rate
-/// (50 Mbit/s), round-trip time (100 ms) and loss rate (.02), all paths of one after all of the other; then the time until the
+/// (50 Mbit/s), round-trip time (100 ms) and loss rate (0.02), all paths of one after all of the other; then the time until the
 /// deadline (500 ms) and the size (50 kB). Extended: time until playback (200 ms), and whether it is an I, P or B frame.
 pub(crate) fn write(out: &mut [f32], paths: &[PathView; PATHS], unit: &Unit, hidden: Hidden, extended: bool) {
     out[..PLAIN].copy_from_slice(&observe(paths, unit.playback.deadline - unit.release, unit.bytes));

@@ -65,7 +65,7 @@ pub fn printed_play_time(buffered: u64, bit_rate: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Sheet, section 10.
+    /// Specification, section 10.
     #[test]
     fn golden_vectors() {
         let tile =

@@ -67,7 +67,7 @@ mod tests {
         RewardRule::default().sent(&playback(frames), decode_ms / 1e3, 0.0) * FRAME_SECONDS * 1e3
     }
 
-    /// Sheet, section 10.
+    /// Specification, section 10.
     #[test]
     fn golden_vectors() {
         let b = [(180.0, 26.667), (210.0, 1.667), (240.0, -33.333)].map(|(d, r)| (0.0, d, r));

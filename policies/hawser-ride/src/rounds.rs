@@ -79,7 +79,7 @@ pub(crate) fn power(mut base: f64, mut exponent: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Sheet, section 10.
+    /// Specification, section 10.
     #[test]
     fn golden_vectors() {
         let table = [

@@ -31,7 +31,7 @@ impl Head {
         Head { yaw: 360.0 * random.fraction(), pitch: clamp(15.0 * pitch_state), yaw_velocity, pitch_state }
     }
 
-    /// A frame later: velocity of yaw with 30 degrees/s and pitch with 15 degrees of deviation, both correlated by .98.
+    /// A frame later: velocity of yaw with 30 degrees/s and pitch with 15 degrees of deviation, both correlated by 0.98.
     fn turn(&mut self, random: &mut Random) {
         let fresh = (1.0 - 0.98f64 * 0.98).sqrt();
         self.yaw_velocity = 0.98 * self.yaw_velocity + fresh * random.normal();
@@ -96,7 +96,7 @@ impl Views {
 mod tests {
     use super::*;
 
-    /// Sheet 5.1: a window of 100 degrees over tiles of 18 meets 36 to 49 of them where it is not widened.
+    /// Specification, section 5.1: a window of 100 degrees over tiles of 18 meets 36 to 49 of them where it is not widened.
     #[test]
     fn about_forty_tiles_are_viewed() {
         let views = Views::synthetic(1, 1_800, 50, Viewing::Head);

@@ -36,7 +36,7 @@ impl Allowance {
         self.queued = view.paths.iter().fold(0, |sum, path| sum.saturating_add(path.copies_queued));
     }
 
-    /// Bytes that may be copied now, beside those that wait.
+    /// Bytes that may be copied now, besides those that wait.
     pub(crate) fn left(&self) -> u64 {
         (self.bytes as u64).saturating_sub(self.queued)
     }

@@ -10,7 +10,7 @@ use crate::choose::explored;
 pub(crate) struct Arrivals<P> {
     /// Whether every path reports a one-way delay; a mixture could not be compared.
     one_way: bool,
-    /// Those that are relied upon.
+    /// Those that are relied on.
     paths: P,
 }
 

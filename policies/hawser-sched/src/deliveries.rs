@@ -1,7 +1,7 @@
 //! How many packets a path delivers within a time: the New Reno model of LATE and MAMS.
 //!
 //! A round sends the window. With the loss rate `l`, `w (1-l)` packets arrive; then the window grows (nothing was lost), is
-//! halved (fast recovery), or starts anew after a timeout (fewer than three packets survived, so that no duplicate
+//! halved (fast recovery), or is reset after a timeout (fewer than three packets survived, so that no duplicate
 //! acknowledgements tell). The expectation over the three cases is taken round by round until the time is used up (LATE: Yang,
 //! Wang and others 2021; MAMS: Yang and others, IEEE/ACM ToN 2024, equations 9 to 21).
 

@@ -64,7 +64,7 @@ impl Dispatch {
         Dispatch { redirect, ..Dispatch::default() }
     }
 
-    /// Starts anew with these shares of the bytes: path, share, datagram size.
+    /// Restarts with these shares of the bytes: path, share, datagram size.
     pub(crate) fn set(&mut self, shares: impl Iterator<Item = (PathId, f64, u64)> + Clone) {
         self.wheel.set(shares);
         self.turn = None;

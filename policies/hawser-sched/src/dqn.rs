@@ -60,12 +60,12 @@ impl DqnScheduler {
             .parameter(
                 ParameterInfo::choice("full", ["wait", "other"])
                     .meaning("while the window of the chosen path is full: the burst waits for it, or the other path sends")
-                    .source("ours"),
+                    .source("Hawser"),
             )
             .parameter(
                 ParameterInfo::choice("chooses", ["network", "random"])
                     .meaning("who chooses: the trained network, or chance, to compare it with")
-                    .source("ours"),
+                    .source("Hawser"),
             )
     }
 

@@ -31,12 +31,12 @@ use crate::choose::explore;
 /// * **Retransmissions wait for a faster path** if that brings them sooner: a hole holds up everything behind it. Slower
 ///   paths carry what was never sent meanwhile. Datagrams wait only as long as the faster path presumably needs until it
 ///   has room, and for those before them, which count fourfold: they keep others waiting as well.
-/// * **Nobody waits for the dead.** A path whose acknowledgements are due and missing for twice as long as they lately did
+/// * **Nobody waits for the dead.** A path whose acknowledgements are due and missing for twice as long as in recent round trips
 ///   is left out until it answers. So is one that holds more than it delivers in two and a half seconds.
 /// * **What is late is copied to another path**: while that has other work, oldest first and at half its rate at most;
 ///   when nothing is queued any more, as soon as a round trip takes longer than usual, or as the slow path would be
 ///   done later. A message that fits one packet goes on two paths at once if nobody knows whether the first is alive.
-/// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed one percent of what was
+/// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed 1 % of what was
 ///   acknowledged. A link that pauses all the time uses it up and is left in peace.
 #[derive(Clone, Debug, Default)]
 pub struct EarliestArrival {

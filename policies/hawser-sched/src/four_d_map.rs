@@ -11,7 +11,7 @@
 //! | `reward` | what a frame's delivery is worth (equation 1) |
 //! | `feedback` | the receiver's word of frames |
 //! | `scheduler` | all of them together |
-//! | `stored` | what was learnt before, as text |
+//! | `stored` | what was learned before, as text |
 
 mod buffers;
 mod dispatch;
@@ -75,12 +75,12 @@ impl FourDMap {
     /// Its name in the registry.
     pub const NAME: &'static str = "4d-map";
 
-    /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside; it has learnt nothing before.
+    /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside; it has learned nothing before.
     pub fn new(parameters: FourDMapParameters, parts: Composed) -> Self {
         FourDMap { parameters, parts, model: None, log: None }
     }
 
-    /// Every connection starts with what was learnt before, if that fits the parameters.
+    /// Every connection starts with what was learned before, if that fits the parameters.
     #[must_use]
     pub fn with_model(mut self, model: Arc<FourDMapModel>) -> Self {
         self.model = Some(model);

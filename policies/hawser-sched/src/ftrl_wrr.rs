@@ -1,4 +1,4 @@
-//! FTRL-WRR: the shares of the paths are learnt from what they carry together.
+//! FTRL-WRR: the shares of the paths are learned from what they carry together.
 
 mod change;
 mod learner;
@@ -42,7 +42,7 @@ const FEWEST_PACKETS: u64 = 10;
 /// Throughput over the share of the first path has one peak, at its share of the bandwidth. A follow-the-regularised-leader
 /// learner plays a share in each timestep, about a round trip long, and sees its loss: how far the throughput, less what went
 /// elsewhere than planned, stays behind the bandwidth of both paths. ADWIN2 watches the ratio of their bandwidths and lets the
-/// learner explore anew when it changes. Smooth weighted round robin turns the share into a path for each packet.
+/// learner explore again when it changes. Smooth weighted round robin turns the share into a path for each packet.
 ///
 /// Over three and more paths the learner works on the simplex (chapter 5), starting from the ratio of the bandwidths. Until
 /// this end sends in bulk, and over a single path, it is [`MinRtt`](crate::MinRtt).
@@ -52,7 +52,7 @@ pub struct FtrlWrr {
     random: Random,
     /// Whether this end ever had much to send.
     bulk: bool,
-    /// What is learnt of the paths that data goes over.
+    /// What is learned of the paths that data goes over.
     learning: Option<Learning>,
     dispatch: Dispatch,
     log: Option<FtrlWrrLog>,
@@ -60,7 +60,7 @@ pub struct FtrlWrr {
 
 #[derive(Debug)]
 struct Learning {
-    /// In order of id; the share of the first one is what is learnt.
+    /// In order of id; the share of the first one is what is learned.
     paths: Vec<PathId>,
     learner: Learner,
     steps: Steps,

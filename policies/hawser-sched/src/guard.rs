@@ -89,7 +89,7 @@ impl Guard {
     pub(crate) fn parameter() -> ParameterInfo {
         ParameterInfo::flag("guard", false)
             .meaning("the default scheduler takes over while progress has collapsed")
-            .source("ours")
+            .source("Hawser")
     }
 
     /// The scheduler, guarded if that is asked for.

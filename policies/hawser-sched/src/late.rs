@@ -73,7 +73,7 @@ impl Late {
         )
     }
 
-    /// The loss rate to reckon with.
+    /// The loss rate to assume.
     fn loss(&self, path: &PathView, known: Option<&Computed>) -> f64 {
         let measured = f64::from(path.loss_ppm.min(1_000_000)) / 1e6;
         let learning = self.started.is_none_or(|at| self.now.since(at) < LEARNING_TIME);

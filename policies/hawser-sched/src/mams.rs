@@ -41,7 +41,7 @@ use crate::placement::{datagram, earlier};
 use cycle::Cycle;
 use links::Links;
 
-/// Round-trip times outside of these are not reckoned with, in seconds.
+/// Round-trip times outside of these are ignored, in seconds.
 const SHORTEST_RTT: f64 = 1e-4;
 const LONGEST_RTT: f64 = 60.0;
 

@@ -42,7 +42,7 @@ impl Mmquic {
         let info = info.parameter(
             ParameterInfo::duration("report_interval", interval, Duration::from_millis(250))
                 .meaning("between reports of a link that hardly changes")
-                .source("ours"),
+                .source("Hawser"),
         );
         Mams::info().parameters.into_iter().fold(info, PolicyInfo::parameter)
     }

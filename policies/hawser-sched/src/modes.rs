@@ -21,7 +21,7 @@ use crate::{EarliestArrival, Redundant};
 pub struct ModesParameters {
     /// What a connection is for, but for the classes that say otherwise.
     pub mode: Mode,
-    /// A class of streams and datagrams with a mode of its own; `None` if there is none.
+    /// A class of streams and datagrams with a mode of its own; `None` without such a class.
     pub class: Option<(u32, Mode)>,
     /// In mode `low-latency`: a queue no longer than this is a message, and is copied. Bytes.
     pub message: u64,
@@ -45,7 +45,7 @@ impl Default for ModesParameters {
 /// | [`Backup`](Mode::Backup) | one path carries everything; the others stand by until it falls silent |
 ///
 /// The application changes it with messages to the policies of its end ([`Mode::for_connection`],
-/// [`Mode::for_class`], [`Mode::forget_class`]); the next decision obeys. The head of the queue is sent by the rule of its own
+/// [`Mode::for_class`], [`Mode::forget_class`]); the next decision follows it. The head of the queue is sent by the rule of its own
 /// class. While that waits for a better path, what follows of another class is sent by its rule.
 pub struct Modes {
     rules: Rules,
@@ -92,7 +92,7 @@ impl Modes {
             Self::NAME,
             "the default, low-latency, redundant or backup; by class, and changed live",
         )
-        .source("ours")
+        .source("Hawser")
         .parameter(ParameterInfo::choice("mode", names()).meaning("what the connection is for"))
         .parameter(
             ParameterInfo::integer("class", 0..=u64::from(u32::MAX), 0)

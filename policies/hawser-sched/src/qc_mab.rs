@@ -7,7 +7,7 @@
 //! | `bandit` | upper confidence bounds (4.21 to 4.23) |
 //! | `learner` | one interface: context, arms, decisions, rewards |
 //! | `receiver` | the agent at the mobile host, which decides |
-//! | `sender` | the agent and the protection at the sender, which heed |
+//! | `sender` | the agent and the protection at the sender, which apply it |
 //! | `messages` | what they say to each other |
 
 mod bandit;

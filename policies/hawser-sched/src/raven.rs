@@ -62,12 +62,12 @@ impl Raven {
             .parameter(
                 ParameterInfo::number("deviations", 0.0..=100.0, default.deviations)
                     .meaning("added to the mean delay of the best path for its tail")
-                    .source("Lee 2018; the value is ours"),
+                    .source("Lee 2018; the value is Hawser's"),
             )
             .parameter(
                 ParameterInfo::number("budget", 0.0..=1.0, default.budget)
                     .meaning("the most copies, as a share of the bytes sent")
-                    .source("ours"),
+                    .source("Hawser"),
             )
     }
 

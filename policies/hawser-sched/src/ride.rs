@@ -69,12 +69,12 @@ impl Ride {
                 .meaning(
                     "tiles go where they arrive first for a while when a quarter of the agent's came late",
                 )
-                .source("ours"),
+                .source("Hawser"),
         )
         .parameter(
             ParameterInfo::choice("agent", ["continuous", "episodic"])
                 .meaning("in which environment it was trained: E1, where each frame finds empty queues, or E2, where they last")
-                .source("Yang 2024, section 5.4; ours"),
+                .source("Yang 2024, section 5.4; Hawser"),
         )
     }
 

@@ -53,7 +53,7 @@ fn margin_parameter() -> ParameterInfo {
 /// SEDPF as a policy set: the scheduler [`SedpfScheduler`] and the streaming code [`SedpfProtection`] (Garcia-Saavedra, Karzand,
 /// Leith: IEEE Transactions on Mobile Computing, 2017), with New Reno on each path.
 ///
-/// Both parts have entries of their own under the same name, so that they can be put beside other controllers and
+/// Both parts have entries of their own under the same name, so that they can be combined with other controllers and
 /// acknowledgements.
 #[derive(Clone)]
 pub struct Sedpf {
@@ -73,7 +73,7 @@ impl Sedpf {
             .parameter(
                 ParameterInfo::flag("code", default.code)
                     .meaning("send coded packets")
-                    .source("off: the scheduler alone, ours"),
+                    .source("off: the scheduler alone, Hawser"),
             )
     }
 

@@ -11,7 +11,7 @@ use crate::choose::explore;
 /// delivered everything before them when they arrive; if the queue is shorter than that, it idles. Bytes arrive in
 /// order over unequal paths, and the receiver buffers little.
 ///
-/// The authors correct the gap by acknowledgement feedback; here it is computed anew from the measured delays and
+/// The authors correct the gap by acknowledgement feedback; here it is recomputed from the measured delays and
 /// rates at every decision, and over any number of faster paths.
 #[derive(Clone, Copy, Debug)]
 pub struct Stms {

@@ -25,7 +25,7 @@ struct Spoke {
 }
 
 impl Wheel {
-    /// Starts anew, with shares of the bytes; packets of a path have a size of their own.
+    /// Restarts, with shares of the bytes; packets of a path have a size of their own.
     pub(crate) fn set(&mut self, shares: impl Iterator<Item = (PathId, f64, u64)> + Clone) {
         let per_packet = |share: f64, size: u64| share.max(0.0) / size.max(1) as f64;
         let sum: f64 = shares.clone().map(|(_, share, size)| per_packet(share, size)).sum();

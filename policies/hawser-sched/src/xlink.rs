@@ -76,12 +76,12 @@ impl Xlink {
             .parameter(
                 ParameterInfo::duration("low", Duration::ZERO..=most, default.low)
                     .meaning("with less buffered everything is re-injected")
-                    .source("Zheng 2021, section 5.2; the value is ours"),
+                    .source("Zheng 2021, section 5.2; the value is Hawser's"),
             )
             .parameter(
                 ParameterInfo::duration("high", Duration::ZERO..=most, default.high)
                     .meaning("with more buffered nothing is")
-                    .source("Zheng 2021, section 5.2; the value is ours"),
+                    .source("Zheng 2021, section 5.2; the value is Hawser's"),
             )
             .parameter(
                 ParameterInfo::flag("without_feedback", default.without_feedback)

@@ -65,7 +65,7 @@ class Sessions(VecEnv):
 
 
 class Watch(BaseCallback):
-    """Corrects rewards of B frames, keeps the learning curve, and the weights that do best where nothing is learnt."""
+    """Corrects rewards of B frames, keeps the learning curve, and the weights that do best where nothing is learned."""
 
     def __init__(self, options: dict, every: int):
         super().__init__()
@@ -91,7 +91,7 @@ class Watch(BaseCallback):
         buffer = self.model.rollout_buffer
         for numbers, decisions, changes in self.changes:
             slots = decisions - self.start
-            # What belongs to the rollout before was learnt from already.
+            # What belongs to the rollout before was learned from already.
             here = slots >= 0
             np.add.at(buffer.rewards, (slots[here], numbers[here]), changes[here])
         self.start += buffer.buffer_size

@@ -78,7 +78,7 @@ pub struct TransportConfig {
     /// (draft-ietf-quic-receive-ts-02); `None` asks only if the policies want it. One-way delays come from it. Acknowledgements grow by about
     /// 10 bytes, which `docs/wire.md` measures.
     pub receive_timestamps: Option<u64>,
-    /// Features offered to the peer beside those that the core has on its own (`hawser_features` in `docs/wire.md`); the
+    /// Features offered to the peer besides those that the core has on its own (`hawser_features` in `docs/wire.md`); the
     /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them.
     pub features: FeatureSet,
     /// Packets sent with the same keys after which they are updated, as soon as that is allowed (RFC 9001 section 6.1);
@@ -222,7 +222,7 @@ pub struct PreferredAddresses {
     pub ipv6: Option<SocketAddrV6>,
 }
 
-/// What a server needs beside the endpoint's configuration.
+/// What a server needs besides the endpoint's configuration.
 #[derive(Clone)]
 pub struct ServerConfig {
     /// Makes TLS sessions.

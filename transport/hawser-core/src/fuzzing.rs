@@ -5,7 +5,7 @@ use hawser_wire::frame::{Repair, SourceRange};
 
 use crate::connection::repair::{Delivered, Receiver};
 
-/// Most memory of a receiver of repair symbols beside its buffer, in bytes: repair symbols that wait, one block more than are
+/// Most memory of a receiver of repair symbols besides its buffer, in bytes: repair symbols that wait, one block more than are
 /// kept, and RECOVERED frames.
 pub const MAX_REPAIR_MEMORY: u64 = 640 << 10;
 

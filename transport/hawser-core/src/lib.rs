@@ -8,7 +8,7 @@
 //! The core is mechanism. Which path carries which bytes, how fast, and which paths exist is asked of the
 //! policies behind the traits of `hawser-policy`.
 //!
-//! Whoever drives it moves datagrams and time. Here a client and a server exchange theirs at once, without a network; the
+//! Its driver moves datagrams and time. Here a client and a server exchange theirs at once, without a network; the
 //! null session stands in for TLS:
 //!
 //! ```

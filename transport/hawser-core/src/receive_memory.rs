@@ -1,7 +1,7 @@
 //! One budget for what all connections of an endpoint hold unread.
 //!
 //! Flow control bounds each connection, but not their number times that bound. Windows do not grow beyond half of an equal
-//! share of the budget. Where it is exceeded all the same, whoever holds more than an equal share is closed: so nobody who
+//! share of the budget. Where it is exceeded all the same, a connection that holds more than an equal share is closed: so nobody who
 //! keeps to his share suffers from others, and all together hold less than twice the budget.
 
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Share {
         held.abs_diff(self.held) >= STEP && self.settle(held)
     }
 
-    /// What its windows may grow to: half of an equal share, so that whoever reads does not come near to it.
+    /// What its windows may grow to: half of an equal share, so that a connection whose application reads does not come near to it.
     pub(crate) fn largest_window(&self) -> u64 {
         self.pool.limit / 2 / self.pool.connections.load(Ordering::Relaxed).max(1)
     }

@@ -9,7 +9,7 @@ const MAX_SHOWN: usize = 512;
 /// Shows text of a peer: close reasons, paths of requests, names.
 ///
 /// A peer chooses every byte of it, often before it has proved who it is. What is not visible is escaped as in Rust: line
-/// ends that would forge lines of a log, control characters of which terminals obey sequences (C0, C1, DEL), characters
+/// ends that would forge lines of a log, control characters that start sequences in terminals (C0, C1, DEL), characters
 /// that reverse the direction of text or have no width. Longer text is cut off.
 ///
 /// ```

@@ -30,7 +30,7 @@ impl Versions {
     /// These versions.
     ///
     /// # Errors
-    /// There is none, or one of them comes twice.
+    /// The list is empty, or one of them comes twice.
     pub fn new(versions: impl IntoIterator<Item = Version>) -> Result<Self, VersionsError> {
         let mut list = SmallVec::new();
         for version in versions {

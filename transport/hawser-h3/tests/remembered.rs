@@ -89,7 +89,7 @@ impl World {
     }
 }
 
-/// Waits, but not for ever.
+/// Waits, but not indefinitely.
 async fn eventually(mut is_so: impl FnMut() -> bool) {
     for _ in 0..4_000 {
         if is_so() {
@@ -138,7 +138,7 @@ async fn settings_may_change_where_0_rtt_was_not_taken() {
     let identity = Identity::self_signed(&["localhost"]).unwrap();
     let [world, other] = [true, false].map(|early| World::of(&identity, early));
     world.get_tickets(SETTINGS).await;
-    // As if the server had been started anew, without 0-RTT.
+    // As if the server had been restarted, without 0-RTT.
     other.store.put_application_state(&other.key(), world.state().unwrap());
     other.store.put_ticket(&other.key(), world.store.take_ticket(&world.key()).unwrap());
     let visit = other.visit(b"\x06\x10").await;

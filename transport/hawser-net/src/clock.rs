@@ -45,7 +45,7 @@ impl Clock {
     /// The core's name for a real time that the kernel noted a moment before `now`. `now` itself where that cannot be:
     /// the machine's clock was set meanwhile.
     pub(crate) fn time_of_unix(&self, unix: Duration, now: Time) -> Time {
-        // Both clocks are read anew each time, since real time is set and slewed.
+        // Both clocks are read each time, since real time is set and slewed.
         let noted = Time::ZERO + unix.saturating_sub(self.unix_origin());
         if noted > now || now.since(noted) > MAX_QUEUED { now } else { noted }
     }

@@ -206,7 +206,7 @@ impl ClientConfigBuilder {
 
     /// Keeps tickets and address tokens of servers here ([`FileSessions`](crate::FileSessions) for the next process), in
     /// place of a small memory of this configuration that keeps tickets only. A ticket is for the same server name, port and
-    /// application protocols, and used only if the server that gave it would be trusted today. Whoever can read the store
+    /// application protocols, and used only if the server that gave it would be trusted today. Anyone who can read the store
     /// can read the 0-RTT data that is sent with its tickets, and servers can tell that two connections are of one client.
     #[must_use]
     pub fn sessions(mut self, store: Arc<dyn SessionStore>) -> Self {
@@ -456,7 +456,7 @@ impl ServerConfigBuilder {
         self
     }
 
-    /// Takes data that clients send with their first packets (0-RTT), before it is known who they are. **Whoever sees these
+    /// Takes data that clients send with their first packets (0-RTT), before it is known who they are. **Anyone who sees these
     /// packets can send them again**, at any time and any number of times, and they may come from somebody else's address.
     ///
     /// Each ticket is good for 0-RTT once, which stops replays at this server while it runs; with several servers behind

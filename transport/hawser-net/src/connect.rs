@@ -44,7 +44,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// Whether the server has answered: only who saw our packets can acknowledge them.
+    /// Whether the server has answered: only a host that saw our packets can acknowledge them.
     fn is_heard(state: &ConnectionState) -> bool {
         state.core.path_stats(PathId(0)).is_some_and(|stats| stats.packets_acked > 0)
     }

@@ -1,4 +1,4 @@
-//! Who attaches links elsewhere at the request of policies.
+//! The controller that attaches links elsewhere at the request of policies.
 
 use std::fmt;
 use std::sync::Arc;

@@ -57,7 +57,7 @@ impl<W: Write> Write for Limited<W> {
     }
 }
 
-/// A file that was not there, for the user's eyes only: traces tell who talked to whom. Beside an older one of the same
+/// A file that was not there, for the user's eyes only: traces tell who talked to whom. Next to an older one of the same
 /// id it is called `NAME.2.sqlog` and so on.
 fn create(folder: &Path, name: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();

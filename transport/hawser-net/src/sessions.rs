@@ -70,7 +70,7 @@ impl SessionStore for MemorySessions {
 /// several processes may share it. It is a few kilobytes per server: calls take as long as the disk does.
 pub struct FileSessions {
     path: PathBuf,
-    /// One change at a time in this process; a lock on a file beside it keeps others out.
+    /// One change at a time in this process; a lock on a file next to it keeps others out.
     changing: Mutex<()>,
 }
 

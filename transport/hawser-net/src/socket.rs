@@ -97,7 +97,7 @@ impl LinkSocket {
         socket.set_nonblocking(true)?;
         let io = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&io).into())?;
-        // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them beside GRO size,
+        // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them besides GRO size,
         // destination and ECN: the kernel then drops the ECN mark. See `enable_receive_times`.
         setsockopt(&io, sockopt::ReceiveTimestampns, &false).map_err(io::Error::from)?;
         if binding.report_errors {
@@ -159,7 +159,7 @@ impl LinkSocket {
     }
 
     /// Receives up to `limit` messages (at most [`SLOTS`]) and hands each to `deliver`. Returns how many; `WouldBlock`
-    /// when there is none.
+    /// when none waits.
     pub(crate) fn receive(
         &self,
         buffers: &mut ReceiveBuffers,

@@ -1,4 +1,4 @@
-//! Who listens for events of paths hears of every path, however late the subscription.
+//! A subscriber to events of paths receives those of every path, however late the subscription.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn paths_that_opened_before_the_subscription_are_told_first() {
     assert_eq!(events.try_recv(), Err(TryRecvError::Empty));
     connection.abandon_path(PathId(0)).unwrap();
     assert_eq!(soon(events.recv()).await, Ok(PathEvent::Closed(PathId(0))));
-    // Who comes later hears of those that are left.
+    // A later subscriber receives those that are left.
     assert_eq!(soon(connection.path_events().recv()).await, Ok(PathEvent::Established(PathId(1))));
 }
 

@@ -29,7 +29,7 @@ impl Agent for Parrot {
     }
 }
 
-/// The usual parts, beside an agent that talks. Messages of the peer are for the application.
+/// The usual parts, with an agent that talks. Messages of the peer are for the application.
 struct Talkative(Arc<dyn PolicySetFactory>);
 
 impl PolicySetFactory for Talkative {

@@ -169,7 +169,7 @@ async fn every_client_proves_its_address_whichever_worker_asks() {
 
 #[tokio::test]
 async fn a_token_from_one_worker_counts_at_the_others() {
-    // A Retry would prove the address as well, so there is none.
+    // A Retry would prove the address as well, so none is sent.
     let (server, pin) = team_with(|config| config.retry_above_handshakes(usize::MAX));
     let address = address_of(&server);
     let accepting = tokio::spawn(async move {

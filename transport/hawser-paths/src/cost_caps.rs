@@ -12,13 +12,13 @@ use hawser_policy::{CostCap, LinkInfo, Time};
 pub use capped::Capped;
 use ledger::Ledger;
 
-/// How often the uses of budgets that came to their end are remembered for whoever asks.
+/// How often the uses of budgets that came to their end are remembered for callers that ask.
 const MAX_NEWS: usize = 64;
 
 /// The budgets of a host's links, and what is left of them: one for all of its connections, which share it.
 ///
 /// Periods of a cap follow each other without a gap; the first begins with the first byte over the link. What is counted stays
-/// in memory: it begins anew with the process.
+/// in memory: it starts empty with the process.
 #[derive(Debug)]
 pub struct CostCaps {
     books: Mutex<Books>,
@@ -52,7 +52,7 @@ pub struct CapUse {
     pub cap: CostCap,
     /// Bytes counted in the period that runs.
     pub used: u64,
-    /// How long the link rests if the budget is used up, or nearly; [`Duration::MAX`]: for ever.
+    /// How long the link rests if the budget is used up, or nearly; [`Duration::MAX`]: indefinitely.
     pub rests: Option<Duration>,
 }
 
@@ -106,7 +106,7 @@ impl CostCaps {
         self.books().ledgers.iter().position(|(name, _)| is_meant(name, link))
     }
 
-    /// How long the link of this cap rests; `None` if it may be used. [`Duration::MAX`]: for ever.
+    /// How long the link of this cap rests; `None` if it may be used. [`Duration::MAX`]: indefinitely.
     fn rests(&self, entry: usize, now: Time) -> Option<Duration> {
         self.books().ledgers.get_mut(entry)?.1.rests(now)
     }

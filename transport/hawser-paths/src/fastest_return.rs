@@ -29,7 +29,7 @@ pub struct FastestReturn {
 pub struct FastestReturnParameters {
     /// Ack-eliciting packets after which an acknowledgement leaves at once, at least 1.
     pub every: u64,
-    /// How lately a path must have been heard from to carry the acknowledgements of another one.
+    /// How long ago at most a path was heard from to carry the acknowledgements of another one.
     pub heard_within: Duration,
     /// How often acknowledgements take their own path at least.
     pub own_path_interval: Duration,
@@ -85,7 +85,7 @@ impl FastestReturn {
             .parameter(own_path::every())
             .parameter(
                 ParameterInfo::duration("heard_within", Duration::ZERO..=longest, default.heard_within)
-                    .meaning("how lately the return path must have been heard from"),
+                    .meaning("how long ago at most the return path was heard from"),
             )
             .parameter(
                 ParameterInfo::duration(

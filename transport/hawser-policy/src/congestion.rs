@@ -220,7 +220,7 @@ pub trait CongestionController: Send + fmt::Debug {
     fn on_path_reset(&mut self, _now: Time) {}
 
     /// After [`on_path_reset`](Self::on_path_reset): the path is back on a 4-tuple that it left a moment ago, and
-    /// `before` is what was known of it then. Without an implementation the window starts anew.
+    /// `before` is what was known of it then. Without an implementation the window is reset.
     fn on_path_return(&mut self, _before: &Snapshot) {}
 
     /// The datagram size changed.
@@ -275,7 +275,7 @@ pub trait CongestionController: Send + fmt::Debug {
         false
     }
 
-    /// What it wants done beside its window and rate: a PING, an acknowledgement at once, another return path. Asked after
+    /// What it wants done besides its window and rate: a PING, an acknowledgement at once, another return path. Asked after
     /// each acknowledgement, loss and timer of a controller that [`gives_commands`](CongestionController::gives_commands).
     fn commands(&mut self, _commands: &mut Commands) {}
 

@@ -143,7 +143,7 @@ pub struct PacketSent<'a> {
 /// What became of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketReport<'a> {
-    /// When this was learnt.
+    /// When this was learned.
     pub now: Time,
     /// The path.
     pub path: PathId,
@@ -228,7 +228,7 @@ pub enum Event<'a> {
         /// How.
         change: PathChange,
     },
-    /// A local link changed, or a new forecast of it came in: the moment to plan anew (MAMS, MMQUIC).
+    /// A local link changed, or a new forecast of it came in: the moment to plan again (MAMS, MMQUIC).
     Link(&'a LinkUpdate<'a>),
     /// A link was attached elsewhere at somebody's request, or was not.
     Attach {

@@ -123,7 +123,7 @@ pub enum MessageDelivery {
 /// expect anything, since the peer may be anybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its kind. What the payload means is defined by whoever defines the feature.
+    /// Its kind. What the payload means is defined by the specification of the feature.
     pub feature: FeatureId,
     /// The path it is about, if it is about one. A message about a path that is gone is not delivered.
     pub path: Option<PathId>,

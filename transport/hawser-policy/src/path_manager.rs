@@ -14,7 +14,7 @@ pub enum PathEvent {
     LinkUp(LinkInfo),
     /// A link went.
     LinkDown(LinkId),
-    /// What became of a request to attach a link elsewhere, whoever made it.
+    /// What became of a request to attach a link elsewhere, from the application or a policy.
     Attach(AttachReport),
     /// A path was validated.
     Established(PathId),
@@ -42,11 +42,11 @@ pub enum PathAction {
         /// Initial status.
         status: PathStatus,
     },
-    /// Give a path up.
+    /// Abandon a path.
     Abandon(PathId),
     /// Change what it is used for.
     SetStatus(PathId, PathStatus),
-    /// Attach a link elsewhere: the driver hands it to whoever steers the links, and the answer is
+    /// Attach a link elsewhere: the driver hands it to the controller of the links, and the answer is
     /// [`PathEvent::Attach`]. Drivers without anybody who does answer
     /// [`Unsupported`](crate::AttachResult::Unsupported). What is asked again at every refusal is refused again.
     Attach(AttachRequest),
@@ -103,7 +103,7 @@ pub struct PathManagerInit {
     /// The server's address on that path.
     pub remote: SocketAddr,
     /// The server's address of the other IP version, for links that have no address of the first; none: it has none, or
-    /// whoever connects does not know it.
+    /// a client that connects does not know it.
     pub other_remote: Option<SocketAddr>,
     /// The link of the handshake, when it is known.
     pub link: Option<LinkId>,

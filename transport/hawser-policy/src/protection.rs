@@ -66,7 +66,7 @@ impl<'a> ProtectionView<'a> {
 /// What became of a block (of a window of a sliding code: of as many source symbols as the window has).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockReport {
-    /// When this was learnt.
+    /// When this was learned.
     pub now: Time,
     /// The path that carried the data; of a block across paths the one that began it.
     pub path: PathId,
@@ -84,7 +84,7 @@ pub struct BlockReport {
 
 /// Decides whether and how strongly stream data is protected, per path and per block of ranges.
 ///
-/// Where there is none, nothing is asked and packets cost no more.
+/// Without one, nothing is asked and packets cost no more.
 pub trait ProtectionPolicy: Send {
     /// The name in the registry.
     fn name(&self) -> &'static str;

@@ -85,7 +85,7 @@ pub enum Decision {
 /// The shortest wait of a scheduler: the granularity of timers (RFC 9002 section 6.1.2).
 pub const MIN_WAIT: Duration = Duration::from_millis(1);
 
-/// A change a scheduler asks for beside its decision.
+/// A change a scheduler asks for besides its decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Queue a copy of the oldest `max_bytes` in flight on `from` for `to`; each range is cancelled when the
@@ -137,7 +137,7 @@ pub enum Command {
         /// Its bytes.
         range: Range<u64>,
     },
-    /// Make the controller of a path anew with the factory of the set, which knows from the state of the set which one it
+    /// Replace the controller of a path with the factory of the set, which knows from the state of the set which one it
     /// is to be. Estimates are carried over ([`ControllerInit::snapshot`](crate::ControllerInit::snapshot)).
     ReplaceController {
         /// The path.
@@ -163,7 +163,7 @@ pub enum Command {
     Send(Message),
     /// Hand a message to the application at this end. The oldest give way if it does not take them.
     Tell(Message),
-    /// Attach a link elsewhere. The answer of whoever steers the links is [`Event::Attach`]; see
+    /// Attach a link elsewhere. The answer of the controller of the links is [`Event::Attach`]; see
     /// [`PathAction::Attach`](crate::PathAction::Attach). The newest request for a link counts. Refused
     /// and counted if requests for eight links wait for the driver.
     Attach(AttachRequest),
@@ -183,7 +183,7 @@ pub enum Command {
         path: PathId,
     },
     /// Never send this range (again). The peer is told (STREAM_SKIP) at once of what is not under way; what is under way
-    /// may still arrive, and the peer is told of it when it is lost. Obeyed for data that is not
+    /// may still arrive, and the peer is told of it when it is lost. Applied to data that is not
     /// [`Reliability::Reliable`](crate::Reliability), if the peer understands STREAM_SKIP; else ignored and counted.
     Discard {
         /// The stream.
@@ -201,10 +201,10 @@ pub enum Command {
     },
 }
 
-/// The least of [`Command::ScalePacing`], in percent.
+/// The least of [`Command::ScalePacing`], in %.
 pub const MIN_PACING_PERCENT: u16 = 10;
 
-/// The most of [`Command::ScalePacing`], in percent.
+/// The most of [`Command::ScalePacing`], in %.
 pub const MAX_PACING_PERCENT: u16 = 1_000;
 
 /// Collects [`Command`]s. The core applies the first [`MAX_COMMANDS`] of a call and counts the others.

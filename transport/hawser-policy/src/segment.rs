@@ -18,7 +18,7 @@ pub enum Reliability {
     UntilDeadline,
 }
 
-/// What kind of application unit a segment is; the numbers of 4D-MAP and of the video sheets map onto it.
+/// What kind of application unit a segment is; the numbers of 4D-MAP and of the video specifications map onto it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum SegmentKind {
     /// No particular kind.

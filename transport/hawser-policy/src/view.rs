@@ -59,7 +59,7 @@ pub struct PathView {
     pub congestion_window: u64,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub bytes_in_flight: u64,
-    /// When the oldest of the packets in flight was sent; `None` when there is none.
+    /// When the oldest of the packets in flight was sent; `None` if nothing is in flight.
     pub oldest_in_flight: Option<Time>,
     /// Its packet number, which tells it from others that left at the same moment.
     pub oldest_packet: Option<u64>,

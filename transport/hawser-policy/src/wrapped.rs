@@ -8,7 +8,7 @@ use crate::{
 
 /// A [`CongestionController`] around another one, which it watches, bounds, or exchanges. Every method passes on what it is
 /// told or asked, so that a wrapper writes down only what it does otherwise, and none can be forgotten: one that did not pass on
-/// [`in_slow_start`](CongestionController::in_slow_start), say, would be paced as in slow start for ever.
+/// [`in_slow_start`](CongestionController::in_slow_start), say, would be paced as in slow start indefinitely.
 ///
 /// ```
 /// use hawser_policy::{CongestionController, WrappedController};

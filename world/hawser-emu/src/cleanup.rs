@@ -13,7 +13,7 @@ use nix::unistd::{Pid, getpid};
 
 use crate::namespace::Namespace;
 
-/// Waits for the end of its standard input, that is of our process, and then kills whoever is still in one of
+/// Waits for the end of its standard input, that is of our process, and then kills every process still in one of
 /// the two namespaces, given as descriptors 1 and 2. A shell, and not a fork of ours: a process with threads
 /// cannot safely run code of its own after a fork.
 const REAPER_SCRIPT: &str = r#"

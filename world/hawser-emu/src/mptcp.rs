@@ -18,7 +18,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 pub const BIN: Duration = Duration::from_millis(100);
 /// The congestion controller of both ends.
 const CONGESTION_CONTROL: &[u8] = b"cubic";
-/// A dead server must not hang a measurement for ever.
+/// A dead server must not hang a measurement.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which kernel protocol carries the file.

@@ -167,7 +167,7 @@ impl Shared {
         while !self.stop.load(Ordering::Acquire) {
             let timeout = pause.timeout().map(TimeSpec::from_duration);
             let readable = {
-                // Sessions come and go with the clients, so the set is built anew.
+                // Sessions come and go with the clients, so the set is rebuilt.
                 let upstreams = sockets.sessions.iter().map(|session| session.upstream.as_fd());
                 let sources = [self.wake.as_fd(), sockets.listener.as_fd()].into_iter().chain(upstreams);
                 let mut polled: Vec<_> =

@@ -36,7 +36,7 @@ impl Tun {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { file }) }
     }
 
-    /// Reads one packet; `None` when there is none now.
+    /// Reads one packet; `None` if none waits.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match (&self.file).read(buffer) {

@@ -36,7 +36,7 @@ pub(crate) fn plan_between_outages(
 }
 
 /// The future of one direction of a link: its rate, its delay and its outages from now on, behind the packets that have
-/// entered it, whoever sent them. Exact where packets leave in order and none is dropped after it has entered; random loss,
+/// entered it, from all senders. Exact where packets leave in order and none is dropped after it has entered; random loss,
 /// jitter, and what others will send are not foreseen.
 #[derive(Clone, Debug)]
 pub(crate) struct Foresight(Arc<Mutex<Service>>);

@@ -35,7 +35,7 @@ pub struct Link<P> {
     sending: Option<Sending<P>>,
     flight: Flight<P>,
     log: LinkLog<P>,
-    /// Of whoever wants to know when packets will arrive.
+    /// Of an observer that wants to know when packets will arrive.
     foresight: Option<Foresight>,
 }
 
@@ -129,7 +129,7 @@ impl<P: Frame> Link<P> {
     }
 
     /// When [`Link::dequeue`] should be called next: nothing departs earlier. `None` when the link is empty or
-    /// stuck for ever.
+    /// stuck indefinitely.
     ///
     /// Exact for packets on the way; for a packet that is still being sent it leaves out jitter and loss, so
     /// that the call may come back empty-handed.
@@ -176,7 +176,7 @@ impl<P: Frame> Link<P> {
         if self.outage_policy == OutagePolicy::Drop {
             return;
         }
-        // A packet that waits out an outage, or that would be cut by one, is planned anew.
+        // A packet that waits out an outage, or that would be cut by one, is planned again.
         let Some(mut sending) = self.sending.take() else { return };
         let start = if was_up && self.is_up(now) { sending.began.min(now) } else { now };
         (sending.began, sending.finish) = self.plan(start, sending.packet.length);
@@ -185,7 +185,7 @@ impl<P: Frame> Link<P> {
     }
 
     /// From `now` on rate, delay, loss and outages are those of `config`, such as those of another access point. What waits
-    /// or is on its way stays, and so do queue and counters; the packet being sent begins anew. `seed` is that of losses
+    /// or is on its way stays, and so do queue and counters; the packet being sent starts again. `seed` is that of losses
     /// and jitter from now on.
     pub fn reconfigure(&mut self, now: Nanos, config: &DirectionConfig, seed: u64) {
         self.advance(now);

@@ -63,7 +63,7 @@ impl Outages {
         self
     }
 
-    /// Whether there is none at all.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.windows.is_empty() && self.periodic.is_none()
     }

@@ -36,7 +36,7 @@ pub enum QueueLimit {
     Bytes(u64),
     /// Packets of any size.
     Packets(u64),
-    /// Bytes that the link sends in this time, nanoseconds, at the rate of the moment: a buffer that is set anew
+    /// Bytes that the link sends in this time, nanoseconds, at the rate of the moment: a buffer that is set again
     /// with the rate. At least two of the largest packets; no limit in front of an unlimited link. Counts the mean
     /// rate of a trace and of a token bucket.
     Time(Nanos),

@@ -135,7 +135,7 @@ struct State {
     tokens: Tokens,
 }
 
-/// After so many changes in a row between rates of zero a link counts as stuck for ever.
+/// After so many changes in a row between rates of zero a link counts as stuck.
 const MOST_IDLE_STEPS: usize = 1_000_000;
 
 impl RateServer {
@@ -279,7 +279,7 @@ fn integrate(mut span_at: impl FnMut(Nanos) -> Span<u64>, start: Nanos, length: 
             work -= span.value * available;
             idle_steps = 0;
         } else {
-            // A schedule that repeats zeros for ever must not spin.
+            // A schedule that repeats zeros must not spin.
             idle_steps += 1;
         }
         if span.until == NEVER || idle_steps > MOST_IDLE_STEPS {

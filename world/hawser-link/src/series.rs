@@ -10,7 +10,7 @@ const SINUSOID_STEP: Nanos = 10 * MILLISECOND;
 
 /// A step function of time: each value holds from its point until the next one.
 ///
-/// Before the first point the first value holds. After the last point the last value holds for ever, or the
+/// Before the first point the first value holds. After the last point the last value holds, or the
 /// whole series starts again when it has a period. Clones share the points, so a series may have millions of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series<T> {
@@ -25,7 +25,7 @@ pub struct Span<T> {
     pub value: T,
     /// Its first moment.
     pub from: Nanos,
-    /// The first moment after it; [`NEVER`] when the value holds for ever.
+    /// The first moment after it; [`NEVER`] when the value never changes again.
     pub until: Nanos,
 }
 

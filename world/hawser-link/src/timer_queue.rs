@@ -8,7 +8,7 @@ use crate::time::{NEVER, Nanos};
 /// Up to so many things are looked through; a heap is only quicker for more.
 const FEW: usize = 16;
 
-/// [`TimerQueue::first`] when there is none.
+/// [`TimerQueue::first`] of an empty queue.
 const NOTHING: (Nanos, usize) = (NEVER, 0);
 
 /// When each of many things, numbered from zero, wants attention next.

@@ -5,7 +5,7 @@ use crate::time::{MILLISECOND, Nanos, SECOND};
 /// Bytes that one line of a mahimahi trace can carry.
 pub(crate) const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// A mahimahi trace: each line is a time in ms at which 1500 bytes can leave; the trace repeats for ever.
+/// A mahimahi trace: each line is a time in ms at which 1500 bytes can leave; the trace repeats indefinitely.
 ///
 /// As in mahimahi the last time stamp is also the period: the next repetition counts from it.
 #[derive(Debug, Clone, PartialEq, Eq)]

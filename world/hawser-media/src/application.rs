@@ -70,7 +70,7 @@ pub trait Application: Send {
         None
     }
 
-    /// That time has come.
+    /// That timer expired.
     fn on_timeout(&mut self, _now: Time, _transport: &mut dyn Transport) {}
 
     /// Whether this end has done all that it had to.

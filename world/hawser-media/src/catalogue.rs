@@ -116,7 +116,7 @@ impl fmt::Display for Choice {
 /// Why a text chooses no application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChooseError {
-    /// There is none of this name.
+    /// None has this name.
     Unknown {
         /// The name given.
         name: String,

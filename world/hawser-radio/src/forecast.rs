@@ -17,7 +17,7 @@ pub enum ForecastQuality {
     Perfect,
     /// Knows what held a while ago, and takes the future to come that much later, too.
     Delayed(Duration),
-    /// Capacity is off by a factor with this relative standard deviation, drawn anew for each 100 ms that is asked for.
+    /// Capacity is off by a factor with this relative standard deviation, drawn again for each 100 ms that is asked for.
     Noisy {
         /// For example 0.2.
         deviation: f64,
@@ -160,7 +160,7 @@ pub fn attachment_point(kind: LinkKind, number: u64) -> AttachmentPoint {
     }
 }
 
-/// The first hand-over after `from` that the forecast has, and when it ends. Others are the channel's chance.
+/// The first handover after `from` that the forecast has, and when it ends. Others are the channel's chance.
 fn foreseen_hand_over(profile: &Profile, from: u64, until: u64) -> Option<(&Event, Option<u64>)> {
     let first = profile.events.partition_point(|event| event.at <= from);
     let later = profile.events.get(first..)?;

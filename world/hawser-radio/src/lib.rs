@@ -2,7 +2,7 @@
 //!
 //! A model is a plain structure of parameters, all in SI units (metres, seconds, m/s, Hz, bit/s, watts unless a name
 //! says dB or dBm), whose defaults are the values of the paper it comes from. As a [`Scene`] it yields one [`Profile`]
-//! per link: two step functions (rate, delay, loss, up or down for each direction), what happened (hand-overs,
+//! per link: two step functions (rate, delay, loss, up or down for each direction), what happened (handovers,
 //! attachments, reconfigurations, new addresses), and an [`ForecastSamples`]: what could have been foreseen.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //!  (road, city, (sites,      (path loss, (Shannon)          }  Profile --> a link of the simulator or the emulator
 //!  walk, track, orbits)      shadowing)   --> fading, loss  }     |
 //!  satellites)                    |           of a packet         +--> ForecastSamples --> ProfileObserver (a LinkObserver)
-//!                                 +--> hand-over --> up/down
+//!                                 +--> handover --> up/down
 //! ```
 //!
 //! The channel draws its fading; a forecaster sees the mean only. A policy that looked at the draw would be judged
@@ -22,7 +22,7 @@
 //! ```
 //! use hawser_radio::{EventKind, Highway, Scene};
 //!
-//! // A car at 20 m/s, sites every 4 km: one hand-over every 200 s on each network.
+//! // A car at 20 m/s, sites every 4 km: one handover every 200 s on each network.
 //! let links = Highway::default().profiles(400_000_000_000, 1)?;
 //! assert_eq!(links.len(), 2);
 //! assert_eq!(links[0].name, "wifi");

@@ -107,7 +107,7 @@ impl Profile {
         Some(std::array::from_fn(|i| before.metres[i] + share * (after.metres[i] - before.metres[i])))
     }
 
-    /// What serves the host at a time, by its number. A hand-over names the next one when it starts: the old one is left then.
+    /// What serves the host at a time, by its number. A handover names the next one when it starts: the old one is left then.
     pub fn serving_at(&self, at: u64) -> Option<u64> {
         let before = self.events.get(..self.events.partition_point(|event| event.at <= at))?;
         let last = before.iter().rev().find(|event| event.cell.is_some())?;

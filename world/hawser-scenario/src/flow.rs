@@ -62,7 +62,7 @@ pub enum FlowKind {
     Bulk {
         /// Which way: `Down` is to the host with the links.
         direction: Direction,
-        /// Bytes; `None`: without end.
+        /// Bytes; `None`: unbounded.
         size: Option<u64>,
     },
     /// Requests, each with a response on a stream of its own: one after the other, several at a time, or at an even pace.
@@ -73,7 +73,7 @@ pub enum FlowKind {
         response: u64,
         /// Time between the end of a response and the next request.
         think: Duration,
-        /// How many; `None`: without end.
+        /// How many; `None`: unbounded.
         number: Option<u64>,
         /// At most so many at the same time, 1 or more; new ones begin together.
         parallel: u32,

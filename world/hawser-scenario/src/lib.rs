@@ -143,7 +143,7 @@ pub struct ScenarioLink {
     pub detaches: bool,
     /// When a NAT on the way forgets its mapping: from then on the second host sees another address. Sorted.
     pub nat_rebinding: Vec<Nanos>,
-    /// What happens to the link and when, such as `hand-over start, cell 12`, for reports. In order of time.
+    /// What happens to the link and when, such as `handover start, cell 12`, for reports. In order of time.
     pub marks: Vec<(Nanos, String)>,
     /// What can be foreseen of it, or of the segment behind it that follows a scene; `None` without a scene.
     pub forecasts: Option<ForecastSource>,
@@ -223,7 +223,7 @@ pub struct Transport {
 /// When a simulation is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Events; the default is a thousand million.
+    /// Events; the default is 10^9.
     pub events: u64,
 }
 

@@ -41,7 +41,7 @@ fn two_links_fill_without_a_gap() {
     }
 }
 
-/// A download beside an upload that fills the uplink: late acknowledgements are no queue on the way down. 20 MB take ten seconds
+/// A download next to an upload that fills the uplink: late acknowledgements are no queue on the way down. 20 MB take ten seconds
 /// if they are taken for one.
 #[test]
 fn a_filled_uplink_does_not_end_slow_start() {
@@ -72,7 +72,7 @@ fn a_far_path_beside_a_near_one_ends_slow_start_before_its_queue_overflows() {
     }
 }
 
-/// 50 Mbit/s carry 20 MB in 3.3 seconds, framing included; handshake, Startup and the pacing margin of one percent come on top.
+/// 50 Mbit/s carry 20 MB in 3.3 seconds, framing included; handshake, Startup and the pacing margin of 1 % come on top.
 #[test]
 fn the_bbr_family_fills_a_link_on_the_whole_stack() {
     for controller in ["bbr", "bbr2", "bbr2-alpha-beta", "bbr2plus", "bbr3", "coupled-bbr", "copa"] {
@@ -113,7 +113,7 @@ fn bbr_leaves_no_long_path_behind_that_was_not_filled() {
     assert!(rates.iter().all(|rate| *rate > 45.0), "{rates:.1?}");
 }
 
-/// A far path with a short queue, beside a quick one that leaves it pauses: what is sent between them overflows the queue. Nearly every
+/// A far path with a short queue, next to a quick one that leaves it pauses: what is sent between them overflows the queue. Nearly every
 /// round trip ends in a pause, and BBR stayed in Startup for that, at three times the rate: 27 % were lost.
 #[test]
 fn bbr_sees_a_full_pipe_between_pauses() {

@@ -13,7 +13,7 @@ const LTE_IN_FLIGHT: u64 = 40_000_000 / 8 * 60 / 1_000;
 /// Of `wifi0`: 10 Mbit/s and 20 ms.
 const WIFI_IN_FLIGHT: u64 = 10_000_000 / 8 * 20 / 1_000;
 
-/// A transfer over `wifi0` (10 Mbit/s) and `lte0` (40 Mbit/s), with what is said of these links beside.
+/// A transfer over `wifi0` (10 Mbit/s) and `lte0` (40 Mbit/s), with what is said of these links.
 fn run(seconds: u64, flow: &str, wifi: &str, lte: &str) -> Outcome {
     let text = format!(
         r#"

@@ -84,7 +84,7 @@ delay = "10 ms"
 queue = "125 kB"
 "#;
 
-/// A download without end.
+/// An unbounded download.
 const BULK: &str = "[[flow]]\nname = \"main\"\nkind = \"bulk\"\n";
 
 /// Answers of 64 kB, one after the other.

@@ -37,7 +37,7 @@ fn outcome(seed: u64, links: &[usize]) -> (f64, Duration) {
 
 /// WiFi vanishes at 3 s with a third of a megabyte on its way, LEO at 4 s when only LTE is left. LTE has no outage; alone it stalls
 /// when its queue overflows, for one round trip. What LEO took with it waits behind that queue, which is now nearly empty and now
-/// full: single runs of the default scheduler, before and after its last changes, lie between .9 and 1.3 times LTE's, so the mean is
+/// full: single runs of the default scheduler, before and after its last changes, lie between 0.9 and 1.3 times LTE's, so the mean is
 /// judged as single runs were, and those get more room.
 #[test]
 fn a_drive_stalls_hardly_longer_than_the_steadiest_link_alone() {

@@ -56,7 +56,7 @@ fn without_room_the_enhancement_is_left_out_first() {
 }
 
 /// A retransmission comes too late where the delay is 60 ms and the deadline 150: repair symbols come in time, also on a path that
-/// is not protected all of the time beside one that is. By the median of eight seeds: with one of them (3) protection costs more
+/// is not protected all of the time next to one that is. By the median of eight seeds: with one of them (3) protection costs more
 /// than it brings.
 #[test]
 fn protection_brings_lost_packets_back_in_time() {

@@ -105,7 +105,7 @@ fn copies_do_not_make_messages_longer() {
     let main = main_flow(text);
     println!("answers of 12.5 kB: p99 {:.2} ms", main.delay.p99_ms);
     assert!(main.copies.copied_bytes as f64 > 0.9 * main.bytes as f64, "{:?}", main.copies);
-    // A round trip of 20 ms and five of nine packets, .23 ms each; one link alone needs 22.1.
+    // A round trip of 20 ms and five of nine packets, 0.23 ms each; one link alone needs 22.1.
     assert!(main.delay.p99_ms < 21.5, "{:?}", main.delay);
 }
 

@@ -32,7 +32,7 @@ fn stable_links_add_up() {
     assert!(share >= 0.99, "{share:.3} of the sum");
 }
 
-/// Every half second the near link loses everything for 60 ms. Whoever does not know sends into that, and waits for what was
+/// Every half second the near link loses everything for 60 ms. A sender that does not know sends into that, and waits for what was
 /// lost; the oracle loses next to nothing, and its slow answers are those that the outage itself delays.
 #[test]
 fn an_outage_is_seen_coming() {

@@ -73,7 +73,7 @@ fn a_run_carries_what_was_recorded_and_says_so() {
     assert_ne!(capacities(&outcome), [20_000_000 * 5 / 6, 5_000_000]);
 }
 
-/// The measured drives, in `HAWSER_TRACES` or in `../shared/traces` beside the project; none: they are not there.
+/// The measured drives, in `HAWSER_TRACES` or in `../shared/traces` next to the project; none: they are not there.
 fn drives() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let folder = std::env::var_os("HAWSER_TRACES").map_or_else(beside, PathBuf::from).join("pam2025");

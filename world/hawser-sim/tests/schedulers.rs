@@ -50,7 +50,7 @@ fn unequal() -> [String; 2] {
 /// CUBIC's dips cost the rest.
 #[test]
 fn unequal_links_add_up() {
-    // ECF and STMS hold data back for the fast link, which alone has .78.
+    // ECF and STMS hold data back for the fast link, which alone has 0.78.
     for (name, least) in
         [("default", 0.90), ("minrtt", 0.89), ("roundrobin", 0.87), ("stms", 0.85), ("ecf", 0.78)]
     {
@@ -82,7 +82,7 @@ fn later_bytes_on_the_slow_path_arrive_in_order() {
     };
     let (default, min_rtt) = (delay("default"), delay("minrtt"));
     println!("95th percentile of the time to delivery in order: {default:.1} ms, MinRTT {min_rtt:.1} ms");
-    // MinRTT was at 167 ms, and the bound at .8 of that, before round trips of the slow path were those of one return path.
+    // MinRTT was at 167 ms, and the bound at 0.8 of that, before round trips of the slow path were those of one return path.
     assert!(default < 115.0 && default < 0.85 * min_rtt, "{default} {min_rtt}");
 }
 

@@ -27,7 +27,7 @@ fn measure(outcome: &Outcome, name: &str) -> f64 {
 }
 
 /// 12 Mbit/s where there are 60, without losses: but for the first frames, which meet slow start, everything is shown in time,
-/// whoever schedules.
+/// with every scheduler.
 #[test]
 fn tiles_with_room_are_shown_in_time() {
     for policy in ["transport.scheduler=default", "transport.scheduler=minrtt", "transport.policy=ride"] {

@@ -1,7 +1,7 @@
 //! Recorded links: traces in the formats that people have, told apart and read into one form.
 //!
 //! A [`Trace`] says for each link and direction what it did over time: its rate, its one-way delay, its loss,
-//! when it was gone; and what happened to it (hand-overs, changes of the radio technology). Every format is
+//! when it was gone; and what happened to it (handovers, changes of the radio technology). Every format is
 //! read into this one form ([`read`], [`parse`]), whatever part of it the format knows: a mahimahi file has a
 //! rate and nothing else, a ping log has delay and loss. Several files complete each other: those about the
 //! same link are laid over each other, those about different links stand side by side.

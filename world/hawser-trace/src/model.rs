@@ -133,7 +133,7 @@ impl LinkTrace {
         vec![("down", &self.down), ("up", &self.up)]
     }
 
-    /// The hand-overs.
+    /// The handovers.
     pub fn hand_overs(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(|event| event.kind == EventKind::HandOver)
     }

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(link.down.rate, Some(RateTrace::Chances(vec![250, 250, 750])));
         assert_eq!(link.down.outages, [(SECOND / 4, SECOND)]);
         let events: Vec<_> = link.events.iter().map(|event| (event.from, event.to)).collect();
-        assert_eq!(events, [(0, 0), (0, SECOND)], "the technology, and a hand-over that had begun");
+        assert_eq!(events, [(0, 0), (0, SECOND)], "the technology, and a handover that had begun");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::url::Url;
 pub(super) struct Job {
     common: Arc<Common>,
     target: Target,
-    /// Of all files that are got beside it, if there are others.
+    /// Of all files that are fetched with it, if there are others.
     of_all: Option<Progress>,
     retries: u32,
     /// Whether 0-RTT was sent, and nobody answered.

@@ -81,7 +81,7 @@ pub(crate) struct Get {
     #[arg(long, conflicts_with_all = ["continue_at", "limit_rate", "retry", "parallel", "bins"])]
     hq: bool,
     /// Ask for the file with the first packets (0-RTT), if the server gave a ticket for that in an earlier connection. It is
-    /// there a round trip sooner. Whoever sees these packets can send them again, so the server may be asked more than once.
+    /// there a round trip sooner. Anyone who sees these packets can send them again, so the server may be asked more than once.
     /// Begins over one link; the others join in. Does nothing with --scheduler, which waits for the server's answer
     #[arg(long, requires = "session_file")]
     early_data: bool,

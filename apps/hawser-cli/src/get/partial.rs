@@ -1,7 +1,7 @@
 //! A file that is not complete yet.
 //!
-//! It lies beside its place as `NAME.part`, with `NAME.part.json` saying which version of which resource it is the
-//! beginning of. Whoever sees `NAME` sees a complete and checked file.
+//! It lies next to its place as `NAME.part`, with `NAME.part.json` saying which version of which resource it is the
+//! beginning of. A reader of `NAME` sees a complete and checked file.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -169,7 +169,7 @@ fn not_written(path: &Path, error: &io::Error) -> Failure {
     Failure::write(path, error)
 }
 
-/// Opens a file that no other process of ours writes to, nor will until it is closed here.
+/// Opens a file that no other `hawser` writes to, nor will until it is closed here.
 fn open_alone(path: &Path, flags: i32) -> Result<File, Failure> {
     loop {
         let mut options = OpenOptions::new();
@@ -184,7 +184,7 @@ fn open_alone(path: &Path, flags: i32) -> Result<File, Failure> {
             // A file system without locks.
             Err(TryLockError::Error(_)) => return Ok(file),
         }
-        // Whoever had it may have completed it just now: then the name is free, and this file has another one.
+        // The process that had it may have completed it just now: then the name is free, and this file has another one.
         let same = |there: &Metadata, here: &Metadata| (there.dev(), there.ino()) == (here.dev(), here.ino());
         match (fs::metadata(path), file.metadata()) {
             (Ok(there), Ok(here)) if !same(&there, &here) => {}

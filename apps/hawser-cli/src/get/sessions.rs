@@ -19,7 +19,7 @@ use crate::url::Url;
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: u64 = 0x100;
 
-/// The connections of a command. Whoever connects holds the lock: those who wait for the same server share what comes of it.
+/// The connections of a command. The task that connects holds the lock: tasks that wait for the same server share the result.
 #[derive(Default)]
 pub(super) struct Sessions(Mutex<State>);
 
@@ -47,7 +47,7 @@ pub(super) struct Leased {
 }
 
 impl Sessions {
-    /// The connection to the server of `url`; connects if there is none that works. `of_all`: how far the files are that are
+    /// The connection to the server of `url`; connects if none works. `of_all`: how far the files are that are
     /// got at the same time, if there are several.
     ///
     /// # Errors

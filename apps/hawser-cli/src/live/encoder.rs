@@ -18,7 +18,7 @@ use hawser::Printable;
 
 /// How long an encoder may take from connecting to publishing.
 const SET_UP: Duration = Duration::from_secs(10);
-/// How long an encoder may be silent: one that hangs must not keep its place for ever.
+/// How long an encoder may be silent: one that hangs must not keep its place indefinitely.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long one that is done may take to close its connection.
 const FAREWELL: Duration = Duration::from_secs(1);

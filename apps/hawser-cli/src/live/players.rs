@@ -107,7 +107,7 @@ async fn write_flv(
     }
 }
 
-/// Writes the stream to a file or standard output until its source is done, or for ever.
+/// Writes the stream to a file or standard output until its source is done, or until it is stopped.
 pub(super) async fn write_file(
     path: PathBuf,
     hub: Arc<Hub>,

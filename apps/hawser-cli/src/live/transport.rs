@@ -14,7 +14,7 @@ use hawser::{Chunk, Connection, ReadError, RecvStream, SendStream, WriteError};
 
 /// Bytes read at a time.
 const BLOCK: usize = 64 << 10;
-/// In which 4D-MAP wants a frame (sheet: 200 ms), where no deadline is given.
+/// In which 4D-MAP wants a frame (specification: 200 ms), where no deadline is given.
 const USUAL_DEADLINE: Duration = Duration::from_millis(200);
 
 /// Writes units to a stream.

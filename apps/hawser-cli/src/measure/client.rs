@@ -52,7 +52,7 @@ impl ServerName {
         Ok(())
     }
 
-    /// The address to which packets from this one of ours go.
+    /// The server's address for packets from this local address.
     pub(super) async fn remote_for(&self, own: IpAddr) -> Result<SocketAddr, Failure> {
         if self.known().is_empty() {
             self.resolve().await?;
@@ -220,7 +220,7 @@ async fn watch(context: &Arc<Context>, arguments: &Client, mut interrupt: Interr
 }
 
 impl Context {
-    /// Follows the receiver of positions for ever, and keeps tracks.
+    /// Follows the receiver of positions until it is dropped, and keeps tracks.
     async fn locate(&self) {
         let Some(gps) = &self.gps else { return };
         gps.follow(|| self.put_track()).await;

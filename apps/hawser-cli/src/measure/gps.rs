@@ -143,7 +143,7 @@ impl Gps {
         Some(Track { id: id(), run, fixes: fixes.iter().map(entry).collect(), distance_m })
     }
 
-    /// Reads reports for ever; `full` is called when there are enough for a track.
+    /// Reads reports until it is dropped; `full` is called when there are enough for a track.
     pub(super) async fn follow(&self, full: impl Fn()) {
         let mut told = false;
         loop {

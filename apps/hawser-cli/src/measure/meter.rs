@@ -11,7 +11,7 @@ use hawser::{Connection, PathId, PathStats};
 /// Payload that the application got.
 pub(super) type Received = Arc<AtomicU64>;
 
-/// One flow. It has one path for ever: a session has one address.
+/// One flow. It has one path for its life: a session has one address.
 pub(super) struct Meter {
     connection: Connection,
     /// Absent at the sending end.

@@ -33,7 +33,7 @@ const MAX_FLOWS: u32 = 64;
 
 const EXAMPLES: &str = "\
 Whenever an interface gets an address, a session begins: one to many flows, each a QUIC connection of its own, in a direction \
-and with a congestion controller that are drawn anew each time. When the address goes, it ends. Each session leaves a record.
+and with a congestion controller that are drawn again each time. When the address goes, it ends. Each session leaves a record.
 
 Examples:
   hawser measure server --out measured                        prints the client's command line

@@ -39,7 +39,7 @@ struct Context {
     output: Output,
 }
 
-/// Measures with whoever comes, until Ctrl-C.
+/// Measures with every client that connects, until Ctrl-C.
 pub(super) async fn run(
     arguments: Server,
     registry: &Arc<Registry>,

@@ -21,7 +21,7 @@ const MAX_SECONDS: f64 = 24.0 * 3600.0;
 /// Most streams that a client may ask for.
 const MAX_STREAMS: u32 = 64;
 
-/// Measures with whoever comes, until Ctrl-C.
+/// Measures with every client that connects, until Ctrl-C.
 pub(super) async fn run(
     arguments: Server,
     registry: &Arc<Registry>,

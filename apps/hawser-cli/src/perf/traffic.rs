@@ -28,7 +28,7 @@ const TAIL: Duration = Duration::from_secs(1);
 /// Code of a stream whose time is over.
 const TIME_IS_OVER: u64 = 0;
 
-/// Bytes so far, per stream and in total. Shared with whoever reports while the measurement runs.
+/// Bytes so far, per stream and in total. Shared with the report that is printed while the measurement runs.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     streams: Vec<AtomicU64>,

@@ -177,7 +177,7 @@ fn what(flow: &Flow) -> String {
         FlowKind::Bulk { direction, size: Some(size) } => {
             format!("{} of {}", way(direction), units::bytes(*size))
         }
-        FlowKind::Bulk { direction, size: None } => format!("{} without end", way(direction)),
+        FlowKind::Bulk { direction, size: None } => format!("{}, unbounded", way(direction)),
         FlowKind::Requests { response, number: count, think, .. } => {
             format!("{} for {}, {} s apart", number(count), units::bytes(*response), think.as_secs_f64())
         }

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::units::parse_bytes;
 use hawser::{EndpointBuilder, ServerConfigBuilder};
 
-/// Options of `hawser serve`. Uploads have theirs beside `--allow-put`.
+/// Options of `hawser serve`. Uploads have theirs with `--allow-put`.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitOptions {

@@ -27,7 +27,7 @@ const MAX_BLOCKS_PER_CONNECTION: usize = 16;
 const MAX_REPLIES: usize = 8192;
 /// Uploads at the same time in total, most of them of strangers who may send slowly.
 const MAX_UPLOADS: usize = 256;
-/// Descriptors beside those of replies: sockets, standard streams, digests, folders being listed.
+/// Descriptors besides those of replies: sockets, standard streams, digests, folders being listed.
 const OTHER_DESCRIPTORS: usize = 256;
 
 /// What all connections share.

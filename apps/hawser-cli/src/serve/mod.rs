@@ -79,7 +79,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     state: Option<PathBuf>,
     /// Keys of address tokens that servers behind one address share: 64 hexadecimal digits in each line. Tokens are made with the
-    /// first and accepted of all. Read anew on SIGHUP. Default: one that nobody else has
+    /// first and accepted of all. Reloaded on SIGHUP. Default: a random key
     #[arg(long, value_name = "FILE")]
     token_keys: Option<PathBuf>,
     /// Connection ids by which a load balancer finds this server among several, whatever address a client has
@@ -172,7 +172,7 @@ pub(crate) async fn run(
                 match configuration(&arguments, registry, &identity) {
                     Ok(config) => {
                         endpoint.set_server_config(Some(config));
-                        output.remark("the token keys were read anew");
+                        output.remark("the token keys were reloaded");
                     }
                     Err(failure) => output.remark(format_args!("the token keys stay as they were: {failure}")),
                 }
@@ -239,7 +239,7 @@ async fn refuse_all(endpoint: &Endpoint) {
     }
 }
 
-/// Removes what an earlier run left of uploads. Beside the service: a large tree takes its time.
+/// Removes what an earlier run left of uploads. In the background: a large tree takes its time.
 fn remove_leftovers(server: &Arc<Server>) {
     let server = server.clone();
     tokio::task::spawn_blocking(move || {

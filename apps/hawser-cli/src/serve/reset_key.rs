@@ -8,8 +8,8 @@ use hawser::Identity;
 
 /// The key for the server that listens on this address.
 ///
-/// It outlives the process, so that clients of a server that was started anew learn at once that their connections are
-/// gone. Two servers that run at the same time must not share it: whoever talks to one could learn from the other how to
+/// It outlives the process, so that clients of a server that was restarted learn at once that their connections are
+/// gone. Two servers that run at the same time must not share it: a client of one could learn from the other how to
 /// reset connections of the first (RFC 9000 section 21.11). The address tells servers of one machine apart, machine and
 /// network namespace those of copied state folders and of containers.
 pub(super) fn reset_key(identity: &Identity, address: SocketAddr) -> [u8; 32] {

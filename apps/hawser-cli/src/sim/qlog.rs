@@ -16,7 +16,7 @@ use hawser::{QlogConnection, QlogFactory};
 /// noted here.
 pub(super) struct QlogFolder {
     folder: PathBuf,
-    /// Most bytes of each trace.
+    /// Maximum size of each trace in bytes.
     limit: u64,
     failure: SharedFailure,
     /// Traces that ended there.

@@ -49,7 +49,7 @@ pub(crate) struct Run {
     /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ)
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Most bytes of each of these files (suffixes k, M, G)
+    /// Maximum size of each of these files, in bytes (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     qlog_limit: u64,
     /// Write tables of samples over time to this folder, and the outcome; those of an earlier run are removed

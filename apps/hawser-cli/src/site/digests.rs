@@ -118,7 +118,7 @@ impl PendingDigest {
         }
     }
 
-    /// Whether it must be computed again. That is so, too, when whoever computed it has gone.
+    /// Whether it must be computed again. That is so, too, when the task that computed it is gone.
     fn has_failed(&self) -> bool {
         match *self.state.borrow() {
             State::Known(_) => false,

@@ -12,7 +12,7 @@ use crate::percent;
 use crate::units::bytes;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;\
-color:#222;background:#fff}table{border-collapse:collapse;width:100%}td,th{padding:.2rem .6rem;text-align:left}\
+color:#222;background:#fff}table{border-collapse:collapse;width:100%}td,th{padding:0.2rem 0.6rem;text-align:left}\
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tr:hover td{background:#f3f5f7}\
 a{color:#0b57a4;text-decoration:none}@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}\
 a{color:#7db8f0}tr:hover td{background:#22262b}}";

@@ -35,7 +35,7 @@ use tree::{Entry, Location, Tree};
 use unfinished::Unfinished;
 use validators::Validators;
 
-/// What may be done with the folder beside reading it.
+/// What may be done with the folder besides reading it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rights {
     /// PUT stores files.

@@ -62,7 +62,7 @@ impl Unfinished {
     /// Takes the upload that a request goes on with; `None` if it begins one, which then replaces what was kept of it.
     ///
     /// # Errors
-    /// When there is none that ends where the request goes on.
+    /// When none ends where the request goes on.
     pub(super) fn resume(
         &self,
         location: &Location,

@@ -1,7 +1,7 @@
 //! A file on its way into the folder.
 //!
-//! It is written under a temporary name beside its place and moved there when it is complete, checked and on the disk:
-//! whoever reads the old file meanwhile reads all of it, and nobody ever sees half of the new one.
+//! It is written under a temporary name next to its place and moved there when it is complete, checked and on the disk:
+//! a client that reads the old file meanwhile reads all of it, and nobody ever sees half of the new one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

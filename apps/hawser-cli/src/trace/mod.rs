@@ -21,7 +21,7 @@ Formats, recognised by their content:
   victoria  ul_Mbps,dl_Mbps,ul_ms,dl_ms,ul_loss,dl_loss,t_ms
   pensieve  seconds and Mbit/s of the time before
   series    seconds and a value from then on (.rate, .delay, .loss), as in scenarios
-  pam       CSV of two carriers with hand-over marks (PAM 2025 multi-carrier drives)
+  pam       CSV of two carriers with handover marks (PAM 2025 multi-carrier drives)
   ping      the output of ping
   measure   records of `hawser measure`, or the folder that they are in
   quic-network-simulator  a file with a scenario string, or the string itself as an argument
@@ -34,7 +34,7 @@ Files about the same link complete each other, files about different links stand
 pub(crate) enum TraceCommand {
     /// Make a scenario, mahimahi files or a table of traces
     Import(import::Import),
-    /// Say what traces amount to: rates, delays, losses, outages, hand-overs
+    /// Say what traces amount to: rates, delays, losses, outages, handovers
     #[command(after_help = FORMATS)]
     Info(Source),
     /// Draw traces over time and their distributions

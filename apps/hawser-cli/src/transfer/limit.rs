@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 /// Longest burst above the rate.
 const BURST: Duration = Duration::from_millis(100);
 
-/// Spreads bytes over time: each has its moment, and whoever is early waits.
+/// Spreads bytes over time: each has its moment, and a task that is early waits.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     bytes_per_second: f64,

@@ -27,7 +27,7 @@ pub(crate) struct Progress {
     done: Arc<AtomicU64>,
     /// 0: not known.
     length: Arc<AtomicU64>,
-    /// Of the files that are transferred beside each other, if it is one of these or all of them.
+    /// Of the files that are transferred at the same time, if it is one of these or all of them.
     files: Option<Arc<Files>>,
 }
 
@@ -126,7 +126,7 @@ impl Meter {
     /// Wipes the lines and returns what the paths did.
     pub(crate) async fn stop(self) -> Vec<PathReport> {
         self.task.abort();
-        // Whoever has the table does not draw at the same time.
+        // The task that has the table does not draw at the same time.
         let mut table = self.table.lock().await;
         table.sample();
         if self.visible {

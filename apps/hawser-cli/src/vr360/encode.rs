@@ -20,7 +20,7 @@ const MAX_WORDS: u64 = 2 << 10;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Encoding")]
 pub(super) struct Encoding {
-    /// How many tiles there are beside and above each other
+    /// Columns and rows of tiles
     #[arg(long, value_name = "COLUMNSxROWS", default_value = "12x6", value_parser = parse_grid)]
     tiles: (u16, u16),
     /// Width of the picture in pixels, to which the video is scaled; its height is half of that

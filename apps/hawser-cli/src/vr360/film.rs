@@ -22,7 +22,7 @@ const FORMAT: &str = "hawser vr360, version 1";
 /// What both ends know of a film.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Shape {
-    /// Tiles beside each other.
+    /// Tiles per row.
     pub(super) columns: u16,
     /// And above each other.
     pub(super) rows: u16,

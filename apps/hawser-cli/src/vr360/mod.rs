@@ -118,7 +118,7 @@ pub(crate) struct Play {
     /// Play no more of the film than this
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     seconds: Option<Duration>,
-    /// Begin anew at the end of the film
+    /// Start again at the end of the film
     #[arg(long)]
     repeat: bool,
     /// TCP address of the page

@@ -30,7 +30,7 @@ pub(super) const CODE_BROKEN: u64 = 3;
 /// What a player wants of a chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Wish {
-    /// Its number; behind the last one the film begins anew.
+    /// Its number; behind the last one the film starts again.
     pub(super) chunk: u32,
     /// Milliseconds from now until the chunk is over, and its tiles are of no use any more.
     pub(super) left_ms: u32,

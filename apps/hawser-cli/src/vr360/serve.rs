@@ -1,4 +1,4 @@
-//! `hawser vr360 serve`: tiles to whoever asks for them.
+//! `hawser vr360 serve`: tiles to players that ask for them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

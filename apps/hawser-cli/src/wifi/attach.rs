@@ -1,4 +1,4 @@
-//! `hawser wifi attach`: the client on a real interface. wpa_supplicant does the exchanges of layer 2, the rest is ours.
+//! `hawser wifi attach`: the client on a real interface. wpa_supplicant does the exchanges of layer 2, Hawser the rest.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -86,7 +86,7 @@ pub(super) fn known_interface(name: &str) -> Result<u32, Failure> {
         .unwrap_or_default();
     let others: Vec<&str> = known.iter().map(String::as_str).filter(|known| *known != "lo").collect();
     let hint = match others[..] {
-        [] => "there is none but the loopback".to_owned(),
+        [] => "only the loopback exists".to_owned(),
         _ => format!("there are: {}", others.join(", ")),
     };
     Err(Failure::new(Exit::Failure, format!("{name}: there is no such interface; {hint}")))
@@ -146,7 +146,7 @@ impl<'a> Driver<'a> {
         let configurator = Configurator::new(index, arguments.metric)
             .map_err(|error| cannot(interface, "ask the kernel", &error))?;
         if !arguments.cable {
-            // From here on the choice is ours.
+            // From here on the choice is Hawser's.
             control.tell("DISCONNECT").await?;
         }
         output.remark(format_args!(

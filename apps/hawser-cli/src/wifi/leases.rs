@@ -22,7 +22,7 @@ impl LeaseFile {
     pub(super) fn open(file: PathBuf, output: Output) -> LeaseFile {
         let leases = match std::fs::read_to_string(&file) {
             Ok(text) => Leases::from_json(&text).unwrap_or_else(|error| {
-                output.remark(format_args!("{}: {error}; it will be written anew", file.display()));
+                output.remark(format_args!("{}: {error}; it will be rewritten", file.display()));
                 Leases::default()
             }),
             Err(_) => Leases::default(),

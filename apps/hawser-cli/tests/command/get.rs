@@ -350,7 +350,7 @@ fn a_server_that_is_to_end_finishes_what_it_began() {
     server.wait();
 }
 
-/// Whoever only receives notices it, too, and need not wait for the idle timeout to hear of it.
+/// A client that only receives notices it, too, and need not wait for the idle timeout to hear of it.
 #[test]
 fn a_silent_server_is_told_at_once_and_given_up() {
     let server = Server::start(&[]);
@@ -402,7 +402,7 @@ fn token_keys_are_read_anew_on_sighup() {
     let server = Server::start_logging(&log, &["--token-keys", keys.to_str().unwrap()]);
     server.add("x", b"content");
     for (text, answer) in [
-        (format!("{}\n{}\n", "02".repeat(32), "01".repeat(32)), "were read anew"),
+        (format!("{}\n{}\n", "02".repeat(32), "01".repeat(32)), "were reloaded"),
         ("no key\n".to_owned(), "stay as they were"),
     ] {
         fs::write(&keys, text).unwrap();

@@ -25,7 +25,7 @@ const KEY: &str = "a-key";
 impl Relay {
     fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // A port of its own choice: only then has the relay, started anew, the key of its stateless resets.
+        // A port of its own choice: only then has the relay, restarted, the key of its stateless resets.
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let (process, hello) = Self::spawn(&folder, &format!("127.0.0.1:{port}"), arguments);
         let pin = hello["pin"].as_str().unwrap().to_owned();
@@ -297,7 +297,7 @@ fn frame_digests(input: &Path) -> Vec<String> {
     frames.map(|line| line.rsplit(',').next().unwrap().trim().to_owned()).collect()
 }
 
-/// An encoder that is not ours, through RTMP and over two links; decoded, the video is that of the encoder's own file.
+/// A foreign encoder, through RTMP and over two links; decoded, the video is that of the encoder's own file.
 #[test]
 fn what_ffmpeg_publishes_is_decoded_as_it_was_encoded() {
     if !has_ffmpeg() {

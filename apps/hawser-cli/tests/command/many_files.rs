@@ -25,7 +25,7 @@ fn local_addresses(reports: &[Value]) -> BTreeSet<&str> {
     reports.iter().filter_map(|report| report["paths"][0]["local"].as_str()).collect()
 }
 
-/// Answers one connection, and no request before so many wait: whoever asks for one file after the other waits for ever.
+/// Answers one connection, and no request before so many wait: a client that asks for one file after the other waits indefinitely.
 /// Returns how many requests were answered at the same time, each time.
 async fn serve_in_rounds(server: Endpoint, mut left: usize, at_a_time: usize) -> Vec<usize> {
     let connection = server.accept().await.unwrap().accept().unwrap().into_early();

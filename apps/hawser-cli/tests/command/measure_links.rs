@@ -68,7 +68,7 @@ impl Far {
         self.tool("ip", arguments)
     }
 
-    /// A new link between the two; ours has no address yet.
+    /// A new link between the two; the local end has no address yet.
     fn connect(&self) {
         ip(&format!("link add w0 type veth peer name p0 netns {}", self.thread));
         self.ip("addr add 10.1.0.1/24 dev p0");

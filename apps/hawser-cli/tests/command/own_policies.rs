@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::support::*;
 
-/// The example, which cargo builds beside the tests.
+/// The example, which cargo builds with the tests.
 fn own() -> Command {
     let folder = Path::new(env!("CARGO_BIN_EXE_hawser")).parent().unwrap();
     let program = folder.join("examples/own_policies");

@@ -41,7 +41,7 @@ fn transport(policy: &str) -> TransportConfig {
     TransportConfig::with_policies(registry.set(&Composition::of(policy.parse().unwrap())).unwrap())
 }
 
-/// The example, which cargo builds beside the tests.
+/// The example, which cargo builds with the tests.
 fn own(arguments: &[&str]) -> Command {
     let folder = Path::new(env!("CARGO_BIN_EXE_hawser")).parent().unwrap();
     let program = folder.join("examples/own_sets");
@@ -60,7 +60,7 @@ fn simulated(scenario: &str, policy: &str, more: &[&str]) -> Value {
     run_json(command)
 }
 
-/// Of a path by its id; 0 if there is none.
+/// Of a path by its id; 0 if it does not exist.
 fn of_path(report: &Value, key: &str, id: u64, what: &str) -> f64 {
     let path = report["paths"].as_array().unwrap().iter().find(|path| path[key] == id);
     path.and_then(|path| path[what].as_f64()).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 
-/// Gets a file over two paths with these options: the JSON result, and what was said beside it.
+/// Gets a file over two paths with these options: the JSON result, and the messages on standard error.
 fn get(server: &Server, more: &[&str]) -> (serde_json::Value, String) {
     let url = server.url("/x");
     let mut command =

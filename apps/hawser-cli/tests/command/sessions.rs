@@ -56,7 +56,7 @@ fn assert_came(report: &Value, early_data: &str, resumed: bool) {
     assert_eq!(came, (&early_data.into(), &resumed.into(), &300_000.into(), &true.into()), "{report}");
 }
 
-/// A server that was started anew knows none of its tickets: the file comes all the same, whole and once, also in parts.
+/// A server that was restarted knows none of its tickets: the file comes all the same, whole and once, also in parts.
 #[test]
 fn a_server_that_does_not_take_0_rtt_is_asked_all_the_same() {
     let mut server = Server::start(&["--early-data"]);
@@ -127,7 +127,7 @@ async fn what_comes_too_early_is_asked_for_again_after_the_handshake() {
     }
 }
 
-/// HTTP/0.9 has no settings and no status 425: what 0-RTT carried, and a server that was started anew did not take, is sent again
+/// HTTP/0.9 has no settings and no status 425: what 0-RTT carried, and a server that was restarted did not take, is sent again
 /// after the handshake, and each file comes once and whole.
 #[test]
 fn hq_files_come_with_0_rtt_and_after_it_was_rejected() {

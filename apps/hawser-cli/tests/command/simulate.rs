@@ -124,7 +124,7 @@ fn what_cannot_be_run_is_refused_in_words() {
     scenario(folder.path(), "");
     fails(&["--set", "duration=9 s", "--set", "limits.events=500"], 1, "given up after 500 events");
     fails(&["--seed", "many"], 2, "invalid digit");
-    // It would write without end.
+    // It would write indefinitely.
     fails(&["--out", "tables", "--interval", "1e-9"], 2, "expected at least 0.001 seconds");
     let missing = folder.path().join("none.toml").display().to_string();
     assert!(run_failing(hawser(["sim", "run", &missing]), 26).contains("cannot read"));

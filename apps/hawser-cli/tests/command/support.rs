@@ -259,7 +259,7 @@ pub(crate) fn wait_for_bytes(path: &Path, length: u64) {
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + WATCHDOG;
     while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "waited too long: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

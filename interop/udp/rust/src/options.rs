@@ -86,7 +86,7 @@ pub(crate) struct Get {
     pub(crate) urls: Vec<Url>,
 }
 
-/// A path beside the one of the handshake.
+/// A path besides the one of the handshake.
 #[derive(Clone, Copy)]
 pub(crate) struct OtherPath {
     pub(crate) local: IpAddr,

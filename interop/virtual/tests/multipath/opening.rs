@@ -10,7 +10,7 @@ use hawser_sim::testing::{SERVER, client_address};
 
 use crate::bed::Bed;
 
-/// A path beside that of the handshake, as soon as both ends allow it.
+/// A path besides that of the handshake, as soon as both ends allow it.
 pub(crate) fn handshake<C: Steering, S: Steering>(bed: &mut Bed<C, S>) {
     assert_eq!(bed.open(1), 1);
     // A round trip for the handshake, another for its confirmation and the connection ids.
@@ -38,7 +38,7 @@ pub(crate) fn sixteen_paths<C: Steering, S: Steering>(bed: &mut Bed<C, S>) {
     }
 }
 
-/// A path over IPv6 beside one over IPv4.
+/// A path over IPv6 next to one over IPv4.
 pub(crate) fn ipv4_ipv6<C: Steering, S: Steering>(bed: &mut Bed<C, S>) {
     bed.open_ipv6();
     bed.run_to(700);

@@ -18,7 +18,7 @@ fn run(scenario: &Scenario, peer: Peer) -> Outcome {
     Simulation::new(scenario, &policies(), options).expect("a scenario that can run").run(&mut NoRecorder)
 }
 
-/// Runs twice, and once more in a thread beside another that is busy with another seed.
+/// Runs twice, and once more in a thread next to another that is busy with another seed.
 fn run_thrice(scenario: &Scenario, peer: Peer) -> Outcome {
     let first = run(scenario, peer);
     assert_eq!(run(scenario, peer), first);

@@ -24,7 +24,7 @@ struct Arguments {
     /// Folder for report.html and results.json
     #[arg(long, value_name = "DIR", default_value = "target/demo")]
     output: PathBuf,
-    /// The `hawser` command. Default: the one beside this program
+    /// The `hawser` command. Default: the one next to this program
     #[arg(long, value_name = "FILE")]
     hawser: Option<PathBuf>,
     /// Play on loopback, also where namespaces can be had

@@ -174,7 +174,7 @@ impl Aggregation {
         self.buckets[1] = self.buckets[1].max(extra);
     }
 
-    /// After silence the clock starts anew.
+    /// After silence the clock restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         (self.acked, self.since) = (0.0, now);
     }

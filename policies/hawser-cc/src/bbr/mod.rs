@@ -88,7 +88,7 @@ pub(crate) trait Model: fmt::Debug + Send {
     /// Another network path.
     fn restart(&mut self);
 
-    /// What an observer is told beside what all members have.
+    /// What an observer is told besides what all members have.
     fn fill_state(&self, _common: &Common, _state: &mut ModelState) {}
 
     /// The predecessor, or what was known of the path before, measured this bandwidth.

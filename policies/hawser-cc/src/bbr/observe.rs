@@ -22,7 +22,7 @@ pub struct ModelState {
     pub phase: &'static str,
     /// The bandwidth filter (BtlBW).
     pub bandwidth: f64,
-    /// Short-term bound of the bandwidth; infinite where there is none.
+    /// Short-term bound of the bandwidth; infinite without one.
     pub bandwidth_lo: f64,
     /// Short-term bound of the volume in flight, likewise.
     pub inflight_lo: f64,
@@ -49,7 +49,7 @@ pub struct PlusState {
     pub tries: u64,
     /// Of these, the ones that led to a probe.
     pub probes: u64,
-    /// Jitter that the window covers beside RTprop (Algorithm 3).
+    /// Jitter that the window covers on top of RTprop (Algorithm 3).
     pub compensation: f64,
 }
 

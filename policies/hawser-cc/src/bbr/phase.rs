@@ -169,7 +169,7 @@ impl Phases {
         self.illegal_moves
     }
 
-    /// Starts the clock of the phase anew.
+    /// Restarts the clock of the phase.
     pub(crate) fn renew(&mut self, now: Time) {
         self.since = now;
     }

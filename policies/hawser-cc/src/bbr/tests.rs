@@ -200,8 +200,8 @@ fn jitter_does_not_starve_bbrv2plus() {
     assert!(plus > 0.8 * cubic, "{plus} {cubic}");
 }
 
-/// Beside a CUBIC that comes later, with a deep buffer: without its second mode BBRv2+ takes every queue for its own and starves.
-/// (Where both begin at once the shares vary more: .09, .39 and .08.)
+/// Against a CUBIC that comes later, with a deep buffer: without its second mode BBRv2+ takes every queue for its own and starves.
+/// (Where both begin at once the shares vary more: 0.09, 0.39 and 0.08.)
 #[test]
 fn the_second_mode_holds_a_share_beside_cubic() {
     let share = |spec: &str| {

@@ -28,7 +28,7 @@ fn two_flows_share_evenly() {
     assert!(network.mean_wait(0) < 5.0, "{} ms", network.mean_wait(0));
 }
 
-/// Beside a flow that fills the queue Copa starves, unless delta follows AIMD.
+/// Against a flow that fills the queue Copa starves, unless delta follows AIMD.
 #[test]
 fn the_competitive_mode_holds_a_share_beside_reno() {
     let share = |spec: &str| {

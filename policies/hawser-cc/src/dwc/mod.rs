@@ -23,7 +23,7 @@ use crate::{lia, new_reno, slow_start};
 use sets::{Member, Rules, Sets};
 
 const SOURCE: &str = "Hassayoun, Iyengar and Ros, ICNP 2011";
-const OURS: &str = "ours";
+const OURS: &str = "Hawser";
 const LOSS_REDUCTION: f64 = 0.5;
 
 /// What a registry tells of it.

@@ -83,7 +83,7 @@ fn losses_of_one_alone_part_two() {
     paths.lose(1, 3_000);
     assert_eq!(paths.groups(), [1, 1, 3]);
     couple(4_000);
-    // The first of each couple spoke against it, the second for it: counting begins anew.
+    // The first of each couple spoke against it, the second for it: counting restarts.
     paths.lose(0, 5_000);
     paths.lose(0, 6_000);
     assert_eq!(paths.groups(), [1, 1, 3]);
@@ -130,7 +130,7 @@ fn coupled_share(network: &mut Network, from: u64, until: u64) -> f64 {
     coupled as f64 / looks as f64
 }
 
-/// Beside a flow of NewReno: together less than two flows would take (2.0 of its share, `lia/tests.rs`).
+/// Against a flow of NewReno: together less than two flows would take (2.0 of its share, `lia/tests.rs`).
 #[test]
 fn paths_through_one_queue_are_found_and_coupled() {
     let mut network = Network::new(vec![Link::new(10.0, 25_000)]);

@@ -20,7 +20,7 @@ fn both_paths_grow_alike() {
     assert_close(increase_of(1, &paths), 1.0 / 45.0);
 }
 
-/// A quick path beside a slow one: max(w / rtt^2) = 4 / 0.0004 = 10,000 and rates 200 + 100: 1/9 for each, but the slow one, of
+/// A quick path next to a slow one: max(w / rtt^2) = 4 / 0.0004 = 10,000 and rates 200 + 100: 1/9 for each, but the slow one, of
 /// 40 datagrams, grows by no more than a flow of its own.
 #[test]
 fn none_grows_faster_than_alone() {
@@ -31,7 +31,7 @@ fn none_grows_faster_than_alone() {
     assert_close(increase(&Window::new(&init(10_000)), &Siblings::NONE), 0.1);
 }
 
-/// What two paths of a connection take of a link beside a flow of NewReno, over what that gets.
+/// What two paths of a connection take of a link against a flow of NewReno, over what that gets.
 fn share_beside_reno(spec: &str, link: Link, seconds: u64) -> f64 {
     let mut network = Network::new(vec![link]);
     network.add_named(spec, (0, 0));

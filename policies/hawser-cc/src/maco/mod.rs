@@ -42,14 +42,14 @@ use valve::Valve;
 const REDUCTION: f64 = 0.5;
 /// Below four datagrams three later ones cannot tell of a loss.
 const LEAST_START: f64 = 4.0;
-/// Probe timeouts in a row after which a path starts anew.
+/// Probe timeouts in a row after which a path is reset.
 const TIMEOUTS: u32 = 2;
 /// Pacing, in windows per round trip.
 const QUICK_START_GAIN: (u64, u64) = (5, 4);
 const AVOIDANCE_GAIN: (u64, u64) = (11, 10);
-/// Round trips after a hand-over whose samples say nothing of the largest one.
+/// Round trips after a handover whose samples say nothing of the largest one.
 const UNSETTLED_ROUNDS: u32 = 2;
-/// Hand-overs further ahead are not planned for.
+/// Handovers further ahead are not planned for.
 const HORIZON: Duration = Duration::from_secs(60);
 
 /// What a registry tells of it.
@@ -79,7 +79,7 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// A hand-over that is expected.
+/// A handover that is expected.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     at: Time,
@@ -108,7 +108,7 @@ struct Maco {
     expected: Option<Expected>,
     /// Since when the path is where it is.
     attached_at: Time,
-    /// Losses of what left before are those of a hand-over.
+    /// Losses of what left before are those of a handover.
     trusted_from: Time,
     /// Until what leaves now is acknowledged, quick start paces by the product.
     started_at: Option<Time>,
@@ -219,7 +219,7 @@ impl Maco {
         }
     }
 
-    /// Shortly before a hand-over nothing is sent that the new satellite could not carry.
+    /// Shortly before a handover nothing is sent that the new satellite could not carry.
     fn limit_before_hand_over(&mut self, now: Time) {
         let Some(expected) = self.expected.filter(|_| self.settings.pre_handover) else { return };
         let ahead = self.smoothed_rtt.mul_f64(self.settings.pre_handover_rtts);
@@ -283,7 +283,7 @@ impl Maco {
         }
     }
 
-    /// What is expected of the link's next hand-over. What serves it later is in the first forecast after that.
+    /// What is expected of the link's next handover. What serves it later is in the first forecast after that.
     fn note_hand_over(&mut self, update: &LinkUpdate<'_>) {
         let Some(hand_over) = update.state.hand_over else { return };
         let Some(to) = hand_over.to.filter(|to| self.point.is_some_and(|point| point != *to)) else { return };

@@ -21,9 +21,9 @@ pub(super) struct Settings {
     pub(super) coupled: bool,
     pub(super) own_sharing: bool,
     pub(super) pre_handover: bool,
-    /// How long before a hand-over, in round trips.
+    /// How long before a handover, in round trips.
     pub(super) pre_handover_rtts: f64,
-    /// Whether the largest round-trip time outlives a hand-over.
+    /// Whether the largest round-trip time outlives a handover.
     pub(super) keeps_largest_rtt: bool,
     pub(super) history: Duration,
     pub(super) floor_window: Duration,
@@ -55,14 +55,14 @@ impl Settings {
             switch("delay_condition", "a loss is congestion only if the round-trip time has risen"),
             switch("coupled", "off: each path by itself, as Elastic-TCP"),
             ParameterInfo::flag("own_sharing", true)
-                .meaning("paths on one satellite reckon with their share of it; off: with all of it")
+                .meaning("paths on one satellite use their share of it; off: with all of it")
                 .source(OURS),
             ParameterInfo::flag("pre_handover", true)
-                .meaning("before a hand-over the window is no more than what is expected after it")
+                .meaning("before a handover the window is no more than what is expected after it")
                 .source("W. Yang 2024, section 3.4: named, not defined"),
             ParameterInfo::number("pre_handover_rtts", 0.0..=10.0, 1.5)
                 .unit("round trips")
-                .meaning("how long before a hand-over")
+                .meaning("how long before a handover")
                 .source(OURS),
             ParameterInfo::choice("largest_rtt", ["per-satellite", "forever"])
                 .meaning("since when the largest round-trip time of the growth is the largest")

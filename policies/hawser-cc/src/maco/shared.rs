@@ -42,7 +42,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The largest window at congestion of the recent past; if there is none, the last.
+    /// The largest window at congestion of the recent past; without one, the last.
     fn recent_window(&self, now: Time, history: Duration) -> Option<f64> {
         let recent = self.windows.iter().filter(|(at, _)| now.since(*at) <= history);
         let largest = recent.map(|(_, window)| *window).reduce(f64::max);

@@ -36,7 +36,7 @@ fn connection(spec: &str) -> Arc<dyn ControllerFactory> {
     factory.for_connection(Side::Client, 0).expect("controllers of a connection share state")
 }
 
-/// A flow for ever of a connection with this factory, over `link`.
+/// An unbounded flow of a connection with this factory, over `link`.
 fn add(network: &mut Network, factory: &Arc<dyn ControllerFactory>, link: usize) -> usize {
     network.add(|init| factory.build(init), (link, 0), RTT, (Time::ZERO, Time::FAR_FUTURE))
 }
@@ -102,7 +102,7 @@ fn a_path_with_history_begins_with_half_of_what_it_met() {
     assert_eq!(first.window(), met.min(BDP) / 2);
 }
 
-/// A hand-over at 10 s to satellite 2 with half the capacity, 150 ms long, known half a second ahead.
+/// A handover at 10 s to satellite 2 with half the capacity, 150 ms long, known half a second ahead.
 fn coming_hand_over(controller: &mut dyn CongestionController) {
     let at = Time::from_secs(10);
     let interruption = Duration::from_millis(150);

@@ -23,7 +23,7 @@ pub(super) struct Learner {
     reached: f64,
 }
 
-/// What is learnt.
+/// What is learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// The rate doubles; that of the interval before, and what it showed.

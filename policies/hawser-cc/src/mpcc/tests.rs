@@ -22,7 +22,7 @@ fn close(actual: f64, expected: f64) {
     assert!((actual - expected).abs() < 1e-6, "{actual} instead of {expected}");
 }
 
-/// By hand, for 10 Mbit/s beside 6: 16^0.9 = 2^3.6 = 12.125733; a slope of 0.02 costs 900 x 10 x 0.02 = 180, one per cent lost
+/// By hand, for 10 Mbit/s next to 6: 16^0.9 = 2^3.6 = 12.125733; a slope of 0.02 costs 900 x 10 x 0.02 = 180, 1 % lost
 /// 11.35 x 10 x 0.01 = 1.135.
 #[test]
 fn utility_by_hand() {
@@ -91,7 +91,7 @@ fn begins_with_the_initial_window_and_doubles_once_an_interval_is_known() {
     assert_eq!(mpcc.window(), 40_000);
 }
 
-/// An interval in which the application had nothing to send begins anew: it ends later, and is not known yet.
+/// An interval in which the application had nothing to send restarts: it ends later, and is not known yet.
 #[test]
 fn what_the_application_holds_back_teaches_nothing() {
     let mut mpcc = controller();

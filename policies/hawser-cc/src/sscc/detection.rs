@@ -8,7 +8,7 @@ use hawser_policy::{ParameterInfo, Parameters};
 use super::{DetectorSettings, Vote};
 
 const TABLE: &str = "F. Yang 2022, table 5.1";
-const OURS: &str = "ours";
+const OURS: &str = "Hawser";
 
 /// The parameters. The first of `weights` is what counts alike by default, the first of `history` the intervals that do; pairs stay
 /// coupled for `keep`.

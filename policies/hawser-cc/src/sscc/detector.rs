@@ -40,7 +40,7 @@ pub struct DetectorSettings {
     /// Share of losses from which on a path is congested whatever its delays (p_l).
     pub loss: f64,
     /// Deviation below which a path without such losses is not congested. Ours: where a link has no noise all delays are
-    /// equal, the skewness is zero, and a path that was congested would stay so for ever.
+    /// equal, the skewness is zero, and a path that was congested would stay so indefinitely.
     pub least_deviation: Duration,
     /// What counts alike in skewness and deviation. Both presets: samples. With [`Weights::Intervals`], which is ours, paths of one
     /// bottleneck look alike although each samples its queue at a rate of its own.

@@ -35,7 +35,7 @@ pub enum ModelsError {
     TooLarge,
     /// There is no model of this candidate.
     Missing(&'static str),
-    /// A controller that is none of the candidates, or is there twice.
+    /// A controller that is not one of the candidates, or is there twice.
     Controller(String),
     /// A model is broken.
     Model(&'static str, BoostedTreesError),
@@ -64,7 +64,7 @@ impl fmt::Display for ModelsError {
 impl std::error::Error for ModelsError {}
 
 impl Models {
-    /// The models that come with this crate, as text; `models/sscc.json` beside them says what they were trained with, and how
+    /// The models that come with this crate, as text; `models/sscc.json` next to them says what they were trained with, and how
     /// good they are. `make train-sscc` makes both.
     pub const SHIPPED: &'static str = include_str!("../../models/sscc.models");
 

@@ -13,7 +13,7 @@ use super::state::{Common, Shared, State, lock};
 use super::steered::Steered;
 use super::{CANDIDATES, Candidate, Choice, Models, NAME, Observer, PrefixMemory};
 
-/// What a caller gives to the set beside its parameters.
+/// What a caller gives to the set besides its parameters.
 #[derive(Clone, Default)]
 pub struct SsccParts {
     /// The models to choose by; without them no path changes its controller, but for coupling.

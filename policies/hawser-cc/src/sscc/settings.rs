@@ -9,7 +9,7 @@ use super::{Candidate, DetectorSettings, RewardForm, detection};
 
 const SECTION: &str = "F. Yang 2022, section 5.3";
 const ANTELOPE: &str = "Antelope (Zhou and others, INFOCOM 2021)";
-const OURS: &str = "ours";
+const OURS: &str = "Hawser";
 
 /// Who chooses the controller of a path that shares no bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,7 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .source(SECTION),
         ParameterInfo::duration("alternate_every", Duration::from_millis(100)..=seconds(3_600), seconds(2))
             .meaning("how long a turn is")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::integer("confirmations", 1..=20, 2)
             .meaning("units in a row that must want the same controller before it is changed")
             .source(ANTELOPE),
@@ -159,7 +159,7 @@ fn selection(has_models: bool) -> Vec<ParameterInfo> {
             .source(OURS),
         ParameterInfo::choice("migration", ["carry", "linux-like"])
             .meaning("what a successor takes over: estimates and window, or what a kernel's socket keeps")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::number("alpha", 0.0..=1.0, 0.9)
             .meaning("what remains of a prefix's weights with each unit")
             .source(ANTELOPE),
@@ -183,7 +183,7 @@ fn units() -> Vec<ParameterInfo> {
             Duration::ZERO..=Duration::from_secs(3_600),
             Duration::from_secs(60),
         )
-        .meaning("how long least delay and largest rate are remembered; 0s: for ever, as in the thesis")
+        .meaning("how long least delay and largest rate are remembered; 0s: always, as in the thesis")
         .source(OURS),
         ParameterInfo::choice("reward", ["thesis", "continuous"])
             .meaning("how delay counts beyond 1.25 of the least")

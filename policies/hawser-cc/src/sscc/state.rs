@@ -307,7 +307,7 @@ impl Path {
         self.pending = Some((wanted, times));
         let rest = if self.has_switched { settings.rest } else { Duration::ZERO };
         let dwelt = now.since(self.switched_at) >= self.smoothed_rtt.mul_f64(settings.dwell).max(rest);
-        // Whoever is coupled without a group is to be let go: the same rule, since a group may come back.
+        // A path that is coupled without a group is to be let go: the same rule, since a group may come back.
         if times >= settings.confirmations && dwelt {
             self.wanted = wanted;
         }

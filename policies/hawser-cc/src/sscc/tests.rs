@@ -199,7 +199,7 @@ fn coupling_can_be_left_out_and_one_set_stands_for_all_groups() {
     assert_eq!(single.controllers[1].bottleneck_group(), GroupId(1));
 }
 
-/// OLIA grows like Reno on a path that is in no group, whoever else is in none; in a group it grows less.
+/// OLIA grows like Reno on a path that is in no group, whatever the other paths are; in a group it grows less.
 #[test]
 fn a_path_without_a_group_is_coupled_with_nobody() {
     let mut connection = Connection::new(&factory(SsccParts::default(), "sscc"), "192.0.2.1");

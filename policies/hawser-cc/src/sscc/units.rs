@@ -79,7 +79,7 @@ pub(super) struct UnitSettings {
     /// Round trips, at least. At 100 Mbit/s twenty acknowledgements take 5 ms: without this a unit would tell of the
     /// controller before.
     pub(super) round_trips: f64,
-    /// How long the least delay and the largest rate are remembered; zero: for ever.
+    /// How long the least delay and the largest rate are remembered; zero: for the life of the connection.
     pub(super) memory: Duration,
 }
 

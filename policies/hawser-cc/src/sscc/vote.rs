@@ -20,7 +20,7 @@ pub enum Vote {
     /// At each interval over the last ten: paths are together that were in six.
     #[default]
     Sliding,
-    /// Every ten intervals, and anew (the kernel code of MPTCP-SBD): paths are together that were in five, and a path that was
+    /// Every ten intervals, from no memory (the kernel code of MPTCP-SBD): paths are together that were in five, and a path that was
     /// uncongested in five is alone.
     Tumbling,
 }

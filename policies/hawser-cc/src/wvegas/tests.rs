@@ -20,7 +20,7 @@ fn round(mean: f64) -> DelayRound {
     DelayRound { min: mean, mean, samples: 9, base: 0.1, largest: mean }
 }
 
-/// 30 datagrams, 125 ms: 6 queued. Own rate 240 per second beside 80: weight 3/4, so the aim is 7.5, and the window grows.
+/// 30 datagrams, 125 ms: 6 queued. Own rate 240 per second next to 80: weight 3/4, so the aim is 7.5, and the window grows.
 #[test]
 fn the_aim_is_shared_by_rate() {
     let paths = [sibling(0, 30, 100), sibling(1, 8, 100)];

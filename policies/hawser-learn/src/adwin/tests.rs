@@ -9,7 +9,7 @@ fn noisy(random: &mut Random, mean: f64) -> f64 {
     (mean + 0.05 * random.normal()).clamp(0.0, 1.0)
 }
 
-/// The sheet's table of thresholds.
+/// The specification's table of thresholds.
 #[test]
 fn thresholds_are_the_printed_ones() {
     for (older, newer, expected) in [

@@ -31,7 +31,7 @@ fn walk(learner: &mut Dqn, steps: usize) {
     }
 }
 
-/// Values are powers of the discount: .9^4 from the first room on to 1 in the last; going left costs two more.
+/// Values are powers of the discount: 0.9^4 from the first room on to 1 in the last; going left costs two more.
 #[test]
 fn a_corridor_is_learnt() {
     let mut learner = Dqn::new(settings(), 7);
@@ -49,13 +49,13 @@ fn a_corridor_is_learnt() {
 
 #[test]
 fn the_same_seed_gives_the_same_network() {
-    let learnt = |seed| {
+    let learned = |seed| {
         let mut learner = Dqn::new(settings(), seed);
         walk(&mut learner, 500);
         learner.network().write()
     };
-    assert_eq!(learnt(1), learnt(1));
-    assert_ne!(learnt(1), learnt(2));
+    assert_eq!(learned(1), learned(1));
+    assert_ne!(learned(1), learned(2));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn exploration_falls_evenly_to_its_end() {
         let best = learner.best(&room(0));
         by_chance += u32::from(learner.explore(&room(0)) != best);
     }
-    // Half of what chance decides is the best action all the same: (3000 * .525 + 1000 * .05) / 2.
+    // Half of what chance decides is the best action all the same: (3000 * 0.525 + 1000 * 0.05) / 2.
     assert!((750..880).contains(&by_chance), "{by_chance}");
     assert_eq!(learner.decisions(), 4_000);
 }

@@ -11,7 +11,7 @@ fn is_above(step: usize) -> bool {
     (step / 2) % 2 == 1
 }
 
-/// Centers from step 1: the loss of step `s` is known before step `s + 2`.
+/// Centres from step 1: the loss of step `s` is known before step `s + 2`.
 fn golden_run(accumulation: Accumulation, b: f64, steps: usize, noise: &mut dyn FnMut() -> f64) -> Vec<f64> {
     let mut learner = IntervalFtrl::new(accumulation);
     let mut plays = vec![learner.play(is_above(1)), learner.play(is_above(2))];
@@ -52,7 +52,7 @@ fn points_lie_inside_for_any_center_and_radius() {
     }
 }
 
-/// The sheet's table of schedules.
+/// The specification's table of schedules.
 #[test]
 fn schedules_are_the_printed_ones() {
     for (k, step, r) in [
@@ -124,7 +124,7 @@ fn golden_runs() {
     assert!((learner.play(true).point - 0.676777).abs() < 1e-6);
 }
 
-/// Multiplicative noise of 5 %, each of 30 seeds: the center after 200 steps.
+/// Multiplicative noise of 5 %, each of 30 seeds: the centre after 200 steps.
 #[test]
 fn the_center_converges_to_the_ratio_of_bandwidths() {
     for (accumulation, bound) in [(Accumulation::PerStep, 0.04), (Accumulation::CurrentEta, 0.02)] {
@@ -139,7 +139,7 @@ fn the_center_converges_to_the_ratio_of_bandwidths() {
     }
 }
 
-/// Set back after 200 steps: accumulated gradients are kept, and only the newest is weighed anew, or all are.
+/// Set back after 200 steps: accumulated gradients are kept, and only the newest is weighted again, or all are.
 #[test]
 fn a_restart_makes_only_current_eta_jump() {
     let restarted = |accumulation| {

@@ -15,7 +15,7 @@ const LEAST_PROCESS: f64 = 0.01;
 ///
 /// The differences of a random walk that is measured with noise have the variance Q + 2 R, and neighbours the covariance
 /// -R, whatever the filter does. They are taken over the last `WINDOW` differences, 60 in the source. Where the noise hardly
-/// drifts, more are better: with Q = R = 1 the error is .88 of the samples' with 60, .80 with 300, and .79 if Q and R are known.
+/// drifts, more are better: with Q = R = 1 the error is 0.88 of the samples' with 60, 0.80 with 300, and 0.79 if Q and R are known.
 ///
 /// ```
 /// let mut filter: hawser_learn::DifferenceKalman = hawser_learn::DifferenceKalman::new(8.0);
@@ -65,7 +65,7 @@ impl<const WINDOW: usize> DifferenceKalman<WINDOW> {
         self.filter.variance()
     }
 
-    /// The noise that it reckons with now.
+    /// The noise that it assumes now.
     pub fn noise(&self) -> Noise {
         self.filter.noise()
     }

@@ -15,7 +15,7 @@ const LEAST_PROCESS: f64 = 0.005;
 /// A Kalman filter that learns its noise from the autocovariance of its innovations: the adaptive filter of MACO
 /// (W. Yang 2024, eqs. (3.5) to (3.10)).
 ///
-/// A filter that reckons with the right noise leaves innovations that are not correlated. Where neighbours are, it
+/// A filter that assumes the right noise leaves innovations that are not correlated. Where neighbours are, it
 /// follows too slowly; where they are of opposite sign, too quickly.
 ///
 /// ```
@@ -63,7 +63,7 @@ impl InnovationKalman {
         self.filter.estimate()
     }
 
-    /// The noise that it reckons with now.
+    /// The noise that it assumes now.
     pub fn noise(&self) -> Noise {
         self.filter.noise()
     }

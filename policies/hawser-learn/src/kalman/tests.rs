@@ -56,7 +56,7 @@ fn a_step_is_that_of_the_other_golden_vector() {
     assert_close(filter.variance(), 0.7692308, 1e-7);
 }
 
-/// Q = 0.04 and R = 1 behind a filter that reckons with twice and half of them.
+/// Q = 0.04 and R = 1 behind a filter that assumes twice and half of them.
 #[test]
 fn innovations_and_differences_tell_the_noise() {
     let truth = Noise { process: 0.04, measurement: 1.0 };

@@ -54,17 +54,17 @@ fn taught(mut bandit: LinUcb) -> LinUcb {
 #[test]
 fn a_model_that_is_stored_and_loaded_goes_on_as_before() {
     for memory in [1.0, 0.99] {
-        let learnt = taught(LinUcb::new(2, 3, 0.8).with_forgetting(memory));
+        let learned = taught(LinUcb::new(2, 3, 0.8).with_forgetting(memory));
         let mut loaded = LinUcb::new(2, 3, 0.8).with_forgetting(memory);
         for arm in 0..2 {
-            assert!(loaded.load(arm, &learnt.arm(arm).unwrap()));
+            assert!(loaded.load(arm, &learned.arm(arm).unwrap()));
         }
-        let (learnt, loaded) = (taught(learnt), taught(loaded));
+        let (learned, loaded) = (taught(learned), taught(loaded));
         for arm in 0..2 {
             let context = [0.3, 0.9, 0.1];
-            assert!((learnt.score(arm, &context) - loaded.score(arm, &context)).abs() < 1e-9);
+            assert!((learned.score(arm, &context) - loaded.score(arm, &context)).abs() < 1e-9);
         }
-        assert_eq!(learnt.arm(2), None);
+        assert_eq!(learned.arm(2), None);
     }
 }
 

@@ -67,7 +67,7 @@ impl<const FEATURES: usize> Round<FEATURES> {
         self.current.map_or(0, |step| step.number)
     }
 
-    /// Ends a step that is over and starts the next; what was learnt, when the round is over.
+    /// Ends a step that is over and starts the next; what was learned, when the round is over.
     pub(super) fn advance(
         &mut self,
         now: Duration,

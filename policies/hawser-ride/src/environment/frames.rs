@@ -56,7 +56,7 @@ impl Environment {
         order[(self.session % count) as usize]
     }
 
-    /// Starts the frame, or the next one in which a tile is viewed; false: there is none left.
+    /// Starts the frame, or the next one in which a tile is viewed; false: none is left.
     fn start_frame(&mut self) -> bool {
         let gop = self.gop_length();
         while self.slot < self.config.frames {

@@ -1,6 +1,6 @@
 //! What a burst brought, as the sender sees it (specification of 4D-MAP, section 9).
 //!
-//! Word of a packet comes a round trip after it left: four to a hundred decisions later, of which a discount of .9 leaves next to
+//! Word of a packet comes a round trip after it left: four to a hundred decisions later, of which a discount of 0.9 leaves next to
 //! nothing. So packets are counted for the decision under which they left, and its reward is complete when all have been
 //! acknowledged or lost.
 
@@ -240,8 +240,8 @@ mod tests {
         meter.on_event(&if is_lost { Event::Lost(&report) } else { Event::Acked(&report) });
     }
 
-    /// 25 kB in order and 25 kB behind a gap in 10 ms: 40 Mbit/s are .8. The receive buffer is 50 kB that flow control leaves, 25 kB in
-    /// flight, and those out of order: a quarter of 100 kB costs .125. One packet lost of four costs .125.
+    /// 25 kB in order and 25 kB behind a gap in 10 ms: 40 Mbit/s are 0.8. The receive buffer is 50 kB that flow control leaves, 25 kB in
+    /// flight, and those out of order: a quarter of 100 kB costs 0.125. One packet lost of four costs 0.125.
     #[test]
     fn a_reward_by_hand() {
         let mut meter = Meter::default();

@@ -54,7 +54,7 @@ impl DqnScheduler {
         DqnScheduler { parameters, network, random, history: History::default(), burst: None, trainee: None }
     }
 
-    /// Whoever chooses in a training does so, and learns from what follows.
+    /// In training the chooser decides, and learns from what follows.
     #[must_use]
     pub fn with_training(mut self, training: DqnTraining) -> Self {
         self.trainee = Some(Trainee::new(training));

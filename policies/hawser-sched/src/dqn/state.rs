@@ -33,7 +33,7 @@ impl Default for History {
 }
 
 impl History {
-    /// Takes a sample. Paths that are others than before begin anew, as if they had always been as they are now.
+    /// Takes a sample. Paths that are others than before start again, as if they had always been as they are now.
     pub(super) fn sample(&mut self, paths: [&PathView; PATHS]) {
         let ids = paths.map(|path| path.id);
         let width = PATHS * FEATURES;

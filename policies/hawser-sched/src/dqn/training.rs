@@ -36,8 +36,8 @@ struct Course {
 }
 
 impl DqnTraining {
-    /// A network that knows nothing, with the settings of the specification (section 9): 64 and 64 neurons, discount .9, Adam with
-    /// 1e-3, 50,000 remembered transitions, a target renewed every 500 updates, exploration from 1 to .05 over 20,000
+    /// A network that knows nothing, with the settings of the specification (section 9): 64 and 64 neurons, discount 0.9, Adam with
+    /// 1e-3, 50,000 remembered transitions, a target renewed every 500 updates, exploration from 1 to 0.05 over 20,000
     /// decisions. Batches are of 32, and the first update comes with 1,000 transitions; of these it says nothing.
     pub fn new(seed: u64) -> Self {
         let settings = DqnSettings { shapes: vec![STATE, 64, 64, PATHS], ..DqnSettings::default() };
@@ -59,7 +59,7 @@ impl DqnTraining {
         std::mem::take(&mut self.course().rewards)
     }
 
-    /// What was learnt so far.
+    /// What was learned so far.
     pub fn network(&self) -> TrainedMlp {
         self.course().learner.network().clone()
     }

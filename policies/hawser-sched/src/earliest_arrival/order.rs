@@ -8,12 +8,12 @@ use super::progress::Watch;
 use crate::arrival::{noise, paced_rate};
 use crate::choose::{explored, positions};
 
-/// The paths that are relied upon, compared by when they deliver. Delays are not computed ahead: most decisions only ask
+/// The paths that are relied on, compared by when they deliver. Delays are not computed ahead: most decisions only ask
 /// which one is first.
 pub(super) struct Order<'v, 'a> {
     paths: &'a [PathView],
     relied: Relied,
-    /// How the paths fare, if anything is amiss.
+    /// The progress of the paths, if one is degraded.
     watch: Option<&'v Watch>,
     /// Whether paths that are to be avoided are left out.
     avoids: bool,
@@ -29,7 +29,7 @@ enum Relied {
     Some(PathMask),
 }
 
-/// A path that is relied upon.
+/// A path that is relied on.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate<'a> {
     pub(super) path: &'a PathView,

@@ -61,7 +61,7 @@ impl Placement<'_, '_> {
             return Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) });
         }
         if view.queue.datagrams > 0 {
-            // Whoever waits behind others keeps those waiting that follow: where more comes than the fast path takes, what is too
+            // Bytes that wait behind others keep those waiting that follow: where more comes than the fast path takes, what is too
             // much goes elsewhere in the end, and the sooner it does the shorter is the queue for all.
             let queued = paced_rate(fast).time_for(view.queue.datagrams).saturating_mul(QUEUE_WEIGHT);
             let opens_later = |time: Duration| time.saturating_add(queued) < lag;

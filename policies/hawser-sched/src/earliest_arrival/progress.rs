@@ -19,7 +19,7 @@ const SHORTEST_MEMORY: Duration = Duration::from_secs(3);
 /// Forgetting is arithmetic that every acknowledgement would pay for; it happens in steps of this.
 const FORGETTING_STEP: Duration = Duration::from_millis(10);
 
-/// What is usual is taken anew after so long, while nothing is amiss.
+/// What is usual is measured again after so long, while no path is degraded.
 const USUAL_PERIOD: Duration = Duration::from_secs(1);
 
 /// A round trip is not late by less than this.
@@ -31,7 +31,7 @@ const RATE_SPAN: Duration = Duration::from_millis(100);
 /// At the start of a flight a shorter time must do.
 const SHORTEST_SPAN: Duration = Duration::from_millis(10);
 
-/// A path that needs longer than this for what it holds, beside its own round trip, gets no more.
+/// A path that needs longer than this for what it holds, on top of its own round trip, gets no more.
 const LONGEST_BACKLOG: Duration = Duration::from_millis(2_500);
 
 /// That a path holds too much is found within this time when nothing is acknowledged meanwhile.
@@ -152,7 +152,7 @@ impl Progress {
         }
     }
 
-    /// Notes what was acknowledged; whether anything is amiss.
+    /// Records what was acknowledged; returns true if the path is degraded.
     #[inline]
     fn update(&mut self, view: &SendView<'_>, path: &PathView, shortest_silence: Duration) -> bool {
         let now = view.now;
@@ -233,7 +233,7 @@ impl Progress {
 
     /// For how long nothing of the flight was acknowledged until now.
     fn note_pause(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
-        // Whoever sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
+        // A sender that sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
         let due = self.oldest.map_or(self.at, |(sent, _)| self.at.max(sent + path.smoothed_rtt));
         let pause = now.since(due);
         // Shorter ones decide nothing: any silence is more than twice as long.
@@ -245,7 +245,7 @@ impl Progress {
     }
 
     /// The earliest moment at which it may be silent, late or clogged, or at which a pause counts, a rate or the usual round
-    /// trip is taken anew.
+    /// trip is measured again.
     fn well_until(&self, sent: Time, now: Time, shortest_silence: Duration) -> Time {
         let least_pause = shortest_silence / 2;
         let (Some(usual_at), Some(rate)) = (self.usual_at, self.meter.next()) else { return now };
@@ -277,7 +277,7 @@ impl Progress {
         self.elapsed = Duration::ZERO;
     }
 
-    /// When its acknowledgements are due and have been missing for twice as long as they lately did. A probe timeout is
+    /// When its acknowledgements are due and have been missing for twice as long as in recent round trips. A probe timeout is
     /// later by far on a path whose delay just grew, as that of a fading radio link does before it goes.
     fn silent_at(&self, path: &PathView, sent: Time, shortest_silence: Duration) -> Time {
         let quiet_since = self.at;
@@ -331,7 +331,7 @@ fn held_back(path: &PathView) -> Duration {
 }
 
 impl Watch {
-    /// Notes what was acknowledged; whether anything is amiss with any path.
+    /// Records what was acknowledged; returns true if any path is degraded.
     pub(crate) fn note(&mut self, view: &SendView<'_>, shortest_silence: Duration) -> bool {
         let mut amiss = false;
         for (at, path) in view.paths.iter().enumerate() {

@@ -447,7 +447,7 @@ fn copies_end_with_the_budget() {
         let view = view_at(Time::from_millis(1_050), &bench.paths, bench.queue);
         let mut commands = Vec::new();
         bench.scheduler.schedule(&SendView { segments: &Needless(needless), ..view }, &mut commands);
-        // 64 kB, and one percent of 250 kB.
+        // 64 kB, and 1 % of 250 kB.
         assert_eq!(commands.iter().map(copied).sum::<u64>(), expected, "{needless}");
     }
 }

@@ -297,7 +297,7 @@ impl Buffers {
         self.unassigned.list.front().filter(follows).map_or(piece.range.end, |next| next.range.end)
     }
 
-    /// A packet with these bytes left on a path, whoever had them.
+    /// A packet with these bytes left on a path, whichever had them.
     pub(super) fn on_sent(&mut self, now: Time, path: PathId, stream: StreamId, range: &Range<u64>) {
         let wanted = range.end.saturating_sub(range.start);
         let mut removed = 0;

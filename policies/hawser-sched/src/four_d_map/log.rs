@@ -1,4 +1,4 @@
-//! What was learnt, for experiments: also what a model is learnt from before it is used.
+//! What was learned, for experiments: also what a model is learned from before it is used.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

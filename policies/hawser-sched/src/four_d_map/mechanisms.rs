@@ -70,7 +70,7 @@ impl Allowed {
     /// All: the paper masks nothing.
     pub(super) const ALL: Allowed = Allowed([true; 4]);
 
-    /// Of these, those that are left when only this one may be chosen beside [`Normal`]; all if it is `None`.
+    /// Of these, those that are left when only this one may be chosen besides [`Normal`]; all if it is `None`.
     pub(super) fn beside_normal(self, only: Option<FourDMapMechanism>) -> Self {
         let Some(only) = only else { return self };
         let is_left = |mechanism| self.contains(mechanism) && [Normal, only].contains(&mechanism);
@@ -86,7 +86,7 @@ impl Allowed {
     }
 }
 
-/// What was learnt before: one model for each of [`FourDMapMechanism::ALL`].
+/// What was learned before: one model for each of [`FourDMapMechanism::ALL`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FourDMapModel {
     /// The features that they are over.
@@ -120,7 +120,7 @@ impl Learner {
         let fits = model.is_none_or(|model| {
             let mut arms = model.arms.iter().enumerate();
             (model.features, model.paths) == (features, paths)
-                && arms.all(|(arm, learnt)| bandit.load(arm, learnt))
+                && arms.all(|(arm, learned)| bandit.load(arm, learned))
         });
         Learner {
             choice: parameters.mechanism,
@@ -188,7 +188,7 @@ impl Learner {
         self.decides() && self.only.is_none_or(|only| only == Duplicate)
     }
 
-    /// What was learnt so far.
+    /// What was learned so far.
     pub(super) fn model(&self) -> FourDMapModel {
         let empty = || LinUcbArm { matrix: Vec::new(), b: Vec::new() };
         let arms = [0, 1, 2, 3].map(|arm| self.bandit.arm(arm).unwrap_or_else(empty));

@@ -13,9 +13,9 @@ use super::mechanisms::{FourDMapChoice, FourDMapMechanism};
 pub struct FourDMapParameters {
     /// Who decides about frames.
     pub mechanism: FourDMapChoice,
-    /// What the learner, or chance, may choose beside [`Normal`](FourDMapMechanism::Normal); all if it is `None`.
+    /// What the learner, or chance, may choose besides [`Normal`](FourDMapMechanism::Normal); all if it is `None`.
     pub only: Option<FourDMapMechanism>,
-    /// Whether the learner starts with what was learnt before, if that fits the features and the number of paths.
+    /// Whether the learner starts with what was learned before, if that fits the features and the number of paths.
     pub prelearned: bool,
     /// Whether the first frame is duplicated, so that the picture is there sooner, where the learner may duplicate.
     pub first_copied: bool,
@@ -29,7 +29,7 @@ pub struct FourDMapParameters {
     pub features: FourDMapFeatures,
     /// Paths that have features, 1 to 4.
     pub paths: usize,
-    /// What remains of what was learnt with each update of a mechanism, above 0 and at most 1; 1 if nothing is forgotten.
+    /// What remains of what was learned with each update of a mechanism, above 0 and at most 1; 1 if nothing is forgotten.
     pub memory: f64,
     /// The most that a path is given ahead, in windows; at least 1.
     pub cap: f64,
@@ -145,23 +145,23 @@ fn learning_parameters() -> [ParameterInfo; 11] {
             .meaning("who decides: LinUCB; always the same; anything; copies of key frames while a path loses much")
             .source("4D-MAP, section 3.1"),
         ParameterInfo::choice("only", ["all", "duplicate", "discard", "decompensate"])
-            .meaning("what the learner, or chance, may choose beside normal: one mechanism by itself")
+            .meaning("what the learner, or chance, may choose besides normal: one mechanism by itself")
             .source("4D-MAP, section 7.2.1"),
         ParameterInfo::flag("prelearned", true)
-            .meaning("start with what was learnt before, if it is of these features and so many paths")
+            .meaning("start with what was learned before, if it is of these features and so many paths")
             .source("4D-MAP, section 4.3"),
         ParameterInfo::flag("first_copied", true)
             .meaning("duplicate the first frame, where the learner may duplicate")
             .source("4D-MAP, appendix C"),
         ParameterInfo::number("alpha", 0.0..=10.0, 0.8)
             .meaning("weight of exploration")
-            .source("ours; not given in the paper"),
+            .source("Hawser; not given in the paper"),
         ParameterInfo::flag("masks", true)
             .meaning("leave out what does nothing for the frame at hand")
-            .source("ours; off in the paper"),
+            .source("Hawser; off in the paper"),
         ParameterInfo::duration("late", Duration::ZERO..=Duration::from_secs(10), Duration::from_millis(400))
             .meaning("the learner leaves gaps only while frames take longer than this; 0: as in the paper, whenever it likes")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::choice("features", ["scaled", "raw"])
             .meaning("numbers of about 1 and a constant, or seconds, bytes and bits as in the paper")
             .source("4D-MAP, section 3.2"),
@@ -169,8 +169,8 @@ fn learning_parameters() -> [ParameterInfo; 11] {
             .meaning("paths that the learner sees; a model fits one number only")
             .source("4D-MAP, section 3.2"),
         ParameterInfo::number("memory", 0.5..=1.0, 1.0)
-            .meaning("what remains of what was learnt of a mechanism with each update; 1: nothing is forgotten")
-            .source("ours; 1 in the paper"),
+            .meaning("what remains of what was learned of a mechanism with each update; 1: nothing is forgotten")
+            .source("Hawser; 1 in the paper"),
         ParameterInfo::number("frame_rate", 0.0..=1_000.0, 0.0)
             .unit("frames/s")
             .meaning("of the encoder; 0: as measured over the last second"),
@@ -181,7 +181,7 @@ fn reward_parameters() -> [ParameterInfo; 4] {
     let span = Duration::from_millis(1)..=Duration::from_secs(10);
     [
         ParameterInfo::duration("deadline", span.clone(), Duration::from_millis(200))
-            .meaning("delay that a frame missing altogether counts as having beside its own")
+            .meaning("delay that a frame missing altogether counts as having on top of its own")
             .source("4D-MAP, section 3.3"),
         ParameterInfo::number("delta_weight", 0.0..=1.0, 0.7)
             .meaning("of a delta frame in the reward, against 1 of a key frame")
@@ -192,7 +192,7 @@ fn reward_parameters() -> [ParameterInfo; 4] {
             .source("4D-MAP, section 3.3"),
         ParameterInfo::duration("feedback_timeout", span, Duration::from_secs(1))
             .meaning("after which a frame of which nothing was heard counts as having taken as long")
-            .source("ours"),
+            .source("Hawser"),
     ]
 }
 
@@ -202,19 +202,19 @@ fn dispatch_parameters() -> [ParameterInfo; 6] {
         ParameterInfo::number("cap", 1.0..=1_000.0, 4.0)
             .unit("windows")
             .meaning("the most that a path is given ahead")
-            .source("ours; none in the paper"),
+            .source("Hawser; none in the paper"),
         ParameterInfo::duration("reclaim", span.clone(), Duration::from_millis(300))
             .meaning(
                 "silence, at least three round-trip times, after which a path loses what it has not sent",
             )
-            .source("ours; none in the paper"),
+            .source("Hawser; none in the paper"),
         ParameterInfo::duration("loss_window", span, Duration::from_secs(1))
             .meaning("over which loss is counted, at least two round-trip times")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::integer("loss_packets", 1..=10_000, 20)
             .unit("packets")
             .meaning("at least, of a loss rate")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::number("high_loss", 0.0..=1.0, 0.02)
             .meaning("loss rate of a path above which mechanism=threshold copies key frames")
             .source("the authors' code"),

@@ -81,7 +81,7 @@ impl FourDMapScheduler {
         self
     }
 
-    /// What was learnt so far.
+    /// What was learned so far.
     pub fn model(&self) -> FourDMapModel {
         self.learner.model()
     }

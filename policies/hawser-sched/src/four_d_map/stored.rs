@@ -1,4 +1,4 @@
-//! What was learnt before, as text (4D-MAP, section 4.3: "pre-learn a model offline").
+//! What was learned before, as text (4D-MAP, section 4.3: "pre-learn a model offline").
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -64,7 +64,7 @@ impl fmt::Display for FourDMapModelError {
 impl std::error::Error for FourDMapModelError {}
 
 impl FourDMapModel {
-    /// The model that comes with this crate, as text; `models/4d-map.json` beside it says what it was learnt from.
+    /// The model that comes with this crate, as text; `models/4d-map.json` next to it says what it was learned from.
     /// `hawser lab prelearn` makes both.
     pub const SHIPPED: &'static str = include_str!("../../models/4d-map.model");
 

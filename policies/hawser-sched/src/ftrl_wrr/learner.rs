@@ -8,7 +8,7 @@ use super::parameters::{FtrlLearner, FtrlWrrParameters};
 const DESCENT_STEP: f64 = 0.05;
 const DESCENT_RADIUS: f64 = 0.1;
 
-/// Over three and more paths directions are many, and losses few: exploration is kept closer to the center.
+/// Over three and more paths directions are many, and losses few: exploration is kept closer to the centre.
 const SIMPLEX_RADIUS: f64 = 0.5;
 
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Learner {
         }
     }
 
-    /// The paths changed: step size and radius start anew.
+    /// The paths changed: step size and radius are reset.
     pub(super) fn restart(&mut self) {
         match self {
             Learner::Interval(learner) => learner.restart(),

@@ -1,13 +1,13 @@
-//! What was learnt, for experiments.
+//! What was learned, for experiments.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hawser_policy::Time;
 
-/// What an [`FtrlWrr`](crate::FtrlWrr) learnt, in order.
+/// What an [`FtrlWrr`](crate::FtrlWrr) learned, in order.
 pub type FtrlWrrLog = Arc<Mutex<Vec<FtrlWrrRecord>>>;
 
-/// Something that was learnt.
+/// Something that was learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FtrlWrrRecord {
     /// A timestep is complete.
@@ -27,7 +27,7 @@ pub enum FtrlWrrRecord {
         /// Share of its packets that were redirected.
         redirected: f64,
     },
-    /// The ratio of the bandwidths changed: the learner explores anew.
+    /// The ratio of the bandwidths changed: the learner explores again.
     Reset {
         /// When.
         at: Time,
@@ -35,7 +35,7 @@ pub enum FtrlWrrRecord {
         before: f64,
         /// And after.
         after: f64,
-        /// Whether what had been learnt was forgotten.
+        /// Whether what had been learned was forgotten.
         forgotten: bool,
     },
 }

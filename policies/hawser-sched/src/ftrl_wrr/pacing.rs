@@ -4,7 +4,7 @@ use hawser_policy::{Command, Commands, MAX_PACING_PERCENT, PathId, SendView};
 
 use super::parameters::FtrlPacing;
 
-/// No rate is raised to more than this, in percent of what the controller says.
+/// No rate is raised to more than this, in % of what the controller says.
 const MOST: f64 = 200.0;
 
 /// Sets the pacing of all paths for a step.
@@ -40,7 +40,7 @@ pub fn paced_rates(rates: [f64; 2], share: f64) -> [f64; 2] {
     [first, second].map(|(rate, share)| rate * f64::from(scaled(rate, share, whole)) / 100.0)
 }
 
-/// The rate that belongs to a share of `whole`, in percent of what there is: never less than that.
+/// The rate that belongs to a share of `whole`, in % of the whole: never less than that.
 pub(super) fn scaled(rate: f64, share: f64, whole: f64) -> u16 {
     if rate <= 0.0 { 100 } else { (100.0 * share * whole / rate).clamp(100.0, MOST).round() as u16 }
 }

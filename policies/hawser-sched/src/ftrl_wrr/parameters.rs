@@ -129,7 +129,7 @@ pub(super) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::choice("step_time", ["send-span", "send-to-ack"])
                 .meaning("which time the throughput of a step is taken over")
-                .source("ours, and the author's code"),
+                .source("Hawser, and the author's code"),
         )
         .parameter(
             ParameterInfo::choice("cut_test", ["hoeffding", "variance"])

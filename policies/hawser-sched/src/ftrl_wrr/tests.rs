@@ -162,7 +162,7 @@ fn three_paths_are_shared_by_their_bandwidths() {
     assert!((bench.center() - 0.5).abs() <= 0.1, "{}", bench.center());
 }
 
-/// 30:10 turns into 10:30: noticed within two seconds, forgotten, and the center across the middle within 15 steps.
+/// 30:10 turns into 10:30: noticed within two seconds, forgotten, and the centre across the middle within 15 steps.
 #[test]
 fn a_change_of_the_ratio_is_noticed_and_learnt() {
     let parameters = FtrlWrrParameters { redirect: crate::Redirect::Off, ..FtrlWrrParameters::default() };

@@ -89,7 +89,7 @@ pub(super) struct Arrival {
 }
 
 /// Packets belong to the same train if they left within this time of each other: those that the pacer lets out together. What it
-/// lets out one after the other would tell its own rate, which is the forecast, and the forecast would fall for ever.
+/// lets out one after the other would tell its own rate, which is the forecast, and the forecast would never recover.
 const BACK_TO_BACK: Duration = Duration::from_micros(100);
 /// Bytes behind the first packets of trains that make a sample.
 const LEAST_BYTES: u64 = 1_000;

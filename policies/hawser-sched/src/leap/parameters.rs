@@ -65,20 +65,20 @@ pub(super) fn info() -> PolicyInfo {
             .source("W. Yang 2024, section 4.5.1"),
         ParameterInfo::duration("sample", span, default.sample)
             .meaning("least time between two samples of a path's rate")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::number("caution", 0.0..=10.0, default.caution)
             .meaning("deviations by which the forecast is below the estimate: the 5th percentile")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::number("floor", 0.001..=1.0, default.floor)
             .meaning("the forecast is at least this share of the estimate")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::number("headroom", 1.0..=10.0, default.headroom)
             .meaning("window over what the forecast and the least round-trip time make")
-            .source("ours"),
+            .source("Hawser"),
         ParameterInfo::integer("memory", 10..=10_000, default.memory as u64)
             .unit("packets")
             .meaning("over which losses and late packets of a path are counted")
-            .source("ours"),
+            .source("Hawser"),
     ];
     let about = "rates by a cautious forecast, and a code across paths, for layered video with a deadline";
     let info = PolicyInfo::new(Leap::NAME, about)

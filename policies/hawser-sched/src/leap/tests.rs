@@ -65,7 +65,7 @@ fn parity_goes_by_the_split() {
     assert_eq!(swapped, sound);
 }
 
-/// Estimate 9.15, Z = .769, Q = .25, R = 2 (the filter's step of the sheet), 7.5 steps of 20 ms to the deadline.
+/// Estimate 9.15, Z = 0.769, Q = 0.25, R = 2 (the filter's step of the specification), 7.5 steps of 20 ms to the deadline.
 #[test]
 fn the_forecast_is_the_fifth_percentile() {
     let noise = Noise { process: 0.25, measurement: 2.0 };

@@ -68,7 +68,7 @@ impl Cycle {
         Tag(self.number)
     }
 
-    /// Planning is to begin anew if what happened matters.
+    /// Marks the plan as void if what happened matters.
     pub(super) fn void_if(&mut self, matters: bool) {
         self.is_void |= matters;
     }

@@ -15,7 +15,7 @@ pub struct MamsPoint {
 pub const MAX_MAMS_POINTS: usize = 8;
 
 /// What an end of a path is expected to carry, by time from now on: linear between the points, and as at the last one after
-/// it, since nothing may be extrapolated across a hand-over. Without points it is unlimited and loses nothing.
+/// it, since nothing may be extrapolated across a handover. Without points it is unlimited and loses nothing.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct MamsForecast {
     points: [MamsPoint; MAX_MAMS_POINTS],

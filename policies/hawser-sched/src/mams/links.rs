@@ -1,4 +1,4 @@
-//! What is known of the ends of the paths: of our links from whoever watches them, of the peer's from its reports.
+//! What is known of the ends of the paths: of local links from their observer, of the peer's from its reports.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 64;
 /// Samples of a link: its state now, and forecasts.
 const MAX_SAMPLES: usize = 4;
 
-/// A change of a capacity by more than this share, or of a loss rate by more than this, is a reason to plan anew.
+/// A change of a capacity by more than this share, or of a loss rate by more than this, is a reason to plan again.
 const CAPACITY_CHANGE: f64 = 0.25;
 const LOSS_CHANGE: f64 = 0.05;
 
@@ -77,7 +77,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// News of a link of ours. Whether it is a reason to plan anew.
+    /// News of a link of ours. Whether it is a reason to plan again.
     pub(super) fn on_update(&mut self, update: &LinkUpdate<'_>) -> bool {
         let known = self.local.iter().position(|local| local.link == update.link);
         let Some(at) = known.or_else(|| self.add(update.link)) else { return false };
@@ -99,7 +99,7 @@ impl Links {
         Some(self.local.len() - 1)
     }
 
-    /// A report of the peer about a path, which took `one_way`. Whether it is a reason to plan anew.
+    /// A report of the peer about a path, which took `one_way`. Whether it is a reason to plan again.
     pub(super) fn on_report(
         &mut self,
         now: Time,

@@ -122,7 +122,7 @@ pub(super) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::flag("in_flight", true)
                 .meaning("what is in flight leaves its place as acknowledgements come in; off: the window leaves at once")
-                .source("ours; off in the paper"),
+                .source("Hawser; off in the paper"),
         )
         .parameter(
             ParameterInfo::choice("model", ["newreno", "tcp", "steady"])
@@ -132,7 +132,7 @@ pub(super) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::choice("one_way", ["return", "half"])
                 .meaning("round-trip time less half of the fastest path's, where acknowledgements return; or half of it")
-                .source("ours; half in the paper"),
+                .source("Hawser; half in the paper"),
         )
         .parameter(
             ParameterInfo::number("least_likelihood", 0.0..=0.1, 1e-4)

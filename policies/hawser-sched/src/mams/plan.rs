@@ -135,7 +135,7 @@ impl MamsPlanner {
         end
     }
 
-    /// Algorithm 1: the fewest of the fastest paths that deliver all that is queued. The sum begins anew for each number of
+    /// Algorithm 1: the fewest of the fastest paths that deliver all that is queued. The sum is reset for each number of
     /// paths, and one path may be enough (equation 5).
     fn select(&mut self, paths: &[MamsPath], queued: u64) {
         if !self.settings.selection {

@@ -2,7 +2,7 @@
 
 use crate::deliveries::NewReno;
 
-/// The congestion controller that MAMS reckons with. With another one than is installed the number of deliveries is fiction.
+/// The congestion controller that MAMS assumes. With another one than is installed the number of deliveries is fiction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MamsWindowModel {
     /// New Reno as QUIC has it: a probe timeout leaves half of the window, a second one in a row the least there is (RFC 9002
@@ -11,7 +11,7 @@ pub enum MamsWindowModel {
     NewReno,
     /// New Reno as TCP has it: after a timeout the window is one packet.
     Tcp,
-    /// A window that neither grows nor starts anew, and of which losses take three tenths: what CUBIC and the BBR family do
+    /// A window that neither grows nor is reset, and of which losses take three tenths: what CUBIC and the BBR family do
     /// within a cycle.
     Steady,
 }

@@ -63,7 +63,7 @@ impl LowLatency {
         (self.inner.is_avoided(path), by_rtt(path))
     }
 
-    /// The part that the emptier of two paths of equal delay takes, if there is another one beside that of the assignment.
+    /// The part that the emptier of two paths of equal delay takes, if there is another one besides that of the assignment.
     fn shared(&self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
         let unsent = view.queue.unsent;
         let Some(path) = view.path(assignment.path) else { return assignment };

@@ -58,7 +58,7 @@ fn ask(modes: &mut Modes, view: &SendView<'_>) -> Decision {
     modes.schedule(view, &mut Commands::new())
 }
 
-/// The message for one mode is obeyed by the next decision, and only if the application of this end says so.
+/// The message for one mode is applied by the next decision, and only if the application of this end says so.
 #[test]
 fn the_application_changes_the_mode_of_a_connection_that_runs() {
     let paths = [path(1, 20, 100_000), path(2, 60, 100_000)];

@@ -12,7 +12,7 @@ const QUEUE: QueueView = QueueView {
     connection_window_left: 1 << 30,
 };
 
-/// Asks every 10 ms while the fast path is full, until it has learnt; `delay` is that of packets that leave while it sends or
+/// Asks every 10 ms while the fast path is full, until it has learned; `delay` is that of packets that leave while it sends or
 /// waits.
 fn learn(peekaboo: &mut Peekaboo, delay: impl Fn(bool) -> Duration) -> Vec<bool> {
     let mut decisions = Vec::new();

@@ -12,8 +12,8 @@ use super::parameters::QcMabParameters;
 const BURST_GAP: Duration = Duration::from_millis(25);
 /// Packets of a burst whose dispersion is believed.
 const BURST_PACKETS: u64 = 8;
-/// Differences from which the noise of the rate is learnt. With 60 the filter misses its own bound where the capacity moves as
-/// much as samples are off (an error of .90 of the samples' instead of at most .85); with 300, 45 s, it is .80.
+/// Differences from which the noise of the rate is learned. With 60 the filter misses its own bound where the capacity moves as
+/// much as samples are off (an error of 0.90 of the samples' instead of at most 0.85); with 300, 45 s, it is 0.80.
 const WINDOW: usize = 300;
 /// Raw features of table 4.1 that a host can see.
 pub(super) const FEATURES: usize = 11;

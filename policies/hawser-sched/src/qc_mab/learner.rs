@@ -91,7 +91,7 @@ impl QcMabLearner {
         &self.context
     }
 
-    /// What was learnt.
+    /// What was learned.
     pub fn bandit(&self) -> &QcMabBandit {
         &self.bandit
     }

@@ -37,7 +37,7 @@ pub enum QcMabRecord {
     },
     /// A decision earned the reward of a frame.
     Credit {
-        /// When it was learnt.
+        /// When it was learned.
         at: Time,
         /// The path that was decided about.
         path: PathId,

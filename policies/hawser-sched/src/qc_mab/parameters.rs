@@ -7,7 +7,7 @@ use hawser_policy::{ParameterInfo, Parameters, PolicyInfo};
 use super::QcMab;
 use super::formulas::QcMabEta;
 
-/// Whether a part of the arm is learnt or held.
+/// Whether a part of the arm is learned or held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum QcMabFec {
     /// As the bandit finds best.
@@ -24,7 +24,7 @@ pub enum QcMabFec {
 pub enum QcMabKey {
     /// The access point itself.
     Point,
-    /// Its rank by signal, so that what was learnt survives movement.
+    /// Its rank by signal, so that what was learned survives movement.
     #[default]
     Rank,
 }
@@ -149,13 +149,13 @@ fn reward_parameters() -> [ParameterInfo; 5] {
             .meaning(
                 "weight of enhancement packets where the base layer fails: 1/late as printed, or 1/(1+late)",
             )
-            .source("W. Yang 2024, eq. (4.19); strict is ours"),
+            .source("W. Yang 2024, eq. (4.19); strict is Hawser's"),
         ParameterInfo::number("exploration", 0.0..=10.0, 0.1)
             .meaning("factor below the root of the confidence bound; 2 in the source")
-            .source("ours; W. Yang 2024, eq. (4.21)"),
+            .source("Hawser; W. Yang 2024, eq. (4.21)"),
         ParameterInfo::choice("time", ["global", "cell"])
             .meaning("time of the confidence bound: slots, or decisions in the same cell")
-            .source("W. Yang 2024, eq. (4.21); cell is ours"),
+            .source("W. Yang 2024, eq. (4.21); cell is Hawser's"),
     ]
 }
 
@@ -196,18 +196,18 @@ fn arm_parameters() -> [ParameterInfo; 8] {
             .source("W. Yang 2024, section 4.5.2"),
         ParameterInfo::duration("memory", Duration::ZERO..=Duration::from_secs(3600), Duration::from_secs(5))
             .meaning("for how long an access point whose delay was above the deadline is no arm")
-            .source("ours; not given in the source"),
+            .source("Hawser; not given in the source"),
         ParameterInfo::choice("key", ["rank", "point"])
             .meaning("arms are remembered by the rank of the access point in signal strength, or by the point itself")
-            .source("rank is ours; point in W. Yang 2024"),
+            .source("rank is Hawser's; point in W. Yang 2024"),
         ParameterInfo::integer("strongest", 0..=16, 2)
             .meaning("at most so many access points are arms, the strongest; 0: all")
-            .source("ours; all in the source"),
+            .source("Hawser; all in the source"),
         ParameterInfo::choice("fec", ["learned", "on", "off"])
             .meaning("protection: part of the arm, or fixed"),
         ParameterInfo::flag("attach", true).meaning("whether the access point is part of the arm"),
         ParameterInfo::duration("attach_after", Duration::ZERO..=Duration::from_secs(1), Duration::from_millis(90))
             .meaning("after a display event, until the link is attached elsewhere: the next frame has passed by then")
-            .source("ours; not given in the source"),
+            .source("Hawser; not given in the source"),
     ]
 }

@@ -1,4 +1,4 @@
-//! At the sender: decisions are heeded, and paths reported.
+//! At the sender: applies decisions and reports paths.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

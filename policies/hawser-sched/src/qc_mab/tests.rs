@@ -122,7 +122,7 @@ fn arms_are_refined() {
     assert_eq!((kept.arms, kept.point), (2, Some(1)));
 }
 
-/// Four arms in one cell, 0.50 to 0.95: the last 20 of 88 pulls earn what the sheet computed for UCB1, 0.83; each arm once, first.
+/// Four arms in one cell, 0.50 to 0.95: the last 20 of 88 pulls earn what the specification computed for UCB1, 0.83; each arm once, first.
 #[test]
 fn the_bandit_explores_as_ucb1_does() {
     let arms: Vec<QcMabArm> = (0..4).map(|point| QcMabArm { point, fec: false }).collect();
@@ -359,7 +359,7 @@ proptest! {
         }
     }
 
-    /// A peer that reports anything moves nothing but what is learnt, and nothing grows without bound.
+    /// A peer that reports anything moves nothing but what is learned, and nothing grows without bound.
     #[test]
     fn reports_of_a_hostile_sender_do_no_harm(payloads in prop::collection::vec((0..40u32, prop::collection::vec(any::<u8>(), 0..60)), 1..40)) {
         let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, None);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::{PathId, PathView, Time};
 use hawser_ride::{OVERHEAD, PATHS, PLAIN_OBSERVATION, PathView as RidePath, observe};
 
-/// Rates over which the largest delivery rate is taken last for so many round trips (sheet, section 2.2).
+/// Rates over which the largest delivery rate is taken last for so many round trips (specification, section 2.2).
 const RATE_ROUNDS: u32 = 10;
 /// And for no less than this: an application that sends little shows what a path carries only now and then.
 const RATE_MEMORY: Duration = Duration::from_secs(1);

@@ -33,7 +33,7 @@ const FAR: f64 = 1e6;
 ///
 /// Rates, and when a path is available, are EDPF's ([`Edpf`](crate::Edpf)). The mean of `S_p` is half of the smoothed round-trip time, its
 /// standard deviation half of that of the round-trip time, which is `sqrt(pi / 2)` of the mean deviation. `D_k` has the mean and
-/// the variance of that maximum. If the best path is full the packet is left to it, and the next one is decided upon, until one
+/// the variance of that maximum. If the best path is full the packet is left to it, and the next one is decided, until one
 /// is for a path that can send. Coded packets have no place in the order: they go where they are expected first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SedpfScheduler {

@@ -51,7 +51,7 @@ fn the_larger_of_two_has_the_mean_and_variance_of_the_formula() {
     let standard = gaussian(0.0, 1.0);
     assert!((standard.expected_max(standard) - 0.564_189_583_5).abs() < 1e-9);
     assert!((standard.max(standard).variance - 0.681_690_113_8).abs() < 1e-9);
-    // Deviations of 3 and 4 make 5; means 10 and 5 are one of it apart: 10 .8413 + 5 .1587 + 5 .2420.
+    // Deviations of 3 and 4 make 5; means 10 and 5 are one of it apart: 10 * 0.8413 + 5 * 0.1587 + 5 * 0.2420.
     let (one, two) = (gaussian(10.0, 3.0), gaussian(5.0, 4.0));
     assert!((one.expected_max(two) - 10.416_577_353_0).abs() < 1e-8, "{}", one.expected_max(two));
     for (one, two) in

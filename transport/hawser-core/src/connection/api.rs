@@ -163,7 +163,7 @@ impl Connection {
         self.paths.is_multipath()
     }
 
-    /// The next event, in order; `None` when there is none.
+    /// The next event, in order; `None` if none waits.
     pub fn poll_event(&mut self) -> Option<Event> {
         // Asked twice per packet. Events are large, and nearly all there are tell of streams.
         if self.events.is_empty()
@@ -481,7 +481,7 @@ impl Connection {
         self.apply_commands(update.now);
     }
 
-    /// Tells the policies what became of a request to attach a link elsewhere, whoever made it.
+    /// Tells the policies what became of a request to attach a link elsewhere, from the application or a policy.
     pub fn attach_report(&mut self, now: Time, report: &AttachReport) {
         self.policies.on_attach_report(now, report);
         self.apply_commands(now);

@@ -22,7 +22,7 @@ use crate::FourTuple;
 use crate::crypto::Level;
 use crate::endpoint::Transmit;
 
-/// Plans that may come to nothing in one call; a bound against a plan that never clears its cause.
+/// Plans that may produce no packet in one call; a bound against a plan that never clears its cause.
 const MAX_ATTEMPTS: usize = 64;
 
 /// Clears the fixed bit of a first byte (RFC 9287).

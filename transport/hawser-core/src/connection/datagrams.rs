@@ -19,7 +19,7 @@ use hawser_wire::varint;
 
 use crate::{TransportConfig, TransportError};
 
-/// Memory of a queued message beside its bytes: what bounds a queue of empty messages.
+/// Memory of a queued message besides its bytes: what bounds a queue of empty messages.
 const ENTRY_OVERHEAD: usize = size_of::<Outgoing>();
 
 /// The same of a received message.

@@ -237,7 +237,7 @@ impl Connection {
         }
     }
 
-    /// The client begins anew in a version that a Version Negotiation packet lists. That is another connection, as far as
+    /// The client starts again in a version that a Version Negotiation packet lists. That is another connection, as far as
     /// the rules of connections go (RFC 9368 section 2.4): nothing of the first attempt counts, its connection id and its
     /// packet numbers least of all.
     #[cold]

@@ -24,7 +24,7 @@ pub(crate) struct Identity {
     pub(crate) preferred: Option<SocketAddr>,
     /// Token for Initial packets (client).
     pub(crate) token: Vec<u8>,
-    /// To check a Retry and begin anew, until the handshake is complete (client).
+    /// To check a Retry and start again, until the handshake is complete (client).
     pub(crate) client: Option<Box<ClientStart>>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct ConnectionInit {
     pub(crate) transport: Arc<TransportConfig>,
     pub(crate) endpoint: Arc<EndpointConfig>,
     pub(crate) cids: CidIssuer,
-    /// Client: to check a Retry, and to begin anew.
+    /// Client: to check a Retry, and to start again.
     pub(crate) client: Option<Box<ClientStart>>,
     /// Server: makes tokens for NEW_TOKEN frames.
     pub(crate) token_issuer: Option<TokenIssuer>,

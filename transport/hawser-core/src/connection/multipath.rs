@@ -97,7 +97,7 @@ impl Connection {
         Ok(id)
     }
 
-    /// Gives a path up. What it had in flight goes on the others.
+    /// Abandons a path. What it had in flight goes on the others.
     ///
     /// # Errors
     /// [`PathError::Unknown`], [`PathError::LastPath`].
@@ -194,7 +194,7 @@ impl Connection {
         self.policies.path_views(now, &self.paths)
     }
 
-    /// Says which local link a path leaves through: the handshake's path learns it after it was created, a migrated one anew.
+    /// Says which local link a path leaves through: the handshake's path learns it after it was created, a migrated one again.
     pub fn set_path_link(&mut self, id: PathId, link: Option<LinkId>) {
         if let Some(path) = self.paths.get_mut(id) {
             path.link = link;
@@ -407,9 +407,9 @@ impl Connection {
     }
 
     /// The challenges or their answers are lost, but something that the peer sent since the first of them arrived. It may
-    /// have validated the path long ago and send its data here, if rarely. To give the path up would help nobody, and the
-    /// peer might not even hear of it: who stands in half a dead zone would lose the connection when the other path is given
-    /// up at the other end.
+    /// have validated the path long ago and send its data here, if rarely. To abandon the path would help nobody, and the
+    /// peer might not even hear of it: who stands in half a dead zone would lose the connection when the other path is
+    /// abandoned at the other end.
     fn validate_again(&mut self, now: Time, id: PathId) {
         let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         if let Some(path) = self.paths.get_mut(id) {
@@ -456,7 +456,7 @@ impl Connection {
         self.events.path(report);
     }
 
-    /// Gives a path up, for whatever reason: its data goes elsewhere, and the peer is told.
+    /// Abandons a path, for whatever reason: its data goes elsewhere, and the peer is notified.
     pub(super) fn abandon(&mut self, now: Time, id: PathId, event: LifeEvent, code: Code) {
         let probe_timeout = self.largest_probe_timeout();
         let Some(control) = self.paths.control_mut(id) else { return };

@@ -59,7 +59,7 @@ pub(crate) fn local_parameters(
     let streams = |count: u64| count.min(hawser_wire::frame::MAX_STREAM_COUNT);
     let receive_timestamps = receive_timestamps(transport);
     let mut features = local_features(transport);
-    // The core's own; one that does not fit beside those of the policies is not offered.
+    // The core's own; one that does not fit next to those of the policies is not offered.
     features.insert(feature::STREAM_SKIP);
     if transport.repair_memory().is_some() {
         features.insert(feature::ERASURE_CODES);
@@ -76,7 +76,7 @@ pub(crate) fn local_parameters(
         initial_max_stream_data_uni: integer(transport.initial_stream_window),
         initial_max_streams_bidi: streams(transport.max_bidirectional_streams),
         initial_max_streams_uni: streams(transport.max_unidirectional_streams),
-        // Rounded up: the peer must not expect acknowledgments earlier than they come.
+        // Rounded up: the peer must not expect acknowledgements earlier than they come.
         max_ack_delay: transport.max_ack_delay.as_nanos().div_ceil(1_000_000).min((1 << 14) - 1) as u16,
         active_connection_id_limit: ACTIVE_CONNECTION_ID_LIMIT,
         max_datagram_frame_size: max_frame_size(transport.datagram_receive_buffer),

@@ -416,7 +416,7 @@ impl Connection {
             // RFC 9000 section 7.2: the client adopts the server's connection id from its first Initial.
             self.adopt_server_cid(header.source_cid);
         } else if space == SpaceId::Handshake {
-            // RFC 9000 section 8.1: whoever has Handshake keys saw our Initial packets.
+            // RFC 9000 section 8.1: a peer with Handshake keys saw our Initial packets.
             if let Some(path) = self.paths.get_mut(PathId::ZERO) {
                 path.tuples.on_handshake_validated();
             }

@@ -35,7 +35,7 @@ impl RememberedLimits {
         Some(Self::of(&TransportParameters::decode(parameters, Role::Server).ok()?))
     }
 
-    /// Whether whoever keeps to these limits keeps to `others` as well.
+    /// Whether a client that keeps to these limits keeps to `others` as well.
     pub(crate) fn fit_within(&self, others: &Self) -> bool {
         self.0.iter().zip(&others.0).all(|(ours, theirs)| ours <= theirs)
     }
@@ -56,7 +56,7 @@ impl RememberedLimits {
         }
     }
 
-    /// For those who keep them beside a ticket.
+    /// For those who keep them with a ticket.
     pub(crate) fn encode(&self) -> Vec<u8> {
         self.0.iter().flat_map(|limit| limit.to_be_bytes()).collect()
     }

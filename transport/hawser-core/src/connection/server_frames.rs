@@ -41,7 +41,7 @@ impl ServerFrames {
         self.tokens_pending = self.issuer.as_ref().map_or(0, |issuer| issuer.count);
     }
 
-    /// A token was lost: another one is made, but not without end.
+    /// A token was lost: another one is made, up to a bound.
     pub(crate) fn on_token_lost(&mut self) {
         if self.replacements_left > 0 {
             self.replacements_left -= 1;
@@ -56,7 +56,7 @@ impl ServerFrames {
     }
 
     /// Writes as many of them as fit. `client` is the address that the packet goes to, if it is validated: a token proves
-    /// that whoever has it received at that address (RFC 9000 section 8.1.3). Tokens for other addresses than that of the
+    /// that its holder received at that address (RFC 9000 section 8.1.3). Tokens for other addresses than that of the
     /// first are not made: a client that moved gets them with its next connection.
     pub(crate) fn write(
         &mut self,

@@ -19,7 +19,7 @@ pub(crate) struct VersionState {
     ours: Versions,
     /// No other version may come (client): the server's first CRYPTO data told which it is.
     settled: bool,
-    /// The client began anew because of a Version Negotiation packet.
+    /// The client started again because of a Version Negotiation packet.
     followed_negotiation: bool,
 }
 
@@ -61,7 +61,7 @@ impl VersionState {
         !self.settled && version != self.current && self.ours.contains(version)
     }
 
-    /// With which version to begin anew because a server speaks `offered`; a few of these if there is none in common, and
+    /// With which version to start again because a server speaks `offered`; a few of these if they have none in common, and
     /// nothing where the packet is to be ignored (RFC 9368 sections 2.1 and 4).
     pub(crate) fn on_negotiation(
         &mut self,
@@ -126,7 +126,7 @@ fn negotiation_error(reason: impl Into<std::borrow::Cow<'static, str>>) -> Trans
     TransportError::new(Code::VERSION_NEGOTIATION_ERROR, reason)
 }
 
-/// What a client needs to begin anew.
+/// What a client needs to start again.
 #[derive(Clone)]
 pub(crate) struct ClientStart {
     pub(crate) crypto: Arc<dyn ClientFactory>,

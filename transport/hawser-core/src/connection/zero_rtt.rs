@@ -6,7 +6,7 @@
 //! for the handshake, other paths too. If the server does not take them, everything in them is sent again in 1-RTT packets,
 //! as if it had only been written: the application need not do anything, unless it would rather not have it sent at all.
 //!
-//! Whoever copies a client's first flight can send it to the server again. Whether that does harm only the application
+//! Anyone who copies a client's first flight can send it to the server again. Whether that does harm only the application
 //! knows, so servers take 0-RTT only where it says so.
 
 use bytes::BytesMut;
@@ -161,7 +161,7 @@ impl Connection {
         self.on_zero_rtt_rejected(now);
     }
 
-    /// Client: the server spoke another version and kept nothing of the first flight. The handshake that begins anew is one
+    /// Client: the server spoke another version and kept nothing of the first flight. The handshake that starts again is one
     /// without 0-RTT.
     pub(super) fn give_up_zero_rtt(&mut self, now: Time) {
         if self.zero_rtt.is_sending() {

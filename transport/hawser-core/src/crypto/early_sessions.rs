@@ -1,7 +1,7 @@
 //! Sessions of a server that takes 0-RTT.
 //!
 //! A client keeps to the limits of the connection in which it got its ticket, so the server must not have reduced them
-//! since (RFC 9000 section 7.4.1). They are kept beside each session, and one with larger limits than those of today is not
+//! since (RFC 9000 section 7.4.1). They are kept with each session, and one with larger limits than those of today is not
 //! found: the client then makes a full handshake, and its 0-RTT is rejected.
 
 use std::sync::{Arc, Mutex, PoisonError};

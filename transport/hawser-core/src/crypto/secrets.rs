@@ -18,7 +18,7 @@ const LABELS: [(Level, [&str; 2]); 2] = [
 /// Holds the traffic secrets of one handshake until they are [taken](SecretTap::take), and passes all on to the
 /// configured log.
 ///
-/// The library hands traffic secrets out in no other way than to whoever logs them.
+/// The library hands traffic secrets out in no other way than to a key log.
 pub(super) struct SecretTap {
     log: Arc<dyn KeyLog>,
     secrets: Mutex<Vec<(Level, usize, OkmBlock)>>,

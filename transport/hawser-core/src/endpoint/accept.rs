@@ -84,7 +84,7 @@ impl Endpoint {
         self.routes.remove_pending(&incoming.cids.destination, incoming.id);
     }
 
-    /// Whether it can still be accepted. One that waited for [`Incoming::LIFETIME`] can not: whoever keeps a queue of them
+    /// Whether it can still be accepted. One that waited for [`Incoming::LIFETIME`] can not: a caller that keeps a queue of them
     /// may drop it, and with that the queue is no longer than the endpoint lets connections wait.
     pub fn is_pending(&self, incoming: &Incoming) -> bool {
         self.pending.contains(incoming.id)

@@ -16,7 +16,7 @@ use crate::quic_lb::{self, QuicLbServer};
 /// enough that random ones do not meet.
 pub(crate) const MIN_CID_LENGTH: usize = quic_lb::MIN_LENGTH;
 
-// Ids have a byte for the member, and a nonce beside it.
+// Ids have a byte for the member, and a nonce next to it.
 const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
 
 /// The length of all connection ids that an endpoint with this configuration issues.
@@ -159,7 +159,7 @@ impl CidIssuer {
     }
 
     /// A further id, to be reached from other addresses, too; `None` if there are no more of these. Section 3.2 of the
-    /// draft: who has none for balancers gives each client one id.
+    /// draft: a server without ids for balancers gives each client one id.
     pub(crate) fn issue_further(&mut self) -> Option<(ConnectionId, StatelessResetToken)> {
         let id = self.scheme.routable(&mut self.random)?;
         Some((id, self.token(&id)))

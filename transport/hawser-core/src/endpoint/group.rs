@@ -7,7 +7,7 @@
 //! an id is as random, and as little like another one of the same connection, as before. Ids that name this server to a
 //! balancer have the member's number in their nonce instead (`nonces.rs`).
 //!
-//! Ids that clients choose name a member by chance or none. Then the datagram stays where it arrived, and whoever
+//! Ids that clients choose name a member by chance or none. Then the datagram stays where it arrived, and the member that
 //! accepts the connection owns it from then on; the way of most datagrams is therefore the kernel's alone.
 //!
 //! Stateless resets carry an id that nobody issued. Their tokens are the one thing that members look up in common, and

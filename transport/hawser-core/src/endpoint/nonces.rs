@@ -2,7 +2,7 @@
 //!
 //! A nonce is a number, counted up from a random one (section 9.6 of draft-ietf-quic-load-balancers). Those of the
 //! member `m` of a group of `n` leave the remainder `m` when divided by `n`: section 7.2 of the draft has a balancer take
-//! the number of a process for a part of the nonce, and no byte of it is lost that way. Whoever has the key reads it back.
+//! the number of a process for a part of the nonce, and no byte of it is lost that way. A holder of the key reads it back.
 //!
 //! Without a key nonces must not tell that they are of one server, let alone count: then they are encrypted by themselves,
 //! with a key that the members make up.

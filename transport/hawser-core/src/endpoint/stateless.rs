@@ -50,7 +50,7 @@ pub(super) fn version_negotiation(
 }
 
 /// A stateless reset that answers a datagram of `received` bytes; `None` if that is too short for a reset to be
-/// shorter still (RFC 9000 section 10.3.3: each is, so two ends that know nothing cannot reset each other for ever).
+/// shorter still (RFC 9000 section 10.3.3: each is, so two ends that know nothing cannot reset each other indefinitely).
 pub(super) fn stateless_reset(
     received: usize,
     token: &StatelessResetToken,

@@ -57,7 +57,7 @@ impl TokenIssuer {
 /// What the token of an Initial packet proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing: there is none, it is not ours, too old, used before, or for another address. The client goes on as if it
+    /// Nothing: the token is absent, not from this server, too old, used before, or for another address. The client goes on as if it
     /// had sent none (section 8.1.3).
     Unproven,
     /// The address, by a token of an earlier connection, which must not count again.

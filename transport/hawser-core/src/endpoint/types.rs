@@ -104,7 +104,7 @@ pub enum ConnectError {
     /// The version to begin with is none of those offered.
     #[error("QUIC version {0} is to be the first, but not among those offered")]
     FirstVersion(Version),
-    /// TLS refused to start, as for a server name that is none.
+    /// TLS refused to start, as for an invalid server name.
     #[error("TLS cannot start: {}", .0.reason)]
     Tls(TransportError),
 }

@@ -36,7 +36,7 @@ pub(crate) use self::cipher::CidCipher;
 /// The codepoint of ids that name no server and are routed by address (section 3.2 of the draft).
 pub(crate) const UNROUTABLE: u8 = 0b111;
 
-/// Server id and nonce together: what a connection id has room for beside the first octet (section 5.3).
+/// Server id and nonce together: what a connection id has room for besides the first octet (section 5.3).
 const MAX_PLAINTEXT: usize = ConnectionId::MAX_LEN - 1;
 /// That of a client's first destination (RFC 9000 section 7.2).
 pub(crate) const MIN_LENGTH: usize = 8;

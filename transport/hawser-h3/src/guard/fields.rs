@@ -200,7 +200,7 @@ fn is((is_huffman, string): Coded<'_>, (plain, coded): (&[u8], &[u8])) -> bool {
 
 /// We offer no dynamic table.
 fn dynamic() -> Problem {
-    let reason = "a field section refers to a dynamic table, and there is none";
+    let reason = "a field section refers to a dynamic table, which has no capacity";
     Problem::Fatal(Violation::new(Code::QPACK_DECOMPRESSION_FAILED, reason))
 }
 

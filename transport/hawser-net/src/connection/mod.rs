@@ -307,7 +307,7 @@ impl Connection {
         self.act(|state| state.core.set_path_status(now, path, status))
     }
 
-    /// Gives a path up. If its link stays, the path manager opens another one after a while.
+    /// Abandons a path. If its link stays, the path manager opens another one after a while.
     ///
     /// # Errors
     /// [`PathError`].
@@ -520,7 +520,7 @@ impl Connection {
         self.ask(|state| state.remembered.clone())
     }
 
-    /// Remembers something of the server for 0-RTT of later connections, beside the tickets that it gives, as HTTP/3 does with
+    /// Remembers something of the server for 0-RTT of later connections, with the tickets that it gives, as HTTP/3 does with
     /// SETTINGS (RFC 9114 section 7.2.4.2): at most 512 bytes, for the same application protocol. If it is not what is
     /// remembered already, tickets from before are forgotten: they are for something else. Does nothing at a server, and
     /// without [`sessions`](crate::ClientConfigBuilder::sessions).
@@ -550,7 +550,7 @@ impl Connection {
         close(self.shared(), code, Bytes::copy_from_slice(reason));
     }
 
-    /// Waits for the end, whoever brings it about.
+    /// Waits for the end, from either side.
     pub async fn closed(&self) -> ConnectionError {
         poll_fn(|cx| {
             let mut state = self.shared().lock();

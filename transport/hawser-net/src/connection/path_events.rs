@@ -33,7 +33,7 @@ impl PathEvents {
     /// The next event, if there is one.
     ///
     /// # Errors
-    /// As [`recv`](PathEvents::recv); `Empty` if there is none yet.
+    /// As [`recv`](PathEvents::recv); `Empty` if none waits.
     pub fn try_recv(&mut self) -> Result<PathEvent, TryRecvError> {
         match self.open.next() {
             Some(path) => Ok(PathEvent::Established(path)),
@@ -65,7 +65,7 @@ impl PathNews {
         }
     }
 
-    /// A connection has often opened its second path before the task that waited for it runs: who subscribes hears of
+    /// A connection has often opened its second path before the task that waited for it runs: a subscriber receives
     /// those that are open as if they had opened now.
     pub(super) fn subscribe(&mut self) -> PathEvents {
         let news = match &self.sender {

@@ -1,6 +1,6 @@
 //! A wish for the scheduler of the other end, as messages of [`FeatureId::SCHEDULER_REQUEST`] (`docs/wire.md`).
 //!
-//! Which scheduler counts is a matter of the end that sends: who downloads and wants to compare schedulers has to ask the
+//! Which scheduler counts is a matter of the end that sends: a client that downloads and wants to compare schedulers has to ask the
 //! server. An end that is asked decides by the names that its endpoint was given.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hawser_core::{ConnectionError, SendMessageError};
 use hawser_policy::{FeatureId, Message, PolicyKind, PolicySpec, Registry};
 
-/// Requests of one connection that are obeyed: a peer that asks more often is refused.
+/// Requests of one connection that are followed: a peer that asks more often is refused.
 pub const MAX_SCHEDULER_REQUESTS: u32 = 16;
 /// Longest text of an answer in bytes; a longer one is cut.
 const MAX_TEXT: usize = 900;

@@ -149,7 +149,7 @@ impl EndpointBuilder {
         self
     }
 
-    /// Who knows what the links do and will do: asked ten times a second, and what is new is told to the policies of all
+    /// The source of link states and forecasts: asked ten times a second, and what is new is told to the policies of all
     /// connections that the endpoint opens, as in the simulator. Default: nobody. [`LinkStateFile`](crate::LinkStateFile)
     /// takes the word of another program.
     #[must_use]
@@ -158,7 +158,7 @@ impl EndpointBuilder {
         self
     }
 
-    /// Who attaches links elsewhere when a policy asks for it. Default: nobody.
+    /// The controller that attaches links elsewhere when a policy asks for it. Default: none.
     #[must_use]
     pub fn link_controller(mut self, controller: Arc<dyn LinkController>) -> Self {
         self.link_controller = Controller(Some(controller));

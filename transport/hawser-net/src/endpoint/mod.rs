@@ -118,12 +118,12 @@ impl Endpoint {
 
     /// As [`connect_with`](Endpoint::connect_with), but if the server gave a ticket for 0-RTT in an earlier connection, the
     /// new one is there at once, and what is written goes out with the first packets
-    /// ([`Connection::early_data`] is then [`Offered`](crate::EarlyData::Offered)). **Whoever sees these packets can send
+    /// ([`Connection::early_data`] is then [`Offered`](crate::EarlyData::Offered)). **Anyone who sees these packets can send
     /// them to the server again**: write only what may be done twice.
     ///
     /// Such a connection is not raced over the links, for each attempt would send the data again: it begins over the first
     /// link, to the first address, and others join it once the handshake is complete. If nothing answers, it ends by its
-    /// idle timeout; whoever does not want to wait for that limits the time of
+    /// idle timeout; an application that does not want to wait for that limits the time of
     /// [`handshake_complete`](Connection::handshake_complete) and connects without 0-RTT.
     ///
     /// # Errors
@@ -228,7 +228,7 @@ impl Endpoint {
     /// three probe timeouts (RFC 9000 section 10.2). Afterwards the program may end.
     pub async fn wait_idle(&self) {
         poll_fn(|cx| {
-            // One after the other: whoever is busy wakes this task when it no longer is.
+            // One after the other: a busy one wakes this task when it no longer is.
             for worker in &self.0.workers {
                 let mut state = worker.lock();
                 if state.unsettled() > 0 {

@@ -125,7 +125,7 @@ impl Open {
             Stream::File { file, offset, modified, is_first } => {
                 let metadata = file.metadata()?;
                 let changed = metadata.modified()?;
-                // Written anew in place: it is shorter, or as long as before and yet changed.
+                // Rewritten in place: it is shorter, or as long as before and yet changed.
                 if metadata.len() < *offset || (metadata.len() == *offset && changed != *modified) {
                     *offset = 0;
                     (self.partial, self.is_skipping, self.lines) = (Vec::new(), false, 0);
@@ -177,7 +177,7 @@ impl Open {
         }
     }
 
-    /// Whoever wrote is gone: a line that it did not end is one all the same, and the next writer begins another.
+    /// The writer is gone: a line that it did not end is one all the same, and the next writer begins another.
     fn on_writer_gone(&mut self, inputs: &mut Vec<Input>) {
         if self.is_skipping || !self.partial.is_empty() {
             self.end_line(Duration::ZERO, inputs);

@@ -236,7 +236,7 @@ fn a_socket_is_connected_to_again() {
     let (mut writer, _) = server.accept().unwrap();
     writer.write_all(line("wwan0", 2).as_bytes()).unwrap();
     assert_eq!(uplink(&mut file, at(1_300), 0), Some(2));
-    // The program behind it starts anew.
+    // The program behind it restarts.
     drop((writer, server));
     std::fs::remove_file(&path).unwrap();
     assert_eq!(uplink(&mut file, at(2_400), 0), Some(2));
@@ -285,7 +285,7 @@ fn connections_hear_of_what_changed_and_once_of_what_is_not_known_any_more() {
     let news = observer.ask(at(300), links());
     assert_eq!(news[0].state, LinkState::default());
     assert_eq!(observer.ask(at(400), links()), []);
-    // A link that went and comes back is spoken of anew.
+    // A link that went and comes back is reported again.
     script.say(vec![(LinkId(1), down)]);
     assert_eq!(observer.ask(at(500), links()).len(), 1);
     assert_eq!(observer.ask(at(600), vec![links().remove(0)]), []);

@@ -46,7 +46,7 @@ impl Mailbox {
         let was_empty = dirty.is_empty();
         dirty.push(connection);
         drop(dirty);
-        // Whoever made it non-empty has woken the worker, which has not emptied it since.
+        // The sender that made it non-empty has woken the worker, which has not emptied it since.
         if was_empty {
             self.worker.wake();
         }

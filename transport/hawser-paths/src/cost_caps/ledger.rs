@@ -67,7 +67,7 @@ impl Ledger {
         is_over && !std::mem::replace(&mut self.reached, true)
     }
 
-    /// Until the next period begins, if nothing more may be used of this one; without a budget for ever.
+    /// Until the next period begins, if nothing more may be used of this one; without a budget indefinitely.
     pub(super) fn rests(&mut self, now: Time) -> Option<Duration> {
         if self.cap.bytes == 0 {
             return Some(Duration::MAX);

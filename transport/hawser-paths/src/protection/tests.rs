@@ -60,8 +60,8 @@ fn a_fixed_rate_is_kept_for_the_layers_that_are_named() {
     assert_eq!(answer("fixed,code=xor").code, ErasureCode::Xor);
 }
 
-/// 20 packets and 5 percent of loss: the tables of the binomial distribution say that of 24 more than 4 get lost in 0.6
-/// percent of cases, and of 23 more than 3 in 2.6 percent.
+/// 20 packets and 5 % of loss: the tables of the binomial distribution say that of 24 more than 4 get lost in 0.6 % of
+/// cases, and of 23 more than 3 in 2.6 %.
 #[test]
 fn as_many_repair_symbols_as_the_loss_asks_for() {
     assert_eq!(needed(20, 0.05, 0.01, 32), 4);

@@ -12,7 +12,7 @@ use crate::{
 /// Choosing. `spec` is a text, `name` or `name,key=value,...`, or a [`PolicySpec`].
 ///
 /// # Errors
-/// [`PolicyError`] for a text that is none, a policy or parameter that does not exist, and a value out of range.
+/// [`PolicyError`] for a malformed text, a policy or parameter that does not exist, and a value out of range.
 impl Registry {
     /// Makes this scheduler.
     pub fn scheduler<S>(&self, spec: S) -> Result<Arc<dyn SchedulerFactory>, PolicyError>

@@ -11,11 +11,11 @@ pub(super) type Kept = BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
 /// Parts that are no parameters.
 impl Registry {
-    /// Keeps what a policy was added with beside its parameters, such as models that were read from a file. A later value of the
+    /// Keeps what a policy was added with besides its parameters, such as models that were read from a file. A later value of the
     /// same type takes the place of an earlier one, and copies of the registry have it too.
     ///
-    /// Who adds the policy once more, with an observer for instance, takes the rest from [`Registry::kept`]; otherwise the choice
-    /// of whoever added it first would be lost.
+    /// Code that adds the policy once more, with an observer for instance, takes the rest from [`Registry::kept`]; otherwise the choice
+    /// of the code that added it first would be lost.
     pub fn keep<T: Any + Send + Sync>(&mut self, parts: T) {
         self.kept.insert(TypeId::of::<T>(), Arc::new(parts));
     }

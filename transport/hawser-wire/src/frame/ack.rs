@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::{FrameErrorKind, ReceiveTimestamps};
 use crate::reader::Reader;
 
-/// An acknowledgment.
+/// An acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
     /// The path whose packets are acknowledged; `None` in an ACK without path id, which means path 0 once multipath

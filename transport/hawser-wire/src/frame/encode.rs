@@ -147,7 +147,7 @@ impl Frame<'_> {
     }
 }
 
-/// The type of an acknowledgment with the given parts.
+/// The type of an acknowledgement with the given parts.
 pub(super) const fn ack_frame_type(path: bool, ecn: bool, timestamps: bool) -> u64 {
     let base = match (path, timestamps) {
         (false, false) => frame::ACK,

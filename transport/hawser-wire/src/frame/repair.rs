@@ -258,7 +258,7 @@ impl SourceRangeList {
         self.symbols
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.symbols == 0
     }

@@ -1,4 +1,4 @@
-//! Receive timestamps inside acknowledgments (draft-ietf-quic-receive-ts-02 section 4.1).
+//! Receive timestamps inside acknowledgements (draft-ietf-quic-receive-ts-02 section 4.1).
 
 use super::FrameErrorKind;
 use crate::reader::{Reader, UnexpectedEnd};

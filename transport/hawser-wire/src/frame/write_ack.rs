@@ -1,4 +1,4 @@
-//! Writing acknowledgments straight from the receiver's records, as many ranges as fit.
+//! Writing acknowledgements straight from the receiver's records, as many ranges as fit.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use super::encode::ack_frame_type;
 use crate::varint;
 use crate::writer::{BufferTooShort, VarintSize, Writer};
 
-/// The fixed part of an acknowledgment.
+/// The fixed part of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckHeader {
     /// The path whose packets are acknowledged; `None` writes an ACK without path id.
@@ -18,7 +18,7 @@ pub struct AckHeader {
     pub ecn: Option<EcnCounts>,
 }
 
-/// What an acknowledgment came to hold.
+/// What an acknowledgement came to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckWritten {
     /// Ranges written, at least one.

@@ -61,7 +61,7 @@ pub struct LongHeader<'a> {
 /// The packets with long header and protected payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongPacketType<'a> {
-    /// With the token from a Retry packet or a NEW_TOKEN frame; empty where there is none, and from servers.
+    /// With the token from a Retry packet or a NEW_TOKEN frame; empty without one, and from servers.
     Initial {
         /// The token.
         token: &'a [u8],

@@ -72,7 +72,7 @@ pub struct TransportParameters {
     pub initial_max_streams_uni: u64,
     /// Its ACK Delay fields count in 2^n microseconds; at most 20, 3 if absent.
     pub ack_delay_exponent: u8,
-    /// Milliseconds by which it delays acknowledgments at most; less than 2^14, 25 if absent.
+    /// Milliseconds by which it delays acknowledgements at most; less than 2^14, 25 if absent.
     pub max_ack_delay: u16,
     /// Its peer must not move to another address while sending to its handshake address.
     pub disable_active_migration: bool,
@@ -93,10 +93,10 @@ pub struct TransportParameters {
     /// The largest path id it allows at first, which also offers multipath; `None` for no multipath
     /// (draft-ietf-quic-multipath-21 section 2.1).
     pub initial_max_path_id: Option<u32>,
-    /// Microseconds that it needs at least to delay an acknowledgment on request, at most its `max_ack_delay`; `None`
+    /// Microseconds that it needs at least to delay an acknowledgement on request, at most its `max_ack_delay`; `None`
     /// if it takes no ACK_FREQUENCY frames (draft-ietf-quic-ack-frequency section 3).
     pub min_ack_delay: Option<u64>,
-    /// Receive timestamps that it wants per acknowledgment at most; `None` for none
+    /// Receive timestamps that it wants per acknowledgement at most; `None` for none
     /// (draft-ietf-quic-receive-ts-02 section 6).
     pub max_receive_timestamps_per_ack: Option<u64>,
     /// The timestamps sent to it count in 2^n microseconds; at most 20, 0 if absent. Means nothing, and is not sent,

@@ -29,7 +29,7 @@ impl fmt::Display for Busy {
     }
 }
 
-/// CPU seconds used so far by the forwarding thread; 0 where there is none.
+/// CPU seconds used so far by the forwarding thread; 0 without one.
 fn forwarder_seconds() -> f64 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0.0 };
     let cpu = |path: std::path::PathBuf| {

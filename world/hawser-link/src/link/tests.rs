@@ -26,7 +26,7 @@ fn offer(link: &mut Link<u64>, length: u32, interval: Nanos, until: Nanos) -> Ve
     departures
 }
 
-/// A packet that is being sent begins anew at the new rate, and those behind it keep their places and are not overtaken.
+/// A packet that is being sent starts again at the new rate, and those behind it keep their places and are not overtaken.
 #[test]
 fn a_link_that_is_reconfigured_keeps_its_queue_and_goes_on_at_its_new_rate() {
     // 1000 bytes in a millisecond, and 10 ms on the way; then in two, and 5 ms.

@@ -30,7 +30,7 @@ pub struct SourceCounts {
     pub padded_bytes: u64,
     /// Tags that are missing between others: skipped by an earlier hop that was too slow, or lost with a connection.
     pub missing: u64,
-    /// Tags that had come already, as after a connection was made anew.
+    /// Tags that had come already, as after a connection was made again.
     pub repeated: u64,
     /// Times that another encoder took over.
     pub restarts: u64,
@@ -80,7 +80,7 @@ impl Channel {
         }
     }
 
-    /// An encoder begins. If there was one before, decoders are told to start anew, and times go on.
+    /// An encoder begins. If there was one before, decoders are told to restart, and times go on.
     pub fn begin_encoder(&mut self) {
         self.restarts = self.origin.is_some();
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 
-/// How long the smallest difference of the clocks is remembered, twice: clocks drift apart (4D-MAP sheet: 10 s).
+/// How long the smallest difference of the clocks is remembered, twice: clocks drift apart (4D-MAP specification: 10 s).
 const MEMORY: Duration = Duration::from_secs(5);
 
 /// One-way delays from the stamps of a sender with another clock: the least difference of late is taken for half a

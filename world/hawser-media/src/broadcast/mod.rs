@@ -33,12 +33,12 @@ pub struct Unit {
     pub role: Role,
     /// Which publisher made it: drawn by that publisher when it started.
     pub origin: u32,
-    /// The publisher's number for it: one more than that of the unit before it. All hops keep it, so that whoever gets a
-    /// unit twice knows, and whoever lacks some knows how many.
+    /// The publisher's number for it: one more than that of the unit before it. All hops keep it, so that a receiver that gets a
+    /// unit twice knows, and one that lacks some knows how many.
     pub number: u32,
     /// Bytes of it that did not come, here or on an earlier hop.
     pub padded: u32,
-    /// Whether another encoder begins here: decoders start anew.
+    /// Whether another encoder begins here: decoders restart.
     pub restarts: bool,
     /// How long it took on the hops until here, in tenths of a millisecond.
     pub age: u32,

@@ -106,7 +106,7 @@ fn who_gets_a_unit_twice_or_lacks_some_knows() {
     for unit in &units[..60] {
         relay.push(Time::ZERO, unit.clone());
     }
-    // The connection was made anew: headers and the group once more, without three that were lost.
+    // The connection was made again: headers and the group once more, without three that were lost.
     let again = units[..2].iter().chain(&units[40..60]).chain(&units[63..]);
     for unit in again {
         relay.push(Time::ZERO, unit.clone());

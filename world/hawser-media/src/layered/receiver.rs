@@ -273,7 +273,7 @@ impl Application for Receiver {
         }
         loop {
             let piece = transport.read(stream);
-            // A stream that has ended may be said to be readable once more: it is not begun anew.
+            // A stream that has ended may be said to be readable once more: it does not restart.
             if piece == Piece::Nothing {
                 break;
             }

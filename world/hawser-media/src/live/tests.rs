@@ -190,7 +190,7 @@ fn a_stream_that_lacks_a_header_ends_the_show() {
     assert!(viewer.is_done() && measure(&viewer.measures(Time::ZERO), "corrupt") == 1.0);
 }
 
-/// The second of three frames lacks bytes: who passes what is late waits for half of a round trip and shows the rest; others
+/// The second of three frames lacks bytes: a viewer that passes what is late waits for half of a round trip and shows the rest; others
 /// wait.
 #[test]
 fn what_is_late_is_passed_where_that_was_asked_for() {
@@ -222,7 +222,7 @@ fn run_to(viewer: &mut Viewer, memory: &mut Memory, millisecond: u64) {
     }
 }
 
-/// 4D-MAP, section 5.4: a hole's time runs from when something behind it is there, whoever reads before it.
+/// 4D-MAP, section 5.4: a hole's time runs from when something behind it is there, however far the reader is.
 #[test]
 fn holes_that_were_seen_together_are_passed_together() {
     let mut memory = Memory::new(0);

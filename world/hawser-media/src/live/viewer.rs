@@ -77,7 +77,7 @@ struct Log {
     longest_delay: Duration,
     /// From the publisher's asking for its connection to the first complete key frame.
     startup: Option<Duration>,
-    /// Bytes that were not what had been sent, or headers that are none.
+    /// Bytes that differ from what was sent, or invalid headers.
     corrupt: u64,
     ended_at: Option<Time>,
 }

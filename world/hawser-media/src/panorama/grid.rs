@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    /// Whoever looks up sees the whole circle around the pole, and nothing of the bottom.
+    /// A viewer who looks up sees the whole circle around the pole, and nothing of the bottom.
     #[test]
     fn a_view_of_the_pole_meets_every_column() {
         let seen = cut().in_view(View { yaw: 10.0, pitch: 90.0 }, Field::default());

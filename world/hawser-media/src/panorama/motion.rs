@@ -69,7 +69,7 @@ impl Motion {
     }
 
     /// A head as the specification of RIDE has it, of so many seconds: the velocity of yaw has a deviation of 30 degrees per
-    /// second, pitch one of 15 degrees, both with a correlation of .98 from frame to frame. It begins at the horizon.
+    /// second, pitch one of 15 degrees, both with a correlation of 0.98 from frame to frame. It begins at the horizon.
     pub fn synthetic(seed: u64, seconds: f64) -> Self {
         let mut random = Random::new(seed);
         let (mut yaw, mut velocity, mut height) = (180.0, random.normal(), 0.0f64);

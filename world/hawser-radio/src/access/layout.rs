@@ -6,7 +6,7 @@ use crate::math::sqrt;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Layout {
-    /// Along a road without end.
+    /// Along a road of unbounded length.
     Line {
         /// Metres between sites.
         spacing: f64,

@@ -92,7 +92,7 @@ pub struct Access {
     pub fading: Fading,
     /// What is lost at which SNR.
     pub loss: LossModel,
-    /// Hand-over rule.
+    /// Handover rule.
     pub hand_over: HandOver,
     /// Distance from the road or the plane of the host that is never undercut, metres.
     pub minimum_distance: f64,
@@ -100,7 +100,7 @@ pub struct Access {
     pub wavelength: f64,
     /// Speed of what moves around a host at rest, m/s: its channel fades, too.
     pub environment_speed: f64,
-    /// Seconds between two looks at geometry, signal and hand-over.
+    /// Seconds between two looks at geometry, signal and handover.
     pub update_interval: f64,
     /// On a road: where this network's sites lie relative to the others', as a share of their spacing.
     pub offset: f64,

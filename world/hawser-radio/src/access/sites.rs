@@ -17,7 +17,7 @@ pub struct Reach {
     pub loss: f64,
 }
 
-/// What every site near the way of a host would give, so that the host may be attached to another one than its hand-over rule
+/// What every site near the way of a host would give, so that the host may be attached to another one than its handover rule
 /// chose: `looks` at even intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sites {

@@ -150,7 +150,7 @@ fn a_lattice_leaves_access_points_below_the_threshold_only() {
     assert_eq!([&links[0].name[..], &links[1].name[..]], ["wifi", "5g"]);
     for link in &links {
         let starts = hand_overs(link);
-        assert!(starts.len() > 5, "{} hand-overs", starts.len());
+        assert!(starts.len() > 5, "{} handovers", starts.len());
         // 38.3 m at 0.1 W, 45.5 m at 0.2 W: the rate just before is that of the edge.
         for at in starts {
             let before = sample_at(&link.down, at - 1).expect("from 0 on");

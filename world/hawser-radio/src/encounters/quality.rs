@@ -23,7 +23,7 @@ pub struct Quality {
     pub rate_sigma: f64,
     /// Rate in the middle of the coverage over the goodput level: what loss, edges and idle times take away.
     pub over_goodput: f64,
-    /// Queue in front of the link in each direction, bytes. It is no part of a profile: who makes a link of one gives it that.
+    /// Queue in front of the link in each direction, bytes. It is no part of a profile: the code that makes a link of one sets it.
     pub queue: u64,
 }
 
@@ -44,7 +44,7 @@ impl Quality {
     }
 }
 
-/// What the cities have in common: the start values of the sheet.
+/// What the cities have in common: the start values of the specification.
 const START: Quality = Quality {
     bad_share: 0.08,
     bad_time: 0.5,

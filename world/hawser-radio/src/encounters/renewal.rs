@@ -115,7 +115,7 @@ impl Truncated {
         Truncated { base, limit, stretch: base.mean() / mean.max(1e-12) }
     }
 
-    /// The value of a normal score, drawing anew while it is beyond the limit; returns the score that was used, too.
+    /// The value of a normal score, drawing again while it is beyond the limit; returns the score that was used, too.
     fn draw(&self, random: &mut Random) -> (f64, f64) {
         for _ in 0..1000 {
             let score = random.normal();

@@ -13,9 +13,9 @@ pub struct CarrierFacts {
     pub up_below: [f64; 2],
     /// Both at once.
     pub up_joint: f64,
-    /// Hand-overs per minute and carrier.
+    /// Handovers per minute and carrier.
     pub handovers_per_minute: f64,
-    /// Duration of hand-overs, seconds: median, 95th and 99th percentile.
+    /// Duration of handovers, seconds: median, 95th and 99th percentile.
     pub handover_duration: [f64; 3],
     /// 99th percentile of the round-trip time, seconds.
     pub ping_p99: f64,
@@ -106,10 +106,10 @@ impl CarrierFacts {
         add("up below 1 Mbit/s, first carrier", self.up_below[0]);
         add("up below 1 Mbit/s, second carrier", self.up_below[1]);
         add("up below 1 Mbit/s, both", self.up_joint);
-        add("hand-overs per minute", self.handovers_per_minute);
-        add("hand-over duration median, s", self.handover_duration[0]);
-        add("hand-over duration p95, s", self.handover_duration[1]);
-        add("hand-over duration p99, s", self.handover_duration[2]);
+        add("handovers per minute", self.handovers_per_minute);
+        add("handover duration median, s", self.handover_duration[0]);
+        add("handover duration p95, s", self.handover_duration[1]);
+        add("handover duration p99, s", self.handover_duration[2]);
         add("ping p99, s", self.ping_p99);
         add("ping worst, s", self.ping_worst);
         list

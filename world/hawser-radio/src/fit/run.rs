@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 pub struct CarrierRun {
     /// Throughput of each carrier by time: seconds, bit/s.
     pub rates: [Vec<(f64, f64)>; 2],
-    /// How long each hand-over took, of both carriers; seconds.
+    /// How long each handover took, of both carriers; seconds.
     pub handovers: Vec<f64>,
     /// Seconds measured, of both carriers together.
     pub time: f64,

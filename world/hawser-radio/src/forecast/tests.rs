@@ -64,7 +64,7 @@ fn a_delayed_forecast_is_the_past() {
     let truth = |second: u64| sample_at(&link.forecast.up, second * SECOND).map(|sample| sample.rate);
     assert_eq!(bits(delayed.observe(Time::from_secs(80), LinkId(4))), truth(78));
     assert_ne!(truth(80), truth(78));
-    // A hand-over is learnt of too late: it is at 100 s.
+    // A handover is learned of too late: it is at 100 s.
     let up = |observer: &mut ProfileObserver, second| {
         observer.observe(Time::from_millis(second), LinkId(4)).map(|s| s.is_up)
     };
@@ -124,7 +124,7 @@ fn a_foreseeable_hand_over_is_known_a_horizon_ahead_and_both_directions_are_told
     assert_eq!((seen.loss, seen.delay), (Some(down.loss), Some(Duration::from_nanos(down.delay))));
 }
 
-/// Hand-overs of generators that draw them are chance: nobody may know of them before.
+/// Handovers of generators that draw them are chance: nobody may know of them before.
 #[test]
 fn a_hand_over_by_chance_is_not_foreseen() {
     let link = Arc::new(crate::TwoCarriers::default().profiles(600 * SECOND, 3).expect("possible").remove(0));

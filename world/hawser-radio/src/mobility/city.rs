@@ -3,7 +3,7 @@ use crate::RadioError;
 use crate::error::Check;
 use crate::random::Random;
 
-/// A drive through a city of square blocks: the speed is drawn anew at intervals, at each crossing the car may turn
+/// A drive through a city of square blocks: the speed is drawn again at intervals, at each crossing the car may turn
 /// (MAMS, ToN 2024, section V: urban).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(

@@ -46,7 +46,7 @@ pub struct Itsn {
     pub inter_satellite_rate: f64,
     /// Smallest one-way delay of the two links, seconds. Default 25 and 75 ms.
     pub one_way_delay: [f64; 2],
-    /// Seconds without a link at a hand-over. Default 0.15.
+    /// Seconds without a link at a handover. Default 0.15.
     pub outage: f64,
     /// Seconds between samples of the geometry. Default 0.1.
     pub update_interval: f64,
@@ -112,7 +112,7 @@ impl Itsn {
         check.not_negative("one_way_delay.1", self.one_way_delay[1])?;
         check.not_negative("outage", self.outage)?;
         let fits = self.outage < self.spacing / self.speed;
-        check.that(fits, "outage", self.outage, "less than the time between hand-overs")?;
+        check.that(fits, "outage", self.outage, "less than the time between handovers")?;
         check.that(
             self.update_interval >= 1e-3 && self.update_interval.is_finite(),
             "update_interval",

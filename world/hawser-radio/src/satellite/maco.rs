@@ -36,7 +36,7 @@ pub struct MacoSatellites {
     /// Whether two subflows on one satellite get half each. Switch it off when both links feed one queue.
     /// Default `true`.
     pub share_beam: bool,
-    /// Seconds without a link at a hand-over. Default 0.15.
+    /// Seconds without a link at a handover. Default 0.15.
     pub outage: f64,
     /// Change of the round-trip time on a new satellite against the geometry, seconds, uniform. Default -10 to 30 ms.
     pub rtt_step: (f64, f64),
@@ -99,7 +99,7 @@ impl MacoSatellites {
         check.range("load", self.load)?;
         check.positive("load.0", self.load.0)?;
         check.not_negative("outage", self.outage)?;
-        check.that(self.outage < self.period(), "outage", self.outage, "less than the hand-over period")?;
+        check.that(self.outage < self.period(), "outage", self.outage, "less than the handover period")?;
         let (low, high) = self.rtt_step;
         let ordered = low.is_finite() && high.is_finite() && low <= high;
         check.that(ordered, "rtt_step", format!("{low}..{high}"), "two finite numbers, first <= second")?;

@@ -20,9 +20,9 @@ pub struct Carrier {
     pub up: Quantiles,
     /// Round-trip time without stalls, seconds.
     pub rtt: Quantiles,
-    /// Hand-overs per minute.
+    /// Handovers per minute.
     pub handovers_per_minute: f64,
-    /// How long a hand-over interrupts, seconds.
+    /// How long a handover interrupts, seconds.
     pub handover_duration: Quantiles,
     /// Stalls per second: the radio link is lost, packets wait.
     pub stalls_per_second: f64,
@@ -59,7 +59,7 @@ pub struct TwoCarriers {
     pub fast: (f64, f64),
     /// Time constant of the rest, seconds. Default 9.
     pub slow: f64,
-    /// Share of hand-overs of the second carrier that fall within a second after one of the first (shared sites and
+    /// Share of handovers of the second carrier that fall within a second after one of the first (shared sites and
     /// terrain). Default 0.1.
     pub joint_handovers: f64,
     /// Loss probability per packet. Default 0.0005.
@@ -292,7 +292,7 @@ impl Scene for TwoCarriers {
     }
 }
 
-/// Lays hand-overs and stalls over the series.
+/// Lays handovers and stalls over the series.
 fn finish(carrier: &Carrier, series: Series, handovers: &[(u64, u64)], duration: f64, seed: u64) -> Profile {
     let stalls = stalls(carrier, duration, seed);
     let carries = gaps(handovers);

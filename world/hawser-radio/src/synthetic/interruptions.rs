@@ -1,4 +1,4 @@
-//! What interrupts a cellular link: hand-overs and stalls.
+//! What interrupts a cellular link: handovers and stalls.
 
 use super::carriers::Carrier;
 use crate::math::{nanos, pow};
@@ -68,7 +68,7 @@ pub(super) fn stalls(carrier: &Carrier, duration: f64, seed: u64) -> Vec<(f64, f
     list
 }
 
-/// Hand-overs as gaps in nanoseconds; one that begins before the last has ended waits for it.
+/// Handovers as gaps in nanoseconds; one that begins before the last has ended waits for it.
 fn apart(list: Vec<(f64, f64)>) -> Vec<(u64, u64)> {
     let mut gaps: Vec<(u64, u64)> = Vec::with_capacity(list.len());
     for (at, length) in list {

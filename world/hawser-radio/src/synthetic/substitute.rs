@@ -22,7 +22,7 @@ pub enum Redraw {
 }
 
 /// A synthetic substitute for a recorded trace (FTRL-WRR: D. Li 2024): levels drawn uniformly, jitter around
-/// them, a dip at each hand-over. Results on it are to be labelled "synthetic trace". One link.
+/// them, a dip at each handover. Results on it are to be labelled "synthetic trace". One link.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -148,7 +148,7 @@ impl Substitute {
     }
 }
 
-/// A level that is drawn anew from time to time.
+/// A level that is drawn again from time to time.
 struct Level {
     range: (f64, f64),
     redraw: Redraw,

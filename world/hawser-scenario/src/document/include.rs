@@ -1,4 +1,4 @@
-//! `include = ["base.toml"]`: other files, of which this one replaces what it says anew.
+//! `include = ["base.toml"]`: other files, of which this one replaces what it says again.
 
 use super::merge::{merge, normalise};
 use super::{Content, Origin, Result, Table, parse};

@@ -114,8 +114,8 @@ pub(super) fn marks(profile: &Profile) -> Vec<(Nanos, String)> {
         let kind = match event.kind {
             EventKind::Attach => "attach",
             EventKind::Detach => "detach",
-            EventKind::HandOverStart => "hand-over start",
-            EventKind::HandOverEnd => "hand-over end",
+            EventKind::HandOverStart => "handover start",
+            EventKind::HandOverEnd => "handover end",
             EventKind::Reconfiguration => "reconfiguration",
             EventKind::AddressChange => "address change",
         };

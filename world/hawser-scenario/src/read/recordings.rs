@@ -17,7 +17,7 @@ const INTERVAL: Nanos = 10 * MILLISECOND;
 /// The links of a scene, and what they were made from.
 pub(super) struct Played {
     pub(super) profiles: Vec<Profile>,
-    /// The files of the recording; empty: there is none, the model alone was used.
+    /// The files of the recording; empty: without one, the model alone was used.
     pub(super) files: Vec<String>,
     /// What a reader of results should know.
     pub(super) notes: Vec<String>,

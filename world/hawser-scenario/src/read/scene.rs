@@ -19,7 +19,7 @@ use crate::{SceneSource, SourceKind};
 /// A scene is generated as a whole before the run begins.
 const LONGEST_SCENE: u64 = 24 * 3600 * SECOND;
 
-/// The fields of a scene that are none of its model.
+/// The fields of a scene that do not belong to its model.
 const OWN_FIELDS: [&str; 4] = ["name", "seed", "model", "recordings"];
 
 /// The profiles of each scene.

@@ -136,7 +136,7 @@ fn queues() {
     }
 }
 
-/// A run would compute changes for ever and never come to its next event.
+/// A run would compute changes indefinitely and never come to its next event.
 #[test]
 fn what_comes_back_every_nanosecond_is_refused() {
     for (field, form) in [

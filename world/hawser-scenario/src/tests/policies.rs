@@ -117,7 +117,7 @@ fn mistakes_name_the_place_and_what_is_allowed() {
     );
 }
 
-/// A plan beside its scenario, and what is wrong with its policies.
+/// A plan next to its scenario, and what is wrong with its policies.
 fn check_plan(plan: &str, scenario: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("s.toml"), format!("{LINK}{scenario}")).unwrap();

@@ -7,7 +7,7 @@ use hawser_radio::{EventKind, Model, Scene};
 use super::*;
 use crate::files::matches;
 
-/// Two carriers, measured down, with a hand-over of the second and a time without throughput of the first; 2.5 s.
+/// Two carriers, measured down, with a handover of the second and a time without throughput of the first; 2.5 s.
 const DRIVE: &str = "\
 TIME_STAMP_x,DLtput_x,modified_tech_x,handover_status_x,TIME_STAMP_y,DLtput_y,modified_tech_y,handover_status_y
 1000.0,20,LTE,,1000.0,8,LTE,
@@ -83,10 +83,10 @@ fn what_was_measured_takes_the_place_of_what_the_model_gives() {
         assert_eq!(of(b, [0, 999, 1000, 2000]), [8, 8, 4, 4]);
         for direction in [&b.up, &b.down] {
             let is_down = |ms: u64| direction.outages.is_down((start + ms) * MILLISECOND);
-            assert_eq!([599, 600, 699, 700].map(is_down), [false, true, true, false], "a hand-over");
+            assert_eq!([599, 600, 699, 700].map(is_down), [false, true, true, false], "a handover");
         }
     }
-    assert_eq!(a.up.outages.next_down(0), None, "no hand-over was recorded, and none is invented");
+    assert_eq!(a.up.outages.next_down(0), None, "no handover was recorded, and none is invented");
     let RateModel::Scheduled(up) = &a.up.rate else { panic!("a schedule") };
     for sample in &generated[0].up {
         assert_eq!(up.value_at(sample.at), sample.rate, "upwards nothing was measured");
@@ -97,8 +97,8 @@ fn what_was_measured_takes_the_place_of_what_the_model_gives() {
     }
     let profile = &b.forecasts.as_ref().unwrap().profile;
     assert_eq!((profile.count(EventKind::HandOverStart), profile.count(EventKind::HandOverEnd)), (3, 3));
-    assert_eq!(b.marks[1], (600 * MILLISECOND, "hand-over start, cell 1".to_owned()));
-    // Foreseen is an average of the recording, without the hand-over.
+    assert_eq!(b.marks[1], (600 * MILLISECOND, "handover start, cell 1".to_owned()));
+    // Foreseen is an average of the recording, without the handover.
     let foreseen: Vec<_> = profile.forecast.down.iter().map(|sample| sample.rate / 1_000_000).collect();
     assert!(foreseen[0] == 8 && foreseen.iter().all(|rate| (4..=8).contains(rate)), "{foreseen:?}");
     assert!(profile.forecast.down.iter().all(|sample| sample.up));

@@ -95,7 +95,7 @@ pub const NETWORK_ATTACKS: &[NetworkAttack] = &[
     },
 ];
 
-/// Whoever adds packets.
+/// The part that adds packets.
 #[derive(Debug, Default)]
 pub(super) struct Intruder {
     seed: u64,

@@ -1,6 +1,6 @@
 //! The null session, with a copy of its keys for the attacker.
 //!
-//! Beside every session runs a second one that is told the same. Nothing in a null session is random, so both come to
+//! Alongside every session runs a second one with the same input. Nothing in a null session is random, so both come to
 //! the same keys.
 
 use std::any::Any;

@@ -168,7 +168,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "trickling-path",
-        about: "a second path of 100 kbit/s with two seconds of buffer beside one of 20 Mbit/s",
+        about: "a second path of 100 kbit/s with two seconds of buffer next to one of 20 Mbit/s",
         run: misbehaving::trickling_path,
     },
     Case {

@@ -37,7 +37,7 @@ struct Disturbed {
     usual_drops: f64,
     /// Mean time in its queue, milliseconds.
     usual_wait: f64,
-    /// Bytes in the first round trip, if the window starts anew.
+    /// Bytes in the first round trip, if the window is reset.
     first_flight: u64,
 }
 
@@ -52,7 +52,7 @@ const RESTART_DROPS: f64 = 12.0;
 enum Window {
     /// It goes on, so that no more need be dropped than usual.
     Kept,
-    /// It starts anew: slow start meets the queue that the former address filled, and drops a few packets.
+    /// It is reset: slow start meets the queue that the former address filled, and drops a few packets.
     Restarted,
 }
 
@@ -91,7 +91,7 @@ impl Disturbed {
             self.bed.smoothed_rtt(145.0),
         ];
         if self.window == Window::Restarted {
-            // Challenges and answers of 1,200 bytes leave beside it.
+            // Challenges and answers of 1,200 bytes leave in addition.
             let flight = self.first_flight as f64 / 1e3;
             measures.push(Measure::at_most(
                 "first round trip",

@@ -10,7 +10,7 @@ use hawser_policy::{LinkId, PathId, Side, Time};
 /// Bytes around a UDP payload: IPv4 and UDP.
 const HEADERS: u64 = 28;
 
-/// Shared by the oracles at both ends of a connection and by whoever opens its paths. Empty, it knows nothing.
+/// Shared by the oracles at both ends of a connection and by the code that opens its paths. Empty, it knows nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Knowledge(Arc<Mutex<Known>>);
 

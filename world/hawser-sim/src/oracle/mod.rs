@@ -1,7 +1,7 @@
 //! A scheduler that knows the future of the links, to measure others against.
 //!
 //! [`OracleEdpf`] is Earliest Delivery Path First (Chebrolu and Rao, 2006) as it was meant: with the true rate, delay and
-//! outages of every link from now on, and with what waits in front of them, whoever sent it. What it does not know is what
+//! outages of every link from now on, and with what waits in front of them, from all senders. What it does not know is what
 //! others will send, which packets are lost at random, and what the congestion controllers will allow: it has the windows
 //! that any scheduler has. [`Simulation`](crate::run::Simulation) gives the knowledge to connections whose scheduler is
 //! called [`NAME`](OracleEdpf::NAME); nobody else can have it.

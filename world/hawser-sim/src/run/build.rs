@@ -32,7 +32,7 @@ use crate::engine::{Attachment, Engine};
 use crate::oracle::{self, Knowledge, OracleEdpf};
 use crate::tls::{self, Sessions};
 
-/// What may be asked of a simulation beside its scenario.
+/// What may be asked of a simulation besides its scenario.
 #[derive(Default)]
 pub struct Options {
     /// Where connections leave qlog traces.

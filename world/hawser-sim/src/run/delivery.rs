@@ -46,7 +46,7 @@ struct Unread {
 #[derive(Debug)]
 struct Queue {
     path: PathId,
-    /// Where the first begins; nowhere if there is none. Looked at for all queues whenever something is read.
+    /// Where the first begins; nowhere without one. Looked at for all queues whenever something is read.
     first: u64,
     sendings: VecDeque<Sending>,
 }

@@ -131,7 +131,7 @@ impl Delays {
         self.count
     }
 
-    /// The delay that a share of all does not exceed; zero when there is none.
+    /// The delay that a share of all does not exceed; zero without samples.
     pub fn quantile(&self, share: f64) -> Duration {
         let rank = ((self.count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;

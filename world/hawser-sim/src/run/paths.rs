@@ -13,7 +13,7 @@ use hawser_policy::{
 use super::attachments::Attachments;
 use crate::oracle::Knowledge;
 
-/// How long whoever steers the links takes to answer. More than nothing, so that a manager that asks again at each refusal
+/// How long the controller of the links takes to answer. More than nothing, so that a manager that asks again at each refusal
 /// does not stop the time.
 const ATTACH_DELAY: Duration = Duration::from_millis(1);
 

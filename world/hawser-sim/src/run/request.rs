@@ -6,7 +6,7 @@ pub const REQUEST_LENGTH: usize = 25;
 /// What the server of a scenario is asked to do on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Read the rest of the stream, then answer with so many bytes of the pattern; `u64::MAX`: without end.
+    /// Read the rest of the stream, then answer with so many bytes of the pattern; `u64::MAX`: unbounded.
     Serve {
         /// Bytes of the answer.
         length: u64,

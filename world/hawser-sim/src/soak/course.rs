@@ -170,7 +170,7 @@ fn direction(random: &mut Random) -> DirectionConfig {
     }
 }
 
-/// In a line, for whoever looks into a failure.
+/// In a line, for the analysis of a failure.
 impl fmt::Display for Course {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Course { seed, links, happenings, policies, length, .. } = self;

@@ -23,7 +23,7 @@ const MAX_QUIET_PACKETS: u64 = 400;
 /// Bytes that may be in flight on a path then, and buffered by an end.
 const MAX_IN_FLIGHT: u64 = 4_000;
 const MAX_BUFFERED: u64 = 64 << 10;
-/// Longer than it takes an end to forget a connection. If the CONNECTION_CLOSE was lost, the idle timeout of 90 s begins anew with
+/// Longer than it takes an end to forget a connection. If the CONNECTION_CLOSE was lost, the idle timeout of 90 s restarts with
 /// the first packet that the end sends after that (RFC 9000 section 10.1), at the latest when 90 s are over; a path's first
 /// connection id has no reset token of a client (section 18.2). Then stateless resets of both ends answer each other, each smaller
 /// than the one before (section 10.3.3).

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! [`sessions`] makes the two ends for a simulation; [`server_config`] is for foreign stacks that bring their own
-//! connection to rustls. **It protects nothing**: whoever knows the seed knows the keys, and the server's private key is
+//! connection to rustls. **It protects nothing**: anyone who knows the seed knows the keys, and the server's private key is
 //! published here.
 
 mod exchange;

@@ -6,7 +6,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use super::identity::{CERTIFICATE, PRIVATE_KEY};
 use super::*;
 
-/// Names in the certificate beside the one that is used.
+/// Names in the certificate besides the one that is used.
 const MORE_NAMES: usize = 15;
 
 /// Lets both ends write in turns until neither has anything more; what they wrote, in order.
@@ -110,7 +110,7 @@ fn both_ends_of_an_exchange_agree_and_useless_keys_are_refused() {
     assert!(key().complete(&[7; 31]).is_err());
 }
 
-/// `HAWSER_WRITE_CERTIFICATE=1 cargo test -p hawser-sim certificate` writes it anew.
+/// `HAWSER_WRITE_CERTIFICATE=1 cargo test -p hawser-sim certificate` writes it again.
 #[test]
 fn the_certificate_is_what_its_key_makes() {
     let key = KeyPair::try_from(&PrivatePkcs8KeyDer::from(PRIVATE_KEY.to_vec())).unwrap();

@@ -124,7 +124,7 @@ pub(crate) struct Client {
     start_at: Option<Time>,
     /// By handle.
     sessions: BTreeMap<usize, Session>,
-    /// Bytes of the file that another connection fetches beside the first.
+    /// Bytes of the file that another connection fetches at the same time.
     pub(crate) rival: Option<u64>,
     /// Bytes to which a request is padded.
     pub(crate) request_length: usize,

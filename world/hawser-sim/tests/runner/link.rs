@@ -119,7 +119,7 @@ pub(crate) enum ErrorModel {
 /// Hits packets at random, but not too many in a row.
 #[derive(Clone, Debug)]
 pub(crate) struct AtRandom {
-    /// Percent.
+    /// In %.
     rate: u32,
     /// The packet after more than so many goes unharmed.
     burst: u32,

@@ -35,7 +35,7 @@ pub enum Format {
     Series,
     /// A scenario string of quic-network-simulator.
     Simulator,
-    /// Two carriers in one CSV file, with hand-over marks (PAM 2025 multi-carrier drives).
+    /// Two carriers in one CSV file, with handover marks (PAM 2025 multi-carrier drives).
     Pam,
     /// What `ping` prints.
     Ping,

@@ -2,7 +2,7 @@
 //!
 //! Columns ending in `_x` are AT&T, in `_y` Verizon. A row joins what both had at about the same time, so cells
 //! are empty, rows and times repeat, and a time can go back a little where rows of events were put in between.
-//! Here each carrier gets its own list again. `Start` and `End` mark a hand-over: nothing arrives between them.
+//! Here each carrier gets its own list again. `Start` and `End` mark a handover: nothing arrives between them.
 
 use hawser_link::{Direction, Nanos, OutagePolicy, SECOND, Series};
 
@@ -121,12 +121,10 @@ impl Columns {
         let status = match cells[self.status] {
             "Start" => Status::Start,
             "End" => Status::End,
-            // The first throughput after a hand-over is one like the others.
+            // The first throughput after a handover is one like the others.
             "" | "newtput" => Status::Sample,
             other => {
-                return Err(
-                    line.error(format!("the hand-over status {other:?} is not Start, End or newtput"))
-                );
+                return Err(line.error(format!("the handover status {other:?} is not Start, End or newtput")));
             }
         };
         Ok(Some(Row { time, rate, technology: cells[self.technology], status }))
@@ -172,7 +170,7 @@ fn carrier(
     let rate = RateTrace::Steps(Series::new(points, None).ok()?);
     let mut link = LinkTrace::new(name);
     for each in Direction::BOTH {
-        // What waits in the base station during a hand-over is handed over, too.
+        // What waits in the base station during a handover is handed over, too.
         *link.direction_mut(each) = DirectionTrace {
             outages: outages.clone(),
             outage_policy: OutagePolicy::Hold,
@@ -185,7 +183,7 @@ fn carrier(
     Some(link)
 }
 
-/// Pairs of `Start` and `End`. Marks repeat as rows do; what has no counterpart is no hand-over.
+/// Pairs of `Start` and `End`. Marks repeat as rows do; what has no counterpart is no handover.
 fn hand_overs(rows: &[Row<'_>], start: Nanos) -> Vec<Event> {
     let mut begun: Option<Nanos> = None;
     let mut hand_overs = Vec::new();

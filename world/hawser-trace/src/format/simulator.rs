@@ -16,7 +16,7 @@ const SCENARIOS: [(&str, &str); 8] = [
     ("droplist", "packets are not dropped by their number: drops_to_client and drops_to_server are left out"),
     ("rebind", "addresses are not rebound: first-rebind, rebind-freq and rebind-addr are left out"),
     ("nat", "addresses are not translated"),
-    ("tcp-cross-traffic", "there is no TCP flow beside: add one to the scenario"),
+    ("tcp-cross-traffic", "there is no TCP flow next to it: add one to the scenario"),
 ];
 
 /// Options that are known; those of the last line say nothing about a trace.

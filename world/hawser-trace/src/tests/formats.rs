@@ -136,7 +136,7 @@ fn bad_drives_are_refused() {
         replaced("20.5", "-1").contains("d.csv:2: the throughput in Mbit/s is -1; it cannot be negative")
     );
     assert!(replaced("20.5", "fast").contains("\"fast\"; expected a number"));
-    assert!(replaced(",Start", ",Begin").contains("d.csv:3: the hand-over status \"Begin\""));
+    assert!(replaced(",Start", ",Begin").contains("d.csv:3: the handover status \"Begin\""));
     assert!(replaced("1683985207.4", "1683985000.0").contains("d.csv:8: the time 1683985000.0 goes back"));
     let header = PAM.lines().next().unwrap();
     assert!(refused("d.csv", header).contains("d.csv is empty"));

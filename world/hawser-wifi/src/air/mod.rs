@@ -2,7 +2,7 @@
 //! give addresses.
 //!
 //! The drive is one of `hawser-radio`'s: lives, bands, signals, providers and silent DHCP servers of a city. What the data do
-//! not give is set here and named: where exchanges are lost (the edges of a coverage), how long they take (the sheet's ranges: 2 to 5 ms to the
+//! not give is set here and named: where exchanges are lost (the edges of a coverage), how long they take (the specification's ranges: 2 to 5 ms to the
 //! access point, 30 to 80 ms to the core network), how many EAP takes (PEAP ten pairs, EAP-SIM four; resumed, half of them). Exchanges with
 //! access points are values with the time that frames take; DHCP messages are real bytes, read and answered by a server.
 

@@ -106,7 +106,7 @@ impl Drive {
 
 fn address(provider: usize, number: u64) -> Ipv4Addr {
     let [.., high, low] = number.to_be_bytes();
-    // Never .0 nor .255 of a network of 24 bits: some hosts refuse those.
+    // Never the host 0 or 255 of a network of 24 bits: some hosts refuse those.
     Ipv4Addr::new(10, 64 + provider as u8, high, low.clamp(1, 254))
 }
 

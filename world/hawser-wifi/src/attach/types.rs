@@ -93,7 +93,7 @@ pub enum Event<'a> {
         /// What.
         answer: Answer,
     },
-    /// The link carries data: whoever does the exchanges has finished all of them.
+    /// The link carries data: the program that does the exchanges has finished all of them.
     LinkUp,
     /// The access point is gone, or has thrown the client out.
     LinkLost,

@@ -29,7 +29,7 @@ pub struct Lease {
     pub name_servers: Vec<Ipv4Addr>,
     /// Who gave it.
     pub server: Option<Ipv4Addr>,
-    /// How long it lasts, seconds. `u32::MAX`: for ever (RFC 2131 section 3.3).
+    /// How long it lasts, seconds. `u32::MAX`: unlimited (RFC 2131 section 3.3).
     pub seconds: u32,
     /// After which time it is renewed, seconds.
     pub renew_seconds: u32,

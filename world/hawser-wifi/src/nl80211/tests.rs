@@ -88,7 +88,7 @@ fn kernel(request: &[u8], card: Card) -> Vec<Vec<u8>> {
     }
 }
 
-/// Runs a monitor beside a card that changes, and returns when it said what.
+/// Runs a monitor next to a card that changes, and returns when it said what.
 fn run(card: impl Fn(Time) -> Card, until: Time) -> Vec<(Time, Observation)> {
     let (mut monitor, mut now, mut seen) = (Monitor::new(INDEX), Time::ZERO, Vec::new());
     while now < until {

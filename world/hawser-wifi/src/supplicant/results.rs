@@ -6,7 +6,7 @@ use super::{MAX_NETWORKS, unescape};
 use crate::attach::MAX_SIGHTINGS;
 use crate::choose::Sighting;
 
-/// The answer to `SCAN_RESULTS`: a heading, then BSSID, frequency, signal, flags and name, with tabs between. Lines that are none
+/// The answer to `SCAN_RESULTS`: a heading, then BSSID, frequency, signal, flags and name, with tabs between. Lines in another form
 /// are left out; at most [`MAX_SIGHTINGS`] are taken. With each, whether it wants access authentication (EAP).
 pub fn scan_results(text: &str) -> Vec<(Sighting, bool)> {
     let line = |line: &str| {

@@ -91,7 +91,7 @@ impl Client {
         let mut bind = (options.local, 0).into();
         if !options.path.is_empty() {
             let mut transport = multipath();
-            // Without it noq never gives a silent path up, and the whole transfer waits for it. At the client only: it
+            // Without it noq never abandons a silent path, and the whole transfer waits for it. At the client only: it
             // acknowledges on one path what it receives on all, so during a download the other paths are silent at the
             // server, which would abandon every one of them.
             transport.default_path_max_idle_timeout(Some(PATH_IDLE_TIMEOUT));

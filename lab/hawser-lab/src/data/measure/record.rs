@@ -13,7 +13,7 @@ use super::{Configuration, Pool, Samples};
 /// Longest record, in bytes: 64 flows with full samples have less.
 pub const MAX_RECORD: usize = 4 << 20;
 
-/// Identity of a record for ever: `NNNNNNNNNN-RRRRRRRRRRRRRRRR`, its number in its store, and the run. Ids of a store
+/// Identity of a record, which never changes: `NNNNNNNNNN-RRRRRRRRRRRRRRRR`, its number in its store, and the run. Ids of a store
 /// sort by age. Also the name of its file, and nothing else can be one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

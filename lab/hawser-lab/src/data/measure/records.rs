@@ -20,7 +20,7 @@ pub enum RecordsError {
         /// Why not.
         source: io::Error,
     },
-    /// There is none.
+    /// It does not exist.
     #[error("no records in {}: expected files *.jsonl of `hawser measure`", places.join(", "))]
     None {
         /// Where they were looked for.
@@ -47,7 +47,7 @@ impl Records {
     /// Reads files of JSON lines, and those of folders (`*.jsonl`); of records that are there twice the first counts.
     ///
     /// # Errors
-    /// [`RecordsError`]. A line that is none is noted, and no error.
+    /// [`RecordsError`]. A malformed line is reported, and is no error.
     pub fn read(places: &[PathBuf]) -> Result<Records, RecordsError> {
         let mut records = Records::default();
         let mut known = HashSet::new();

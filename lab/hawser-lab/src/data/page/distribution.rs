@@ -3,7 +3,7 @@
 use super::chart::{Chart, Line, Scale, cumulative};
 use crate::data::statistics::Spread;
 
-/// A chart of this size, in pixels; colours are those of a legend beside it. Nothing where there are fewer than two values.
+/// A chart of this size, in pixels; colours are those of a legend next to it. Nothing where there are fewer than two values.
 pub(crate) fn distribution(
     title: &str,
     label: &str,

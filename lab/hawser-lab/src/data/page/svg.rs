@@ -49,7 +49,7 @@ impl Plot {
         }
     }
 
-    /// Numbers under the lower edge, the unit beside the zero; about one per 100 units of the drawing.
+    /// Numbers under the lower edge, the unit next to the zero; about one per 100 units of the drawing.
     pub(crate) fn axis(&self, svg: &mut String, unit: &str) {
         let step = nice_step(self.right / (self.width / 104.0).max(1.0));
         let decimals = decimals(step);

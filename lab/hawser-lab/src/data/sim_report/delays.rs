@@ -88,7 +88,7 @@ impl Packets {
     }
 }
 
-/// Delays in bins of about one per cent.
+/// Delays in bins of about 1 %.
 #[derive(Debug, Default)]
 struct Histogram {
     bins: BTreeMap<i32, u64>,

@@ -91,7 +91,7 @@ impl Folder {
     /// Opens the folder of a sweep.
     ///
     /// # Errors
-    /// [`SweepError::NotASweep`] when there is none.
+    /// [`SweepError::NotASweep`] if it has none.
     pub fn open(path: &Path) -> Result<Self, SweepError> {
         let manifest = read_json::<Manifest>(&path.join(MANIFEST))?;
         let manifest = manifest.ok_or_else(|| SweepError::NotASweep { folder: path.to_owned() })?;
@@ -103,7 +103,7 @@ impl Folder {
         path.join(MANIFEST).is_file()
     }
 
-    /// Removes the results in a folder and these files beside them, and nothing else in it.
+    /// Removes the results in a folder and these files next to them, and nothing else in it.
     ///
     /// # Errors
     /// Fails when the folder cannot be read or something in it cannot be removed.

@@ -16,7 +16,7 @@ type Text = Result<Arc<str>, String>;
 /// Names of files, or why their folder cannot be listed.
 type Matches = Result<Vec<String>, String>;
 
-/// Files that policies were given beside their parameters. The registry keeps them, since what is run with it depends on them.
+/// Files that policies were given besides their parameters. The registry keeps them, since what is run with it depends on them.
 #[derive(Debug, Clone, Default)]
 pub struct PolicyFiles(Vec<InputFile>);
 
@@ -99,7 +99,7 @@ impl Inputs {
             .entry(folder.join(pattern))
             .or_insert_with(|| files_matching(folder, pattern).map_err(|error| error.to_string()));
         for name in found.iter().flatten() {
-            // Why it cannot be read is told to whoever wants its text.
+            // Why it cannot be read is reported to the caller that wants its text.
             let _ = self.text(&folder.join(name));
         }
         found.clone()

@@ -101,7 +101,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Reads a file of JSON; `None`: there is none.
+/// Reads a file of JSON; `None` if it does not exist.
 pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, SweepError> {
     let text = match std::fs::read(path) {
         Ok(text) => text,

@@ -6,7 +6,7 @@
 //!                                              |
 //!                                            merge
 //!                                              v
-//!                       DIR/merged/{cells,flows,paths,links}.parquet      the same bytes, whoever ran what and when
+//!                       DIR/merged/{cells,flows,paths,links}.parquet      the same bytes, independent of who ran what and when
 //! ```
 //!
 //! A cell is a scenario with overrides, a replicate and a seed, and its result depends on nothing else. So cells can
@@ -17,7 +17,7 @@
 //!   loses what it had not written yet (some seconds' work), and nothing else. `part.json` has the length and the
 //!   digest of each file, so that a part damaged later is noticed; its cells run again.
 //! * **Results of different programs are never mixed.** `manifest.json` has the digests of the plan and of all files
-//!   that its scenarios read. Whoever adds to a folder must have the same ones, and must get the same result for a
+//!   that its scenarios read. A process that adds to a folder must have the same ones, and must get the same result for a
 //!   cell that is already there.
 //! * **Parts are only added.** Nothing that is finished is written again. Merging reads the parts and writes a copy,
 //!   sorted by cell.
@@ -89,7 +89,7 @@ impl Sweep {
     ) -> Result<Self, SweepError> {
         let plan = load_plan_with(path, more)?;
         let mut text = std::fs::read_to_string(path).map_err(|error| SweepError::read(path, error))?;
-        // What is set beside the plan is part of what the results depend on.
+        // What is set besides the plan is part of what the results depend on.
         text.extend(more.iter().map(|(key, value)| format!("\n{key} = {value}")));
         let labels = labels(&plan.scenarios);
         // The names of input files must not depend on the folder that the command is run in.

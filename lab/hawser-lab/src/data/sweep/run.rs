@@ -60,7 +60,7 @@ impl Work for Simulated {
     }
 }
 
-/// How often whoever watches is asked whether to go on.
+/// How often the watcher is asked whether to go on.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 /// Results are kept in memory for at least and at most this long before they become a part: a hundredth of the time
 /// that has passed, so that a kill costs little and a long sweep does not leave thousands of parts.
@@ -109,7 +109,7 @@ pub struct CellFailure {
 pub struct RunSummary {
     /// How far it came.
     pub progress: Progress,
-    /// Whether whoever watched ended it.
+    /// Whether the watcher ended it.
     pub stopped: bool,
     /// Cells of the whole plan that have no result yet.
     pub missing: usize,

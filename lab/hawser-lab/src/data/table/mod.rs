@@ -10,7 +10,7 @@
 //!   [`Options::bytes_per_group`]), the others one buffer, however long the table becomes.
 //! * **No half-written file carries the final name.** Rows go to `NAME.partial`; [`TableWriter::finish`] writes
 //!   it to the disk and renames it. A writer dropped before that removes its partial file; one that was
-//!   killed leaves it, and the next writer of the same name starts it anew.
+//!   killed leaves it, and the next writer of the same name starts it again.
 //!
 //! The same rows give the same bytes: nothing of the time, the machine or the order of threads enters a file.
 //!

@@ -36,7 +36,7 @@ pub struct LinkInfo {
     pub name: String,
     /// Its directions, as far as they were measured; one called `both` if they are the same.
     pub directions: Vec<DirectionInfo>,
-    /// Hand-overs, if there are marks.
+    /// Handovers, if there are marks.
     pub hand_overs: Option<HandOverInfo>,
     /// Share of the time per radio technology.
     pub technologies: BTreeMap<String, f64>,
@@ -324,7 +324,7 @@ impl Info {
                 let HandOverInfo { count, per_minute, duration_ms } = hand_overs;
                 writeln!(
                     f,
-                    "\n{}: {count} hand-overs, {per_minute:.1} per minute; median {:.0} ms, p95 {:.0} ms, longest {:.0} ms",
+                    "\n{}: {count} handovers, {per_minute:.1} per minute; median {:.0} ms, p95 {:.0} ms, longest {:.0} ms",
                     link.name, duration_ms.median, duration_ms.p95, duration_ms.max
                 )?;
             }

@@ -38,7 +38,7 @@ fn recordings_are_measured_as_generated_links_are() {
     // Rows that repeat count once: one of four is low for the first, both of the second.
     assert_eq!(value(&tables, "down below 1 Mbit/s, first carrier"), 0.25);
     assert_eq!(value(&tables, "up below 1 Mbit/s, second carrier"), 1.0);
-    assert!((value(&tables, "hand-over duration median, s") - 0.08).abs() < 1e-9);
+    assert!((value(&tables, "handover duration median, s") - 0.08).abs() < 1e-9);
     assert!((value(&tables, "ping worst, s") - 0.0837).abs() < 1e-9);
     assert!((value(&tables, "rate median, Mbit/s") - 2.4).abs() < 1e-9);
     assert_eq!(value(&tables, "one-way delay median, ms"), 12.0);
@@ -69,6 +69,6 @@ fn the_published_part_of_the_data_agrees_with_the_facts_of_the_whole() {
     }
     let alone = ["first", "second"].map(|which| get(&format!("down below 1 Mbit/s, {which} carrier")));
     assert!(get("down below 1 Mbit/s, both") > 1.5 * alone[0] * alone[1]);
-    assert!((get("hand-over duration median, s") / 0.059 - 1.0).abs() < 0.05);
-    assert!((2.5..=2.95).contains(&get("hand-overs per minute")), "{}", get("hand-overs per minute"));
+    assert!((get("handover duration median, s") / 0.059 - 1.0).abs() < 0.05);
+    assert!((2.5..=2.95).contains(&get("handovers per minute")), "{}", get("handovers per minute"));
 }

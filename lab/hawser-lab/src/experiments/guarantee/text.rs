@@ -78,7 +78,7 @@ fn marks(text: &mut String, rows: &[Row]) {
     let of_sum = |row: &Row| row.goodput_bps >= 0.90 * row.sum_bps;
     let _ = writeln!(
         text,
-        "goodput: {} of {all} at least .98 of the best link, {} at least .90 of the sum; p99: {} at most 1.10 of the best \
+        "goodput: {} of {all} at least 0.98 of the best link, {} at least 0.90 of the sum; p99: {} at most 1.10 of the best \
          link's, {} of the oracle's",
         count(&|row| row.goodput_ratio.is_none_or(|ratio| ratio >= 0.98)),
         count(&of_sum),

@@ -18,7 +18,7 @@ pub(super) const SUMMARY: [&str; 8] = [
     "p95 queue, ms",
     "dropped, %",
     "Jain, itself",
-    "share beside CUBIC",
+    "share against CUBIC",
     "Jain, CUBIC",
 ];
 
@@ -33,17 +33,13 @@ pub(crate) fn number(value: f64) -> String {
         size if size >= 10.0 => format!("{value:.0}"),
         size if size >= 0.995 => format!("{value:.1}"),
         size if size < 0.005 => "0".to_owned(),
-        _ => fraction(value),
+        _ => format!("{value:.2}"),
     }
 }
 
-/// A share of one.
+/// A share of one, with two decimals.
 pub(crate) fn share(value: f64) -> String {
-    if value < 0.995 { fraction(value) } else { format!("{value:.2}") }
-}
-
-fn fraction(value: f64) -> String {
-    format!("{value:.2}").trim_start_matches('0').to_owned()
+    format!("{value:.2}")
 }
 
 fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> String {
@@ -107,7 +103,7 @@ fn tables(rows: &Rows) -> String {
             "\n### {link}\n\nAlone: utilisation, p95 of the queueing delay in ms, dropped in %.\n\n"
         );
         cells(&mut text, rows, link, alone);
-        text.push_str("\nJain's index with itself, seconds until it is .9; share beside CUBIC.\n\n");
+        text.push_str("\nJain's index with itself, seconds until it is 0.9; share against CUBIC.\n\n");
         cells(&mut text, rows, link, together);
     }
     two_paths(&mut text, rows);
@@ -162,7 +158,7 @@ fn two_paths(text: &mut String, rows: &Rows) {
         return;
     }
     text.push_str(
-        "\n### Two paths through one bottleneck\n\nShare of both together beside one flow of NewReno, beside one of CUBIC; half is \
+        "\n### Two paths through one bottleneck\n\nShare of both together against one flow of NewReno, and against one of CUBIC; half is \
          fair.\n\n",
     );
     let names: Vec<String> = places().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect();

@@ -32,7 +32,7 @@ const METRICS: [Metric; 6] = [
         shade: |value| value / 5.0,
     },
     Metric {
-        title: "Jain's index beside a second flow of its own, from 5 s on",
+        title: "Jain's index against a second flow of its own, from 5 s on",
         of: |row| row.jain_itself,
         write: share,
         shade: |value| 2.0 * value - 1.0,
@@ -44,7 +44,7 @@ const METRICS: [Metric; 6] = [
         shade: |value| value / 20.0,
     },
     Metric {
-        title: "Own share beside CUBIC (half is fair)",
+        title: "Own share against CUBIC (half is fair)",
         of: |row| row.share_cubic,
         write: share,
         shade: |value| 1.0 - 2.0 * (value - 0.5).abs(),
@@ -138,7 +138,7 @@ fn two_paths(rows: &Rows) -> String {
     };
     let body: Vec<Vec<TableCell>> = rows.shared.iter().map(line).collect();
     format!(
-        "<h2>Two paths through one bottleneck</h2>\n<p class=\"soft\">Share of both paths of a connection together beside a \
+        "<h2>Two paths through one bottleneck</h2>\n<p class=\"soft\">Share of both paths of a connection together against a \
          single-path flow; half is fair, two thirds what two flows would take.</p>\n{}",
         table(&columns, &body, 2, "cells")
     )

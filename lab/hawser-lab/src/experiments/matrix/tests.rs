@@ -32,6 +32,13 @@ fn every_combination_is_there_once() {
 }
 
 #[test]
+fn numbers_of_the_tables_keep_the_zero_before_the_point() {
+    let numbers = [0.004, 0.046, 0.46, -0.46, 1.04, 12.4].map(number);
+    assert_eq!(numbers, ["0", "0.05", "0.46", "-0.46", "1.0", "12"]);
+    assert_eq!([0.002, 0.46, 0.999, 1.03].map(share), ["0.00", "0.46", "1.00", "1.03"]);
+}
+
+#[test]
 fn what_is_not_known_is_said() {
     let said = |controllers: &[&str], links: &[&str]| {
         matrix(settings(controllers, links, 10)).err().map(|error| error.to_string()).unwrap_or_default()

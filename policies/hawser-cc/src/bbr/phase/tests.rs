@@ -5,7 +5,7 @@ fn written(table: &Table) -> String {
     table.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The tables as a reader sees them; whoever changes one sees it here.
+/// The tables as a reader sees them; a change of one shows here.
 #[test]
 fn the_tables() {
     assert_eq!(

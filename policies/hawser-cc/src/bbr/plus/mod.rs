@@ -31,7 +31,7 @@ const AS_PACED: f64 = 0.98;
 pub(crate) enum Mode {
     /// The cycle of BBRv2+.
     Own,
-    /// BBRv2's, beside a flow that keeps the queue filled.
+    /// BBRv2's, against a flow that keeps the queue filled.
     BbrV2,
 }
 
@@ -53,11 +53,11 @@ pub(crate) enum AfterUp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CruiseEnd {
     Refill,
-    /// The mode changed to BBRv2, which looks for the bandwidth anew.
+    /// The mode changed to BBRv2, which looks for the bandwidth again.
     Restart,
 }
 
-/// State of BBRv2+ beside BBRv2's.
+/// State of BBRv2+ besides BBRv2's.
 #[derive(Clone, Debug)]
 pub(crate) struct Plus {
     parameters: PlusParameters,
@@ -267,7 +267,7 @@ impl Plus {
         down && self.round_sent_at >= common.phases.since() && self.round_rate >= AS_PACED * paced
     }
 
-    /// Algorithm 3: seconds of jitter that the window has to cover beside RTprop.
+    /// Algorithm 3: seconds of jitter that the window has to cover on top of RTprop.
     pub(crate) fn compensation(&self, common: &Common) -> f64 {
         let Some(propagation) = common.min_rtt.get() else { return 0.0 };
         let jitter = self.delay.jitter();

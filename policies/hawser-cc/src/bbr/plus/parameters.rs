@@ -13,7 +13,7 @@ pub(crate) enum Reference {
     RtProp,
 }
 
-/// What can be set of BBRv2+ beside what can be set of BBRv2.
+/// What can be set of BBRv2+ besides what can be set of BBRv2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlusParameters {
     pub(crate) delay_stat: DelayStat,
@@ -95,7 +95,7 @@ pub(crate) fn describe(info: PolicyInfo) -> PolicyInfo {
             .source(prototype),
     )
     .parameter(count("reference_rounds", 1, 16, 4, "round trips", "of decrease_reference=window", prototype))
-    .parameter(ParameterInfo::flag("dual_mode", true).meaning("BBRv2 beside a filled queue").source(thesis))
+    .parameter(ParameterInfo::flag("dual_mode", true).meaning("BBRv2 against a filled queue").source(thesis))
     .parameter(number("lambda1", 1.0, 2.0, 1.1, "delay over RTprop that means a filled queue", thesis))
     .parameter(number("lambda2", 1.0, 2.0, 1.05, "delay over RTprop up to which it is empty", thesis))
     .parameter(count("eta1", 1, 100, 2, "cruises", "with a filled queue before BBRv2 takes over", thesis))

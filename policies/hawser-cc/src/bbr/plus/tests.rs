@@ -97,7 +97,7 @@ fn a_probe_that_is_shorter_than_a_round_is_judged_by_the_round_that_began_with_i
     }
 }
 
-/// gamma tolerates two percent, but no more than two milliseconds: 4 ms at 200 ms is too much, 1.9 ms is not.
+/// gamma tolerates 2 %, but no more than two milliseconds: 4 ms at 200 ms is too much, 1.9 ms is not.
 #[test]
 fn the_tolerance_has_a_cap() {
     let plus = Plus::new(parameters("bbr2plus"));
@@ -166,7 +166,7 @@ fn two_filled_cruises_call_bbrv2_and_four_empty_ones_end_it() {
         round(plus, &common, at, &[rtt; 4]);
         (plus.end_cruise(&common), plus.mode)
     };
-    // RTprop is what was ever seen, not what is left of it beside a standing queue.
+    // RTprop is what was ever seen, not what is left of it with a standing queue.
     assert_eq!(cruise(&mut plus, 0, 40.0), (CruiseEnd::Refill, Mode::Own));
     assert_eq!(cruise(&mut plus, 100, 45.0), (CruiseEnd::Refill, Mode::Own));
     assert_eq!(cruise(&mut plus, 200, 43.0), (CruiseEnd::Refill, Mode::Own));

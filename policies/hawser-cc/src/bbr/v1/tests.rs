@@ -44,9 +44,9 @@ fn cruise_gains_of_coupled_paths() {
     close(coupled(30.0, &[path(0, 0, 30)]), 1.0);
     // Two equal paths: b = 1/2.
     close(coupled(30.0, &[path(0, 0, 30), path(1, 0, 30)]), 1.0 / 3.0);
-    // 30 beside 10: b = 900 / 1000.
+    // 30 against 10: b = 900 / 1000.
     close(coupled(30.0, &[path(0, 0, 30), path(1, 0, 10)]), 2.6 / 3.0);
-    // 10 beside 30: b = 300 / 1000, the gain 0.2 / 3 is under the floor.
+    // 10 against 30: b = 300 / 1000, the gain 0.2 / 3 is under the floor.
     close(coupled(10.0, &[path(0, 0, 10), path(1, 0, 30)]), 0.25);
     close(coupled(10.0, &[path(0, 0, 10), path(1, 5, 30)]), 1.0);
 }

@@ -51,7 +51,7 @@ fn steps_are_relative_to_the_rate_of_all_paths() {
     assert_eq!(own.trial(20.0), Trial::Pair { low: 9.5, high: 10.5 });
     own.follow(1e6, 20.0);
     close(own.rate(), 10.5);
-    // A small path beside a large one still sends something in the lower interval.
+    // A small path next to a large one still sends something in the lower interval.
     assert_eq!(learner("mpcc", 2.0).trial(98.0), Trial::Pair { low: 1.0, high: 3.0 });
 }
 

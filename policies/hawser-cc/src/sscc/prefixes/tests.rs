@@ -82,7 +82,7 @@ fn what_is_written_is_read_again_older_by_the_time_between() {
     assert_eq!(text.lines().nth(1), Some("203.0.113.0 3 0 0 1 0.9 0 0 0"));
     assert_eq!(text.lines().nth(2), Some("2001:db8:: - 60 1 0 0 0 0 0"));
     assert_eq!(read(&text, Time::from_secs(110), 0).expect("whole"), filled());
-    // Another process, whose clock began anew, 23.99 hours later: one of them is out of date 40 s after that.
+    // Another process, whose clock restarted, 23.99 hours later: one of them is out of date 40 s after that.
     let later = read(&text, Time::ZERO, 24 * 3_600 - 70).expect("whole");
     assert_eq!(later.len(), 2);
     let (kept, gone) = (key("203.0.113.7", 3), PrefixKey { link: None, ..key("2001:db8::1", 0) });

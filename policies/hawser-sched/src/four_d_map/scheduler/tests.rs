@@ -425,7 +425,7 @@ proptest! {
             }
             paths.iter_mut().for_each(|path| path.copies_queued = 0);
             drain(&mut queue, &mut scheduler, now, &mut paths);
-            // What was discarded in vain is found again with the next question.
+            // What was discarded without effect is found again with the next question.
             if takes_gaps || scheduler.buffers.total() == queue.waiting() {
                 check_plan(&queue, &scheduler, &paths);
             }

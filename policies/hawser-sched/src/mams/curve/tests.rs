@@ -46,7 +46,7 @@ fn expected_deliveries_are_those_of_the_model() {
     }
 }
 
-/// A path of 5 ms beside one of 600 ms: sixty rounds, of which the recursion would follow three branches each.
+/// A path of 5 ms next to one of 600 ms: sixty rounds, of which the recursion would follow three branches each.
 #[test]
 fn windows_that_are_equal_are_followed_once() {
     let path = path(100.0, 50.0, 0.005, 0.2, 0.02, MamsForecast::UNKNOWN);

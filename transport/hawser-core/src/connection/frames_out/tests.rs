@@ -6,7 +6,7 @@ use crate::connection::recovery::{PacketNumberSpace, SpaceKind};
 use crate::crypto::ServerFactory;
 use crate::crypto::null::NullServer;
 
-/// The acknowledgements that the next packet of a level carries, beside handshake data.
+/// The acknowledgements that the next packet of a level carries, besides handshake data.
 fn acknowledges(level: &mut LongLevel) -> Vec<u64> {
     level.send.append(b"flight");
     let (mut buffer, mut frames) = ([0; 200], SentFrames::new());

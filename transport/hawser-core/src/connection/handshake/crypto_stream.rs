@@ -101,7 +101,7 @@ impl CryptoReceive {
         }
         let longer = self.pieces.get(&offset).is_none_or(|piece| piece.len() < data.len());
         if longer {
-            // Pieces may overlap, so their sum is bounded beside their reach.
+            // Pieces may overlap, so their sum is bounded as well as their reach.
             let held: usize = self.pieces.values().map(Vec::len).sum();
             let too_many = self.pieces.len() >= MAX_CRYPTO_PIECES && !self.pieces.contains_key(&offset);
             if too_many || (held + data.len()) as u64 > 2 * MAX_CRYPTO_BUFFER {

@@ -201,7 +201,7 @@ impl Handshake {
         data_ready
     }
 
-    /// A client begins anew with another session, after a Version Negotiation packet.
+    /// A client starts again with another session, after a Version Negotiation packet.
     pub(crate) fn begin_anew(&mut self, session: Box<dyn Session>, keys: Keys) -> Result<(), TransportError> {
         self.tls = Tls::Session(session);
         self.initial = Some(LongLevel::new(keys, PacketNumberSpace::new(SpaceKind::Initial)));

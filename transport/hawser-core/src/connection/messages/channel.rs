@@ -5,7 +5,7 @@ use hawser_policy::{FeatureId, MessageDelivery, PathId};
 /// Messages that wait to be sent or are not acknowledged yet; more are refused.
 pub(crate) const MAX_QUEUED_MESSAGES: usize = 32;
 /// Received messages that wait for an earlier one of their channel. Twice what a peer may have unacknowledged: it may
-/// have given up a path, and the messages about it, before we have.
+/// have abandoned a path, and the messages about it, before we have.
 pub(crate) const MAX_HELD_MESSAGES: usize = 2 * MAX_QUEUED_MESSAGES;
 /// Received messages that wait to be taken.
 pub(crate) const MAX_READY_MESSAGES: usize = 64;

@@ -9,7 +9,7 @@ use super::{ABANDON_PROBE_TIMEOUTS, Delivery, put};
 use crate::Code;
 use crate::connection::frames::{PathControl, SentFrames};
 
-/// The abandonment of one path. Exists from the moment either end gives the path up.
+/// The abandonment of one path. Exists from the moment either end abandons the path.
 ///
 /// Our PATH_ABANDON is repeated until it is acknowledged, even after the peer's came: when both ends gave up at the
 /// same time, the peer's frame was no answer to ours, and it still waits for one.
@@ -27,7 +27,7 @@ pub(crate) struct Abandonment {
 }
 
 impl Abandonment {
-    /// We give the path up.
+    /// This end abandons the path.
     pub(crate) fn by_us(path: PathId, code: Code) -> Self {
         Abandonment {
             path,
@@ -52,7 +52,7 @@ impl Abandonment {
         self.drained_at.get_or_insert(now + probe_timeout * ABANDON_PROBE_TIMEOUTS);
     }
 
-    /// The peer sent a packet on the path. Some are under way when the path is given up; who still sends after a probe
+    /// The peer sent a packet on the path. Some are under way when the path is abandoned; a peer that still sends after a probe
     /// timeout did not hear of it, and as nothing may be sent on the path, nothing there tells. PATH_ABANDON is then
     /// repeated once in a probe timeout, without the back-off of the path that carried it.
     pub(crate) fn on_packet(&mut self, now: Time, probe_timeout: Duration) {

@@ -16,7 +16,7 @@ impl<T, R: Copy> Memo<T, R> {
         Memo { value, result: Cell::new(None) }
     }
 
-    /// What follows from the value. `compute` must depend on nothing else, or whoever changes that calls
+    /// What follows from the value. `compute` must depend on nothing else, or the code that changes that calls
     /// [`forget`](Self::forget).
     #[inline]
     pub(crate) fn result(&self, compute: impl FnOnce(&T) -> R) -> R {
@@ -33,7 +33,7 @@ impl<T, R: Copy> Memo<T, R> {
         result
     }
 
-    /// The result is to be computed anew.
+    /// The result is to be computed again.
     pub(crate) fn forget(&mut self) {
         self.result.set(None);
     }

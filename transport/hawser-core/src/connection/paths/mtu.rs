@@ -16,7 +16,7 @@ const SEARCH_STEP: u16 = 16;
 /// PMTU_RAISE_TIMER).
 const RAISE_INTERVAL: Duration = Duration::from_secs(600);
 
-/// The same after a black hole, which a hand-over may have caused and the next one may cure.
+/// The same after a black hole, which a handover may have caused and the next one may cure.
 const BLACK_HOLE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Times in a row that large packets, and only those, were found lost before the path counts as a black hole.
@@ -38,7 +38,7 @@ enum State {
     Off,
 }
 
-/// The search for the largest datagram of one path. Begins anew when its addresses change.
+/// The search for the largest datagram of one path. Restarts when its addresses change.
 #[derive(Clone, Debug)]
 pub(crate) struct MtuDiscovery {
     initial: u16,

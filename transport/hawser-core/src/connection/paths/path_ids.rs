@@ -50,7 +50,7 @@ pub(crate) struct PathIds {
     peers: u32,
     peers_initial: u32,
     /// Every id up to `ours` that is not closed, rising. Always as many as at first: each that closes is replaced.
-    /// A path that lives for ever beside thousands of short ones therefore costs nothing.
+    /// A path that outlives thousands of short ones therefore costs nothing.
     alive: Vec<u32>,
     last_opened: u32,
     announcement: Delivery,

@@ -112,7 +112,7 @@ impl PathSet {
         self.open.iter_mut()
     }
 
-    /// Whether there ever was a path beside the first.
+    /// Whether there ever was a path besides the first.
     pub(crate) fn has_used_several(&self) -> bool {
         self.used_several
     }

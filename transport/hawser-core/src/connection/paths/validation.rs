@@ -184,7 +184,7 @@ impl ValidationPacer {
         self.initial_pto
     }
 
-    /// When a validation wanted now may begin: at once as long as few began lately.
+    /// When a validation wanted now may begin: at once as long as few began in the recent past.
     pub(crate) fn begin(&mut self, now: Time) -> Time {
         let longest = now + VALIDATION_INTERVAL * (VALIDATION_BURST + MAX_VALIDATION_DEBT);
         self.full_at = (self.full_at.max(now) + VALIDATION_INTERVAL).min(longest);

@@ -1,4 +1,4 @@
-//! What policies order beside their answers.
+//! What policies order besides their answers.
 
 use hawser_policy::{AttachRequest, Command, MAX_COMMANDS, PathId};
 
@@ -99,7 +99,7 @@ impl Policies {
         has_room
     }
 
-    /// Makes the controller of a path anew; estimates are carried over.
+    /// Replaces the controller of a path; estimates are carried over.
     pub(crate) fn replace_controller(&mut self, id: PathId, targets: &mut Targets<'_>) -> bool {
         let seed = self.next_seed();
         let Some(path) = targets.paths.get_mut(id) else { return false };

@@ -18,7 +18,7 @@ impl Policies {
         self.interests.contains(interest)
     }
 
-    /// Tells who asked. Whoever asks for events of every packet is mostly the agent alone.
+    /// Notifies the parts that asked. Mostly the agent alone asks for events of every packet.
     #[inline]
     pub(crate) fn on_event(&mut self, event: &Event<'_>) {
         let interest = event.interest();

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `schedule` | which data goes where next, and why sending stopped |
 //! | `wait` | why the scheduler is not asked, and what wakes it |
-//! | `commands` | what policies order beside their answers |
+//! | `commands` | what policies order besides their answers |
 //! | `events` | what policies are told |
 //! | `protect` | whether data is protected by an erasure code |
 //! | `acknowledge` | when acknowledgements leave, and where |
@@ -75,7 +75,7 @@ pub(crate) struct Policies {
     attach_requests: VecDeque<AttachRequest>,
     /// Stream ranges of the packet that is being reported.
     ranges: Vec<StreamRange>,
-    /// For the seeds of controllers that are made anew.
+    /// For the seeds of controllers that are replaced.
     seed: u64,
     ignored_commands: u64,
 }
@@ -131,7 +131,7 @@ impl Policies {
         self.on_paths_changed();
     }
 
-    /// Exchanges the whole set while the connection runs; the caller has the controllers made anew.
+    /// Exchanges the whole set while the connection runs; the caller replaces the controllers.
     pub(crate) fn replace(&mut self, set: PolicySet) {
         self.set = set;
         self.commands.clear();

@@ -219,7 +219,7 @@ impl PathRecovery {
         self.controller_timer = self.controller.next_timeout();
     }
 
-    /// What the controller wants done beside its window and rate.
+    /// What the controller wants done besides its window and rate.
     #[inline]
     pub(crate) fn take_commands(&mut self, commands: &mut Commands) {
         if self.gives_commands {

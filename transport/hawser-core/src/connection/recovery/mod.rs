@@ -112,7 +112,7 @@ pub(crate) struct PathRecovery {
     limited_by: LimitedBy,
     /// When the controller wants to be called.
     controller_timer: Option<Time>,
-    /// Pacing is scaled by this, in percent.
+    /// Pacing is scaled by this, in %.
     pacing_percent: u16,
     epoch: RecoveryEpoch,
     acked_since_loss: u64,

@@ -31,7 +31,7 @@ const FULL_WEIGHT: u16 = 8 * SAMPLE_WEIGHT;
 /// the acknowledgement took. Under load nearly all take the quickest; but where traffic is sparse, some of them ride on
 /// another path, and one estimator for all would wander between both sums and have their difference as its variance. So
 /// each return path has an estimate of its own, by the formulas of RFC 9002. The *smoothed* time of the path is that of its
-/// usual return path: the one of most samples lately. Another replaces it when it has half as many samples again; for
+/// usual return path: the one of most recent samples. Another replaces it when it has half as many samples again; for
 /// that of the path itself it needs twice as many, and gives way when it has fewer: where acknowledgements take turns, the
 /// smoothed time is always that of their own path. Neither the quickest nor a mean would do: a rare acknowledgement that
 /// comes another way would move them. The probe timeout waits

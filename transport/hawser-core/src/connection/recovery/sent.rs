@@ -12,7 +12,7 @@ use crate::connection::frames::{SentFrame, SentFrames};
 mod tests;
 
 /// Packets without ack-eliciting frames that are remembered per packet number space. The peer acknowledges them only
-/// in passing, so an endpoint that merely receives would otherwise collect them without end (RFC 9000 section
+/// in passing, so an endpoint that merely receives would otherwise collect them without a bound (RFC 9000 section
 /// 13.2.4). Oldest go first: all that is lost with them is a chance to trim our own ACK ranges.
 pub(crate) const MAX_ACK_ONLY: usize = 1024;
 
@@ -65,7 +65,7 @@ const _: () = assert!(size_of::<Option<SentPacket>>() <= 128);
 /// Sent packets of one packet number space that are neither acknowledged nor declared lost.
 ///
 /// Packets in flight live in a ring. A slot is addressed by its *position* (a count of insertions), so numbers that
-/// are skipped or belong to ACK-only packets cost no memory. A bitmap beside the ring tells which positions are still
+/// are skipped or belong to ACK-only packets cost no memory. A bitmap next to the ring says which positions are still
 /// occupied: an ACK frame repeats ranges acknowledged long ago, and the bitmap steps over 64 of them at a time.
 ///
 /// The slots are in pages, and the next packets go into the page that was emptied last, which is still in the
@@ -74,7 +74,7 @@ const _: () = assert!(size_of::<Option<SentPacket>>() <= 128);
 pub(crate) struct SentPackets {
     /// The page of a slot, for slots between `head` and `tail`.
     pages: Vec<Option<Box<Page>>>,
-    /// Empty pages. A page is made only when there is none of these, so all together are never more than the largest
+    /// Empty pages. A page is made only when none of these is left, so all together are never more than the largest
     /// window took; [`shrink`](Self::shrink) gives them back.
     #[expect(clippy::vec_box, reason = "pages go between the ring and here without being copied")]
     spare: Vec<Box<Page>>,

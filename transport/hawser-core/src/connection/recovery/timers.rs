@@ -13,7 +13,7 @@ mod tests;
 /// Doublings of the probe timeout. The idle timeout ends the connection long before.
 const MAX_BACKOFF: u32 = 16;
 /// Where the back-off stops once multipath is negotiated (or at the probe timeout itself, where that is longer).
-/// RFC 9002 section 6.2.1 doubles without end and trusts the idle timeout to end the connection. For hosts with several links
+/// RFC 9002 section 6.2.1 doubles without a bound and trusts the idle timeout to end the connection. For hosts with several links
 /// that is the wrong trade, and most of all while they have one path only, since then they stand in a dead zone: a path that drops every eighth packet loses some probes in a row, and a link that returns after a
 /// tunnel must be found while it is there. One or two packets in two seconds burden nobody.
 const MAX_BACKED_OFF_TIMEOUT: Duration = Duration::from_secs(2);

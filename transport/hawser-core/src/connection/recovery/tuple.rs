@@ -75,7 +75,7 @@ impl PathRecovery {
         self.refresh_limits(now);
     }
 
-    /// Begins anew on a 4-tuple of which nothing is known; returns what was known of the one before.
+    /// Starts on a 4-tuple of which nothing is known; returns what was known of the one before.
     fn begin_tuple(&mut self, now: Time, generation: u32) -> FormerTuple {
         let congestion = self.snapshot(now);
         let rtt = RttEstimator::new(self.rtt.own(), self.initial_rtt, self.rtt.max_ack_delay())

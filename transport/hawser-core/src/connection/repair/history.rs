@@ -7,7 +7,7 @@ use hawser_policy::StreamId;
 
 use super::work::{LOOKUP, Work};
 
-/// Memory of a piece beside its bytes, against the limit.
+/// Memory of a piece besides its bytes, against the limit.
 const PIECE_OVERHEAD: usize = 96;
 
 /// Pieces of streams in the order in which they came; the oldest give way.

@@ -39,10 +39,10 @@ pub(crate) use sender::Sender;
 pub(crate) use work::{MOST, PER_BYTE};
 
 /// Bytes by which packets with protected data stay below the size of others, so that a repair symbol, as long as the longest
-/// data, fits a packet beside its header.
+/// data, fits a packet together with its header.
 pub(crate) const PACKET_RESERVE: usize = 128;
 
-/// Bytes of a REPAIR frame beside ranges and symbol: type 4, block 4, code 1, first source 4, index 4, runs 1, length 2, and
+/// Bytes of a REPAIR frame besides ranges and symbol: type 4, block 4, code 1, first source 4, index 4, runs 1, length 2, and
 /// two to spare.
 pub(crate) const FRAME_HEADER: usize = 22;
 
@@ -76,7 +76,7 @@ impl Repair {
         self.negotiated
     }
 
-    /// There is a protection policy, or there is none any more. Returns what is not to wait any longer for being recovered.
+    /// Switches protection on or off. Returns what is not to wait any longer for being recovered.
     pub(crate) fn set_protected(&mut self, protected: bool) -> Option<Box<Sender>> {
         if !protected || !self.negotiated {
             return self.sender.take();

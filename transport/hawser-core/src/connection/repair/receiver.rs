@@ -17,7 +17,7 @@ pub(crate) const MAX_BLOCKS: usize = 32;
 /// Memory of repair symbols that wait, in bytes. The oldest block gives way.
 pub(crate) const MAX_WAITING: usize = 256 << 10;
 
-/// RECOVERED frames that wait to be sent. The oldest gives way: its ranges are retransmitted in vain.
+/// RECOVERED frames that wait to be sent. The oldest gives way: its ranges are retransmitted without need.
 pub(crate) const MAX_RECOVERED: usize = 64;
 
 /// What the receiving half did.

@@ -66,7 +66,7 @@ impl Sender {
         self.counts
     }
 
-    /// Whether packets with data of a path leave room for what a repair symbol needs beside it.
+    /// Whether packets with data of a path leave room for what a repair symbol needs on top of it.
     pub(crate) fn limits_packets(&self, path: PathId) -> bool {
         let known = self.declined.iter().find(|(other, _)| *other == path);
         known.is_none_or(|(_, declined)| *declined < DECLINED)
@@ -103,7 +103,7 @@ impl Sender {
         }
     }
 
-    /// Whether a packet carries data that nobody decided upon.
+    /// Whether a packet carries data that no decision covers.
     #[inline]
     pub(crate) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty()

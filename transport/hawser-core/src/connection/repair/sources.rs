@@ -324,7 +324,7 @@ impl Sources {
         }
     }
 
-    /// If more was lost of a block than its repair symbols make good, waiting is in vain. While a window slides, what is held
+    /// If more was lost of a block than its repair symbols make good, waiting is useless. While a window slides, what is held
     /// belongs to many windows, and time alone tells; when it has come to its end, no more help than was given out.
     fn release_hopeless(&mut self, block: u64) {
         let is_hopeless = |tracked: &Tracked| match tracked.slides {

@@ -43,7 +43,7 @@ const MAX_SPARE: usize = 64;
 pub(super) struct Budget {
     pub(super) charged: usize,
     pub(super) ranges: usize,
-    /// Where slices lie that came lately, one for each receive buffer: several paths fill several at a time. Addresses
+    /// Where the newest slices lie, one for each receive buffer: several paths fill several at a time. Addresses
     /// decide when memory is copied, nothing that the peer or a trace could see.
     recent: [usize; RECENT_BUFFERS],
     /// The place in `recent` that is used next.

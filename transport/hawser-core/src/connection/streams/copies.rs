@@ -29,7 +29,7 @@ struct Piece {
     round: u16,
     /// Its transmissions that are neither lost nor acknowledged.
     in_flight: u8,
-    /// How many of them were sent beside the first.
+    /// How many of them were sent besides the first.
     copies: u8,
 }
 

@@ -69,7 +69,7 @@ pub enum FrameError {
     /// The stream has no such frame of which something is not acknowledged.
     #[error("the stream holds no frame of this number")]
     Unknown,
-    /// The peer does not take STREAM_SKIP: its readers would wait for ever.
+    /// The peer does not take STREAM_SKIP: its readers would wait indefinitely.
     #[error("the peer does not support streams with gaps")]
     Unsupported,
     /// See [`ClosedStream`].

@@ -8,7 +8,7 @@ use hawser_policy::StreamId;
 /// readable again only after a read found nothing, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// The peer opened a stream; accept until there is none.
+    /// The peer opened a stream; accept until none is left.
     Opened {
         /// Which kind.
         bidirectional: bool,

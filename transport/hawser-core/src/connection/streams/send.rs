@@ -554,7 +554,7 @@ impl SendStream {
         self.gaps.iter().chain(self.unsent_at(self.gaps.bytes(), u64::MAX))
     }
 
-    /// Bytes of memory beside the buffer.
+    /// Bytes of memory besides the buffer.
     pub(super) fn memory(&self) -> usize {
         self.gaps.memory()
             + self.lost.memory()

@@ -18,7 +18,7 @@ use crate::{Code, TransportError};
 /// Partial delivery of a connection.
 #[derive(Debug)]
 pub(super) struct Skips {
-    /// Whether the peer takes STREAM_SKIP. Without it nothing is given up: its readers would wait for ever.
+    /// Whether the peer takes STREAM_SKIP. Without it nothing is skipped: its readers would wait indefinitely.
     supported: bool,
     /// When the next frame expires.
     next_expiry: Earliest,
@@ -86,7 +86,7 @@ impl Streams {
         }
         self.after_write();
         if room < wanted {
-            // There is a rest: as if it had been tried in vain, so that its writer is called.
+            // There is a rest: as if a write had been refused, so that its writer is called.
             let _blocked = self.writable(id, wanted - room);
         }
         Ok(room)

@@ -15,7 +15,7 @@ fn answers_on_path_zero(sent: &Sent) -> bool {
     !sent.by.is_client() && sent.tuple.remote == client_address(0) && trouble.contains(&sent.at)
 }
 
-/// draft-ietf-quic-multipath-21 section 3.4: who gave a path up may not send there any more, so that the peer who did
+/// draft-ietf-quic-multipath-21 section 3.4: an end that abandoned a path may not send there any more, so that the peer who did
 /// not hear of it gets no answer on it.
 #[test]
 fn abandonment_is_repeated_while_the_peer_goes_on_sending() {

@@ -80,7 +80,7 @@ fn a_close_is_lost_only_if_all_paths_lose_it() {
     assert!(!pair.client().is_drained());
 }
 
-/// RFC 9000 section 10.2.3: whoever sees Initial packets can read them. The peer has the keys of some level at least.
+/// RFC 9000 section 10.2.3: anyone who sees Initial packets can read them. The peer has the keys of some level at least.
 #[test]
 fn an_applications_close_in_the_handshake_says_neither_code_nor_reason() {
     let hushed = ConnectionError::PeerTransport(TransportError::new(Code::APPLICATION_ERROR, ""));

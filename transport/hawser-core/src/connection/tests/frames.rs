@@ -15,7 +15,7 @@ use super::pair::{DELAY, Pair, Settings, client_address};
 use crate::connection::streams::Chunk;
 use crate::{Code, TransportConfig};
 
-/// A turn of the loop beside the delay.
+/// A turn of the loop on top of the delay.
 const SLACK: Duration = Duration::from_millis(5);
 
 /// Asks a function each time.
@@ -78,7 +78,7 @@ fn pieces(pair: &mut Pair, id: StreamId) -> Vec<(bool, Range<u64>)> {
 
 #[test]
 fn a_scheduler_discards_frames_and_the_reader_goes_on_at_once() {
-    // All but the first and every third, and nonsense beside it.
+    // All but the first and every third, and nonsense in addition.
     let choose = |view: &SendView<'_>, commands: &mut Commands| {
         view.segments.segments(&mut |segment| {
             if segment.id.is_some_and(|id| id % 3 != 0) {

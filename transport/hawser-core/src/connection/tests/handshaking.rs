@@ -62,7 +62,7 @@ fn each_probe_of_a_handshake_carries_what_is_outstanding() {
     assert!(pair.client.events.contains(&Event::HandshakeConfirmed), "{:?}", pair.client.events);
 }
 
-/// RFC 9001 section 4.1.2: who has an acknowledgement of a 1-RTT packet knows as much as from HANDSHAKE_DONE, and has nothing more
+/// RFC 9001 section 4.1.2: an end with an acknowledgement of a 1-RTT packet knows as much as from HANDSHAKE_DONE, and has nothing more
 /// to say in Handshake packets, which a server that has confirmed the handshake does not read.
 #[test]
 fn an_acknowledged_1_rtt_packet_confirms_the_handshake() {

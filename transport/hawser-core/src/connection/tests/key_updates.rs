@@ -113,7 +113,7 @@ fn an_update_is_told_on_every_path_and_the_next_one_waits_for_all_of_them() {
     assert_eq!(pair.client().paths().first().map(|path| path.id), Some(PathId::ZERO));
 }
 
-/// Whoever answers an update can begin the next one: its own packets of the phase are acknowledged on every path too.
+/// An end that answers an update can begin the next one: its own packets of the phase are acknowledged on every path too.
 #[test]
 fn both_ends_take_turns() {
     let mut pair = Pair::connected(Settings::default());

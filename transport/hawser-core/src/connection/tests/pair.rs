@@ -322,7 +322,7 @@ impl Pair {
                 let segments = buffer[..transmit.size].chunks(size);
                 leaving.extend(segments.map(|segment| (transmit.tuple, transmit.ecn, segment.to_vec())));
             }
-            // Whoever writes is asked for packets afterwards: not here.
+            // An end that writes is asked for packets afterwards: not here.
             end.take_events();
             leaving.into_iter().for_each(|(tuple, ecn, payload)| self.send_marked(side, tuple, ecn, payload));
         }

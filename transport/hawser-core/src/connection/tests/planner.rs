@@ -73,7 +73,7 @@ fn an_assignment_waits_while_something_else_is_sent() {
     let now = pair.now;
     queue(pair.client(), 500);
     let Some(Plan::Data(asked)) = plan(&mut pair, Side::Client) else { panic!("data is queued") };
-    // Planned and not sent: the next one is asked for anew. One that had to give way is not.
+    // Planned and not sent: the next one is asked for again. One that had to give way is not.
     let other = if asked.path == SECOND { PathId::ZERO } else { SECOND };
     pair.client().set_path_status(now, other, PathStatus::Backup).unwrap();
     let status = pair.client().control_path().unwrap();
@@ -133,7 +133,7 @@ fn a_probe_of_the_datagram_size_waits_for_room_and_goes_before_data() {
     assert_eq!(plan(&mut pair, Side::Client), None, "the peer may not know the keys");
 }
 
-/// RFC 9000 section 8.1: three times what came from there. Who moved is asked at both addresses; data waits.
+/// RFC 9000 section 8.1: three times what came from there. A peer that moved is asked at both addresses; data waits.
 #[test]
 fn nothing_is_planned_beyond_the_amplification_limit() {
     let mut pair = at_rest(0);

@@ -80,7 +80,7 @@ fn noise(sent: &Sent) -> u64 {
     (sum ^ (sum >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
 }
 
-/// Loses five percent of what the client sends once the handshake is over. Another seed loses other packets.
+/// Loses 5 % of what the client sends once the handshake is over. Another seed loses other packets.
 fn five_percent<const SEED: u64>(sent: &Sent) -> bool {
     let noise = (noise(sent) ^ SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0x94d0_49bb_1331_11eb);
     sent.by.is_client() && sent.at > Time::from_millis(310) && (noise >> 33).is_multiple_of(20)
@@ -180,7 +180,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-/// 20 Mbit/s over a path of 20 ms that loses five percent. What single packets a seed loses is chance, so that means are judged.
+/// 20 Mbit/s over a path of 20 ms that loses 5 %. What single packets a seed loses is chance, so that means are judged.
 #[test]
 fn what_repair_symbols_bring_back_is_not_sent_again() {
     let mut off = SEEDS.map(|lose| bulk("off", lose));
@@ -188,10 +188,10 @@ fn what_repair_symbols_bring_back_is_not_sent_again() {
         assert!(run.client.stream_bytes_retransmitted > 80_000, "{:?}", run.client);
         assert_eq!((run.client.repair_symbols_sent, run.server.stream_bytes_recovered), (0, 0));
     }
-    // Of 24 packets five or more are lost in 0.6 percent of cases: of 98 blocks half of one, with 2,500 bytes, give or take 3,600 in
-    // a run and 1,300 in the mean. Of six packets two or more are lost in 3 percent of cases, which is beyond exclusive or, and
-    // shows in the 99th percentile: of 333 blocks 11 with 22,000 bytes, give or take 7,000, and 2,500 in the mean. The bounds are
-    // three times that from what is expected. The delay of the one percent is .45, .63 and .70 of that without protection.
+    // Of 24 packets five or more are lost in 0.6 % of cases: of 98 blocks half of one, with 2,500 ± 3,600 bytes in
+    // a run and 1,300 in the mean. Of six packets two or more are lost in 3 % of cases, which is beyond exclusive or, and
+    // shows in the 99th percentile: of 333 blocks 11 with 22,000 ± 7,000 bytes, and 2,500 in the mean. The bounds are
+    // three times that from what is expected. The delay of that 1 % is 0.45, 0.63 and 0.70 of that without protection.
     let cases = [
         ("fixed,rate=0.2", 0.0..6_400.0, 0.55),
         ("fixed,rate=0.2,code=random-linear", 0.0..6_400.0, 0.75),

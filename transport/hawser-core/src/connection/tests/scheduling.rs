@@ -15,7 +15,7 @@ use super::pair::{DELAY, Pair, Settings, client_address, transport_with};
 use crate::connection::policies::schedule::has_queued;
 use crate::{Code, TransportConfig};
 
-/// What a turn of the loop and a wait of the shortest kind take beside the delay.
+/// What a turn of the loop and a wait of the shortest kind take on top of the delay.
 const SLACK: Duration = Duration::from_millis(3);
 
 fn with_scheduler<S: Scheduler + 'static>(make: impl Fn() -> S + Send + Sync + 'static) -> Settings {

@@ -45,7 +45,7 @@ pub(super) fn frame_kinds(packet: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Both ends with this many paths beside the first, with nothing left to do: datagram sizes are known as well.
+/// Both ends with this many paths besides the first, with nothing left to do: datagram sizes are known as well.
 pub(super) fn at_rest(paths: u16) -> Pair {
     let mut pair = Pair::connected(Settings::default());
     for n in 1..=paths {

@@ -17,7 +17,7 @@ fn state(pair: &mut Pair, id: PathId) -> Option<PathState> {
     pair.client().paths().iter().find(|path| path.id == id).map(|path| path.state)
 }
 
-/// A silent path is given up for another one only.
+/// A silent path is abandoned for another one only.
 #[test]
 fn the_last_path_is_probed_however_long_it_is_silent() {
     let quick = || TransportConfig { suspect_path_timeout: Duration::from_secs(1), ..transport() };
@@ -200,7 +200,7 @@ fn probes_of_a_connection_without_multipath_back_off_without_end() {
     }
 }
 
-/// Who has one path for a moment stands in a dead zone, mostly: the only link that there is has to be found when it returns.
+/// A host with one path for a moment stands in a dead zone, mostly: the only link that there is has to be found when it returns.
 #[test]
 fn where_multipath_is_negotiated_probes_come_every_two_seconds_at_least() {
     for paths in [1, 2] {
@@ -216,7 +216,7 @@ fn where_multipath_is_negotiated_probes_come_every_two_seconds_at_least() {
 
 /// A client that waits for the rest of something asks whether there is any, on each path: it may be that only it can tell
 /// where it is now, and that this changed after an earlier answer. Each pause is twice the one before: 1, 3, 7 and 15 s after
-/// the last data, and later by what an answer takes. Who waits for nothing, and a server, say nothing.
+/// the last data, and later by what an answer takes. An end that waits for nothing, and a server, send nothing.
 #[test]
 fn a_client_that_waits_for_the_rest_asks_more_and_more_seldom() {
     for (by, is_whole, expected) in

@@ -141,7 +141,7 @@ fn a_client_takes_the_handshake_from_its_server_alone() {
     assert!(!pair.client.events.contains(&Event::Connected));
 }
 
-/// Who saw an old packet can send it again. That says nothing about the path.
+/// Anyone who saw an old packet can send it again. That says nothing about the path.
 #[test]
 fn a_replayed_packet_is_not_heard() {
     let mut pair = Pair::connected(Settings::default());

@@ -116,7 +116,7 @@ fn long_client_hellos_are_acknowledged_in_the_original_version() {
     assert_eq!((pair.client().version(), pair.server().version()), (Version::V2, Version::V2));
 }
 
-/// RFC 9368 section 2.1: the client begins anew, which costs a round trip.
+/// RFC 9368 section 2.1: the client starts again, which costs a round trip.
 #[test]
 fn a_client_of_version_2_falls_back_where_the_server_only_knows_version_1() {
     let mut pair = Pair::new(Settings { first_version: Version::V2, ..settings("2,1", "1") });
@@ -200,7 +200,7 @@ fn version_negotiation_is_followed_once_and_never_back() {
     assert_eq!(pair.server.closed(), None);
 }
 
-/// RFC 9368 section 4: who forges the version of long headers is found out by what TLS vouches for.
+/// RFC 9368 section 4: a forged version of long headers is found out by what TLS vouches for.
 #[test]
 fn a_forged_initial_of_another_version_does_not_go_unnoticed() {
     let mut pair = Pair::new(settings("1,2", "1,2"));

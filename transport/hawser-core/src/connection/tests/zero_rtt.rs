@@ -32,7 +32,7 @@ struct World {
     careless: Arc<RustlsServer>,
 }
 
-/// Sessions of a server that forgets the limits beside them: none is too large for it.
+/// Sessions of a server that forgets the limits stored with them: none is too large for it.
 #[derive(Debug)]
 struct Forgetful(Arc<ServerSessionMemoryCache>);
 
@@ -524,7 +524,7 @@ fn client_hello(pair: &mut Pair) -> Vec<u8> {
     pair.sent.iter().find(|sent| !is_zero_rtt(sent)).unwrap().payload.clone()
 }
 
-/// 0-RTT packets that come before the ClientHello wait for it, so many and no more: who sends them has proven nothing.
+/// 0-RTT packets that come before the ClientHello wait for it, so many and no more: their sender has proven nothing.
 #[test]
 fn the_0_rtt_packets_that_wait_for_the_client_hello_are_few() {
     const COUNT: usize = 3 * MAX_EARLY_PACKETS;

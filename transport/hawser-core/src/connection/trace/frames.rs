@@ -180,7 +180,7 @@ fn write_path_control(json: &mut Json, frame: &Frame<'_>) {
             path_id(json, new.path_id);
             json.number("sequence_number", new.sequence_number);
             json.number("retire_prior_to", new.retire_prior_to);
-            // Without the reset token: whoever reads it can end the connection.
+            // Without the reset token: anyone who reads it can end the connection.
             json.hex("connection_id", new.connection_id.as_bytes());
         }
         Frame::RetireConnectionId(retire) => {

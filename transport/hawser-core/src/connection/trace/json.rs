@@ -10,7 +10,7 @@ pub(super) struct Json {
 }
 
 impl Json {
-    /// Begins anew and keeps the memory.
+    /// Clears it and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.text.clear();
     }

@@ -13,7 +13,7 @@ const HEADER_LEN: usize = 4;
 const SERVER_HELLO_LEN: usize = 90;
 /// Finished with a SHA-256 transcript hash.
 pub(super) const FINISHED_LEN: usize = HEADER_LEN + 32;
-/// Longer messages are refused, so that a peer cannot make us collect bytes without end.
+/// Longer messages are refused, so that a peer cannot make us collect bytes without a bound.
 const MAX_MESSAGE_LEN: usize = 128 * 1024;
 
 pub(super) struct ClientHello {

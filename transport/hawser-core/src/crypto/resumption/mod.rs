@@ -5,7 +5,7 @@
 //! rustls at the end of a handshake in memory, with a server that has the certificates, transport parameters and cipher
 //! suite of the real one, and the one secret that is different, the key of the ticket, is put in its place on the way
 //! ([`tap`]). The handshake asks the client's verifier about the certificates, so a ticket is of no use to a client that
-//! would not trust its server any more, whoever kept it.
+//! would not trust its server any more, wherever it was kept.
 
 mod replica;
 pub(super) mod tap;
@@ -44,7 +44,7 @@ pub trait SessionStore: Send + Sync {
     /// Gives a token out and forgets it (RFC 9000 section 8.1.3: not to be used twice).
     fn take_token(&self, server: &str) -> Option<Vec<u8>>;
 
-    /// Keeps what the application protocol wants to remember beside the tickets of a server, at most
+    /// Keeps what the application protocol wants to remember with the tickets of a server, at most
     /// [`MAX_APPLICATION_STATE`] bytes: it holds for 0-RTT of the next connection, as the SETTINGS of HTTP/3 do (RFC 9114
     /// section 7.2.4.2). Tickets are for the state that was kept with them: when another one takes its place, they are
     /// forgotten.

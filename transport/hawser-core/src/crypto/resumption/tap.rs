@@ -2,7 +2,7 @@
 //!
 //! TLS derives it as HKDF-Expand-Label(resumption_master_secret, "resumption", ticket_nonce) (RFC 8446 section 4.6.1), by
 //! the HKDF of the cipher suite, which is the provider's. The suites of [`default_provider`](crate::crypto::default_provider)
-//! have one that lets whoever asks, on its own thread and for the time of one call, see what comes out of this one
+//! have one that lets a caller, on its own thread and for the time of one call, see what comes out of this one
 //! derivation, or put something else in its place. All others are as they were.
 
 use std::cell::RefCell;

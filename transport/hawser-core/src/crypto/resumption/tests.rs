@@ -126,7 +126,7 @@ fn a_ticket_is_for_one_name_port_protocol_and_trust() {
         connect_to(elsewhere, &client(&store, &[&server.certificate], "one"), &server),
         (false, false)
     );
-    // A client that trusts another authority only does not take the word of whoever kept the ticket.
+    // A client that trusts another authority only does not trust the part that kept the ticket.
     let stranger = client(&store, &[&other.certificate], "one");
     let session = stranger.start(Version::V1, SERVER, Vec::new()).unwrap();
     assert!(session.early_keys().is_none());

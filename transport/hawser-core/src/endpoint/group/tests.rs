@@ -73,7 +73,7 @@ fn a_datagram_is_handed_to_the_member_that_its_id_names_once() {
         members.iter().map(|member| member.owner_elsewhere(remote(), &datagram, false)).collect();
     assert_eq!(owners, [Some(2), Some(2), None, Some(2)]);
     assert_eq!(members[1].owner_elsewhere(remote(), &datagram, true), None, "not passed round");
-    // Whoever knows the id keeps the datagram, whatever the id says.
+    // The member that knows the id keeps the datagram, whatever the id says.
     members[1].routes.insert(id);
     assert_eq!(members[1].owner_elsewhere(remote(), &datagram, false), None);
     assert_eq!(members[0].owner_elsewhere(remote(), &[0x41, 1, 2], false), None, "too short for an id");

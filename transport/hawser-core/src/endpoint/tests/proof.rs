@@ -69,7 +69,7 @@ fn a_retry_behind_a_balancer_costs_no_nonce() {
     assert!(incoming.is_address_validated());
 }
 
-/// Many handshakes from one address, which anybody may have put there: who is there has to prove it, and is served.
+/// Many handshakes from one address, which anybody may have put there: a client has to prove its address, and is served.
 #[test]
 fn a_source_that_begins_many_handshakes_must_prove_its_address() {
     const LIMIT: u32 = 5;

@@ -1,4 +1,4 @@
-//! Acknowledgments: ranges and receive timestamps.
+//! Acknowledgements: ranges and receive timestamps.
 
 use proptest::prelude::*;
 

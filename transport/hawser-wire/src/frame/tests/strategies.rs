@@ -65,7 +65,7 @@ fn ack_header() -> impl Strategy<Value = AckHeader> {
     })
 }
 
-/// An acknowledgment, made by the functions that make them in earnest.
+/// An acknowledgement, made by the functions that make them in earnest.
 fn ack() -> impl Strategy<Value = Frame<'static>> {
     (ack_header(), ranges(), option::of(0..=20_u8)).prop_flat_map(|(header, ranges, exponent)| {
         let largest = *ranges[0].end();

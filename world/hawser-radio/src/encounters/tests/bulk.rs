@@ -110,7 +110,7 @@ fn measure(scene: &WifiEncounters, hours: f64, seed: u64) -> Quality {
         let rate_based = random.chance(0.5);
         let mut flows: Vec<Flow> = (0..count).map(|_| Flow::new(rate_based)).collect();
         run(association, &link, upload, packets, &mut flows, &mut random);
-        // The sheet's goodput: from the connect call, which is made at the address.
+        // The specification's goodput: from the connect call, which is made at the address.
         let duration = association.end - association.address_from().expect("works");
         for flow in flows.iter().filter(|flow| flow.sent > 20.0) {
             quality.flows += 1.0;

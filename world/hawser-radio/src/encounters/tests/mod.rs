@@ -64,7 +64,7 @@ fn quantile(values: &[f64], p: f64) -> f64 {
     sorted[(p * sorted.len() as f64) as usize]
 }
 
-/// At least 20,000 associations of 5 seeds, as the acceptance checks of the sheet ask for.
+/// At least 20,000 associations of 5 seeds, as the acceptance checks of the specification ask for.
 fn many(city: City) -> Vec<Vec<Association>> {
     let scene = WifiEncounters::in_city(city);
     let hours = match city {

@@ -79,7 +79,7 @@ pub(super) fn not_recorded(trace: &Trace) -> Vec<String> {
 
 fn laid_over(profile: &Profile, link: &LinkTrace, span: Span) -> Result<Profile, String> {
     let Span { from, period, duration } = span;
-    // Who has seen the rate has seen what interrupts it, and that concerns both directions: an empty list of
+    // A recording of the rate has what interrupts it, and that concerns both directions: an empty list of
     // outages says that there was none.
     let has_seen = |direction: &DirectionTrace| direction.rate.is_some() || !direction.outages.is_empty();
     let interruptions_known = has_seen(&link.up) || has_seen(&link.down);
@@ -215,7 +215,7 @@ fn is_within(outages: &[(Nanos, Nanos)], at: Nanos) -> bool {
     next.checked_sub(1).is_some_and(|last| at < outages[last].1)
 }
 
-/// The recorded hand-overs as events, the first cell being 0.
+/// The recorded handovers as events, the first cell being 0.
 fn hand_overs(link: &LinkTrace, span: Span) -> Vec<Event> {
     let Span { from, period, duration } = span;
     let one: Vec<(Nanos, Nanos)> =

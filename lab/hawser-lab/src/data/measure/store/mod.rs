@@ -2,13 +2,13 @@
 //!
 //! A folder has
 //!
-//! * `ID.jsonl`: a record each, whole or not there (written beside its name, brought to the disk, renamed),
+//! * `ID.jsonl`: a record each, whole or not there (written to a temporary name, synced to the disk, renamed),
 //! * `SLOT.draft`: a record that is not finished yet, as it was when last written,
 //! * `state`: the next number, and how many records found no room,
 //! * `NAME.corrupt`: what could not be read, kept aside.
 //!
 //! A record that is finished is put first, and its draft removed then; a program that is killed in between finds both and
-//! puts the same id again, which changes nothing. For the same reason whoever takes records away removes one only when the
+//! puts the same id again, which changes nothing. For the same reason a program that takes records away removes one only when the
 //! other side has it for certain: the worst that a crash brings about is that a record is offered twice.
 
 mod folder;
@@ -38,7 +38,7 @@ pub trait Disk {
     /// The content of a file.
     ///
     /// # Errors
-    /// Those of the file system; `NotFound` if there is none of this name.
+    /// Those of the file system; `NotFound` if none has this name.
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
 
     /// Writes a file or replaces it: after a crash it is there as it was, or as it is to be.
@@ -56,7 +56,7 @@ pub trait Disk {
     /// Removes a file. It may come back after a crash.
     ///
     /// # Errors
-    /// Those of the file system; `NotFound` if there is none of this name.
+    /// Those of the file system; `NotFound` if none has this name.
     fn remove(&mut self, name: &str) -> io::Result<()>;
 }
 
@@ -115,7 +115,7 @@ impl<D: Disk> Store<D> {
         let mut store = Store { disk, run, limit, used: 0, state, written: state, set_aside: Vec::new() };
         store.count();
         if !store.read_state()? {
-            // Whoever uploads to us chooses the numbers of his records: large ones are none of ours.
+            // A client chooses the numbers of the records that it uploads: large ones are not this server's.
             let ids = files.iter().filter_map(|(name, _)| Some(record_id(name)?.number()));
             store.state.next = ids.filter(|number| *number < LARGE).max().map_or(0, |newest| newest + 1);
         }

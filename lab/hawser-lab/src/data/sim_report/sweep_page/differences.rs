@@ -84,7 +84,7 @@ fn difference_cell(difference: &Difference, metric: Metric) -> TableCell {
     let relative = difference.baseline.abs() > 1e-12;
     let (scale, unit) = if relative { (difference.baseline / 100.0, "%") } else { (one, unit) };
     let digits = places((difference.mean / scale).abs().max(1.0));
-    // Tenths of a per cent are as much as anybody wants to read, unless there are none.
+    // Tenths of a % are as much as anybody wants to read, unless there are none.
     let digits = match (relative, (difference.mean / scale).abs() < 0.1) {
         (true, true) => 2,
         (true, false) => digits.min(1),

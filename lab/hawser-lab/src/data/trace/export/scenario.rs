@@ -1,4 +1,4 @@
-//! A scenario file that plays a trace, with its series beside it.
+//! A scenario file that plays a trace, with its series next to it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

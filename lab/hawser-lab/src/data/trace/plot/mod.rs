@@ -93,7 +93,7 @@ impl Drawing<'_> {
         let _ = write!(self.body, r#"<text class="title" x="{LEFT}" y="24">{name}</text>"#);
         let mut remark = format!("{:.1} s", self.seconds());
         if self.trace.links.iter().any(|link| link.hand_overs().next().is_some()) {
-            remark.push_str("; red: hand-overs");
+            remark.push_str("; red: handovers");
         }
         if self
             .trace
@@ -203,7 +203,7 @@ impl Drawing<'_> {
         let hand_overs: Vec<(u64, u64)> = link.hand_overs().map(|event| (event.from, event.to)).collect();
         for &(from, to) in &hand_overs {
             let length = (to - from) / MILLISECOND;
-            let title = format!("hand-over at {:.2} s, {length} ms", seconds(from));
+            let title = format!("handover at {:.2} s, {length} ms", seconds(from));
             plot.band(&mut self.body, seconds(from), seconds(to), "--mark", 0.75, &title);
         }
         let outages = link.down.outages.iter().chain(&link.up.outages);

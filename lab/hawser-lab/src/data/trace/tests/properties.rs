@@ -59,7 +59,7 @@ fn with_rate(rate: RateTrace, duration: Nanos) -> Trace {
     Trace { name: "made \"up\"".to_owned(), links: vec![link], duration, notes: vec!["a\nb".to_owned()] }
 }
 
-/// Reads a scenario with the files beside it.
+/// Reads a scenario with the files next to it.
 fn scenario(folder: &Path) -> Result<Scenario, String> {
     let text = std::fs::read_to_string(folder.join("scenario.toml")).unwrap();
     let mut beside =

@@ -1,10 +1,10 @@
-//! Real measurements, where they are present: in `HAWSER_TRACES`, or in `../shared/traces` beside the project.
+//! Real measurements, where they are present: in `HAWSER_TRACES`, or in `../shared/traces` next to the project.
 
 use std::path::PathBuf;
 
 use super::*;
 
-/// The folder with the data, or a message that there is none.
+/// The folder with the data, or a message that it is missing.
 fn data(folder: &str) -> Option<PathBuf> {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
     let traces = std::env::var_os("HAWSER_TRACES").map_or_else(beside, PathBuf::from);
@@ -16,7 +16,7 @@ fn data(folder: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The traces in a folder whose names begin and end so: beside them may lie what is none, a licence or a list.
+/// The traces in a folder whose names begin and end so: other files may lie next to them, a licence or a list.
 fn all(folder: &str, prefix: &str, suffix: &str) -> Vec<Trace> {
     let Some(folder) = data(folder) else { return Vec::new() };
     let is_one_of_them = |path: &PathBuf| {
@@ -42,7 +42,7 @@ fn mean(infos: &[Info], value: impl Fn(&Info) -> f64) -> f64 {
 #[test]
 fn drives_with_two_carriers() {
     // The whole data set has 5.9 % and 7.5 % (down) and 8.8 % and 10.4 % (up) of the time below 1 Mbit/s, 1.0 %
-    // and 2.3 % for both, 2.5 to 2.9 hand-overs per minute that take 59 ms (median); these runs are a part of it.
+    // and 2.3 % for both, 2.5 to 2.9 handovers per minute that take 59 ms (median); these runs are a part of it.
     for (prefix, poor, joint) in [("DL_", [0.059, 0.075], 0.010), ("UL_", [0.088, 0.104], 0.023)] {
         let infos: Vec<Info> = all("pam2025", prefix, ".csv").iter().map(Info::of).collect();
         if infos.is_empty() {

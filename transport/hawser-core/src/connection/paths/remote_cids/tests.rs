@@ -156,7 +156,7 @@ fn unacknowledged_retirements_are_capped() {
     assert_eq!(code(peer.offer(first_refused + 1, first_refused + 1)), Code::CONNECTION_ID_LIMIT_ERROR);
     // The same at once.
     assert_eq!(code(Peer::with(1).offer(1 << 60, 1 << 60)), Code::CONNECTION_ID_LIMIT_ERROR);
-    // With acknowledgements it may go on for ever.
+    // With acknowledgements it may go on indefinitely.
     let mut peer = Peer::with(1);
     for sequence in 1..1000 {
         peer.offer(sequence, sequence).unwrap();

@@ -67,7 +67,7 @@ fn a_queue_is_what_makes_round_trips_of_one_return_path_longer() {
     assert!(!rtt.has_queue());
 }
 
-/// A slow path of 30 ms one way beside a quick one of 10: acknowledgements return on either.
+/// A slow path of 30 ms one way next to a quick one of 10: acknowledgements return on either.
 #[test]
 fn return_paths_do_not_mix() {
     let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));

@@ -17,7 +17,7 @@ impl Assignments {
         self.0.is_empty()
     }
 
-    /// Gives `range` to `path`, whoever had it before. Whether there was room.
+    /// Gives `range` to `path`, whichever path had it before. Returns true if there was room.
     pub(super) fn insert(&mut self, range: Range<u64>, path: PathId) -> bool {
         if self.0.len() + 2 > MAX_ASSIGNMENTS {
             return false;

@@ -135,7 +135,7 @@ fn schedulers_see_where_the_whole_frame_lies() {
     );
 }
 
-/// The rest is to be written when there is room: nobody should have to try in vain before he is called.
+/// The rest is to be written when there is room: no writer should have to fail first to be called.
 #[test]
 fn who_wrote_a_part_of_a_frame_is_called_for_the_rest() {
     for limit in [WriteBlock::StreamCredit, WriteBlock::Buffer] {
