@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::task::JoinHandle;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::silence::Shown;
 use crate::units;
 use hawser::{CapReached, CapUse, Connection, ConnectionError, CostCap, CostCaps, LinkSelector};

@@ -12,7 +12,8 @@ use hawser_lab::data::record::emulated::EmulatedPackets;
 use hawser_scenario::LoadError;
 
 use crate::exit::{Exit, Failure};
-use crate::options::{Output, seconds};
+use crate::options::seconds;
+use crate::output::Output;
 use crate::report::{Channel, print};
 use crate::scenario_table::ScenarioTable;
 use crate::units::{self, parse_bytes};

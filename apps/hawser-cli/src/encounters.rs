@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 
 use crate::emulate::load;
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::{Channel, print};
 use hawser::Registry;
 

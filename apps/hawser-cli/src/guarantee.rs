@@ -9,7 +9,8 @@ use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, OWN, Option
 
 use crate::emulate::load_failure;
 use crate::exit::{Exit, Failure};
-use crate::options::{Output, seconds};
+use crate::options::seconds;
+use crate::output::Output;
 use crate::report::{Channel, print, remark};
 use hawser::Registry;
 

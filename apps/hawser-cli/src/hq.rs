@@ -2,8 +2,10 @@
 //! bidirectional stream of its own, the answer is the bytes of the file and the end of the stream. Nothing else: no status,
 //! no fields, no lengths. A request that cannot be served ends with a reset.
 
+use crate::profile::Profile;
+
 /// Its application protocol.
-pub(crate) const ALPN: &[u8] = b"hq-interop";
+pub(crate) const PROFILE: Profile = Profile::of_streams(b"hq-interop");
 
 /// Error code of a stream whose request cannot be served. The protocol has none of its own.
 pub(crate) const NOT_SERVED: u64 = 1;

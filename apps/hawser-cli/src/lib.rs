@@ -32,6 +32,7 @@ mod local_http;
 mod matrix;
 mod measure;
 mod options;
+mod output;
 mod path_log;
 mod paths;
 mod percent;
@@ -39,6 +40,7 @@ mod perf;
 mod policies;
 mod policy_options;
 mod prelearn;
+mod profile;
 mod progress;
 mod put;
 mod report;
@@ -51,6 +53,7 @@ mod sim;
 mod site;
 mod sscc_data;
 mod sscc_log;
+mod terminal;
 mod trace;
 mod transfer;
 mod units;
@@ -68,7 +71,7 @@ use hawser_sim::oracle::with_oracle;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::Channel;
 use hawser::Registry;
 
@@ -141,7 +144,8 @@ enum Command {
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
 pub fn run(registry: Registry) -> ExitCode {
     let registry = Arc::new(registry);
-    let command = policy_options::with_names(Cli::command(), &registry);
+    let command =
+        policy_options::with_names(Cli::command(), &registry, &[(live::NAME, live::PROFILE.controller)]);
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

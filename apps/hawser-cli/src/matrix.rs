@@ -13,7 +13,7 @@ use hawser_lab::experiments::matrix::{self, MatrixError, Rows, Settings};
 use hawser_policy::PolicyKind;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::progress::watched;
 use crate::report::{Channel, print, remark};
 use crate::sim::sweep;

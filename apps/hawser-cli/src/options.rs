@@ -11,49 +11,15 @@ use rustls::KeyLog;
 use crate::caps::{CapReport, Caps, LinkCap};
 use crate::exit::{Exit, Failure};
 use crate::key_log::FileKeyLog;
+use crate::output::Output;
 use crate::policy_options::PolicyOptions;
+use crate::profile::Profile;
 use crate::units::parse_bytes;
 use hawser::policy::PolicySetFactory;
 use hawser::{
     Cipher, ClientConfig, Connection, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin,
     PolicySpec, Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
 };
-
-/// A live player sends nothing of its own. One whose relay was restarted learns it from the answer to this PING.
-const LIVE_KEEP_ALIVE: Duration = Duration::from_millis(500);
-/// What a live stream has written can no longer be skipped: no more than the largest bandwidth-delay product it is meant for
-/// (50 Mbit/s, 300 ms).
-const LIVE_SEND_BUFFER: u64 = 2 << 20;
-/// Each tile has a stream of its own, and seconds of them may be under way.
-const VR360_STREAMS: u64 = 4096;
-
-/// What is printed, and how.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct Output {
-    /// Print results as JSON on standard output; on standard error when the file itself goes there
-    #[arg(long, global = true, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Increase verbosity: -v logs path events (in place of the progress), -vv details
-    #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    /// Print errors only
-    #[arg(short, long, global = true, help_heading = "Output")]
-    pub(crate) quiet: bool,
-}
-
-impl Output {
-    /// Whether the progress of a transfer is not to be seen: not wanted, or in the way of the log.
-    pub(crate) fn hides_progress(&self) -> bool {
-        self.quiet || self.verbose > 0
-    }
-
-    /// Says something that is neither result nor error.
-    pub(crate) fn remark(&self, text: impl std::fmt::Display) {
-        if !self.quiet {
-            crate::report::remark(text);
-        }
-    }
-}
 
 /// Behaviour of the transport, on either end.
 #[derive(Args, Clone, Debug, Default)]
@@ -86,23 +52,12 @@ pub(crate) struct TransportOptions {
 }
 
 impl TransportOptions {
-    /// The transport configuration these options describe, for an application protocol.
-    fn transport(&self, registry: &Registry, alpn: &[u8]) -> Result<TransportConfig, Failure> {
-        let is_live = alpn == crate::live::ALPN;
-        let policies = if is_live { self.live_policies(registry)? } else { self.policies(registry)? };
+    /// Returns the transport configuration that these options describe, for an application protocol.
+    fn transport(&self, registry: &Registry, profile: &Profile) -> Result<TransportConfig, Failure> {
+        let policies = self.policies_of(registry, profile)?;
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..hawser::default_transport() };
-        if alpn == hawser::h3::ALPN || alpn == crate::hq::ALPN {
-            // Datagrams that nobody reads would only fill their buffer.
-            transport.datagram_receive_buffer = None;
-        }
-        if is_live {
-            transport.keep_alive_interval = Some(LIVE_KEEP_ALIVE);
-            transport.max_send_buffer = LIVE_SEND_BUFFER;
-        }
-        if alpn == crate::vr360::ALPN {
-            transport.max_unidirectional_streams = VR360_STREAMS;
-        }
+        (profile.tune)(&mut transport);
         Ok(transport)
     }
 
@@ -112,9 +67,14 @@ impl TransportOptions {
         policies.map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// The same for live video.
-    fn live_policies(&self, registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, Failure> {
-        let policies = registry.set(&self.policies.with_controller(registry, crate::live::CONTROLLER)?);
+    /// Returns the same with the controller of an application protocol where none is chosen.
+    fn policies_of(
+        &self,
+        registry: &Registry,
+        profile: &Profile,
+    ) -> Result<Arc<dyn PolicySetFactory>, Failure> {
+        let Some(controller) = profile.controller else { return self.policies(registry) };
+        let policies = registry.set(&self.policies.with_controller(registry, controller)?);
         policies.map_err(|error| Failure::usage(error.to_string()))
     }
 
@@ -135,9 +95,9 @@ impl TransportOptions {
         &self,
         registry: &Registry,
         builder: ServerConfigBuilder,
-        alpn: &[u8],
+        profile: &Profile,
     ) -> Result<ServerConfigBuilder, Failure> {
-        let mut builder = builder.alpn([alpn]).transport(self.transport(registry, alpn)?);
+        let mut builder = builder.alpn([profile.alpn]).transport(self.transport(registry, profile)?);
         if let Some(versions) = &self.quic_version {
             builder = builder.versions(versions.clone(), VersionPreference::Server);
         }
@@ -283,11 +243,11 @@ impl ClientOptions {
     pub(crate) fn setup(
         &self,
         registry: &Arc<Registry>,
-        alpn: &[u8],
+        profile: &Profile,
         output: Output,
     ) -> Result<ClientSetup, Failure> {
         Ok(ClientSetup {
-            config: self.config(registry, alpn)?,
+            config: self.config(registry, profile)?,
             links: self.links(),
             caps: Caps::start(&self.cap, output)?,
             scheduler: self.transport.policies.scheduler(registry)?,
@@ -312,17 +272,17 @@ impl ClientOptions {
     }
 
     /// The client configuration for this application protocol.
-    fn config(&self, registry: &Registry, alpn: &[u8]) -> Result<ClientConfig, Failure> {
+    fn config(&self, registry: &Registry, profile: &Profile) -> Result<ClientConfig, Failure> {
         let trust = self.trust.trust()?;
         let transport = TransportConfig {
             max_idle_timeout: Some(self.timeout),
             // A client that only receives would not notice that the server is gone, nor that it merely takes its time.
             keep_alive_interval: Some(KEEP_ALIVE.min(self.timeout / 3)),
-            ..self.transport.transport(registry, alpn)?
+            ..self.transport.transport(registry, profile)?
         };
         let mut builder = ClientConfig::builder()
             .trust(trust)
-            .alpn([alpn])
+            .alpn([profile.alpn])
             .transport(transport)
             .path_manager(self.transport.path_manager(registry)?)
             .handshake_timeout(self.connect_timeout)

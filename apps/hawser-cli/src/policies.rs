@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::policy_options::option;
 use crate::report::{Channel, print};
 use hawser::policy::PolicyInfo;

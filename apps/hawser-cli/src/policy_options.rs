@@ -3,7 +3,6 @@
 use clap::{Args, Command};
 
 use crate::exit::Failure;
-use crate::live;
 use hawser::{Composition, PolicyKind, PolicySpec, Registry};
 
 /// Under what the options stand: the heading must not reach those that follow.
@@ -33,13 +32,22 @@ pub(crate) struct PolicyOptions {
 }
 
 /// The help of a command and those below it names the policies that this registry has.
-pub(crate) fn with_names(command: Command, registry: &Registry) -> Command {
-    with_names_below(command, registry, None)
+/// `controllers`: the subcommands that use another congestion controller than the registry's by default, and which.
+pub(crate) fn with_names(
+    mut command: Command,
+    registry: &Registry,
+    controllers: &[(&str, Option<&str>)],
+) -> Command {
+    let mut below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    for name in below.drain(..) {
+        let own = controllers.iter().find(|(command, _)| *command == name).and_then(|(_, own)| *own);
+        command = command.mut_subcommand(&name, |below| with_names_below(below, registry, own));
+    }
+    command
 }
 
 /// The same for a command below others; `controller` is the one that they use by default, if it is not the registry's.
 fn with_names_below(mut command: Command, registry: &Registry, controller: Option<&str>) -> Command {
-    let controller = if command.get_name() == live::NAME { Some(live::CONTROLLER) } else { controller };
     for kind in PolicyKind::ALL {
         let own = controller.filter(|_| kind == PolicyKind::Congestion);
         let id = option(kind).trim_start_matches("--").replace('-', "_");

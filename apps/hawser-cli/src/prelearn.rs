@@ -12,7 +12,7 @@ use hawser_sched::{DqnModel, DqnScheduler, FourDMap, FourDMapModel};
 use serde_json::Value;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::{Channel, print};
 use hawser::Registry;
 

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::remark;
 use crate::units;
 

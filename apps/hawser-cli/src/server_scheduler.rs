@@ -7,7 +7,8 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::exit::Failure;
-use crate::options::{ClientSetup, Output};
+use crate::options::ClientSetup;
+use crate::output::Output;
 use hawser::{
     Connection, EndpointBuilder, PolicyKind, PolicySpec, Registry, SchedulerAnswer, SchedulerRequestError,
 };

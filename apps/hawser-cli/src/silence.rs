@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
-use crate::options::Output;
+use crate::output::Output;
 use hawser::{Connection, Endpoint};
 
 /// How often it is looked.

@@ -14,7 +14,7 @@ use hawser_lab::data::sweep::PolicyFiles;
 use hawser_policy::Time;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::sscc_log::SsccLog;
 use hawser::Registry;
 

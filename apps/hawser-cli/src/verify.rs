@@ -11,7 +11,7 @@ use hawser_lab::experiments::LISTS;
 use hawser_lab::experiments::verify::{self, Settings, Verification, VerifyError, default_folder};
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::progress::watched;
 use crate::report::{Channel, print, remark};
 use crate::sim::sweep;

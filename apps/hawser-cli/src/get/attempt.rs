@@ -12,7 +12,7 @@ use crate::digest::{Digest, hash_prefix};
 use crate::exit::{Exit, Failure, is_full};
 use crate::http_client::{self, check_status, describe, next_piece, repr_digest, text};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::paths::{Flow, PathCounters, PathReport, PathTable};
 use crate::server_scheduler::ServerScheduler;
 use crate::session::{Exchange, Requests, Session};

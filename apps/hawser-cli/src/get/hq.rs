@@ -13,7 +13,7 @@ use super::{Get, destination};
 use crate::exit::{Exit, Failure};
 use crate::hq;
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::session::Session;
 use crate::units;
 use crate::url::Url;
@@ -32,7 +32,7 @@ pub(super) async fn run(
     output: Output,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, hq::ALPN, output)?;
+    let client = arguments.client.setup(registry, &hq::PROFILE, output)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut rest = &urls[..];
     while let Some(first) = rest.first() {

@@ -17,7 +17,9 @@ use tokio::task::JoinSet;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, ClientSetup, Output};
+use crate::options::{ClientOptions, ClientSetup};
+use crate::output::Output;
+use crate::profile::HTTP;
 use crate::report::Channel;
 use crate::transfer::{Progress, RateLimit, SharedLimit};
 use crate::units::parse_bytes;
@@ -127,7 +129,7 @@ pub(crate) async fn run(
         return hq::run(&arguments, registry, output, &mut interrupt).await;
     }
     // What is wrong is to be found before anything is transferred.
-    let client = arguments.client.setup(registry, hawser::h3::ALPN, output)?;
+    let client = arguments.client.setup(registry, &HTTP, output)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
     let mut failures = Failures { results: arguments.results(), output, first: None };
     let mut files = Vec::new();

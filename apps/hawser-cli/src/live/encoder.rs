@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 
 use super::hub::Hub;
 use crate::exit::Failure;
-use crate::options::Output;
+use crate::output::Output;
 use hawser::Printable;
 
 /// How long an encoder may take from connecting to publishing.

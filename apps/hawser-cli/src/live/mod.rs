@@ -21,19 +21,31 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
-pub(crate) use self::protocol::ALPN;
 use self::relay::Keys;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, Output, TransportOptions, listen_address, seconds};
+use crate::options::{ClientOptions, TransportOptions, listen_address, seconds};
+use crate::output::Output;
+use crate::profile::{Profile, streams_only};
 use crate::server_scheduler::AllowedSchedulers;
-use hawser::Registry;
+use hawser::{Registry, TransportConfig};
 
 /// The subcommand.
 pub(crate) const NAME: &str = "live";
-/// Its controller where neither `--cc` nor a policy set brings another: what is lost at random must not hold a stream up whose
-/// rate the encoder has fixed.
-pub(crate) const CONTROLLER: &str = "bbr";
+/// Live video. BBR where neither `--cc` nor a policy set brings another controller: random losses must not hold a stream up
+/// whose rate the encoder has fixed.
+pub(crate) const PROFILE: Profile = Profile { alpn: protocol::ALPN, controller: Some("bbr"), tune };
+/// A live player sends nothing of its own. One whose relay was restarted learns it from the answer to this PING.
+const KEEP_ALIVE: Duration = Duration::from_millis(500);
+/// What a live stream has written can no longer be skipped: no more than the largest bandwidth-delay product it is meant for
+/// (50 Mbit/s, 300 ms).
+const SEND_BUFFER: u64 = 2 << 20;
+
+fn tune(transport: &mut TransportConfig) {
+    streams_only(transport);
+    transport.keep_alive_interval = Some(KEEP_ALIVE);
+    transport.max_send_buffer = SEND_BUFFER;
+}
 
 /// UDP port of a relay.
 const DEFAULT_PORT: u16 = 4434;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::hub::Hub;
 use super::players::{Listed, serve_http, write_file};
-use super::protocol::{self, ALPN, CODE_BROKEN, CODE_DONE, Request};
+use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
 use super::publish::Reconnecting;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
 use super::{Play, listen_tcp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{ClientSetup, Output};
+use crate::options::ClientSetup;
+use crate::output::Output;
 use crate::paths::Flow;
 use crate::report::Channel;
 use crate::session::Session;
@@ -29,7 +30,7 @@ pub(super) async fn run(
             "standard output takes the video or the JSON, not both: use --output FILE",
         ));
     }
-    let client = arguments.client.setup(registry, ALPN, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
     let hub = Hub::new(arguments.buffer.unwrap_or(super::PLAY_BUFFER));
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     let http = start_http(&arguments, &hub, &status, output).await?;

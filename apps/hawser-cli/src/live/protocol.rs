@@ -14,7 +14,7 @@ use crate::report::to_json;
 use hawser::{Connection, ConnectionError, Printable, RecvStream, SendStream};
 
 /// Application protocol.
-pub(crate) const ALPN: &[u8] = b"hawser-live";
+pub(super) const ALPN: &[u8] = b"hawser-live";
 /// Longest line.
 const MAX_LINE: usize = 4 << 10;
 /// How long the first words of a client may take.

@@ -7,13 +7,14 @@ use tokio::sync::mpsc;
 
 use super::encoder::{Encoders, read_flv};
 use super::hub::{Hub, Next};
-use super::protocol::{self, ALPN, CODE_DONE, Request};
+use super::protocol::{self, CODE_DONE, Request};
 use super::status::Status;
 use super::transport::UnitSender;
 use super::{Publish, listen_tcp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{ClientSetup, Output};
+use crate::options::ClientSetup;
+use crate::output::Output;
 use crate::paths::Flow;
 use crate::report::Channel;
 use crate::session::Session;
@@ -36,7 +37,7 @@ pub(super) async fn run(
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, ALPN, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
     let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
     let source = start_source(&arguments, &hub, output).await?;

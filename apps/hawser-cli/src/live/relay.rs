@@ -10,15 +10,13 @@ use tokio::sync::Semaphore;
 
 use super::hub::{Hub, Next};
 use super::players::{Listed, serve_http};
-use super::protocol::{
-    self, ALPN, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request,
-};
+use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
 use super::{Relay, listen_tcp};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::paths::{Flow, PathTable};
 use crate::report::Channel;
 use crate::serve::{identity, listen, suggested_host};
@@ -62,7 +60,7 @@ pub(super) async fn run(
     let identity =
         identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
     let config = ServerConfig::builder(identity.clone());
-    let config = arguments.transport.server(registry, config, ALPN)?.build()?;
+    let config = arguments.transport.server(registry, config, &super::PROFILE)?.build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());

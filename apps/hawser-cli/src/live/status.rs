@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::hub::Hub;
 use crate::caps::CapReport;
-use crate::options::{ClientSetup, Output};
+use crate::options::ClientSetup;
+use crate::output::Output;
 use crate::paths::{Flow, PathReport, PathTable, by_interface};
 use crate::report::Channel;
 use crate::transfer::path_line;

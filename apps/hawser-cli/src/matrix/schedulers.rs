@@ -13,7 +13,7 @@ use hawser_sim::oracle::OracleEdpf;
 
 use super::{failure, save};
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::progress::watched;
 use crate::report::{Channel, print, remark};
 use crate::sim::sweep;

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use hawser_lab::data::measure::{Folder, Put, Record, RecordId, RunId, Store};
 
 use crate::exit::{Exit, Failure, is_full};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::remark;
 
 /// Drafts that wait for the disk before further ones are passed over: the next one says more anyway.

@@ -2,6 +2,8 @@
 
 mod association;
 mod client;
+mod context;
+mod follower;
 mod gps;
 mod keeper;
 mod meter;
@@ -24,7 +26,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use self::gps::GpsPlace;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, Output, ServerTrust, listen_address, seconds, workers};
+use crate::options::{ClientOptions, ServerTrust, listen_address, seconds, workers};
+use crate::output::Output;
 use crate::units::parse_bytes;
 use hawser::{PolicyKind, PolicySpec, Registry};
 

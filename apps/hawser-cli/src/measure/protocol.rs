@@ -15,11 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::{Exit, Failure};
 use crate::lines::{self, LineError};
+use crate::profile::Profile;
 use crate::report::to_json;
 use hawser::{RecvStream, SendStream};
 
 /// Application protocol.
-pub(super) const ALPN: &[u8] = b"hawser-measure";
+pub(super) const PROFILE: Profile = Profile { alpn: b"hawser-measure", controller: None, tune: |_| {} };
 /// Longest request, answer or receipt.
 pub(super) const MAX_LINE: usize = 16 << 10;
 

@@ -8,7 +8,7 @@ use hawser_lab::data::table::{FileKind, write_file};
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::Channel;
 
 /// Arguments of `hawser measure report`.

@@ -14,11 +14,11 @@ use tokio::time::MissedTickBehavior;
 
 use super::keeper::open_store;
 use super::meter::{Meter, Received};
-use super::protocol::{ALPN, Answer, FlowRequest, Lines, Receipt, Request, line, write};
+use super::protocol::{Answer, FlowRequest, Lines, PROFILE, Receipt, Request, line, write};
 use super::{MAX_FLOWS, Server, controllers, traffic};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::paths::milliseconds;
 use crate::report::Channel;
 use crate::serve::{identity, listen};
@@ -52,7 +52,7 @@ pub(super) async fn run(
     let transport =
         TransportConfig { max_idle_timeout: Some(arguments.timeout), ..hawser::default_transport() };
     let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
-    let config = config.alpn([ALPN]).transport(transport).build()?;
+    let config = config.alpn([PROFILE.alpn]).transport(transport).build()?;
     let run = RunId(rand::random());
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let builder = || Endpoint::builder().server(config.clone()).policies(registry.clone());

@@ -10,8 +10,8 @@ use hawser_lab::data::measure::{Ending, Flow, Measured, Record, Samples, Session
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use super::association::Follower;
-use super::client::Context;
+use super::context::Context;
+use super::follower::Follower;
 use super::meter::{Meter, Received};
 use super::protocol::{Answer, FlowRequest, Lines, Request, broken, line};
 use super::radio::RadioLog;

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::Upload;
 use super::keeper::{open_store, tell_set_aside};
-use super::protocol::{ALPN, Lines, Receipt, Request, broken, write};
+use super::protocol::{Lines, PROFILE, Receipt, Request, broken, write};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::{Channel, print};
 use crate::session::Session;
 use hawser::{Connection, Printable, Registry};
@@ -48,7 +48,7 @@ pub(super) async fn run(
     };
     let mut waiting = store.waiting().map_err(failed)?;
     let mut uploaded = 0;
-    let client = arguments.client.setup(registry, ALPN, output)?;
+    let client = arguments.client.setup(registry, &PROFILE, output)?;
     let session = Session::connect(&arguments.host, arguments.port.get(), &client, &mut interrupt).await?;
     let result = tokio::select! {
         result = hand_over(&session.connection, &mut store, &waiting, &mut uploaded) => result,

@@ -7,12 +7,12 @@ use hawser::Printable;
 use tokio::time::MissedTickBehavior;
 
 use super::Client;
-use super::protocol::{ALPN, Outcome, Request, read, write};
+use super::protocol::{Outcome, PROFILE, Request, read, write};
 use super::report::{End, Interval, Report, Start, Sum};
 use super::traffic::{self, Counters};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::paths::{Flow, PathTable};
 use crate::report::Channel;
 use crate::session::Session;
@@ -34,7 +34,7 @@ pub(super) async fn run(
         bitrate: arguments.bitrate,
     };
     let (host, port) = (arguments.host.as_str(), arguments.port.get());
-    let client = arguments.client.setup(registry, ALPN, output)?;
+    let client = arguments.client.setup(registry, &PROFILE, output)?;
     let mut session = Session::connect(host, port, &client, &mut interrupt).await?;
     if request.reverse {
         session.request_scheduler(&client, output);

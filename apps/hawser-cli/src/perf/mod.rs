@@ -16,7 +16,8 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, Output, TransportOptions, listen_address, seconds, workers};
+use crate::options::{ClientOptions, TransportOptions, listen_address, seconds, workers};
+use crate::output::Output;
 use crate::server_scheduler::AllowedSchedulers;
 use crate::units::{parse_bit_rate, parse_bytes};
 use hawser::Registry;

@@ -11,11 +11,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{Exit, Failure};
+use crate::profile::Profile;
 use crate::report::to_json;
 use hawser::{RecvStream, SendStream};
 
 /// Application protocol.
-pub(super) const ALPN: &[u8] = b"hawser-perf";
+pub(super) const PROFILE: Profile = Profile { alpn: b"hawser-perf", controller: None, tune: |_| {} };
 /// Longest line.
 const MAX_LINE: usize = 64 << 10;
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Server;
-use super::protocol::{ALPN, Outcome, Request, read, write};
+use super::protocol::{Outcome, PROFILE, Request, read, write};
 use super::traffic::{self, Counters};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::Channel;
 use crate::serve::{identity, listen};
 use crate::units;
@@ -31,7 +31,7 @@ pub(super) async fn run(
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let pin = identity.pin()?;
     let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
-    let config = arguments.transport.server(registry, config, ALPN)?.build()?;
+    let config = arguments.transport.server(registry, config, &PROFILE)?.build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());

@@ -16,11 +16,14 @@ use crate::digest::REPR_DIGEST;
 use crate::exit::{Exit, Failure};
 use crate::http_client::{check_status, describe, is_transient, repr_digest, request};
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, ClientSetup, Output};
+use crate::options::{ClientOptions, ClientSetup};
+use crate::output::Output;
 use crate::paths::by_interface;
 use crate::percent;
-use crate::report::{Channel, TransferReport};
+use crate::profile::HTTP;
+use crate::report::Channel;
 use crate::session::{Session, connect_to};
+use crate::transfer::TransferReport;
 use crate::transfer::{Meter, Progress, RateLimit, Recorder};
 use crate::units::{self, parse_bytes};
 use crate::url::Url;
@@ -72,7 +75,7 @@ pub(crate) async fn run(
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, hawser::h3::ALPN, output)?;
+    let client = arguments.client.setup(registry, &HTTP, output)?;
     let mut url: Url = arguments.url.parse()?;
     let source = Source::open(&arguments.file).await?;
     if url.path.ends_with('/') {

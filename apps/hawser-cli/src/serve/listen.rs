@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Serve, reset_key};
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::Channel;
 use hawser::{Endpoint, EndpointBuilder, EndpointError, Identity, PreferredAddresses};
 

@@ -21,7 +21,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::{Output, TransportOptions, listen_address, workers};
+use crate::options::{TransportOptions, listen_address, workers};
+use crate::output::Output;
+use crate::profile::HTTP;
 use crate::server_scheduler::AllowedSchedulers;
 use crate::site::{Quota, Rights, Site};
 use crate::units::parse_bytes;
@@ -217,8 +219,8 @@ fn configuration(
         let (first, accepted) = keys.split_first().ok_or_else(|| Failure::usage("no token keys"))?;
         config = config.token_key(*first).accepted_token_keys(accepted.iter().copied());
     }
-    let alpn = if arguments.hq { crate::hq::ALPN } else { hawser::h3::ALPN };
-    let config = arguments.transport.server(registry, config, alpn)?;
+    let profile = if arguments.hq { &crate::hq::PROFILE } else { &HTTP };
+    let config = arguments.transport.server(registry, config, profile)?;
     Ok(arguments.limits.server(config).build()?)
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::Subcommand;
 
 use crate::exit::Failure;
-use crate::options::Output;
+use crate::output::Output;
 use hawser::Registry;
 
 /// `hawser sim`.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::exit::Failure;
-use crate::options::Output;
+use crate::output::Output;
 use hawser::{QlogConnection, QlogFactory};
 
 /// A folder with one trace per end of each connection, named as the command for real sockets names them.

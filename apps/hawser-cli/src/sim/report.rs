@@ -9,7 +9,7 @@ use hawser_lab::data::table::write_file;
 
 use super::sweep::failure;
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::{Channel, print};
 
 const EXAMPLES: &str = "\

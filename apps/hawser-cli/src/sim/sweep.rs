@@ -18,7 +18,7 @@ use super::means::{self, Mean};
 use crate::emulate::load_failure;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::policy_options::PolicyOptions;
 use crate::progress::CellProgress;
 use crate::report::{Channel, print, remark};

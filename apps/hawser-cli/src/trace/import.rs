@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use super::{FORMATS, Source};
 use crate::exit::Failure;
-use crate::options::{Output, seconds};
+use crate::options::seconds;
+use crate::output::Output;
 use crate::report::Channel;
 use crate::units::parse_bit_rate;
 

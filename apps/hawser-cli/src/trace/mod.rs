@@ -11,7 +11,8 @@ use hawser_lab::data::trace::{Format, Info, Input, ReadOptions, Trace, TraceErro
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
-use crate::options::{Output, seconds};
+use crate::options::seconds;
+use crate::output::Output;
 use crate::report::{Channel, print};
 
 const FORMATS: &str = "\

@@ -9,6 +9,7 @@ mod protocol;
 mod report;
 mod screen;
 mod serve;
+mod viewer;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -19,14 +20,25 @@ use clap::{Args, Subcommand};
 use tokio::net::TcpListener;
 
 use self::encode::Encoding;
-pub(crate) use self::protocol::ALPN;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::live::Address;
-use crate::options::{ClientOptions, Output, TransportOptions, listen_address, seconds};
+use crate::options::{ClientOptions, TransportOptions, listen_address, seconds};
+use crate::output::Output;
+use crate::profile::{Profile, streams_only};
 use crate::report::Channel;
 use crate::server_scheduler::AllowedSchedulers;
-use hawser::Registry;
+use hawser::{Registry, TransportConfig};
+
+/// 360-degree video.
+const PROFILE: Profile = Profile { alpn: protocol::ALPN, controller: None, tune };
+/// Each tile has a stream of its own, and seconds of them may be under way.
+const MAX_STREAMS: u64 = 4096;
+
+fn tune(transport: &mut TransportConfig) {
+    streams_only(transport);
+    transport.max_unidirectional_streams = MAX_STREAMS;
+}
 
 /// UDP port of a server.
 const DEFAULT_PORT: u16 = 4435;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::play::Viewer;
 use super::screen::{Chunk, Counts, Fate};
+use super::viewer::Viewer;
 use crate::local_http::{read_request, respond};
 use crate::paths::Flow;
 use crate::report::to_json;

@@ -1,7 +1,7 @@
 //! `hawser vr360 play`: a viewer, and a page that shows what it sees.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hawser_media::panorama::Motion;
@@ -11,13 +11,13 @@ use tokio::task::JoinSet;
 use super::Play;
 use super::film::Shape;
 use super::page;
-use super::protocol::{self, ALPN, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, MAX_PICTURE, Said};
+use super::protocol::{self, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, MAX_PICTURE, Said};
 use super::report::{self, Ticker};
 use super::screen::Screen;
+use super::viewer::Viewer;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
-use crate::paths::PathTable;
+use crate::output::Output;
 use crate::session::Session;
 use hawser::{Chunk, Connection, ReadError, RecvStream, Registry, SendStream};
 
@@ -32,29 +32,6 @@ const MADE_MOTION: f64 = 3600.0;
 /// How often paths are looked at.
 const SAMPLE: Duration = Duration::from_millis(200);
 
-/// What the tasks of a viewer share.
-pub(super) struct Viewer {
-    pub(super) shape: Shape,
-    started: Instant,
-    screen: Mutex<Screen>,
-    paths: Mutex<PathTable>,
-}
-
-impl Viewer {
-    /// Since the beginning.
-    pub(super) fn now(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    pub(super) fn screen(&self) -> MutexGuard<'_, Screen> {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn paths(&self) -> MutexGuard<'_, PathTable> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Plays until the film is over, for as long as was asked, or until Ctrl-C.
 pub(super) async fn run(
     arguments: Play,
@@ -63,7 +40,7 @@ pub(super) async fn run(
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let motion = motion(&arguments)?;
-    let client = arguments.client.setup(registry, ALPN, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
     // A port that is taken is told before anything is fetched.
     let listener = super::listen_page(&arguments, output).await?;
     let mut session =

@@ -14,7 +14,7 @@ use crate::report::to_json;
 use hawser::{ConnectionError, Printable, ReadError, RecvStream, SendStream, WriteError};
 
 /// Application protocol.
-pub(crate) const ALPN: &[u8] = b"hawser-vr360";
+pub(super) const ALPN: &[u8] = b"hawser-vr360";
 /// Longest line: all tiles of the largest grid in six bytes each.
 const MAX_LINE: usize = 64 << 10;
 /// Largest picture of a tile.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::play::Viewer;
 use super::screen::{Carried, Counts};
-use crate::options::Output;
+use super::viewer::Viewer;
+use crate::output::Output;
 use crate::paths::{Flow, PathReport};
 use crate::report::Channel;
 use crate::transfer::path_line;

@@ -11,10 +11,10 @@ use super::Serve;
 use super::carriers::{Carriers, WatchedSet};
 use super::encode;
 use super::film::Film;
-use super::protocol::{self, ALPN, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, Said, Wish};
+use super::protocol::{self, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, Said, Wish};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::Channel;
 use crate::serve::{identity, listen, suggested_host};
 use crate::units;
@@ -45,8 +45,10 @@ pub(super) async fn run(
     let identity =
         identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
     let policies = arguments.transport.policies(registry)?;
-    let config =
-        arguments.transport.server(registry, ServerConfig::builder(identity.clone()), ALPN)?.build()?;
+    let config = arguments
+        .transport
+        .server(registry, ServerConfig::builder(identity.clone()), &super::PROFILE)?
+        .build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());

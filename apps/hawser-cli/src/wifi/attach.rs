@@ -22,7 +22,7 @@ use super::packets::Packets;
 use super::{Attach, show};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::{print, to_json};
 
 /// wpa_supplicant that has died is looked for after this time, then after twice as long, and so on up to [`MAX_BACKOFF`].

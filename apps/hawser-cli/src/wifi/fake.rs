@@ -10,7 +10,7 @@ use hawser_wifi::air::{Drive, Encounter, Run};
 use super::{Fake, show};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::{print, to_json};
 
 /// Drives with one client after the other.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hawser_lab::data::table::write_file;
 use hawser_wifi::dhcp::{Lease, Leases};
 
-use crate::options::Output;
+use crate::output::Output;
 
 /// Leases, and where they are kept.
 #[derive(Debug)]

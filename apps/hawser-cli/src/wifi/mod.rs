@@ -18,7 +18,7 @@ use hawser_wifi::air::City;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::Output;
+use crate::output::Output;
 
 const EXAMPLES: &str = "\
 A client that passes access points within seconds cannot wait for the timers of a stock one. X-Fi waits 100 ms for each answer, sends \

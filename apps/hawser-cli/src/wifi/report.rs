@@ -6,7 +6,7 @@ use hawser_wifi::air::Encounter;
 
 use super::Report;
 use crate::exit::{Exit, Failure};
-use crate::options::Output;
+use crate::output::Output;
 use crate::report::Channel;
 
 /// Makes the page.

@@ -1,0 +1,31 @@
+//! The options that say what is printed, and how.
+
+use clap::Args;
+
+/// What is printed, and how.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Output {
+    /// Print results as JSON on standard output; on standard error when the file itself goes there
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Increase verbosity: -v logs path events (in place of the progress), -vv details
+    #[arg(short, long, global = true, help_heading = "Output", action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Print errors only
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Whether the progress of a transfer is not to be seen: not wanted, or in the way of the log.
+    pub(crate) fn hides_progress(&self) -> bool {
+        self.quiet || self.verbose > 0
+    }
+
+    /// Says something that is neither result nor error.
+    pub(crate) fn remark(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            crate::terminal::remark(text);
+        }
+    }
+}

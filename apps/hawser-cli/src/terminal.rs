@@ -1,0 +1,61 @@
+//! What a person sees: lines that were asked for on standard output, remarks and progress on standard error.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::exit::Failure;
+
+/// Why standard output lost something, if it did.
+static LOST_OUTPUT: OnceLock<io::Error> = OnceLock::new();
+
+/// Lines of a progress that are on the terminal, below everything else: whatever is printed takes their place, and they are
+/// drawn again below it.
+static DRAWN: Mutex<usize> = Mutex::new(0);
+
+/// What erases them.
+fn erase(drawn: &mut usize) -> String {
+    let lines = std::mem::take(drawn);
+    // The cursor may have left the first column: terminals echo `^C`.
+    if lines == 0 { String::new() } else { format!("\r\x1b[{lines}A\x1b[J") }
+}
+
+/// Draws a progress of so many lines in the place of what was drawn before.
+pub(crate) fn draw(text: &str, lines: usize) {
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = erase(&mut drawn) + text;
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    *drawn = lines;
+}
+
+/// Erases the progress.
+pub(crate) fn wipe() {
+    draw("", 0);
+}
+
+/// Prints a line that was asked for. What is lost is told at the end, by [`all_printed`].
+pub(crate) fn print(line: impl Display) {
+    wipe();
+    note_lost(writeln!(io::stdout(), "{line}"));
+}
+
+/// Takes note of a failure of standard output. A reader that has gone (`| head`) is none.
+pub(crate) fn note_lost(result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = LOST_OUTPUT.set(error);
+    }
+}
+
+/// Fails if something that was printed did not arrive.
+pub(crate) fn all_printed() -> Result<(), Failure> {
+    note_lost(io::stdout().flush());
+    LOST_OUTPUT.get().map_or(Ok(()), |error| Err(Failure::write(Path::new("standard output"), error)))
+}
+
+/// Prints a line that accompanies what was asked for.
+pub(crate) fn remark(line: impl Display) {
+    draw(&format!("{line}\n"), 0);
+}

@@ -1,0 +1,46 @@
+//! The result of a transfer, for programs.
+
+use serde::Serialize;
+
+use super::Goodput;
+use crate::caps::CapReport;
+use crate::paths::PathReport;
+use crate::server_scheduler::ServerScheduler;
+
+/// The result of `get` and `put` with `--json`: one line per URL.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TransferReport {
+    /// The resource.
+    pub(crate) url: String,
+    /// The local file; `-` is standard output or input.
+    pub(crate) file: String,
+    /// Status of the last response.
+    pub(crate) status: u16,
+    /// Of the whole file, in hex.
+    pub(crate) sha256: String,
+    /// Whether the server confirmed it.
+    pub(crate) verified: bool,
+    /// Bytes that were there from an earlier attempt.
+    pub(crate) resumed_from: u64,
+    /// Attempts that failed before.
+    pub(crate) retries: u32,
+    /// How long the name look-up and the handshake took.
+    pub(crate) connect_seconds: f64,
+    /// What was transferred, and when.
+    #[serde(flatten)]
+    pub(crate) goodput: Goodput,
+    /// Every path that the connection had.
+    pub(crate) paths: Vec<PathReport>,
+    /// With `--session-file`: whether the connection went on from an earlier session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resumed: Option<bool>,
+    /// With `get --early-data`: whether the file was asked for by 0-RTT, and whether the server took it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) early_data: Option<&'static str>,
+    /// With `get --scheduler`: what the server said to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_scheduler: Option<ServerScheduler>,
+    /// With `--cap`: what is left of each budget.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) caps: Vec<CapReport>,
+}
