@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+mod audience;
 mod caps;
 mod data_units;
 mod digest;
@@ -145,7 +146,7 @@ enum Command {
 pub fn run(registry: Registry) -> ExitCode {
     let registry = Arc::new(registry);
     let command =
-        policy_options::with_names(Cli::command(), &registry, &[(live::NAME, live::PROFILE.controller)]);
+        policy_options::with_names(audience::grouped(Cli::command()), &registry, &[(live::NAME, live::PROFILE.controller)]);
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

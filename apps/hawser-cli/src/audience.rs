@@ -1,0 +1,52 @@
+//! The help of the whole command: subcommands by who needs them.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+/// Headings, and the subcommands below each.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Use several links", &["get", "put", "serve", "live", "vr360", "wifi"]),
+    ("Measure links", &["perf", "measure", "trace"]),
+    ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),
+];
+
+/// Returns the command with a help that lists its subcommands by group, each with the first line of its own help.
+pub(crate) fn grouped(command: Command) -> Command {
+    let width = command.get_subcommands().map(|below| below.get_name().len()).max().unwrap_or(0);
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (heading, names) in GROUPS {
+        let _ = writeln!(text, "\n{heading}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
+            let _ = writeln!(text, "  {name:width$}  {}", about.unwrap_or_default());
+        }
+    }
+    text.push_str("\n`hawser help COMMAND` explains one.\n\n{options}{after-help}");
+    command.help_template(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_subcommand_is_in_one_group() {
+        let command = crate::Cli::command();
+        let known: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), known);
+        assert_eq!(listed.len(), known.len(), "one is listed twice");
+    }
+
+    #[test]
+    fn short_help_fits_a_screen() {
+        let text = grouped(crate::Cli::command()).render_help().to_string();
+        assert!(text.lines().count() <= 40, "{text}");
+        assert!(text.contains("Use several links:\n  get       Get files"), "{text}");
+    }
+}
