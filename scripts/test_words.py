@@ -69,7 +69,7 @@ class Rust(unittest.TestCase):
         self.assertEqual(len(found("apps/hawser-cli/src/a.rs", self.TEXT)), 5)
 
     def test_what_policies_and_errors_say_is_read_everywhere(self):
-        text = 'x.meaning("anew").source(\n    "ours"); #[error("anew")] enum E {} f("anew", "ours"); // ours\n'
+        text = 'x.meaning("anew").source(\n    "ours"); #[error("anew")] enum E {} f("anew", "ours"); // 20ms\n'
         self.assertEqual([name for _, _, name, _ in found("policies/a.rs", text)], ["anew", "ours", "anew"])
 
     def test_format_specifications_are_no_decimals(self):

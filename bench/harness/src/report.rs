@@ -58,13 +58,13 @@ pub struct ClientReport {
 pub struct SimulationSpeed {
     /// Length in virtual time.
     pub simulated_seconds: f64,
-    /// Length in real time, ours with building it.
+    /// Length in real time, Hawser's with building it.
     pub wall_seconds: f64,
     /// CPU time in these seconds.
     pub cpu_seconds: f64,
     /// Packets that arrived at a host.
     pub packets: u64,
-    /// Events as the simulator counts them; ours are instants at which something happened.
+    /// Events as the simulator counts them; Hawser's are instants at which something happened.
     pub events: u64,
     /// Of all connections together.
     pub goodput_bps: f64,

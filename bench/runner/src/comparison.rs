@@ -40,12 +40,12 @@ pub(crate) struct StackRuns<R> {
     pub(crate) runs: Vec<Measured<R>>,
 }
 
-/// Medians of all stacks, and ours over each peer's.
+/// Medians of all stacks, and Hawser's over each peer's.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     /// Stack, metric, value.
     stacks: BTreeMap<String, BTreeMap<&'static str, Spread>>,
-    /// Peer, metric, ratio ours / peer inside a round.
+    /// Peer, metric, ratio Hawser / peer inside a round.
     ratios: BTreeMap<String, BTreeMap<&'static str, Spread>>,
 }
 
@@ -110,7 +110,7 @@ impl Summary {
         }
     }
 
-    /// Says for each of `peers` whether ours is at least as good, metric by metric.
+    /// Says for each of `peers` whether Hawser is at least as good, metric by metric.
     pub(crate) fn judge<R>(&self, peers: &[&str], metrics: &[Metric<R>]) {
         for (peer, ratios) in self.ratios.iter().filter(|(peer, _)| peers.contains(&peer.as_str())) {
             for metric in metrics {

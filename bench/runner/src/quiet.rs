@@ -1,6 +1,6 @@
-//! Was the machine ours while we measured?
+//! Was the machine otherwise idle during the measurement?
 //!
-//! `/proc/stat` knows how much CPU time everybody used, `getrusage` how much of it was ours. What is left over
+//! `/proc/stat` knows how much CPU time everybody used, `getrusage` how much of it the benchmark used. What is left over
 //! belongs to others, and a run in which that is more than a few % is repeated. Interrupt time is left
 //! out: on loopback most of it is caused by what is measured.
 

@@ -351,7 +351,7 @@ impl World {
         let payload = BytesMut::from(&datagram.payload[..]);
         let datagram = Datagram { tuple: datagram.tuple, ecn: datagram.ecn, received_at: now, payload };
         match end.endpoint.handle_datagram(now, datagram, &mut end.stateless) {
-            // When ours is over, its handle may be that of another one.
+            // When this connection is over, its handle may be that of another one.
             Some(Routed::Connection(handle, datagram))
                 if end.handle != Some(handle) || end.connection.is_none() =>
             {

@@ -204,7 +204,7 @@ impl<B: Buf> quic::OpenStreams<B> for Transport {
     type BidiStream = Both;
     type SendStream = Send;
 
-    /// A request of ours: the first answer of the script belongs to it.
+    /// A request of this end: the first answer of the script belongs to it.
     fn poll_open_bidi(&mut self, _: &mut Context<'_>) -> Poll<Result<Both, StreamErrorIncoming>> {
         let lost = StreamErrorIncoming::ConnectionErrorIncoming { connection_error: gone() };
         Poll::Ready(self.accept(false).map(|stream| Both(Send(0), stream)).ok_or(lost))

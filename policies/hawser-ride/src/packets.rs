@@ -136,7 +136,7 @@ impl WindowedPath {
     /// What the frame finds.
     fn find(&mut self, view: &PathView, kind: Kind) {
         (self.window, self.rate, self.base_rtt) = (view.window, view.rate, view.base_rtt);
-        // In E1 round-trip times are the trace's, without queues of ours.
+        // In E1 round-trip times are the trace's, without queues of this flow.
         self.rtt = match kind {
             Kind::Episodic => view.base_rtt,
             Kind::Continuous => self.measured.value().unwrap_or(view.base_rtt),

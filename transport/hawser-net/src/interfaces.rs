@@ -172,7 +172,7 @@ fn usable_address(message: &AddressMessage) -> Option<IpAddr> {
     for attribute in &message.attributes {
         match attribute {
             AddressAttribute::Address(ip) => address = Some(*ip),
-            // On point-to-point links `Address` is the far end and `Local` is ours.
+            // On point-to-point links `Address` is the far end and `Local` this host's.
             AddressAttribute::Local(ip) => local = Some(*ip),
             AddressAttribute::Flags(flags) => {
                 let unusable = AddressFlags::Tentative | AddressFlags::Deprecated | AddressFlags::Dadfailed;

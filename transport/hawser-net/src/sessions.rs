@@ -21,7 +21,7 @@ const MAX_SERVERS: usize = 64;
 const MAX_PER_SERVER: usize = 4;
 /// Bytes of a token that is kept. Those that are longer are no use of a packet's room.
 const MAX_TOKEN: usize = 512;
-/// A file of more bytes is none of ours: what is kept is at most this, in base64 and with the rest of the text.
+/// A larger file is not a session file: what is kept is at most this, in base64 and with the rest of the text.
 const MAX_FILE: u64 =
     2 * (MAX_SERVERS * (MAX_PER_SERVER * (MAX_TICKET + MAX_TOKEN) + MAX_APPLICATION_STATE)) as u64;
 
@@ -161,7 +161,7 @@ impl FileSessions {
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
         let new = beside(&self.path, ".new");
-        // Whatever lies there is not ours: what an earlier process left, or a link that somebody planted.
+        // Whatever lies there is not this process's: what an earlier process left, or a link that somebody planted.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::common::*;
 
-/// A server in a namespace of its own at 10.9.0.1, behind two links of ours: `a0` with 10.1.0.2 and `a1` with 10.2.0.2.
+/// A server in a namespace of its own at 10.9.0.1, behind two links of this host: `a0` with 10.1.0.2 and `a1` with 10.2.0.2.
 /// No route leads to the server: only sockets that are bound to a device reach it.
 struct Town {
     pin: Pin,

@@ -82,7 +82,7 @@ pub mod frame {
     pub const ACK_RECEIVE_TIMESTAMPS_ECN: u64 = 0x0317_8308;
     pub const PATH_ACK_RECEIVE_TIMESTAMPS: u64 = 0x0317_8309;
     pub const PATH_ACK_RECEIVE_TIMESTAMPS_ECN: u64 = 0x0317_830a;
-    /// Ours, as are the next ones; see [`private`](super::private).
+    /// Hawser's, as are the next ones; see [`private`](super::private).
     pub const POLICY_MESSAGE: u64 = super::private::POLICY_MESSAGE;
     pub const STREAM_SKIP: u64 = super::private::STREAM_SKIP;
     pub const PROTECTED: u64 = super::private::PROTECTED;
@@ -176,7 +176,7 @@ pub mod transport_parameter {
     pub const MIN_ACK_DELAY: u64 = 0xff04_de1b;
     /// draft-ietf-quic-address-discovery section 3.
     pub const ADDRESS_DISCOVERY: u64 = 0x9f81_a176;
-    /// Ours: the list of private features an endpoint offers, see [`private`](super::private).
+    /// Hawser's: the list of private features an endpoint offers, see [`private`](super::private).
     pub const HAWSER_FEATURES: u64 = super::private::FEATURES_PARAMETER;
 
     /// Identifier number `n` of those reserved for exercising ignorance of the unknown, `31 * n + 27`

@@ -14,7 +14,7 @@ use nix::unistd::{Pid, getpid};
 use crate::namespace::Namespace;
 
 /// Waits for the end of its standard input, that is of our process, and then kills every process still in one of
-/// the two namespaces, given as descriptors 1 and 2. A shell, and not a fork of ours: a process with threads
+/// the two namespaces, given as descriptors 1 and 2. A shell, and not a fork of this process: a process with threads
 /// cannot safely run code of its own after a fork.
 const REAPER_SCRIPT: &str = r#"
 read -r line
@@ -25,7 +25,7 @@ for process in /proc/[0-9]*; do
 done
 "#;
 
-/// A process that outlives ours and cleans up after it.
+/// A process that outlives this one and cleans up after it.
 #[derive(Debug)]
 pub(crate) struct Reaper {
     child: Child,
@@ -52,7 +52,7 @@ impl Drop for Reaper {
     }
 }
 
-/// Kills every process inside the namespaces, except ours, and returns when none is left.
+/// Kills every process inside the namespaces, except this one, and returns when none is left.
 pub(crate) fn kill_inside(namespaces: &[&Namespace]) {
     // A process may fork while we look; a few rounds find its children.
     for _ in 0..50 {

@@ -230,7 +230,7 @@ struct IgnoreInterrupts {
 impl IgnoreInterrupts {
     fn install() -> Self {
         let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
-        // SAFETY: ignoring a signal runs no code of ours.
+        // SAFETY: ignoring a signal runs no code of this program.
         Self { previous: unsafe { sigaction(Signal::SIGINT, &ignore) }.ok() }
     }
 }
@@ -248,7 +248,7 @@ impl Drop for IgnoreInterrupts {
 fn restore_interrupts(command: &mut Command) {
     let restore = || {
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-        // SAFETY: the default action runs no code of ours.
+        // SAFETY: the default action runs no code of this program.
         unsafe { sigaction(Signal::SIGINT, &default) }.map(|_| ()).map_err(io::Error::from)
     };
     // SAFETY: the closure makes one system call and allocates nothing.

@@ -137,7 +137,7 @@ fn spread(
     cost: f64,
     shares: &mut Shares,
 ) {
-    // A library's code inside a function of ours is that function's.
+    // A library's code inside a function of Hawser is that function's.
     let owner = |file: usize| graph.files.get(file).and_then(|path| of_file(path));
     let owner = owner(file).or_else(|| owner(function.file));
     for (component, share) in COMPONENTS.into_iter().zip(context) {

@@ -21,7 +21,7 @@ struct Arguments {
     /// Who serves
     #[arg(long, value_enum)]
     server: Server,
-    /// Congestion controller of the server: cubic, newreno, bbr3 (noq), bbr (quinn), any of ours (hawser). Default: cubic
+    /// Congestion controller of the server: cubic, newreno, bbr3 (noq), bbr (quinn), any of Hawser's (hawser). Default: cubic
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
     /// Random seed, instead of the scenario's
@@ -38,7 +38,7 @@ struct Arguments {
 #[derive(ValueEnum, Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Server {
-    /// Ours, to compare the others with
+    /// Hawser, to compare the others with
     Hawser,
     /// Multipath QUIC (draft-ietf-quic-multipath-21)
     Noq,

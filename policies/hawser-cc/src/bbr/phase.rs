@@ -28,7 +28,7 @@ pub(crate) enum Phase {
     Down,
     /// BBRv2+: slightly under it: the queue of Try1 goes.
     DownSlight,
-    /// Little in flight: what is the round-trip time without a queue of ours?
+    /// Little in flight: what is the round-trip time without a queue of this flow?
     ProbeRtt,
 }
 

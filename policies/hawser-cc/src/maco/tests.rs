@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::bottleneck::{BDP, Link, Network, RTT};
 use crate::testing::{ack, build_with, init, loss, registry, sibling, snapshot};
 
-/// As lists verify it: the parts that are ours off.
+/// As lists verify it: the parts that are Hawser's off.
 const PLAIN: &str = "maco,safety_valve=off,first_rtt=40ms";
 
 fn satellite(number: u64) -> AttachmentPoint {

@@ -77,7 +77,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// News of a link of ours. Whether it is a reason to plan again.
+    /// News of a local link. Whether it is a reason to plan again.
     pub(super) fn on_update(&mut self, update: &LinkUpdate<'_>) -> bool {
         let known = self.local.iter().position(|local| local.link == update.link);
         let Some(at) = known.or_else(|| self.add(update.link)) else { return false };

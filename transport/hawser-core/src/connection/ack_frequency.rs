@@ -65,7 +65,7 @@ pub(crate) struct AckFrequencies {
 }
 
 impl AckFrequencies {
-    /// `max_ack_delay` is ours.
+    /// `max_ack_delay` is the local one.
     pub(crate) fn new(max_ack_delay: Duration) -> Self {
         AckFrequencies {
             peer_min: None,

@@ -1,4 +1,4 @@
-//! Acknowledgements: what they settle in each part, and when ours are due.
+//! Acknowledgements: what they settle in each part, and when the local ones are due.
 
 use std::time::Duration;
 
@@ -256,7 +256,7 @@ impl Connection {
         }
     }
 
-    /// A request of ours for another acknowledgement frequency arrived, or did not.
+    /// A local request for another acknowledgement frequency arrived, or did not.
     #[cold]
     fn on_ack_frequency_settled(&mut self, sequence: u64, arrived: bool) {
         if arrived {

@@ -551,7 +551,7 @@ impl Connection {
         (policies, Targets { now, paths, streams, datagrams, messages, ack_frequencies, repair })
     }
 
-    /// Hands messages of the peer's policies to ours, as far as they take them; the rest waits for the application.
+    /// Hands messages of the peer's policies to the local ones, as far as they take them; the rest waits for the application.
     #[inline]
     pub(super) fn deliver_messages(&mut self, now: Time) {
         if self.messages.has_received() {

@@ -1,4 +1,4 @@
-//! Connection ids as the endpoint knows them: who makes ours, and what changed.
+//! Connection ids as the endpoint knows them: who makes the local ones, and what changed.
 
 use std::net::SocketAddr;
 

@@ -30,7 +30,7 @@ pub enum Event {
     /// goes to [`Connection::attach_report`](crate::Connection::attach_report).
     Attach(AttachRequest),
     /// A message of our policies ([`Command::Tell`](hawser_policy::Command::Tell)), or one of the peer's policies that
-    /// none of ours takes.
+    /// no local one takes.
     Policy(Message),
     /// The connection is over; the last event.
     Closed(ConnectionError),

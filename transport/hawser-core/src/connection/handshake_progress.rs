@@ -166,7 +166,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The peer has read this packet of ours. RFC 9001 section 4.1.2: if it is a 1-RTT packet a client knows as much as from
+    /// The peer has read this local packet. RFC 9001 section 4.1.2: if it is a 1-RTT packet a client knows as much as from
     /// HANDSHAKE_DONE, since no server reads one before it has the Finished message.
     pub(super) fn on_packet_read(&mut self, now: Time, space: SpaceId, number: u64) {
         let may_confirm = self.side.is_client() && !self.handshake.confirmed && self.handshake.is_complete();

@@ -23,9 +23,9 @@ pub(crate) struct ConnectionInit {
     pub(crate) tls: Tls,
     pub(crate) version: VersionState,
     pub(crate) initial_keys: Keys,
-    /// Ours, sequence number 0 of path 0. The endpoint routes it already: no event is due.
+    /// The local one, sequence number 0 of path 0. The endpoint routes it already: no event is due.
     pub(crate) local_cid: ConnectionId,
-    /// Server: ours with sequence number 1, if a preferred address was announced with it. The endpoint routes it, too.
+    /// Server: the local one with sequence number 1, if a preferred address was announced with it. The endpoint routes it, too.
     pub(crate) preferred_cid: Option<ConnectionId>,
     /// Client: whether to move to the address that the server prefers.
     pub(crate) follow_preferred_address: bool,

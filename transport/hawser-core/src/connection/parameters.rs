@@ -1,4 +1,4 @@
-//! Transport parameters: ours from the configuration, the peer's checked against what happened on the wire.
+//! Transport parameters: the local ones from the configuration, the peer's checked against what happened on the wire.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -251,7 +251,7 @@ impl Connection {
         }
     }
 
-    /// The connection ended for a reason that is not ours; `state` is where that leaves it.
+    /// The connection ended for a reason that is not local; `state` is where that leaves it.
     pub(super) fn trace_closed(&mut self, now: Time, error: &ConnectionError, state: &'static str) {
         self.trace_stream_bytes(now, true);
         if let Some(tracer) = &mut self.tracer {

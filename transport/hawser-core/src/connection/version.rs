@@ -15,7 +15,7 @@ pub(crate) struct VersionState {
     current: Version,
     /// That of the client's first flight; after a Version Negotiation packet that of the second attempt.
     original: Version,
-    /// Ours, most wanted first.
+    /// The local ones, most wanted first.
     ours: Versions,
     /// No other version may come (client): the server's first CRYPTO data told which it is.
     settled: bool,
@@ -40,7 +40,7 @@ impl VersionState {
         self.original
     }
 
-    /// Ours, most wanted first.
+    /// The local ones, most wanted first.
     pub(crate) fn ours(&self) -> &Versions {
         &self.ours
     }
@@ -134,7 +134,7 @@ pub(crate) struct ClientStart {
     pub(crate) port: u16,
     /// Our transport parameters, all but version_information.
     pub(crate) parameters: Vec<u8>,
-    /// A version that is added to ours, to be ignored.
+    /// A version that is added to the local ones, to be ignored.
     pub(crate) reserved: Option<u32>,
 }
 

@@ -101,7 +101,7 @@ impl KeyDerivation {
         Some(TrafficSecrets { client: next(&secrets.client)?, server: next(&secrets.server)? })
     }
 
-    /// Ours, then the peer's.
+    /// The local one, then the peer's.
     fn sorted<'a>(&self, secrets: &'a TrafficSecrets) -> (&'a OkmBlock, &'a OkmBlock) {
         match self.side {
             Side::Client => (&secrets.client, &secrets.server),

@@ -98,7 +98,7 @@ impl CidScheme {
         self.membership.as_ref()
     }
 
-    /// The other member that an id of ours names.
+    /// The other member that a local id names.
     pub(super) fn named_elsewhere(&self, id: &[u8]) -> Option<usize> {
         let membership = self.membership.as_ref()?;
         match self.nonces.as_ref().and_then(|nonces| nonces.member_named(id)) {

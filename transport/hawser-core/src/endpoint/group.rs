@@ -80,7 +80,7 @@ impl EndpointGroup {
         pad
     }
 
-    /// The member that an id of ours names.
+    /// The member that a local id names.
     fn named(&self, id: &[u8]) -> Option<usize> {
         let (last, nonce) = id.split_last()?;
         Some(usize::from(last ^ self.pad(nonce))).filter(|member| *member < self.members())
@@ -121,7 +121,7 @@ impl Membership {
         self.group.nonce_key
     }
 
-    /// The other member that an id of ours names.
+    /// The other member that a local id names.
     pub(super) fn named_elsewhere(&self, id: &[u8]) -> Option<usize> {
         self.group.named(id).filter(|member| *member != self.index)
     }

@@ -121,7 +121,7 @@ impl Endpoint {
         ours: &Versions,
         random: &mut impl rand::RngCore,
     ) -> Option<StatelessDatagram> {
-        // RFC 9000 section 5.2.2: smaller ones could begin no connection of ours.
+        // RFC 9000 section 5.2.2: smaller ones could begin no connection here.
         if datagram.payload.len() < MIN_INITIAL_DATAGRAM_LEN {
             return None;
         }

@@ -109,7 +109,7 @@ pub(super) fn initial_close(
         version: cids.version,
         packet_type: LongPacketType::Initial { token: &[] },
         destination_cid: cids.source,
-        // The client knows no other id of ours, and will need none.
+        // The client knows no other id of the server, and will need none.
         source_cid: cids.destination,
     };
     let reason = error.reason.as_bytes();

@@ -64,7 +64,7 @@ pub(super) enum Verdict {
     Address(TokenId),
     /// The address, by the token of our Retry.
     Retry { original_destination: ConnectionId },
-    /// It is from a Retry of ours, but not for this use: the client will accept no other, so there is no way on
+    /// It is from a Retry of this server, but not for this use: the client will accept no other, so there is no way on
     /// (section 8.1.2).
     InvalidRetry(&'static str),
 }

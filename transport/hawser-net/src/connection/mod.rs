@@ -409,7 +409,7 @@ impl Connection {
     }
 
     /// Waits for the next message of policies: those of this end say something to their application by
-    /// [`Command::Tell`](hawser_policy::Command::Tell), and messages of the peer's policies that none of ours takes come here,
+    /// [`Command::Tell`](hawser_policy::Command::Tell), and messages of the peer's policies that no local one takes come here,
     /// too.
     ///
     /// 64 messages wait from the beginning of the connection, whether anybody reads them or not; beyond that the oldest give

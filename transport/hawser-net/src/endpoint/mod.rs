@@ -150,7 +150,7 @@ impl Endpoint {
         connect::connect(&self.0.workers[0], config, addresses, name, start).await
     }
 
-    /// As if the host had answered packets from this address of ours that nobody listens there.
+    /// As if the host had answered packets from this local address that nobody listens there.
     #[cfg(test)]
     pub(crate) fn forge_refusal(&self, local: SocketAddr, host: std::net::IpAddr) {
         self.0.workers[0].on_refusal(local, host);

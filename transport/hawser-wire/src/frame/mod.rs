@@ -141,12 +141,12 @@ pub enum Frame<'a> {
     },
     /// draft-ietf-quic-address-discovery section 4.1.
     ObservedAddress(ObservedAddress),
-    /// A message from policy to policy. Ours; of the feature that it names.
+    /// A message from policy to policy. Hawser's; of the feature that it names.
     PolicyMessage(PolicyMessage<'a>),
-    /// A stream range that will never come. Ours; of feature
+    /// A stream range that will never come. Hawser's; of feature
     /// [`STREAM_SKIP`](crate::codepoints::private::feature::STREAM_SKIP).
     StreamSkip(StreamSkip),
-    /// The sender protects stream data: the receiver keeps what arrives for a while. Ours, as are the next two; of feature
+    /// The sender protects stream data: the receiver keeps what arrives for a while. Hawser's, as are the next two; of feature
     /// [`ERASURE_CODES`](crate::codepoints::private::feature::ERASURE_CODES).
     Protected,
     /// A repair symbol.

@@ -1,4 +1,4 @@
-//! Frames of erasure codes: repair symbols of stream data, and what a receiver brought back with them. Ours; of feature
+//! Frames of erasure codes: repair symbols of stream data, and what a receiver brought back with them. Hawser's; of feature
 //! [`ERASURE_CODES`](crate::codepoints::private::feature::ERASURE_CODES).
 
 use super::FrameErrorKind;

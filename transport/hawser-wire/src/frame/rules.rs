@@ -9,7 +9,7 @@ impl Frame<'_> {
     pub const fn is_ack_eliciting(&self) -> bool {
         match self {
             Self::Padding(_) | Self::Ack(_) | Self::ConnectionClose(_) => false,
-            // Ours: a message that rides with acknowledgements draws none.
+            // Hawser's: a message that rides with acknowledgements draws none.
             Self::PolicyMessage(message) => !matches!(message.delivery, MessageDelivery::WithAcks),
             _ => true,
         }
@@ -71,7 +71,7 @@ impl Frame<'_> {
             | Self::PathCidsBlocked { .. } => false,
             // draft-ietf-quic-ack-frequency section 3: min_ack_delay is not remembered.
             Self::AckFrequency(_) | Self::ImmediateAck => false,
-            // Ours: hawser_features is not remembered either.
+            // Hawser's: hawser_features is not remembered either.
             Self::PolicyMessage(_)
             | Self::StreamSkip(_)
             | Self::Protected

@@ -12,7 +12,7 @@ use crate::writer::{BufferTooShort, VarintSize, Writer};
 pub struct AckHeader {
     /// The path whose packets are acknowledged; `None` writes an ACK without path id.
     pub path_id: Option<u32>,
-    /// Microseconds since the largest packet arrived, divided by 2^ack_delay_exponent of ours.
+    /// Microseconds since the largest packet arrived, divided by the local 2^ack_delay_exponent.
     pub delay: u64,
     /// Totals of ECN marks, where there are any.
     pub ecn: Option<EcnCounts>,

@@ -322,7 +322,7 @@ proptest! {
     #[test]
     fn round_trip(parameters in any_parameters(), n: u64, value in vec(any::<u8>(), 0..20)) {
         let reserved = Some(ReservedParameter { n, value: &value });
-        // An identifier that is reserved everywhere but means something here would be a mistake of ours.
+        // An identifier that is reserved everywhere but means something here would be Hawser's mistake.
         let bytes = parameters.to_vec(reserved);
         prop_assert_eq!(bytes.len(), parameters.encoded_len(reserved));
         prop_assert_eq!(server(&bytes), Ok(parameters.clone()));

@@ -39,7 +39,7 @@ pub struct Options {
     pub qlog: Option<QlogFactory>,
     /// Sessions of clients and servers; `None`: what the scenario's `transport.crypto` says.
     pub crypto: Option<Sessions>,
-    /// Makes the servers; `None`: ours. Foreign servers speak TLS, so the scenario has to say so.
+    /// Makes the servers; `None`: Hawser's. Foreign servers speak TLS, so the scenario has to say so.
     pub server: Option<ServerFactory>,
 }
 

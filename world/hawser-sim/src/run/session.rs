@@ -50,7 +50,7 @@ pub(super) struct Plan {
     pub(super) stop: Option<Time>,
     /// Whether the run lasts until this session has done its work.
     pub(super) awaited: bool,
-    /// What was sent and read either way; none where the server is not ours.
+    /// What was sent and read either way; none where the server is foreign.
     pub(super) deliveries: Option<BothWays>,
     /// Where links may be attached.
     pub(super) attachments: Attachments,

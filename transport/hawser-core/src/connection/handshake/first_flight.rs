@@ -24,7 +24,7 @@ pub(crate) struct FirstFlight {
     pub(crate) parameters: Vec<u8>,
     pub(crate) versions: Versions,
     pub(crate) preference: VersionPreference,
-    /// A version that is added to ours, to be ignored.
+    /// A version that is added to the local ones, to be ignored.
     pub(crate) reserved: Option<u32>,
     /// In which the client began.
     pub(crate) original: Version,

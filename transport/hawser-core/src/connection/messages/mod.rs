@@ -157,7 +157,7 @@ impl Messages {
         !self.for_application.is_empty() || self.incoming.has_ready()
     }
 
-    /// The next message for the application: of our policies, or of the peer's if ours do not take it.
+    /// The next message for the application: of the local policies, or of the peer's if the local ones do not take it.
     #[inline]
     pub(crate) fn poll_application(&mut self) -> Option<Message> {
         self.for_application.pop_front().or_else(|| self.incoming.take(|_| true))

@@ -12,7 +12,7 @@ use crate::connection::frames::{PathControl, SentFrames};
 /// The abandonment of one path. Exists from the moment either end abandons the path.
 ///
 /// Our PATH_ABANDON is repeated until it is acknowledged, even after the peer's came: when both ends gave up at the
-/// same time, the peer's frame was no answer to ours, and it still waits for one.
+/// same time, the peer's frame was no answer to the local one, and it still waits for one.
 #[derive(Clone, Debug)]
 pub(crate) struct Abandonment {
     path: PathId,
@@ -20,7 +20,7 @@ pub(crate) struct Abandonment {
     delivery: Delivery,
     /// Three probe timeouts after the peer's PATH_ABANDON; `None` until that arrives.
     drained_at: Option<Time>,
-    /// Three probe timeouts after ours was acknowledged.
+    /// Three probe timeouts after the local frame was acknowledged.
     unanswered_at: Option<Time>,
     /// When it is said again if the peer still sends on the path; `None` until it did so once.
     repeat_at: Option<Time>,
@@ -96,7 +96,7 @@ impl Abandonment {
     }
 
     /// When the path may be forgotten: three probe timeouts after the peer's PATH_ABANDON. A peer that acknowledged
-    /// ours has retired the connection ids and must answer; if it does not, the same time after its acknowledgement.
+    /// the local one has retired the connection ids and must answer; if it does not, the same time after its acknowledgement.
     /// `None` while the peer may not yet know that the path is abandoned.
     pub(crate) fn timeout(&self) -> Option<Time> {
         if self.delivery != Delivery::Acknowledged {

@@ -162,14 +162,14 @@ impl LocalCids {
         }
     }
 
-    /// A frame of ours arrived.
+    /// A local frame arrived.
     pub(crate) fn on_acked(&mut self, sequence: u64) {
         if let Some(cid) = self.find_mut(sequence) {
             cid.delivery = Delivery::Acknowledged;
         }
     }
 
-    /// A frame of ours is lost. It is sent again unless the peer has retired the connection id meanwhile.
+    /// A local frame is lost. It is sent again unless the peer has retired the connection id meanwhile.
     pub(crate) fn on_lost(&mut self, sequence: u64) {
         if let Some(cid) = self.find_mut(sequence) {
             cid.delivery.on_lost();

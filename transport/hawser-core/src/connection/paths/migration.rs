@@ -263,7 +263,7 @@ impl Tuples {
             self.return_to(previous);
             return TupleDecision::Returned;
         }
-        // RFC 9000 section 8.1: the limit protects the peer's address. That is proven already where only ours is another
+        // RFC 9000 section 8.1: the limit protects the peer's address. That is proven already where only the local one is another
         // one, as when a client goes to a preferred address.
         let is_proven = tuple.remote == self.current.tuple.remote && self.is_validated();
         let amplification = if is_proven { Amplification::validated() } else { Amplification::unvalidated() };

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`life_cycle`] | states of the outer path, as a table |
 //! | [`path_ids`] | which path ids exist, how many more the peer may use |
-//! | [`local_cids`], [`remote_cids`] | connection ids of one path, ours and the peer's |
+//! | [`local_cids`], [`remote_cids`] | connection ids of one path, local and the peer's |
 //! | [`status`] | available or backup |
 //! | [`abandon`] | PATH_ABANDON and what follows from it |
 //! | [`migration`] | the 4-tuple in use, the one to fall back to |

@@ -217,20 +217,20 @@ impl PathIds {
         }
     }
 
-    /// A MAX_PATH_ID of ours is lost; the present value is sent. Acknowledgements are not followed: which value
+    /// A local MAX_PATH_ID is lost; the present value is sent. Acknowledgements are not followed: which value
     /// they confirm is not recorded.
     pub(crate) fn on_max_path_id_lost(&mut self) {
         self.announcement.on_lost();
     }
 
-    /// A PATHS_BLOCKED of ours arrived. It is not repeated for the same limit.
+    /// A local PATHS_BLOCKED arrived. It is not repeated for the same limit.
     pub(crate) fn on_blocked_acked(&mut self) {
         if self.blocked == Some(Delivery::InFlight) {
             self.blocked = Some(Delivery::Acknowledged);
         }
     }
 
-    /// A PATHS_BLOCKED of ours is lost; said again, with the present limit, only if it is still so.
+    /// A local PATHS_BLOCKED is lost; said again, with the present limit, only if it is still so.
     pub(crate) fn on_blocked_lost(&mut self) {
         if let Some(delivery) = &mut self.blocked {
             delivery.on_lost();

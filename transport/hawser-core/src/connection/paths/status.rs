@@ -12,7 +12,7 @@ use crate::connection::frames::{PathControl, SentFrames};
 pub(crate) struct StatusExchange {
     path: PathId,
     ours: PathStatus,
-    /// Number of the newest frame of ours; `None` as long as the default stands and nothing need be said.
+    /// Number of the newest local frame; `None` as long as the default stands and nothing need be said.
     sequence: Option<u64>,
     delivery: Delivery,
     peer: Option<(u64, PathStatus)>,
@@ -86,14 +86,14 @@ impl StatusExchange {
         }
     }
 
-    /// A frame of ours arrived.
+    /// A local frame arrived.
     pub(crate) fn on_acked(&mut self, sequence: u64) {
         if Some(sequence) == self.sequence {
             self.delivery = Delivery::Acknowledged;
         }
     }
 
-    /// A frame of ours is lost. It is sent again only if nothing newer was said.
+    /// A local frame is lost. It is sent again only if nothing newer was said.
     pub(crate) fn on_lost(&mut self, sequence: u64) {
         if Some(sequence) == self.sequence {
             self.delivery.on_lost();

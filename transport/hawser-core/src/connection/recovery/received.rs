@@ -225,7 +225,7 @@ impl ReceivedPackets {
         self.largest_reported = self.largest();
     }
 
-    /// An ACK frame of ours with this largest number was acknowledged: what it said need not be said again
+    /// A local ACK frame with this largest number was acknowledged: what it said need not be said again
     /// (RFC 9000 section 13.2.4). Duplicates are still recognised.
     pub(crate) fn on_ack_acknowledged(&mut self, largest: u64) {
         let told = largest.saturating_add(1);

@@ -185,7 +185,7 @@ fn probes_after_an_outage(pair: &mut Pair) -> Vec<Duration> {
     times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
 }
 
-/// RFC 9002 section 6.2.1: the timeout doubles each time, and there is no cap for it. Ours is for connections that may have
+/// RFC 9002 section 6.2.1: the timeout doubles each time, and there is no cap for it. Hawser's is for connections that may have
 /// several paths.
 #[test]
 fn probes_of_a_connection_without_multipath_back_off_without_end() {

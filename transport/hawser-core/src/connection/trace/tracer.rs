@@ -299,7 +299,7 @@ impl Tracer {
         self.records.event(now, "quic:connection_closed", |json| closing::write_local(json, reason));
     }
 
-    /// The connection ended for a reason that is not ours.
+    /// The connection ended for a reason that is not local.
     pub(in crate::connection) fn closed(&mut self, now: Time, error: &ConnectionError) {
         self.records.event(now, "quic:connection_closed", |json| closing::write_remote(json, error));
     }

@@ -49,7 +49,7 @@ const TABLE: &[(u64, &str, &str)] = &[
     (frame::RECOVERED, "1", ""),
 ];
 
-/// Ours: alone it makes the peer acknowledge, unless it rides with acknowledgements.
+/// Hawser's: alone it makes the peer acknowledge, unless it rides with acknowledgements.
 #[test]
 fn policy_messages() {
     for (delivery, marks) in

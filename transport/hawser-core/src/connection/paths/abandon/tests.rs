@@ -42,7 +42,7 @@ fn kept_three_probe_timeouts_after_the_answer() {
 
 #[test]
 fn crossing_abandonments_are_both_answered() {
-    // Ours is lost while the peer's is under way: the peer's is no answer, it still waits for one.
+    // The local one is lost while the peer's is under way: the peer's is no answer, it still waits for one.
     let mut abandonment = Abandonment::by_us(PathId(1), Code(0x3e76));
     write(|w, f| abandonment.write(w, f));
     abandonment.on_peer(millis(10), PROBE_TIMEOUT);
