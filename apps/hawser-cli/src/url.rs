@@ -1,6 +1,8 @@
 //! What a user means by a URL.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStringExt;
 use std::str::FromStr;
 
 use crate::exit::{Exit, Failure};
@@ -68,12 +70,12 @@ impl Url {
 
     /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when there is none that
     /// could be a file's name.
-    pub(crate) fn file_name(&self) -> Option<String> {
+    pub(crate) fn file_name(&self) -> Option<OsString> {
         let path = self.path.split('?').next().unwrap_or_default();
         let name = percent::decode(path.rsplit('/').next().unwrap_or_default())?;
-        let name = String::from_utf8(name).ok()?;
-        let unusable = name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']);
-        (!unusable).then_some(name)
+        let unusable =
+            matches!(name.as_slice(), b"" | b"." | b"..") || name.iter().any(|byte| matches!(byte, b'/' | 0));
+        (!unusable).then(|| OsString::from_vec(name))
     }
 }
 
@@ -132,7 +134,7 @@ mod tests {
             (plain.host.as_str(), plain.port, plain.path.as_str()),
             ("example.org", 443, "/a/b.bin?x=1")
         );
-        assert_eq!(plain.file_name().as_deref(), Some("b.bin"));
+        assert_eq!(plain.file_name(), Some("b.bin".into()));
         let v6 = url("https://[::1]:4433");
         assert_eq!((v6.host.as_str(), v6.port, v6.path.as_str()), ("::1", 4433, "/"));
         assert_eq!(v6.authority(), "[::1]:4433");
@@ -143,11 +145,16 @@ mod tests {
     fn spaces_are_encoded_and_escapes_kept() {
         let named = url("https://h/two words%21.txt");
         assert_eq!(named.path, "/two%20words%21.txt");
-        assert_eq!(named.file_name().as_deref(), Some("two words!.txt"));
+        assert_eq!(named.file_name(), Some("two words!.txt".into()));
     }
 
     #[test]
     fn a_name_cannot_lead_out_of_the_folder() {
+        assert_eq!(
+            url("https://h/a/%ff%FE").file_name(),
+            Some(OsString::from_vec(vec![0xff, 0xfe])),
+            "names are bytes"
+        );
         assert_eq!(url("https://h/a/%2e%2e").file_name(), None);
         assert_eq!(url("https://h/..%2fpasswd").file_name(), None);
     }

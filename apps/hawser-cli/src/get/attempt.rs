@@ -89,12 +89,7 @@ impl Attempt<'_> {
         let writer = Writer::start(Sink::File(partial.writer()?), hasher);
         let (hasher, body) = self.receive(&mut opened, writer, partial.path(), interrupt).await?;
         let finished = self.verify(opened, Digest::of(hasher), body).await;
-        match &finished {
-            Ok(_) => partial.complete()?,
-            Err(failure) if failure.exit == Exit::Digest => partial.discard(),
-            Err(_) => {}
-        }
-        finished
+        settle(finished, partial)
     }
 
     /// The paths of the connection, since this attempt began. Files that came meanwhile are counted as well.
@@ -294,8 +289,8 @@ impl Attempt<'_> {
         }
         let digest = Digest::of(hash_start(partial, have).await?);
         let expected = repr_digest(response.headers());
-        check_digest(digest, expected)?;
-        partial.complete()?;
+        check_digest(digest, expected).map_err(|failure| judge(failure, partial))?;
+        partial.complete(expected.is_some())?;
         Ok(Finished {
             status: response.status(),
             goodput: Recorder::new(self.started).summary(self.bins),
@@ -320,6 +315,29 @@ pub(super) struct Body {
 /// Ctrl-C.
 pub(super) fn stopped() -> Failure {
     Failure::new(Exit::Signal, "stopped")
+}
+
+/// Gives a file its name that is complete, and throws away one that is wrong.
+fn settle(finished: Result<Finished, Failure>, partial: &mut Partial) -> Result<Finished, Failure> {
+    let finished = finished.map_err(|failure| judge(failure, partial))?;
+    partial.complete(finished.verified)?;
+    Ok(finished)
+}
+
+/// Throws away what is wrong, and says so if somebody else made the beginning of it.
+pub(super) fn judge(mut failure: Failure, partial: &mut Partial) -> Failure {
+    if failure.exit == Exit::Digest {
+        if let Some(path) = partial.beginning_of_others() {
+            let more = format!(
+                "; {}, where it was to go on, is no beginning of this file and stays as it was: get the file without -C, \
+                 or rename what is there",
+                path.display()
+            );
+            failure.message.push_str(&more);
+        }
+        partial.discard();
+    }
+    failure
 }
 
 /// Whether the bytes are right.

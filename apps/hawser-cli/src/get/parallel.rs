@@ -15,7 +15,9 @@ use http::header::{ACCEPT_RANGES, IF_RANGE, RANGE};
 use http::{Method, StatusCode};
 use tokio::task::JoinSet;
 
-use super::attempt::{Attempt, Finished, check_digest, content_length, hash_start, stopped, version_of};
+use super::attempt::{
+    Attempt, Finished, check_digest, content_length, hash_start, judge, stopped, version_of,
+};
 use super::partial::Partial;
 use crate::digest::Digest;
 use crate::exit::{Exit, Failure, is_full};
@@ -138,11 +140,8 @@ impl Attempt<'_> {
             // The server may have had to compute it first.
             None => repr_digest(self.ask(&mut requests, Method::HEAD, &[]).await?.1.headers()),
         };
-        if let Err(failure) = check_digest(digest, expected) {
-            partial.discard();
-            return Err(failure);
-        }
-        partial.complete()?;
+        check_digest(digest, expected).map_err(|failure| judge(failure, partial))?;
+        partial.complete(expected.is_some())?;
         let goodput = shared.state().recorder.summary(self.bins);
         Ok(Finished {
             status: head.status(),
