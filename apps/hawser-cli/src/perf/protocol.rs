@@ -16,6 +16,8 @@ use hawser::{RecvStream, SendStream};
 
 /// Application protocol.
 pub(super) const ALPN: &[u8] = b"hawser-perf";
+/// Longest measurement, in seconds.
+pub(super) const MAX_SECONDS: f64 = 24.0 * 3600.0;
 /// Longest line.
 const MAX_LINE: usize = 64 << 10;
 
