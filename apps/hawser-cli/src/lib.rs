@@ -51,6 +51,7 @@ mod sim;
 mod site;
 mod sscc_data;
 mod sscc_log;
+mod stall;
 mod trace;
 mod transfer;
 mod units;

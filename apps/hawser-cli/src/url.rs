@@ -68,6 +68,21 @@ impl Url {
         if self.port == 443 { host } else { format!("{host}:{}", self.port) }
     }
 
+    /// Where a redirect from here leads (RFC 9110 section 10.2.2), if that is on the same server.
+    pub(crate) fn redirected(&self, location: &str) -> Option<Url> {
+        let location = location.split('#').next()?;
+        let (folder, _) = self.path.split('?').next()?.rsplit_once('/')?;
+        let text = match location {
+            "" => return None,
+            whole if whole.contains("://") => whole.to_owned(),
+            authority if authority.starts_with("//") => format!("https:{authority}"),
+            path if path.starts_with('/') => format!("https://{}{path}", self.authority()),
+            relative => format!("https://{}{folder}/{relative}", self.authority()),
+        };
+        let url: Url = text.parse().ok()?;
+        ((&url.host, url.port) == (&self.host, self.port)).then_some(url)
+    }
+
     /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when there is none that
     /// could be a file's name.
     pub(crate) fn file_name(&self) -> Option<OsString> {
@@ -157,6 +172,24 @@ mod tests {
         );
         assert_eq!(url("https://h/a/%2e%2e").file_name(), None);
         assert_eq!(url("https://h/..%2fpasswd").file_name(), None);
+    }
+
+    #[test]
+    fn redirects_are_followed_on_the_same_server_only() {
+        let from = url("https://h:4433/a/b?c=d");
+        for (location, expected) in [
+            ("/a/b/", Some("https://h:4433/a/b/")),
+            ("c?e#f", Some("https://h:4433/a/c?e")),
+            ("//h:4433/x", Some("https://h:4433/x")),
+            ("https://h:4433/y", Some("https://h:4433/y")),
+            ("https://h/y", None),
+            ("https://other:4433/y", None),
+            ("http://h:4433/y", None),
+            ("#f", None),
+        ] {
+            let found = from.redirected(location).map(|url| url.to_string());
+            assert_eq!(found.as_deref(), expected, "{location}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One attempt at one file, over an open connection.
 
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use hawser::{EarlyData, Printable};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
@@ -9,24 +10,29 @@ use sha2::{Digest as _, Sha256};
 
 use super::partial::{Partial, Version};
 use crate::digest::{Digest, hash_prefix};
-use crate::exit::{Exit, Failure, is_full};
+use crate::exit::{Exit, Failure, Measured, is_full};
 use crate::http_client::{self, check_status, describe, next_piece, repr_digest, text};
 use crate::interrupt::Interrupt;
 use crate::options::Output;
 use crate::paths::{Flow, PathCounters, PathReport, PathTable};
 use crate::server_scheduler::ServerScheduler;
 use crate::session::{Exchange, Requests, Session};
+use crate::stall::{STALLED, in_time};
 use crate::transfer::{Goodput, Meter, Progress, Recorder, SharedLimit, Sink, Writer};
 use crate::units;
 use crate::url::Url;
 
 /// RFC 9114 section 8.1.
 pub(super) const H3_REQUEST_CANCELLED: u64 = 0x10c;
+/// Redirects that are followed one after the other.
+const MAX_REDIRECTS: usize = 10;
 
 /// What an attempt needs to know.
 pub(super) struct Attempt<'a> {
     pub(super) session: &'a Session,
     pub(super) url: &'a Url,
+    /// Where the server has it, once it has said so by a redirect.
+    pub(super) moved: OnceLock<Url>,
     /// When the clock of the result started.
     pub(super) started: Instant,
     /// What the paths of the connection did before.
@@ -36,6 +42,8 @@ pub(super) struct Attempt<'a> {
     /// Whether that is not drawn.
     pub(super) hides_progress: bool,
     pub(super) limit: Option<SharedLimit>,
+    /// How long nothing may come although the server is there.
+    pub(super) stall: Option<Duration>,
     pub(super) output: Output,
     pub(super) bins: bool,
 }
@@ -158,7 +166,7 @@ impl Attempt<'_> {
         if have > 0 && response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
             return Ok(None);
         }
-        if let Some(mut failure) = check_status(self.url, &response, &mut stream).await {
+        if let Some(mut failure) = check_status(self.place(), &response, &mut stream).await {
             if http_client::is_transient(response.status()) {
                 failure.exit = Exit::Interrupted;
             }
@@ -168,15 +176,43 @@ impl Attempt<'_> {
         Ok(Some(Opened { stream, response, offset, length }))
     }
 
-    /// Sends a request without a body and waits for the header of the response. What a server does not want with 0-RTT is
-    /// sent again after the handshake (RFC 8470 section 5.2).
+    /// Where the file is.
+    pub(super) fn place(&self) -> &Url {
+        self.moved.get().unwrap_or(self.url)
+    }
+
+    /// Sends a request without a body and waits for the header of the response. Redirects on the same server are followed.
     pub(super) async fn ask(
         &self,
         requests: &mut Requests,
         method: Method,
         fields: &[(http::HeaderName, String)],
     ) -> Result<(Exchange, Response<()>), Failure> {
-        let request = http_client::request(method, self.url, fields)?;
+        let mut url = self.place().clone();
+        for _ in 0..MAX_REDIRECTS {
+            let asked = self.ask_once(requests, &method, &url, fields);
+            let answered = in_time(self.stall, "the server did not answer", asked).await??;
+            let Some(moved) = http_client::redirect(&url, &answered.1) else {
+                if url != *self.place() {
+                    let _ = self.moved.set(url);
+                }
+                return Ok(answered);
+            };
+            url = moved;
+        }
+        let text = format!("{}: the server redirects more than {MAX_REDIRECTS} times", self.url);
+        Err(Failure::new(Exit::HttpStatus, text))
+    }
+
+    /// What a server does not want with 0-RTT is sent again after the handshake (RFC 8470 section 5.2).
+    async fn ask_once(
+        &self,
+        requests: &mut Requests,
+        method: &Method,
+        url: &Url,
+        fields: &[(http::HeaderName, String)],
+    ) -> Result<(Exchange, Response<()>), Failure> {
+        let request = http_client::request(method.clone(), url, fields)?;
         let lost = |text: String| Failure::new(Exit::ConnectionLost, text);
         let connection = &self.session.connection;
         // RFC 9114 section 7.2.4.2: 0-RTT keeps to what the server said in the connection before.
@@ -211,8 +247,12 @@ impl Attempt<'_> {
                 break Some(stopped());
             }
             let piece = tokio::select! {
-                piece = next_piece(&mut opened.stream) => piece,
+                piece = in_time(self.stall, STALLED, next_piece(&mut opened.stream)) => piece,
                 () = interrupt.raised() => continue,
+            };
+            let piece = match piece {
+                Ok(piece) => piece,
+                Err(failure) => break Some(failure),
             };
             let piece = match piece {
                 Ok(Some(piece)) => piece,
@@ -239,7 +279,10 @@ impl Attempt<'_> {
         }
         let end = opened.offset + recorder.total();
         match (broken_off, opened.length) {
-            (Some(failure), _) => Err(failure),
+            (Some(mut failure), _) => {
+                failure.measured = Some(Measured { goodput: recorder.summary(self.bins), paths });
+                Err(failure)
+            }
             (None, Some(length)) if end != length => {
                 let text = format!("the server ended the file after {end} of {length} bytes");
                 Err(Failure::new(Exit::Interrupted, text))
@@ -252,7 +295,8 @@ impl Attempt<'_> {
     async fn verify(&self, mut opened: Opened, digest: Digest, body: Body) -> Result<Finished, Failure> {
         let mut expected = repr_digest(opened.response.headers());
         if expected.is_none()
-            && let Ok(Some(trailers)) = opened.stream.recv_trailers().await
+            && let Ok(Some(trailers)) =
+                in_time(self.stall, "the server did not end the file", opened.stream.recv_trailers()).await?
         {
             expected = repr_digest(&trailers);
         }
@@ -278,7 +322,7 @@ impl Attempt<'_> {
         partial: &mut Partial,
     ) -> Result<Finished, Failure> {
         let (mut stream, response) = self.ask(requests, Method::HEAD, &[]).await?;
-        if let Some(failure) = check_status(self.url, &response, &mut stream).await {
+        if let Some(failure) = check_status(self.place(), &response, &mut stream).await {
             return Err(failure);
         }
         let have = partial.length();

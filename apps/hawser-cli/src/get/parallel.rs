@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use http::header::{ACCEPT_RANGES, IF_RANGE, RANGE};
@@ -20,10 +20,11 @@ use super::attempt::{
 };
 use super::partial::Partial;
 use crate::digest::Digest;
-use crate::exit::{Exit, Failure, is_full};
+use crate::exit::{Exit, Failure, Measured, is_full};
 use crate::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
 use crate::interrupt::Interrupt;
 use crate::session::Requests;
+use crate::stall::{STALLED, in_time};
 use crate::transfer::{Progress, Recorder, SharedLimit};
 use crate::url::Url;
 
@@ -35,6 +36,8 @@ const BLOCK: usize = 1 << 19;
 /// What the streams share.
 struct Shared {
     url: Url,
+    /// How long nothing may come although the server is there.
+    stall: Option<Duration>,
     /// `None` once the transfer has failed: a write that comes late must not make the file longer again.
     file: Mutex<Option<File>>,
     end: u64,
@@ -93,7 +96,7 @@ impl Attempt<'_> {
     ) -> Result<Finished, Failure> {
         let mut requests = self.session.http().await?;
         let (mut stream, head) = self.ask(&mut requests, Method::HEAD, &[]).await?;
-        if let Some(failure) = check_status(self.url, &head, &mut stream).await {
+        if let Some(failure) = check_status(self.place(), &head, &mut stream).await {
             return Err(failure);
         }
         let version = version_of(head.headers());
@@ -112,7 +115,8 @@ impl Attempt<'_> {
         let progress = self.progress.clone();
         progress.begin(start, Some(length));
         let shared = Arc::new(Shared {
-            url: self.url.clone(),
+            url: self.place().clone(),
+            stall: self.stall,
             file: Mutex::new(Some(partial.file().try_clone().map_err(writable)?)),
             end: length,
             validator: version.validator().map(str::to_owned),
@@ -129,6 +133,7 @@ impl Attempt<'_> {
         let paths = meter.stop().await;
         if let Err(mut failure) = result {
             partial.truncate(shared.give_up())?;
+            failure.measured = Some(Measured { goodput: shared.state().recorder.summary(self.bins), paths });
             if failure.exit == Exit::NotWritten || failure.exit == Exit::DiskFull {
                 failure.message = format!("cannot write {}: {failure}", partial.path().display());
             }
@@ -201,7 +206,9 @@ async fn get_piece(
     }
     let request = request(Method::GET, &shared.url, &fields)?;
     let broken = |error: h3::error::StreamError| Failure::new(Exit::Interrupted, describe(&error));
-    let (mut stream, response) = http_client::ask(requests, request).await.map_err(broken)?;
+    let answered =
+        in_time(shared.stall, "the server did not answer", http_client::ask(requests, request)).await?;
+    let (mut stream, response) = answered.map_err(broken)?;
     if let Some(failure) = check_status(&shared.url, &response, &mut stream).await {
         return Err(failure);
     }
@@ -214,7 +221,7 @@ async fn get_piece(
     let mut position = piece.start;
     let mut gathered = BytesMut::with_capacity(BLOCK);
     loop {
-        let bytes = next_piece(&mut stream).await.map_err(broken)?;
+        let bytes = in_time(shared.stall, STALLED, next_piece(&mut stream)).await?.map_err(broken)?;
         let ended = bytes.is_none();
         if let Some(bytes) = bytes {
             shared.state().recorder.record(Instant::now(), bytes.len() as u64);
