@@ -1,6 +1,7 @@
 //! Options that several subcommands share.
 
-use std::net::SocketAddr;
+mod values;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use hawser::{
     PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
     Versions,
 };
+pub(crate) use values::{listen_address, seconds, seconds_or_none, workers};
 
 /// A live player sends nothing of its own. One whose relay was started anew learns it from the answer to this PING.
 const LIVE_KEEP_ALIVE: Duration = Duration::from_millis(500);
@@ -395,45 +397,4 @@ fn from_environment(name: &str) -> Option<PathBuf> {
 /// Says what the user should know even with `--quiet`.
 fn warn(text: &str) {
     crate::report::remark(format_args!("hawser: {text}"));
-}
-
-/// Reads an address to listen on.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433".into())
-}
-
-/// Reads a duration in seconds, fractions allowed.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}`: expected seconds, for example 10 or 0.5");
-    let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(wrong)
-}
-
-/// Reads a duration in seconds, or 0 for none.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn seconds_or_none(text: &str) -> Result<Duration, String> {
-    if text.parse() == Ok(0.0) { Ok(Duration::ZERO) } else { seconds(text) }
-}
-
-/// Reads a number of workers; `auto` and 0 mean one per core.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn workers(text: &str) -> Result<usize, String> {
-    let most = ServerConfigBuilder::MAX_WORKERS;
-    match text.parse() {
-        _ if matches!(text, "auto" | "0") => {
-            Ok(std::thread::available_parallelism().map_or(1, usize::from).min(most))
-        }
-        Ok(count) if count <= most => Ok(count),
-        _ => Err(format!("`{text}`: expected 1 to {most}, or auto")),
-    }
 }

@@ -3,15 +3,16 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use hawser::{EarlyData, Printable};
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
-use http::{HeaderMap, Method, Response, StatusCode};
+use hawser::EarlyData;
+use http::header::{IF_RANGE, RANGE, TE};
+use http::{Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 use super::partial::{Partial, Version};
+use super::response::{check_digest, content_length, extent, version_of};
 use crate::digest::{Digest, hash_prefix};
 use crate::exit::{Exit, Failure, Measured, is_full};
-use crate::http_client::{self, check_status, describe, next_piece, repr_digest, text};
+use crate::http_client::{self, check_status, describe, next_piece, repr_digest};
 use crate::interrupt::Interrupt;
 use crate::options::Output;
 use crate::paths::{Flow, PathCounters, PathReport, PathTable};
@@ -384,19 +385,6 @@ pub(super) fn judge(mut failure: Failure, partial: &mut Partial) -> Failure {
     failure
 }
 
-/// Whether the bytes are right.
-pub(super) fn check_digest(found: Digest, expected: Option<Digest>) -> Result<(), Failure> {
-    match expected {
-        Some(expected) if expected != found => {
-            let text = format!(
-                "the file is damaged: its SHA-256 is {found}, the server says {expected}; get it again"
-            );
-            Err(Failure::new(Exit::Digest, text))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The digest so far of a file whose first bytes are there.
 pub(super) async fn hash_start(partial: &Partial, length: u64) -> Result<Sha256, Failure> {
     if length == 0 {
@@ -406,54 +394,4 @@ pub(super) async fn hash_start(partial: &Partial, length: u64) -> Result<Sha256,
     let file = partial.file().try_clone().map_err(failed)?;
     let hashed = tokio::task::spawn_blocking(move || hash_prefix(&file, length)).await;
     hashed.map_err(std::io::Error::other).and_then(|result| result).map_err(failed)
-}
-
-/// What identifies the version of a response. Weak tags do not tell bytes apart.
-pub(super) fn version_of(headers: &HeaderMap) -> Version {
-    let etag = text(headers, &ETAG).filter(|tag| !tag.starts_with("W/")).map(str::to_owned);
-    Version { etag, last_modified: text(headers, &LAST_MODIFIED).map(str::to_owned) }
-}
-
-pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
-    text(headers, &CONTENT_LENGTH)?.parse().ok()
-}
-
-/// Where a body begins and how long the whole is.
-fn extent(response: &Response<()>, have: u64) -> Result<(u64, Option<u64>), Failure> {
-    if response.status() != StatusCode::PARTIAL_CONTENT {
-        return Ok((0, content_length(response.headers())));
-    }
-    let field = text(response.headers(), &CONTENT_RANGE).unwrap_or_default();
-    match parse_content_range(field) {
-        Some((first, length)) if first == have => Ok((first, length)),
-        _ => {
-            let text = format!(
-                "asked for the bytes from {have} on, the server sent `Content-Range: {}`",
-                Printable::new(field)
-            );
-            Err(Failure::new(Exit::NotResumable, text))
-        }
-    }
-}
-
-/// `bytes 5-9/10` as `(5, Some(10))`; the length may be `*`.
-pub(super) fn parse_content_range(field: &str) -> Option<(u64, Option<u64>)> {
-    let (range, length) = field.strip_prefix("bytes ")?.split_once('/')?;
-    let (first, _) = range.split_once('-')?;
-    let length = if length == "*" { None } else { Some(length.parse().ok()?) };
-    Some((first.parse().ok()?, length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_ranges() {
-        assert_eq!(parse_content_range("bytes 5-9/10"), Some((5, Some(10))));
-        assert_eq!(parse_content_range("bytes 5-9/*"), Some((5, None)));
-        for text in ["", "bytes */10", "5-9/10", "bytes x-9/10", "bytes 5-9"] {
-            assert_eq!(parse_content_range(text), None, "{text}");
-        }
-    }
 }

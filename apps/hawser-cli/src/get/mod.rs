@@ -7,6 +7,7 @@ mod hq;
 mod job;
 mod parallel;
 mod partial;
+mod response;
 mod sessions;
 
 use std::collections::VecDeque;

@@ -15,10 +15,9 @@ use http::header::{ACCEPT_RANGES, IF_RANGE, RANGE};
 use http::{Method, StatusCode};
 use tokio::task::JoinSet;
 
-use super::attempt::{
-    Attempt, Finished, check_digest, content_length, hash_start, judge, stopped, version_of,
-};
+use super::attempt::{Attempt, Finished, hash_start, judge, stopped};
 use super::partial::Partial;
+use super::response::{check_digest, content_length, version_of};
 use crate::digest::Digest;
 use crate::exit::{Exit, Failure, Measured, is_full};
 use crate::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
