@@ -7,6 +7,9 @@ use std::path::Path;
 use hawser_lab::data::table::TableError;
 use serde::Serialize;
 
+use crate::paths::PathReport;
+use crate::transfer::Goodput;
+
 use hawser::{CertificateProblem, ConfigError, ConnectError, ConnectionError, EndpointError, IdentityError};
 
 /// Exit codes. Where curl has a code for the same thing, it is curl's. The names are part of the output of `--json`.
@@ -93,11 +96,32 @@ pub(crate) struct Failure {
     pub(crate) url: Option<String>,
     /// Whether the user knows already.
     pub(crate) is_told: bool,
+    /// Whether the server was there and nothing came: another connection may do better.
+    pub(crate) is_stalled: bool,
+    /// What was transferred until then.
+    pub(crate) measured: Option<Measured>,
+}
+
+/// What is known of a transfer that was not completed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Measured {
+    /// The bytes of this attempt.
+    #[serde(flatten)]
+    pub(crate) goodput: Goodput,
+    /// What went over each path.
+    pub(crate) paths: Vec<PathReport>,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into(), url: None, is_told: false }
+        Failure {
+            exit,
+            message: message.into(),
+            url: None,
+            is_told: false,
+            is_stalled: false,
+            measured: None,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {

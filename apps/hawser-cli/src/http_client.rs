@@ -93,7 +93,10 @@ pub(crate) async fn check_status(
     };
     let mut message = format!("{url}: the server answered {status}");
     if let Some(location) = text(response.headers(), &http::header::LOCATION) {
-        message.push_str(&format!(" (to {}); redirects are not followed", Printable::new(location)));
+        message.push_str(&format!(
+            " (to {}); redirects to other servers are not followed",
+            Printable::new(location)
+        ));
     } else if is_text(response)
         && let Some(words) = explanation(stream).await
     {
@@ -118,6 +121,14 @@ async fn explanation(stream: &mut Exchange) -> Option<String> {
     let line = body.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     let line = Printable::new(line.get(..MAX_EXPLANATION).unwrap_or(line)).to_string();
     (!line.is_empty()).then_some(line)
+}
+
+/// Where a response leads on the same server, if it is a redirect that keeps the method of a request without a body.
+pub(crate) fn redirect(url: &Url, response: &Response<()>) -> Option<Url> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    url.redirected(text(response.headers(), &http::header::LOCATION)?)
 }
 
 /// Whether trying again later may help, by the status code.

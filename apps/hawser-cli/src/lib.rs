@@ -54,6 +54,7 @@ mod sim;
 mod site;
 mod sscc_data;
 mod sscc_log;
+mod stall;
 mod terminal;
 mod trace;
 mod transfer;
@@ -145,8 +146,11 @@ enum Command {
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
 pub fn run(registry: Registry) -> ExitCode {
     let registry = Arc::new(registry);
-    let command =
-        policy_options::with_names(audience::grouped(Cli::command()), &registry, &[(live::NAME, live::PROFILE.controller)]);
+    let command = policy_options::with_names(
+        audience::grouped(Cli::command()),
+        &registry,
+        &[(live::NAME, live::PROFILE.controller)],
+    );
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

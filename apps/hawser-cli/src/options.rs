@@ -1,6 +1,7 @@
 //! Options that several subcommands share.
 
-use std::net::SocketAddr;
+mod values;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +19,10 @@ use crate::units::parse_bytes;
 use hawser::policy::PolicySetFactory;
 use hawser::{
     Cipher, ClientConfig, Connection, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin,
-    PolicySpec, Registry, ServerConfigBuilder, TransportConfig, Trust, VersionPreference, Versions,
+    PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
+    Versions,
 };
+pub(crate) use values::{listen_address, seconds, seconds_or_none, workers};
 
 /// Behaviour of the transport, on either end.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,8 +31,8 @@ pub(crate) struct TransportOptions {
     /// Which policies its connections have
     #[command(flatten)]
     policies: PolicyOptions,
-    /// Write what every connection does to this folder, one qlog file each (JSON-SEQ)
-    #[arg(long, value_name = "DIR", env = "QLOGDIR")]
+    /// Write what every connection does to this folder, one qlog file each (JSON-SEQ) [env: QLOGDIR]
+    #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     /// Maximum size of each of these files, in bytes (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
@@ -39,8 +42,8 @@ pub(crate) struct TransportOptions {
     /// itself; otherwise it speaks both and follows the client [default: 1,2]
     #[arg(long, value_name = "LIST")]
     quic_version: Option<Versions>,
-    /// Append TLS secrets to this file, for packet analysers
-    #[arg(long, value_name = "FILE", env = "SSLKEYLOGFILE")]
+    /// Append TLS secrets to this file, for packet analysers [env: SSLKEYLOGFILE]
+    #[arg(long, value_name = "FILE")]
     keylog: Option<PathBuf>,
     /// Encrypt with one of these cipher suites only, best first: aes128, aes256, chacha20
     #[arg(long, value_name = "SUITE,..", value_delimiter = ',')]
@@ -85,9 +88,36 @@ impl TransportOptions {
     }
 
     fn key_log(&self) -> Result<Option<Arc<dyn KeyLog>>, Failure> {
-        let Some(file) = &self.keylog else { return Ok(None) };
-        let log = FileKeyLog::append_to(file).map_err(|error| Failure::write(file, &error))?;
-        Ok(Some(Arc::new(log)))
+        if let Some(file) = &self.keylog {
+            let log = FileKeyLog::append_to(file).map_err(|error| Failure::write(file, &error))?;
+            return Ok(Some(Arc::new(log)));
+        }
+        let Some(file) = from_environment("SSLKEYLOGFILE") else { return Ok(None) };
+        match FileKeyLog::append_to(&file) {
+            Ok(log) => Ok(Some(Arc::new(log))),
+            Err(error) => {
+                warn(&format!(
+                    "SSLKEYLOGFILE: cannot write {}: {error}; TLS secrets are not logged",
+                    file.display()
+                ));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Where traces go. A folder that cannot be made is a failure of the option, and a warning of the variable.
+    fn qlog(&self) -> Option<PathBuf> {
+        if self.qlog.is_some() {
+            return self.qlog.clone();
+        }
+        let folder = from_environment("QLOGDIR")?;
+        match std::fs::create_dir_all(&folder) {
+            Ok(()) => Some(folder),
+            Err(error) => {
+                warn(&format!("QLOGDIR: cannot make {}: {error}; no traces are written", folder.display()));
+                None
+            }
+        }
     }
 
     /// Applies them to a server of an application protocol.
@@ -101,7 +131,7 @@ impl TransportOptions {
         if let Some(versions) = &self.quic_version {
             builder = builder.versions(versions.clone(), VersionPreference::Server);
         }
-        if let Some(folder) = &self.qlog {
+        if let Some(folder) = self.qlog() {
             builder = builder.qlog_directory(folder).qlog_limit(self.qlog_limit);
         }
         if let Some(log) = self.key_log()? {
@@ -183,6 +213,10 @@ pub(crate) struct ClientOptions {
     /// patient (30 s)
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     timeout: Duration,
+    /// Seconds without a new byte, although the server answers, after which it is connected to once more and the transfer goes
+    /// on; 0: no limit
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds_or_none)]
+    stall_timeout: Duration,
     /// How the transport behaves
     #[command(flatten)]
     pub(crate) transport: TransportOptions,
@@ -213,6 +247,8 @@ pub(crate) struct ClientSetup {
     pub(crate) keeps_sessions: bool,
     /// How long to wait for the server's answer.
     pub(crate) connect_timeout: Duration,
+    /// How long a transfer may stand still while the server answers; `None`: as long as it likes.
+    pub(crate) stall: Option<Duration>,
 }
 
 impl ClientSetup {
@@ -254,6 +290,7 @@ impl ClientOptions {
             registry: registry.clone(),
             link_state: self.link_state.clone(),
             timeout: self.timeout,
+            stall: Some(self.stall_timeout).filter(|limit| !limit.is_zero()),
             early_data: self.early_data,
             keeps_sessions: self.session_file.is_some(),
             connect_timeout: self.connect_timeout,
@@ -289,11 +326,16 @@ impl ClientOptions {
             .versions(self.transport.quic_version.clone().unwrap_or_default())
             .early_data(self.early_data);
         if let Some(file) = &self.session_file {
-            let sessions = FileSessions::open(file);
-            let sessions = sessions.map_err(|error| Failure::new(Exit::NotWritten, error.to_string()))?;
-            builder = builder.sessions(Arc::new(sessions));
+            match FileSessions::open(file) {
+                Ok(sessions) => builder = builder.sessions(Arc::new(sessions)),
+                // It costs a round trip, and is left to the user: it may be something else that was named by mistake.
+                Err(error @ SessionFileError::Malformed { .. }) => {
+                    warn(&format!("{error}; sessions are not kept meanwhile"));
+                }
+                Err(error) => return Err(Failure::new(Exit::NotWritten, error.to_string())),
+            }
         }
-        if let Some(folder) = &self.transport.qlog {
+        if let Some(folder) = self.transport.qlog() {
             builder = builder.qlog_directory(folder).qlog_limit(self.transport.qlog_limit);
         }
         if let Some(log) = self.transport.key_log()? {
@@ -306,35 +348,13 @@ impl ClientOptions {
     }
 }
 
-/// Reads an address to listen on.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433".into())
+/// What a variable of the environment says. It may be meant for another program, and outlive its purpose: what is wrong with
+/// it is no reason to end.
+fn from_environment(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Reads a duration in seconds, fractions allowed.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}`: expected seconds, for example 10 or 0.5");
-    let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(wrong)
-}
-
-/// Reads a number of workers; `auto` and 0 mean one per core.
-///
-/// # Errors
-/// Says what was expected.
-pub(crate) fn workers(text: &str) -> Result<usize, String> {
-    let most = ServerConfigBuilder::MAX_WORKERS;
-    match text.parse() {
-        _ if matches!(text, "auto" | "0") => {
-            Ok(std::thread::available_parallelism().map_or(1, usize::from).min(most))
-        }
-        Ok(count) if count <= most => Ok(count),
-        _ => Err(format!("`{text}`: expected 1 to {most}, or auto")),
-    }
+/// Says what the user should know even with `--quiet`.
+fn warn(text: &str) {
+    crate::report::remark(format_args!("hawser: {text}"));
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Prelearn, registry: &Registry, output: Output) -> 
     std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
     let write = |name: &str, bytes: &[u8]| {
         let file = folder.join(name);
-        std::fs::write(&file, bytes).map_err(|error| Failure::write(&file, &error))
+        hawser_files::write(&file, bytes).map_err(|error| Failure::write(&file, &error))
     };
     write(model, &bytes)?;
     write(name, format!("{manifest:#}\n").as_bytes())?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Measured};
 use crate::output::Output;
 
 pub(crate) use crate::terminal::{all_printed, draw, note_lost, print, remark, wipe};
@@ -10,16 +10,30 @@ pub(crate) use crate::terminal::{all_printed, draw, note_lost, print, remark, wi
 /// What `--json` prints when there is no result.
 #[derive(Debug, Serialize)]
 struct FailureReport<'a> {
-    error: FailureDetails<'a>,
+    error: FailureDetails,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<&'a str>,
+    /// Whether Ctrl-C ended it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+    /// What was measured until then.
+    #[serde(flatten)]
+    measured: Option<&'a Measured>,
 }
 
-#[derive(Debug, Serialize)]
-struct FailureDetails<'a> {
+/// What is said of a failure.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FailureDetails {
     exit_code: u8,
     kind: Exit,
-    message: &'a str,
+    message: String,
+}
+
+impl FailureDetails {
+    /// Of this failure.
+    pub(crate) fn of(failure: &Failure) -> Self {
+        FailureDetails { exit_code: failure.exit as u8, kind: failure.exit, message: failure.message.clone() }
+    }
 }
 
 /// Where results for programs go.
@@ -49,9 +63,14 @@ impl Channel {
 
     /// Prints a failure as one line of JSON.
     pub(crate) fn print_failure(self, failure: &Failure) {
-        let Failure { exit, message, url, .. } = failure;
-        let error = FailureDetails { exit_code: *exit as u8, kind: *exit, message };
-        self.print(&FailureReport { error, url: url.as_deref() });
+        let Failure { exit, url, measured, .. } = failure;
+        let error = FailureDetails::of(failure);
+        self.print(&FailureReport {
+            error,
+            url: url.as_deref(),
+            interrupted: *exit == Exit::Signal,
+            measured: measured.as_ref(),
+        });
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the policy `sscc` is given from files: models, and a memory of prefixes that outlives the process.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,16 +132,12 @@ impl Drop for Keeper {
 }
 
 impl Store {
-    /// Writes the memory under another name first, so that a file of this name is always whole.
+    /// Writes the memory so that a file of this name is always whole.
     fn save(&self) -> io::Result<()> {
         let mut text = Vec::new();
         let now = Time::ZERO + self.started.elapsed();
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).write(now, &mut text)?;
-        let partial = beside(&self.file, "partial");
-        let mut file = File::create(&partial)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&partial, &self.file)
+        hawser_files::write(&self.file, &text)
     }
 
     fn save_or_say(&self) {
@@ -167,8 +163,8 @@ fn read_memory(path: &Path, output: Output) -> Result<PrefixMemory, Failure> {
             Err(Failure::read(path, &error))
         }
         Err(error) => {
-            let aside = beside(path, "corrupt");
-            fs::rename(path, &aside).map_err(|error| Failure::write(&aside, &error))?;
+            let aside = hawser_files::put_aside(path, "corrupt");
+            let aside = aside.map_err(|error| Failure::write(path, &error))?;
             let (path, aside) = (path.display(), aside.display());
             output.remark(format_args!(
                 "hawser: {path}: {error}; kept as {aside}, and the memory starts empty"
@@ -176,14 +172,6 @@ fn read_memory(path: &Path, output: Output) -> Result<PrefixMemory, Failure> {
             Ok(PrefixMemory::default())
         }
     }
-}
-
-/// The file of this name with something behind it.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    name.into()
 }
 
 #[cfg(test)]
@@ -213,18 +201,23 @@ mod tests {
         keeper.store.memory.lock().unwrap().record(key(), Candidate::Vegas, 0.9, Time::from_secs(1));
         drop(keeper);
         assert_eq!(initial(&Keeper::open(&file, QUIET).unwrap()), Some(Candidate::Vegas));
-        assert!(!beside(&file, "partial").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_corrupt_file_is_kept_aside() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("prefixes");
-        for corrupt in [b"hawser-sscc-prefixes 1 bbr".as_slice(), b"\xff\xfe\n", b""] {
+        let corrupt = [
+            ("corrupt", b"hawser-sscc-prefixes 1 bbr".as_slice()),
+            ("corrupt.2", b"\xff\xfe\n"),
+            ("corrupt.3", b""),
+        ];
+        for (suffix, corrupt) in corrupt {
             fs::write(&file, corrupt).unwrap();
             let keeper = Keeper::open(&file, QUIET).unwrap();
             assert_eq!(initial(&keeper), None);
-            assert_eq!(fs::read(beside(&file, "corrupt")).unwrap(), corrupt);
+            assert_eq!(fs::read(file.with_extension(suffix)).unwrap(), corrupt);
             drop(keeper);
             assert!(read_memory(&file, QUIET).unwrap().is_empty(), "it is whole again");
         }

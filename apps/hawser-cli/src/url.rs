@@ -1,6 +1,8 @@
 //! What a user means by a URL.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStringExt;
 use std::str::FromStr;
 
 use crate::exit::{Exit, Failure};
@@ -66,14 +68,29 @@ impl Url {
         if self.port == 443 { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when no part
+    /// Where a redirect from here leads (RFC 9110 section 10.2.2), if that is on the same server.
+    pub(crate) fn redirected(&self, location: &str) -> Option<Url> {
+        let location = location.split('#').next()?;
+        let (folder, _) = self.path.split('?').next()?.rsplit_once('/')?;
+        let text = match location {
+            "" => return None,
+            whole if whole.contains("://") => whole.to_owned(),
+            authority if authority.starts_with("//") => format!("https:{authority}"),
+            path if path.starts_with('/') => format!("https://{}{path}", self.authority()),
+            relative => format!("https://{}{folder}/{relative}", self.authority()),
+        };
+        let url: Url = text.parse().ok()?;
+        ((&url.host, url.port) == (&self.host, self.port)).then_some(url)
+    }
+
+    /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when there is none that
     /// could be a file's name.
-    pub(crate) fn file_name(&self) -> Option<String> {
+    pub(crate) fn file_name(&self) -> Option<OsString> {
         let path = self.path.split('?').next().unwrap_or_default();
         let name = percent::decode(path.rsplit('/').next().unwrap_or_default())?;
-        let name = String::from_utf8(name).ok()?;
-        let unusable = name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']);
-        (!unusable).then_some(name)
+        let unusable =
+            matches!(name.as_slice(), b"" | b"." | b"..") || name.iter().any(|byte| matches!(byte, b'/' | 0));
+        (!unusable).then(|| OsString::from_vec(name))
     }
 }
 
@@ -132,7 +149,7 @@ mod tests {
             (plain.host.as_str(), plain.port, plain.path.as_str()),
             ("example.org", 443, "/a/b.bin?x=1")
         );
-        assert_eq!(plain.file_name().as_deref(), Some("b.bin"));
+        assert_eq!(plain.file_name(), Some("b.bin".into()));
         let v6 = url("https://[::1]:4433");
         assert_eq!((v6.host.as_str(), v6.port, v6.path.as_str()), ("::1", 4433, "/"));
         assert_eq!(v6.authority(), "[::1]:4433");
@@ -143,13 +160,36 @@ mod tests {
     fn spaces_are_encoded_and_escapes_kept() {
         let named = url("https://h/two words%21.txt");
         assert_eq!(named.path, "/two%20words%21.txt");
-        assert_eq!(named.file_name().as_deref(), Some("two words!.txt"));
+        assert_eq!(named.file_name(), Some("two words!.txt".into()));
     }
 
     #[test]
     fn a_name_cannot_lead_out_of_the_folder() {
+        assert_eq!(
+            url("https://h/a/%ff%FE").file_name(),
+            Some(OsString::from_vec(vec![0xff, 0xfe])),
+            "names are bytes"
+        );
         assert_eq!(url("https://h/a/%2e%2e").file_name(), None);
         assert_eq!(url("https://h/..%2fpasswd").file_name(), None);
+    }
+
+    #[test]
+    fn redirects_are_followed_on_the_same_server_only() {
+        let from = url("https://h:4433/a/b?c=d");
+        for (location, expected) in [
+            ("/a/b/", Some("https://h:4433/a/b/")),
+            ("c?e#f", Some("https://h:4433/a/c?e")),
+            ("//h:4433/x", Some("https://h:4433/x")),
+            ("https://h:4433/y", Some("https://h:4433/y")),
+            ("https://h/y", None),
+            ("https://other:4433/y", None),
+            ("http://h:4433/y", None),
+            ("#f", None),
+        ] {
+            let found = from.redirected(location).map(|url| url.to_string());
+            assert_eq!(found.as_deref(), expected, "{location}");
+        }
     }
 
     #[test]

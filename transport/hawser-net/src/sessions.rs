@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hawser_core::Version;
 use hawser_core::crypto::{MAX_APPLICATION_STATE, MAX_TICKET, SessionStore};
+use hawser_files::Replacement;
 use serde::{Deserialize, Serialize};
 
 /// Servers of which something is kept; the one that was heard from longest ago gives way.
@@ -160,16 +161,10 @@ impl FileSessions {
     }
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
-        let new = beside(&self.path, ".new");
-        // Whatever lies there is not this process's: what an earlier process left, or a link that somebody planted.
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = open_private(&new, OpenOptions::new().create_new(true))?;
-        // Not synchronised: the disk would keep packets waiting, and all that can be lost is a ticket.
+        let mut file = Replacement::create_private(&self.path)?;
         file.write_all(&serde_json::to_vec(kept)?)?;
-        fs::rename(&new, &self.path)
+        // Not synchronised: the disk would keep packets waiting, and all that can be lost is a ticket.
+        file.complete_unsynchronised()
     }
 
     /// A store that fails costs a round trip, not the connection.

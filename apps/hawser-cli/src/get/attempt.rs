@@ -1,32 +1,39 @@
 //! One attempt at one file, over an open connection.
 
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-use hawser::{EarlyData, Printable};
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
-use http::{HeaderMap, Method, Response, StatusCode};
+use hawser::EarlyData;
+use http::header::{IF_RANGE, RANGE, TE};
+use http::{Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 use super::partial::{Partial, Version};
+use super::response::{check_digest, content_length, extent, version_of};
 use crate::digest::{Digest, hash_prefix};
-use crate::exit::{Exit, Failure, is_full};
-use crate::http_client::{self, check_status, describe, next_piece, repr_digest, text};
+use crate::exit::{Exit, Failure, Measured, is_full};
+use crate::http_client::{self, check_status, describe, next_piece, repr_digest};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::paths::{Flow, PathCounters, PathReport, PathTable};
 use crate::server_scheduler::ServerScheduler;
 use crate::session::{Exchange, Requests, Session};
+use crate::stall::{STALLED, in_time};
 use crate::transfer::{Goodput, Meter, Progress, Recorder, SharedLimit, Sink, Writer};
 use crate::units;
 use crate::url::Url;
 
 /// RFC 9114 section 8.1.
 pub(super) const H3_REQUEST_CANCELLED: u64 = 0x10c;
+/// Redirects that are followed one after the other.
+const MAX_REDIRECTS: usize = 10;
 
 /// What an attempt needs to know.
 pub(super) struct Attempt<'a> {
     pub(super) session: &'a Session,
     pub(super) url: &'a Url,
+    /// Where the server has it, once it has said so by a redirect.
+    pub(super) moved: OnceLock<Url>,
     /// When the clock of the result started.
     pub(super) started: Instant,
     /// What the paths of the connection did before.
@@ -36,6 +43,8 @@ pub(super) struct Attempt<'a> {
     /// Whether that is not drawn.
     pub(super) hides_progress: bool,
     pub(super) limit: Option<SharedLimit>,
+    /// How long nothing may come although the server is there.
+    pub(super) stall: Option<Duration>,
     pub(super) output: Output,
     pub(super) bins: bool,
 }
@@ -89,12 +98,7 @@ impl Attempt<'_> {
         let writer = Writer::start(Sink::File(partial.writer()?), hasher);
         let (hasher, body) = self.receive(&mut opened, writer, partial.path(), interrupt).await?;
         let finished = self.verify(opened, Digest::of(hasher), body).await;
-        match &finished {
-            Ok(_) => partial.complete()?,
-            Err(failure) if failure.exit == Exit::Digest => partial.discard(),
-            Err(_) => {}
-        }
-        finished
+        settle(finished, partial)
     }
 
     /// The paths of the connection, since this attempt began. Files that came meanwhile are counted as well.
@@ -163,7 +167,7 @@ impl Attempt<'_> {
         if have > 0 && response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
             return Ok(None);
         }
-        if let Some(mut failure) = check_status(self.url, &response, &mut stream).await {
+        if let Some(mut failure) = check_status(self.place(), &response, &mut stream).await {
             if http_client::is_transient(response.status()) {
                 failure.exit = Exit::Interrupted;
             }
@@ -173,15 +177,43 @@ impl Attempt<'_> {
         Ok(Some(Opened { stream, response, offset, length }))
     }
 
-    /// Sends a request without a body and waits for the header of the response. What a server does not want with 0-RTT is
-    /// sent again after the handshake (RFC 8470 section 5.2).
+    /// Where the file is.
+    pub(super) fn place(&self) -> &Url {
+        self.moved.get().unwrap_or(self.url)
+    }
+
+    /// Sends a request without a body and waits for the header of the response. Redirects on the same server are followed.
     pub(super) async fn ask(
         &self,
         requests: &mut Requests,
         method: Method,
         fields: &[(http::HeaderName, String)],
     ) -> Result<(Exchange, Response<()>), Failure> {
-        let request = http_client::request(method, self.url, fields)?;
+        let mut url = self.place().clone();
+        for _ in 0..MAX_REDIRECTS {
+            let asked = self.ask_once(requests, &method, &url, fields);
+            let answered = in_time(self.stall, "the server did not answer", asked).await??;
+            let Some(moved) = http_client::redirect(&url, &answered.1) else {
+                if url != *self.place() {
+                    let _ = self.moved.set(url);
+                }
+                return Ok(answered);
+            };
+            url = moved;
+        }
+        let text = format!("{}: the server redirects more than {MAX_REDIRECTS} times", self.url);
+        Err(Failure::new(Exit::HttpStatus, text))
+    }
+
+    /// What a server does not want with 0-RTT is sent again after the handshake (RFC 8470 section 5.2).
+    async fn ask_once(
+        &self,
+        requests: &mut Requests,
+        method: &Method,
+        url: &Url,
+        fields: &[(http::HeaderName, String)],
+    ) -> Result<(Exchange, Response<()>), Failure> {
+        let request = http_client::request(method.clone(), url, fields)?;
         let lost = |text: String| Failure::new(Exit::ConnectionLost, text);
         let connection = &self.session.connection;
         // RFC 9114 section 7.2.4.2: 0-RTT keeps to what the server said in the connection before.
@@ -216,8 +248,12 @@ impl Attempt<'_> {
                 break Some(stopped());
             }
             let piece = tokio::select! {
-                piece = next_piece(&mut opened.stream) => piece,
+                piece = in_time(self.stall, STALLED, next_piece(&mut opened.stream)) => piece,
                 () = interrupt.raised() => continue,
+            };
+            let piece = match piece {
+                Ok(piece) => piece,
+                Err(failure) => break Some(failure),
             };
             let piece = match piece {
                 Ok(Some(piece)) => piece,
@@ -244,7 +280,10 @@ impl Attempt<'_> {
         }
         let end = opened.offset + recorder.total();
         match (broken_off, opened.length) {
-            (Some(failure), _) => Err(failure),
+            (Some(mut failure), _) => {
+                failure.measured = Some(Measured { goodput: recorder.summary(self.bins), paths });
+                Err(failure)
+            }
             (None, Some(length)) if end != length => {
                 let text = format!("the server ended the file after {end} of {length} bytes");
                 Err(Failure::new(Exit::Interrupted, text))
@@ -257,7 +296,8 @@ impl Attempt<'_> {
     async fn verify(&self, mut opened: Opened, digest: Digest, body: Body) -> Result<Finished, Failure> {
         let mut expected = repr_digest(opened.response.headers());
         if expected.is_none()
-            && let Ok(Some(trailers)) = opened.stream.recv_trailers().await
+            && let Ok(Some(trailers)) =
+                in_time(self.stall, "the server did not end the file", opened.stream.recv_trailers()).await?
         {
             expected = repr_digest(&trailers);
         }
@@ -283,7 +323,7 @@ impl Attempt<'_> {
         partial: &mut Partial,
     ) -> Result<Finished, Failure> {
         let (mut stream, response) = self.ask(requests, Method::HEAD, &[]).await?;
-        if let Some(failure) = check_status(self.url, &response, &mut stream).await {
+        if let Some(failure) = check_status(self.place(), &response, &mut stream).await {
             return Err(failure);
         }
         let have = partial.length();
@@ -294,8 +334,8 @@ impl Attempt<'_> {
         }
         let digest = Digest::of(hash_start(partial, have).await?);
         let expected = repr_digest(response.headers());
-        check_digest(digest, expected)?;
-        partial.complete()?;
+        check_digest(digest, expected).map_err(|failure| judge(failure, partial))?;
+        partial.complete(expected.is_some())?;
         Ok(Finished {
             status: response.status(),
             goodput: Recorder::new(self.started).summary(self.bins),
@@ -322,17 +362,27 @@ pub(super) fn stopped() -> Failure {
     Failure::new(Exit::Signal, "stopped")
 }
 
-/// Whether the bytes are right.
-pub(super) fn check_digest(found: Digest, expected: Option<Digest>) -> Result<(), Failure> {
-    match expected {
-        Some(expected) if expected != found => {
-            let text = format!(
-                "the file is damaged: its SHA-256 is {found}, the server says {expected}; get it again"
+/// Gives a file its name that is complete, and throws away one that is wrong.
+fn settle(finished: Result<Finished, Failure>, partial: &mut Partial) -> Result<Finished, Failure> {
+    let finished = finished.map_err(|failure| judge(failure, partial))?;
+    partial.complete(finished.verified)?;
+    Ok(finished)
+}
+
+/// Throws away what is wrong, and says so if somebody else made the beginning of it.
+pub(super) fn judge(mut failure: Failure, partial: &mut Partial) -> Failure {
+    if failure.exit == Exit::Digest {
+        if let Some(path) = partial.beginning_of_others() {
+            let more = format!(
+                "; {}, where it was to go on, is no beginning of this file and stays as it was: get the file without -C, \
+                 or rename what is there",
+                path.display()
             );
-            Err(Failure::new(Exit::Digest, text))
+            failure.message.push_str(&more);
         }
-        _ => Ok(()),
+        partial.discard();
     }
+    failure
 }
 
 /// The digest so far of a file whose first bytes are there.
@@ -344,54 +394,4 @@ pub(super) async fn hash_start(partial: &Partial, length: u64) -> Result<Sha256,
     let file = partial.file().try_clone().map_err(failed)?;
     let hashed = tokio::task::spawn_blocking(move || hash_prefix(&file, length)).await;
     hashed.map_err(std::io::Error::other).and_then(|result| result).map_err(failed)
-}
-
-/// What identifies the version of a response. Weak tags do not tell bytes apart.
-pub(super) fn version_of(headers: &HeaderMap) -> Version {
-    let etag = text(headers, &ETAG).filter(|tag| !tag.starts_with("W/")).map(str::to_owned);
-    Version { etag, last_modified: text(headers, &LAST_MODIFIED).map(str::to_owned) }
-}
-
-pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
-    text(headers, &CONTENT_LENGTH)?.parse().ok()
-}
-
-/// Where a body begins and how long the whole is.
-fn extent(response: &Response<()>, have: u64) -> Result<(u64, Option<u64>), Failure> {
-    if response.status() != StatusCode::PARTIAL_CONTENT {
-        return Ok((0, content_length(response.headers())));
-    }
-    let field = text(response.headers(), &CONTENT_RANGE).unwrap_or_default();
-    match parse_content_range(field) {
-        Some((first, length)) if first == have => Ok((first, length)),
-        _ => {
-            let text = format!(
-                "asked for the bytes from {have} on, the server sent `Content-Range: {}`",
-                Printable::new(field)
-            );
-            Err(Failure::new(Exit::NotResumable, text))
-        }
-    }
-}
-
-/// `bytes 5-9/10` as `(5, Some(10))`; the length may be `*`.
-pub(super) fn parse_content_range(field: &str) -> Option<(u64, Option<u64>)> {
-    let (range, length) = field.strip_prefix("bytes ")?.split_once('/')?;
-    let (first, _) = range.split_once('-')?;
-    let length = if length == "*" { None } else { Some(length.parse().ok()?) };
-    Some((first.parse().ok()?, length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_ranges() {
-        assert_eq!(parse_content_range("bytes 5-9/10"), Some((5, Some(10))));
-        assert_eq!(parse_content_range("bytes 5-9/*"), Some((5, None)));
-        for text in ["", "bytes */10", "5-9/10", "bytes x-9/10", "bytes 5-9"] {
-            assert_eq!(parse_content_range(text), None, "{text}");
-        }
-    }
 }

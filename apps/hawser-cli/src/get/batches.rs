@@ -32,8 +32,8 @@ pub(super) struct Batch {
     pub(super) targets: Vec<Target>,
 }
 
-/// Batches to work off one after the other. What is written to the same place keeps its order: files of the same name replace
-/// each other, and on standard output they follow each other.
+/// Batches to work off one after the other. On standard output files follow each other in their
+/// order.
 pub(super) fn batches(targets: Vec<Target>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     for target in targets {
@@ -71,16 +71,6 @@ mod tests {
         let batches = of(&["https://a:1/x", "https://b:1/y", "https://a:1/z", "https://a:2/u"]);
         let expected: [&[&str]; 3] =
             [&["https://a:1/x", "https://a:1/z"], &["https://b:1/y"], &["https://a:2/u"]];
-        assert_eq!(batches, expected);
-    }
-
-    /// As if they were got in order, the last one of a name stays.
-    #[test]
-    fn files_of_the_same_name_replace_each_other_in_order() {
-        let batches =
-            of(&["https://a:1/x", "https://b:1/y", "https://a:1/y", "https://b:1/x", "https://a:1/u/x"]);
-        let expected: [&[&str]; 3] =
-            [&["https://a:1/x"], &["https://b:1/y", "https://b:1/x"], &["https://a:1/y", "https://a:1/u/x"]];
         assert_eq!(batches, expected);
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::batches::Destination;
+use super::batches::{Destination, Target};
+use super::collisions;
 use super::partial::Partial;
 use super::{Get, destination};
 use crate::exit::{Exit, Failure};
@@ -34,6 +35,9 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let client = arguments.client.setup(registry, &hq::PROFILE, output)?;
     let urls = arguments.urls.iter().map(|text| text.parse()).collect::<Result<Vec<Url>, _>>()?;
+    let targets =
+        urls.iter().map(|url| Ok(Target { url: url.clone(), destination: destination(arguments, url)? }));
+    collisions::refuse(&targets.collect::<Result<Vec<_>, Failure>>()?)?;
     let mut rest = &urls[..];
     while let Some(first) = rest.first() {
         let count = rest.iter().take_while(|url| (&url.host, url.port) == (&first.host, first.port)).count();
@@ -100,6 +104,9 @@ async fn fetch(
         Destination::Stdout => None,
         Destination::File(path) => Some(Partial::open(path, false)?),
     };
+    if let Some(partial) = &mut partial {
+        partial.truncate(0)?;
+    }
     let mut file = partial.as_ref().map(Partial::writer).transpose()?;
     let mut length = 0;
     loop {
@@ -122,7 +129,7 @@ async fn fetch(
         length += chunk.len() as u64;
     }
     if let Some(partial) = &mut partial {
-        partial.complete()?;
+        partial.complete(false)?;
     }
     output.remark(format_args!("{url}: {}", units::bytes(length)));
     Ok(())

@@ -1,6 +1,6 @@
 //! One file, until it is there or is given up.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::Common;
@@ -25,11 +25,13 @@ pub(super) struct Job {
     retries: u32,
     /// Whether 0-RTT was sent, and nobody answered.
     unanswered: bool,
+    /// Bytes that were there when the server stopped sending the last time.
+    stalled_at: Option<u64>,
 }
 
 impl Job {
     pub(super) fn new(common: Arc<Common>, target: Target, of_all: Option<Progress>) -> Self {
-        Job { common, target, of_all, retries: 0, unanswered: false }
+        Job { common, target, of_all, retries: 0, unanswered: false, stalled_at: None }
     }
 
     pub(super) fn url(&self) -> &Url {
@@ -55,6 +57,13 @@ impl Job {
             };
             if std::mem::take(&mut self.unanswered) && !interrupt.is_raised() {
                 output.remark("nobody answered over the first link; connecting over all links");
+                continue;
+            }
+            // A new connection is tried as long as each brings the file on.
+            let have = partial.as_ref().map(Partial::length);
+            if failure.is_stalled && have > self.stalled_at && !interrupt.is_raised() {
+                self.stalled_at = have;
+                output.remark(format_args!("{failure}; connecting again"));
                 continue;
             }
             let failure = explain(failure, partial.as_ref());
@@ -83,6 +92,8 @@ impl Job {
         let attempt = Attempt {
             session: &leased.session,
             url: &self.target.url,
+            moved: OnceLock::new(),
+            stall: client.stall,
             started: leased.started,
             before: leased.before.clone(),
             progress: self.of_all.as_ref().map(Progress::of_one).unwrap_or_default(),
@@ -190,7 +201,12 @@ fn explain(mut failure: Failure, partial: Option<&Partial>) -> Failure {
     let Some(partial) = partial else { return failure };
     let keeps = matches!(
         failure.exit,
-        Exit::Interrupted | Exit::Signal | Exit::DiskFull | Exit::ConnectionLost | Exit::NoBudget
+        Exit::Interrupted
+            | Exit::Signal
+            | Exit::DiskFull
+            | Exit::ConnectionLost
+            | Exit::NoAnswer
+            | Exit::NoBudget
     );
     if keeps && partial.length() > 0 {
         failure.message.push_str(&format!(

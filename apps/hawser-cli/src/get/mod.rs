@@ -2,10 +2,12 @@
 
 mod attempt;
 mod batches;
+mod collisions;
 mod hq;
 mod job;
 mod parallel;
 mod partial;
+mod response;
 mod sessions;
 
 use std::collections::VecDeque;
@@ -30,7 +32,8 @@ use job::Job;
 use sessions::Sessions;
 
 const EXAMPLES: &str = "\
-Until it is complete and checked a file is called NAME.part; an interrupted one stays and `-C -` goes on with it.
+Until it is complete and checked a file is called NAME.part (or NAME.hawser.part, where that is taken); an interrupted one stays
+and `-C -` goes on with it. A file that is replaced keeps its mode, its owner and the links to it.
 
 Examples:
   hawser get -O https://host:4433/big.iso --pin 'PIN'       keep it as big.iso, over all links
@@ -141,6 +144,7 @@ pub(crate) async fn run(
     }
     let limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::shared);
     let common = Arc::new(Common { arguments, client, output, sessions: Sessions::default(), limit });
+    collisions::refuse(&files)?;
     let mut batches = VecDeque::from(batches(files));
     while let Some(batch) = batches.pop_front() {
         let authority = batch.authority.clone();

@@ -8,20 +8,22 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use http::header::{ACCEPT_RANGES, IF_RANGE, RANGE};
 use http::{Method, StatusCode};
 use tokio::task::JoinSet;
 
-use super::attempt::{Attempt, Finished, check_digest, content_length, hash_start, stopped, version_of};
+use super::attempt::{Attempt, Finished, hash_start, judge, stopped};
 use super::partial::Partial;
+use super::response::{check_digest, content_length, version_of};
 use crate::digest::Digest;
-use crate::exit::{Exit, Failure, is_full};
+use crate::exit::{Exit, Failure, Measured, is_full};
 use crate::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
 use crate::interrupt::Interrupt;
 use crate::session::Requests;
+use crate::stall::{STALLED, in_time};
 use crate::transfer::{Progress, Recorder, SharedLimit};
 use crate::url::Url;
 
@@ -33,6 +35,8 @@ const BLOCK: usize = 1 << 19;
 /// What the streams share.
 struct Shared {
     url: Url,
+    /// How long nothing may come although the server is there.
+    stall: Option<Duration>,
     /// `None` once the transfer has failed: a write that comes late must not make the file longer again.
     file: Mutex<Option<File>>,
     end: u64,
@@ -91,7 +95,7 @@ impl Attempt<'_> {
     ) -> Result<Finished, Failure> {
         let mut requests = self.session.http().await?;
         let (mut stream, head) = self.ask(&mut requests, Method::HEAD, &[]).await?;
-        if let Some(failure) = check_status(self.url, &head, &mut stream).await {
+        if let Some(failure) = check_status(self.place(), &head, &mut stream).await {
             return Err(failure);
         }
         let version = version_of(head.headers());
@@ -110,7 +114,8 @@ impl Attempt<'_> {
         let progress = self.progress.clone();
         progress.begin(start, Some(length));
         let shared = Arc::new(Shared {
-            url: self.url.clone(),
+            url: self.place().clone(),
+            stall: self.stall,
             file: Mutex::new(Some(partial.file().try_clone().map_err(writable)?)),
             end: length,
             validator: version.validator().map(str::to_owned),
@@ -127,6 +132,7 @@ impl Attempt<'_> {
         let paths = meter.stop().await;
         if let Err(mut failure) = result {
             partial.truncate(shared.give_up())?;
+            failure.measured = Some(Measured { goodput: shared.state().recorder.summary(self.bins), paths });
             if failure.exit == Exit::NotWritten || failure.exit == Exit::DiskFull {
                 failure.message = format!("cannot write {}: {failure}", partial.path().display());
             }
@@ -138,11 +144,8 @@ impl Attempt<'_> {
             // The server may have had to compute it first.
             None => repr_digest(self.ask(&mut requests, Method::HEAD, &[]).await?.1.headers()),
         };
-        if let Err(failure) = check_digest(digest, expected) {
-            partial.discard();
-            return Err(failure);
-        }
-        partial.complete()?;
+        check_digest(digest, expected).map_err(|failure| judge(failure, partial))?;
+        partial.complete(expected.is_some())?;
         let goodput = shared.state().recorder.summary(self.bins);
         Ok(Finished {
             status: head.status(),
@@ -202,7 +205,9 @@ async fn get_piece(
     }
     let request = request(Method::GET, &shared.url, &fields)?;
     let broken = |error: h3::error::StreamError| Failure::new(Exit::Interrupted, describe(&error));
-    let (mut stream, response) = http_client::ask(requests, request).await.map_err(broken)?;
+    let answered =
+        in_time(shared.stall, "the server did not answer", http_client::ask(requests, request)).await?;
+    let (mut stream, response) = answered.map_err(broken)?;
     if let Some(failure) = check_status(&shared.url, &response, &mut stream).await {
         return Err(failure);
     }
@@ -215,7 +220,7 @@ async fn get_piece(
     let mut position = piece.start;
     let mut gathered = BytesMut::with_capacity(BLOCK);
     loop {
-        let bytes = next_piece(&mut stream).await.map_err(broken)?;
+        let bytes = in_time(shared.stall, STALLED, next_piece(&mut stream)).await?.map_err(broken)?;
         let ended = bytes.is_none();
         if let Some(bytes) = bytes {
             shared.state().recorder.record(Instant::now(), bytes.len() as u64);

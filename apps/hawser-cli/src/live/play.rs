@@ -147,6 +147,7 @@ impl Downlink<'_> {
             status: self.status.clone(),
             deadline: None,
             stops_at_end: self.arguments.once,
+            stall: self.client.stall,
         };
         let stream = session.connection.accept_uni().await.map_err(|error| protocol::ended(&error))?;
         match receiver.run(stream).await {
@@ -154,6 +155,13 @@ impl Downlink<'_> {
             Ok(_) => Err(Failure::new(Exit::ConnectionLost, "the relay ended the stream")),
             Err(ReceiveError::Read(ReadError::ConnectionLost(error))) => Err(protocol::ended(&error)),
             Err(ReceiveError::Read(error)) => Err(Failure::new(Exit::ConnectionLost, error.to_string())),
+            Err(ReceiveError::Stalled(stall)) => {
+                let text = format!(
+                    "the relay answers, but nothing came for {} s (--stall-timeout)",
+                    stall.as_secs_f64()
+                );
+                Err(Failure::new(Exit::NoAnswer, text))
+            }
             Err(ReceiveError::Wire(error)) => {
                 Err(Failure::new(Exit::Failure, format!("the relay sends what makes no sense: {error}")))
             }

@@ -18,6 +18,7 @@ use crate::output::Output;
 use crate::paths::Flow;
 use crate::report::Channel;
 use crate::session::Session;
+use crate::stall::in_time;
 use hawser::Registry;
 
 /// Pauses between attempts to reach the relay: of an encoder and a player nobody wants to wait for minutes.
@@ -163,7 +164,8 @@ impl Uplink<'_> {
             if let Some(skipped) = subscription.newly_skipped() {
                 self.status.note_skipped("the way to the relay", skipped);
             }
-            sender.send(&unit).await.map_err(lost)?;
+            let taken = in_time(self.client.stall, "the relay answers, but took nothing", sender.send(&unit));
+            taken.await?.map_err(lost)?;
         }
         sender.end().await.map_err(lost)?;
         let _ = tokio::time::timeout(FAREWELL, sender.finish()).await;

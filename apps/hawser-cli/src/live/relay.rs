@@ -248,6 +248,8 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
         status: stream.status.clone(),
         deadline: shared.deadline,
         stops_at_end: false,
+        // Whoever has the key may take over at any time.
+        stall: None,
     };
     let ended = match connection.accept_uni().await {
         Ok(incoming) => receiver.run(incoming).await,
@@ -264,7 +266,7 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
             shared.output.remark(format_args!("hawser: the publisher at {remote} makes no sense: {error}"));
             return connection.close(CODE_BROKEN, error.to_string().as_bytes());
         }
-        Err(ReceiveError::Read(error)) => {
+        Err(error @ (ReceiveError::Read(_) | ReceiveError::Stalled(_))) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} has gone: {error}"));
         }
     }

@@ -75,6 +75,8 @@ pub(super) enum ReceiveError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Wire(#[from] WireError),
+    #[error("the stream stood still for {} s", .0.as_secs_f64())]
+    Stalled(Duration),
 }
 
 /// Reads units from a stream into a hub, until the stream ends.
@@ -86,17 +88,27 @@ pub(super) struct UnitReceiver {
     pub(super) deadline: Option<Duration>,
     /// Whether nothing is read beyond the end of the source.
     pub(super) stops_at_end: bool,
+    /// How long a source that has begun and not ended may send nothing; `None`: as long as the connection lives.
+    pub(super) stall: Option<Duration>,
 }
 
 impl UnitReceiver {
     /// Returns whether the sender said that its source is done.
     pub(super) async fn run(&self, mut stream: RecvStream) -> Result<bool, ReceiveError> {
         let (mut reader, mut delays) = (UnitReader::default(), RelativeDelay::default());
-        let mut is_done = false;
+        let (mut is_done, mut has_begun) = (false, false);
         loop {
-            match stream.next_chunk(BLOCK).await? {
+            // Before the first unit, and after the last, there is nothing to wait for.
+            let chunk = match self.stall.filter(|_| has_begun && !is_done) {
+                Some(stall) => tokio::time::timeout(stall, stream.next_chunk(BLOCK))
+                    .await
+                    .map_err(|_| ReceiveError::Stalled(stall))?,
+                None => stream.next_chunk(BLOCK).await,
+            };
+            match chunk? {
                 Chunk::Data { mut bytes, .. } => {
                     while let Some(found) = reader.read(&mut bytes)? {
+                        has_begun = true;
                         is_done = self.take(found, &mut delays);
                         if is_done && self.stops_at_end {
                             return Ok(true);

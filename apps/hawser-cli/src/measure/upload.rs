@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hawser_lab::data::measure::{Folder, RecordId, Store};
 use serde::Serialize;
@@ -15,10 +16,14 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::{Channel, print};
 use crate::session::Session;
+use crate::stall::in_time;
 use hawser::{Connection, Printable, Registry};
 
 /// Records of a stream: their receipts fit into what may be unread of it.
 const BATCH: usize = 64;
+
+/// What is said of a server that does not confirm.
+const UNCONFIRMED: &str = "the server answers, but confirmed no record";
 
 /// What was handed over.
 #[derive(Serialize)]
@@ -51,7 +56,7 @@ pub(super) async fn run(
     let client = arguments.client.setup(registry, &PROFILE, output)?;
     let session = Session::connect(&arguments.host, arguments.port.get(), &client, &mut interrupt).await?;
     let result = tokio::select! {
-        result = hand_over(&session.connection, &mut store, &waiting, &mut uploaded) => result,
+        result = hand_over(&session.connection, &mut store, &waiting, &mut uploaded, client.stall) => result,
         () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped; what the server has is removed here")),
     };
     let result = result.map_err(|failure| client.explain(failure, &session.connection));
@@ -72,6 +77,7 @@ async fn hand_over(
     store: &mut Store<Folder>,
     ids: &[RecordId],
     uploaded: &mut u64,
+    stall: Option<Duration>,
 ) -> Result<(), Failure> {
     for batch in ids.chunks(BATCH) {
         let (mut send, receive) = connection.open_bi().await.map_err(|error| broken(&error))?;
@@ -81,12 +87,14 @@ async fn hand_over(
             let line = store.read(id).map_err(|error| Failure::new(Exit::NotRead, error.to_string()))?;
             // Gone, or put aside.
             let Some(line) = line else { continue };
-            send.write_all(&line).await.map_err(|error| broken(&error))?;
+            let taken =
+                in_time(stall, "the server answers, but took no record", send.write_all(&line)).await?;
+            taken.map_err(|error| broken(&error))?;
             offered.insert(id.clone(), line.len());
         }
         let _ = send.finish();
         let mut receipts = Lines::new(receive);
-        while let Some(receipt) = receipts.message().await? {
+        while let Some(receipt) = in_time(stall, UNCONFIRMED, receipts.message()).await?? {
             match receipt {
                 Receipt::Stored(id) => {
                     // Only what was offered: a server must not make us remove anything else.

@@ -7,14 +7,14 @@ use hawser::Printable;
 use tokio::time::MissedTickBehavior;
 
 use super::Client;
-use super::protocol::{Outcome, PROFILE, Request, read, write};
+use super::protocol::{MAX_SECONDS, Outcome, PROFILE, Request, read, write};
 use super::report::{End, Interval, Report, Start, Sum};
 use super::traffic::{self, Counters};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::paths::{Flow, PathTable};
-use crate::report::Channel;
+use crate::report::{Channel, FailureDetails, remark};
 use crate::session::Session;
 use hawser::Registry;
 
@@ -29,7 +29,7 @@ pub(super) async fn run(
         reverse: arguments.reverse,
         datagram: arguments.datagram,
         streams: arguments.parallel,
-        seconds: arguments.time.as_secs_f64(),
+        seconds: if arguments.time.is_zero() { MAX_SECONDS } else { arguments.time.as_secs_f64() },
         bytes: arguments.bytes,
         bitrate: arguments.bitrate,
     };
@@ -66,25 +66,40 @@ pub(super) async fn run(
     let _ = stop.send(());
     let (mut table, intervals) =
         watching.await.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
-    let result = result.map(|(ours, theirs)| {
-        let (sent, received) = if request.reverse { (theirs, ours) } else { (ours, theirs) };
-        table.sample();
-        Report { start, intervals, end: End::new(&sent, &received, table.report(flow)) }
-    });
-    if interrupt.is_raised() && !output.json {
-        table.sample();
-        let name = if request.reverse { "received" } else { "sent" };
-        let sum = Sum::new(0.0, began.elapsed().as_secs_f64(), counters.total());
-        End::print_stopped(name, &sum, &table.report(flow));
-    }
+    table.sample();
+    let paths = table.report(flow);
     session.close(0).await;
-    let report = result?;
-    if output.json {
-        Channel::Stdout.print(&report);
-    } else {
+    let (ours, theirs, failure) = match result {
+        Ok((ours, theirs)) => (ours, Some(theirs), None),
+        // Nothing was measured.
+        Err(failure) if failure.exit != Exit::Signal && intervals.is_empty() => return Err(failure),
+        Err(failure) => {
+            let (bytes, seconds) = (counters.total(), began.elapsed().as_secs_f64());
+            (Outcome { bytes, seconds, ..Outcome::default() }, None, Some(failure))
+        }
+    };
+    let (sent, received) =
+        if request.reverse { (theirs.as_ref(), Some(&ours)) } else { (Some(&ours), theirs.as_ref()) };
+    let report = Report {
+        start,
+        intervals,
+        end: End::new(sent, received, paths),
+        interrupted: failure.as_ref().is_some_and(|failure| failure.exit == Exit::Signal),
+        error: failure.as_ref().map(FailureDetails::of),
+    };
+    tell(&report, failure, output)
+}
+
+/// Prints what was measured. A failure is a part of it for programs.
+fn tell(report: &Report, failure: Option<Failure>, output: Output) -> Result<(), Failure> {
+    if !output.json {
         report.end.print();
+        return failure.map_or(Ok(()), Err);
     }
-    Ok(())
+    Channel::Stdout.print(report);
+    let Some(failure) = failure else { return Ok(()) };
+    remark(format_args!("hawser: {failure}"));
+    Err(Failure { is_told: true, ..failure })
 }
 
 /// Returns what this end and the server did or saw.

@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, TransportOptions, listen_address, seconds, workers};
+use crate::options::{ClientOptions, TransportOptions, listen_address, seconds, seconds_or_none, workers};
 use crate::output::Output;
 use crate::server_scheduler::AllowedSchedulers;
 use crate::units::{parse_bit_rate, parse_bytes};
@@ -78,8 +78,8 @@ pub(crate) struct Client {
     /// Its UDP port
     #[arg(short, long, default_value = "5201")]
     port: NonZeroU16,
-    /// Seconds to send for; what is on its way then has one more second to arrive
-    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    /// Seconds to send for; what is on its way then has one more second to arrive. 0: until Ctrl-C, a day at most
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_none)]
     time: Duration,
     /// Bytes to send over all streams, instead of a time (suffixes k, M, G)
     #[arg(short = 'n', long, value_name = "BYTES", value_parser = some_bytes, conflicts_with = "time")]

@@ -17,6 +17,8 @@ use hawser::{RecvStream, SendStream};
 
 /// Application protocol.
 pub(super) const PROFILE: Profile = Profile { alpn: b"hawser-perf", controller: None, tune: |_| {} };
+/// Longest measurement, in seconds.
+pub(super) const MAX_SECONDS: f64 = 24.0 * 3600.0;
 /// Longest line.
 const MAX_LINE: usize = 64 << 10;
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::protocol::{DatagramCounts, Outcome, Request};
 use crate::paths::{PathReport, by_interface};
-use crate::report::print;
+use crate::report::{FailureDetails, print};
 use crate::server_scheduler::ServerScheduler;
 use crate::units;
 
@@ -14,6 +14,12 @@ pub(super) struct Report {
     pub(super) start: Start,
     pub(super) intervals: Vec<Interval>,
     pub(super) end: End,
+    /// Whether Ctrl-C ended it. What the other end saw is not known then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) interrupted: bool,
+    /// Why it ended early, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<FailureDetails>,
 }
 
 /// Conditions.
@@ -58,8 +64,10 @@ impl Sum {
 /// The whole measurement.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct End {
-    pub(super) sum_sent: Sum,
-    pub(super) sum_received: Sum,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sum_sent: Option<Sum>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sum_received: Option<Sum>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) datagrams: Option<Datagrams>,
     pub(super) paths: Vec<PathReport>,
@@ -76,19 +84,20 @@ pub(super) struct Datagrams {
 }
 
 impl End {
-    pub(super) fn new(sent: &Outcome, received: &Outcome, paths: Vec<PathReport>) -> Self {
-        let datagrams = sent.datagrams.zip(received.datagrams).map(|(sent, received)| losses(sent, received));
-        End {
-            sum_sent: Sum::new(0.0, sent.seconds, sent.bytes),
-            sum_received: Sum::new(0.0, received.seconds, received.bytes),
-            datagrams,
-            paths,
-        }
+    /// `None`: what that end did is not known.
+    pub(super) fn new(sent: Option<&Outcome>, received: Option<&Outcome>, paths: Vec<PathReport>) -> Self {
+        let counts = |outcome: Option<&Outcome>| outcome.and_then(|outcome| outcome.datagrams);
+        let datagrams = counts(sent).zip(counts(received)).map(|(sent, received)| losses(sent, received));
+        let sum = |outcome: &Outcome| Sum::new(0.0, outcome.seconds, outcome.bytes);
+        End { sum_sent: sent.map(sum), sum_received: received.map(sum), datagrams, paths }
     }
 
     pub(super) fn print(&self) {
-        print(line("sent", &self.sum_sent));
-        print(line("received", &self.sum_received));
+        for (name, sum) in [("sent", &self.sum_sent), ("received", &self.sum_received)] {
+            if let Some(sum) = sum {
+                print(line(name, sum));
+            }
+        }
         if let Some(datagrams) = &self.datagrams {
             print(format_args!(
                 "datagrams  {} sent, {} lost ({:.2} %), {} out of order, jitter {:.3} ms",
@@ -100,12 +109,6 @@ impl End {
             ));
         }
         print_paths(&self.paths);
-    }
-
-    /// What is known of a measurement that was stopped: this end's side of it.
-    pub(super) fn print_stopped(name: &str, sum: &Sum, paths: &[PathReport]) {
-        print(line(name, sum));
-        print_paths(paths);
     }
 }
 

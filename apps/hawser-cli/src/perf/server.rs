@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Server;
-use super::protocol::{Outcome, PROFILE, Request, read, write};
+use super::protocol::{MAX_SECONDS, Outcome, PROFILE, Request, read, write};
 use super::traffic::{self, Counters};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -16,8 +16,6 @@ use crate::units;
 use hawser::Registry;
 use hawser::{Connection, Endpoint, SendStream, ServerConfig};
 
-/// Longest measurement that a client may ask for.
-const MAX_SECONDS: f64 = 24.0 * 3600.0;
 /// Most streams that a client may ask for.
 const MAX_STREAMS: u32 = 64;
 

@@ -19,6 +19,8 @@ use hawser::{
 const BLOCK: usize = 128 << 10;
 /// Rate of datagrams when the user names none, as in iperf3.
 const DEFAULT_DATAGRAM_RATE: u64 = 1_000_000;
+/// How long the first datagram may take, beyond that silence.
+const FIRST_DATAGRAM: Duration = Duration::from_secs(60);
 /// Silence after which datagrams are taken to have ended.
 const DATAGRAM_SILENCE: Duration = Duration::from_secs(2);
 /// The same when the sender has said that it sends no more, beyond two round trips.
@@ -272,7 +274,7 @@ async fn receive_datagrams(
         let patience = match span {
             _ if has_ended => DATAGRAM_LATE + 2 * longest_rtt(connection),
             Some(_) => DATAGRAM_SILENCE,
-            None => time + DATAGRAM_SILENCE,
+            None => time.min(FIRST_DATAGRAM) + DATAGRAM_SILENCE,
         };
         let received = tokio::select! {
             received = tokio::time::timeout(patience, connection.read_datagram()) => received,

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -13,6 +13,7 @@ use crate::digest::{Digest, hash_prefix};
 use crate::exit::{Exit, Failure};
 use crate::http_client::describe;
 use crate::session::Exchange;
+use crate::stall::in_time;
 use crate::transfer::{Progress, RateLimit, Recorder};
 
 /// Bytes read at a time.
@@ -50,7 +51,7 @@ impl Source {
     }
 }
 
-/// Sends all of it from `offset` on; returns the digest of the whole.
+/// Sends all of it from `offset` on; returns the digest of the whole. `stall`: how long the server may take nothing.
 pub(super) async fn send(
     stream: &mut Exchange,
     source: &Source,
@@ -58,6 +59,7 @@ pub(super) async fn send(
     progress: &Progress,
     recorder: &mut Recorder,
     limit: &mut Option<RateLimit>,
+    stall: Option<Duration>,
 ) -> Result<Digest, Failure> {
     let mut blocks = read_blocks(source, offset);
     let mut hasher = source.known.is_none().then(Sha256::new);
@@ -67,10 +69,10 @@ pub(super) async fn send(
         if let Some(hasher) = &mut hasher {
             hasher.update(&block);
         }
-        stream
-            .send_data(block)
-            .await
-            .map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))?;
+        let taken =
+            in_time(stall, "the server answers, but took no byte of the file", stream.send_data(block))
+                .await?;
+        taken.map_err(|error| Failure::new(Exit::ConnectionLost, describe(&error)))?;
         recorder.record(Instant::now(), count);
         progress.add(count);
         if let Some(limit) = limit {

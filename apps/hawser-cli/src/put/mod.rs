@@ -13,7 +13,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use http::{Method, Request, StatusCode};
 
 use crate::digest::REPR_DIGEST;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Measured};
 use crate::http_client::{check_status, describe, is_transient, repr_digest, request};
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, ClientSetup};
@@ -23,6 +23,7 @@ use crate::percent;
 use crate::profile::HTTP;
 use crate::report::Channel;
 use crate::session::{Session, connect_to};
+use crate::stall::in_time;
 use crate::transfer::TransferReport;
 use crate::transfer::{Meter, Progress, RateLimit, Recorder};
 use crate::units::{self, parse_bytes};
@@ -41,6 +42,13 @@ Examples:
   hawser put --limit-rate 2M --retry 5 video.mp4 URL            slowly, and stubbornly
   hawser put --resume video.mp4 URL                             the rest of what an earlier one did not finish
   tar c photos | hawser put - https://host:4433/photos.tar      what comes from another program";
+
+/// So often another connection is tried when the server is there and takes nothing.
+const MAX_STALLS: u32 = 3;
+/// What is said of a server that does not answer.
+const UNCONFIRMED: &str = "the server has the file and did not confirm it";
+/// How much longer it may take to store a file than to take a part of it.
+const STORING: u32 = 5;
 
 /// Arguments of `hawser put`.
 #[derive(Args, Debug)]
@@ -87,13 +95,20 @@ pub(crate) async fn run(
         })?;
         url.path.push_str(&percent::encode_segment(name.as_encoded_bytes()));
     }
-    let mut retries = 0;
+    let (mut retries, mut stalls) = (0, 0);
     loop {
-        let failure = match attempt(&arguments, &client, &url, &source, output, retries, &mut interrupt).await
+        let before = retries + stalls;
+        let failure = match attempt(&arguments, &client, &url, &source, output, before, &mut interrupt).await
         {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
+        let goes_on = failure.is_stalled && stalls < MAX_STALLS && !source.is_standard_input();
+        if goes_on && !interrupt.is_raised() {
+            stalls += 1;
+            output.remark(format_args!("{failure}; connecting again"));
+            continue;
+        }
         // What was read of standard input cannot be read again.
         let is_final = retries >= arguments.retry || source.is_standard_input();
         if is_final || !failure.is_transient() || interrupt.is_raised() {
@@ -120,7 +135,7 @@ async fn attempt(
 ) -> Result<(), Failure> {
     let mut session = connect_to(url, client, interrupt).await?;
     session.watch_silence(client, output);
-    let sent = send(arguments, url, source, output, retries, &session, interrupt).await;
+    let sent = send(arguments, url, source, output, retries, &session, client.stall, interrupt).await;
     let sent = sent.map_err(|failure| client.explain(failure, &session.connection));
     let result =
         sent.map(|report| print(&TransferReport { caps: client.cap_reports(), ..report }, client, output));
@@ -149,6 +164,7 @@ async fn send(
     output: Output,
     retries: u32,
     session: &Session,
+    stall: Option<Duration>,
     interrupt: &mut Interrupt,
 ) -> Result<TransferReport, Failure> {
     let mut requests = session.http().await?;
@@ -167,23 +183,30 @@ async fn send(
     );
     let mut recorder = Recorder::new(session.started);
     let mut limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new);
-    let sending = body::send(&mut stream, source, offset, &progress, &mut recorder, &mut limit);
+    let sending = body::send(&mut stream, source, offset, &progress, &mut recorder, &mut limit, stall);
     let sent = tokio::select! {
         sent = sending => sent,
         () = interrupt.raised() => {
-            meter.stop().await;
-            return Err(Failure::new(Exit::Signal, "stopped; --resume goes on where this ended, if the server kept it"));
+            Err(Failure::new(Exit::Signal, "stopped; --resume goes on where this ended, if the server kept it"))
         }
+    };
+    let sent = match sent {
+        Err(failure) if failure.is_stalled || failure.exit == Exit::Signal => {
+            let measured = Measured { goodput: recorder.summary(arguments.bins), paths: meter.stop().await };
+            return Err(Failure { measured: Some(measured), ..failure });
+        }
+        sent => sent,
     };
     // A server that does not want the body says why before it has read it.
     let response = tokio::select! {
-        response = stream.recv_response() => response,
-        () = interrupt.raised() => {
-            meter.stop().await;
-            return Err(Failure::new(Exit::Signal, "stopped before the server confirmed the file"));
-        }
+        response = in_time(stall.map(|stall| stall * STORING), UNCONFIRMED, stream.recv_response()) => response,
+        () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped before the server confirmed the file")),
     };
     let paths = meter.stop().await;
+    let response = response.map_err(|failure| {
+        let measured = Measured { goodput: recorder.summary(arguments.bins), paths: paths.clone() };
+        Failure { measured: Some(measured), ..failure }
+    })?;
     let (response, digest) = match (response, sent) {
         (Ok(response), sent) => (response, sent),
         (Err(_), Err(failure)) => return Err(failure),

@@ -182,5 +182,6 @@ fn record_failure(error: &RecordError) -> Failure {
 
 fn write_outcome(folder: &Path, outcome: &Outcome) -> Result<(), Failure> {
     let path = folder.join(OUTCOME);
-    std::fs::write(&path, to_json(outcome) + "\n").map_err(|error| Failure::write(&path, &error))
+    hawser_files::write(&path, (to_json(outcome) + "\n").as_bytes())
+        .map_err(|error| Failure::write(&path, &error))
 }

@@ -60,6 +60,20 @@ impl Location {
         Location { names, is_folder: false }
     }
 
+    /// The location that a symbolic link here means, `..` in it left to the kernel. `None`: it is not relative, or names no
+    /// file.
+    pub(super) fn behind(&self, link: &OsStr) -> Option<Self> {
+        let mut names = self.split()?.0.names;
+        let link = link.as_bytes();
+        names.extend(
+            link.split(|byte| *byte == b'/')
+                .filter(|name| !matches!(*name, b"" | b"."))
+                .map(|name| OsString::from_vec(name.to_vec())),
+        );
+        let names_file = !link.starts_with(b"/") && names.last().is_some_and(|name| name != "..");
+        names_file.then_some(Location { names, is_folder: false })
+    }
+
     /// The folder this is in, and its name there; `None` for the top.
     pub(super) fn split(&self) -> Option<(Location, &OsStr)> {
         let (name, parents) = self.names.split_last()?;
@@ -163,9 +177,9 @@ impl Tree {
 }
 
 /// Creates a file that must not exist, in an open folder.
-pub(super) fn create_in(folder: &File, name: &OsStr) -> io::Result<File> {
+pub(super) fn create_in(folder: &File, name: &OsStr, mode: Mode) -> io::Result<File> {
     let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let descriptor = openat(folder.as_fd(), name, flags, Mode::from_bits_truncate(0o644))?;
+    let descriptor = openat(folder.as_fd(), name, flags, mode)?;
     Ok(descriptor.into())
 }
 

@@ -4,15 +4,16 @@
 //! a client that reads the old file meanwhile reads all of it, and nobody ever sees half of the new one.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use http::header::{CONTENT_LENGTH, ETAG};
 use http::{HeaderMap, StatusCode};
-use nix::fcntl::{AtFlags, renameat};
-use nix::sys::stat::{FileStat, fstatat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::fcntl::{AtFlags, readlinkat, renameat};
+use nix::sys::stat::{FileStat, Mode, fstatat};
+use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use super::Rights;
@@ -25,6 +26,9 @@ use super::validators::Validators;
 use crate::digest::{Digest, REPR_DIGEST};
 use crate::exit::is_full;
 use crate::units;
+
+/// Symbolic links followed one after the other.
+const MAX_LINKS: usize = 8;
 
 /// An unfinished upload. Dropped, it leaves nothing behind.
 #[derive(Debug)]
@@ -69,21 +73,7 @@ impl Upload {
     ) -> Result<Self, Refusal> {
         let max_length = rights.max_upload;
         let (reservation, quota) = (rights.upload_quota.reservation(), rights.upload_quota.most());
-        let Some((parent, name)) = location.split() else {
-            return Err(
-                Reply::text(StatusCode::CONFLICT, "the URL names a folder; add the file's name").into()
-            );
-        };
-        let folder = tree.folder(&parent).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                let text = "the folder of this file does not exist on the server";
-                Refusal::new(Reply::text(StatusCode::CONFLICT, text))
-            }
-            _ => Refusal::new(super::failed(&error)),
-        })?;
-        if stat(&folder, name).is_some_and(|found| found.st_mode & nix::libc::S_IFMT == nix::libc::S_IFDIR) {
-            return Err(Reply::text(StatusCode::CONFLICT, "there is a folder of that name").into());
-        }
+        let (folder, name, replaced) = behind_links(tree, location)?;
         let expected_digest = announced_digest(headers);
         let expected_length = field(headers, CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
         if let (Some(length), Some(most)) = (expected_length, max_length)
@@ -95,12 +85,12 @@ impl Upload {
             return Err(beyond(quota));
         }
         let (temporary_name, file) =
-            create_temporary(&folder).map_err(|error| Refusal::new(refused(&error)))?;
+            create_temporary(&folder, replaced.is_some()).map_err(|error| Refusal::new(refused(&error)))?;
         let handle = folder.try_clone().map_err(|error| Refusal::new(refused(&error)))?;
         Ok(Upload {
             location: location.clone(),
             folder,
-            name: name.to_owned(),
+            name,
             temporary: Temporary { folder: handle, name: temporary_name, moved: false },
             file,
             hasher: Sha256::new(),
@@ -174,6 +164,9 @@ impl Upload {
     }
 
     fn store(&mut self) -> io::Result<()> {
+        if let Some(replaced) = stat(&self.folder, &self.name) {
+            dress(&self.file, &replaced)?;
+        }
         self.file.sync_all()?;
         let (from, to) = (self.temporary.name.as_os_str(), self.name.as_os_str());
         renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
@@ -183,11 +176,61 @@ impl Upload {
     }
 }
 
-/// A file for an upload, under a name of its own.
-fn create_temporary(folder: &File) -> io::Result<(OsString, File)> {
+/// Where a file goes, symbolic links followed as far as they stay in the folder that is served: the folder, the name in it,
+/// and the file that is there.
+fn behind_links(tree: &Tree, location: &Location) -> Result<(File, OsString, Option<FileStat>), Refusal> {
+    let conflict = |text: &str| Refusal::new(Reply::text(StatusCode::CONFLICT, text));
+    let mut location = location.clone();
+    for _ in 0..=MAX_LINKS {
+        let Some((parent, name)) = location.split() else {
+            return Err(conflict("the URL names a folder; add the file's name"));
+        };
+        let folder = tree.folder(&parent).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                conflict("the folder of this file does not exist on the server")
+            }
+            _ => Refusal::new(super::failed(&error)),
+        })?;
+        let found = stat(&folder, name);
+        match found.map(|found| found.st_mode & nix::libc::S_IFMT) {
+            None | Some(nix::libc::S_IFREG) => return Ok((folder, name.to_owned(), found)),
+            Some(nix::libc::S_IFDIR) => return Err(conflict("there is a folder of that name")),
+            Some(nix::libc::S_IFLNK) => {
+                let link = readlinkat(folder.as_fd(), name).map_err(|error| refused(&error.into()))?;
+                let Some(behind) = location.behind(&link) else {
+                    let text = "there is a symbolic link of that name that leads out of the folder";
+                    return Err(Reply::text(StatusCode::FORBIDDEN, text).into());
+                };
+                location = behind;
+            }
+            Some(_) => return Err(conflict("there is something of that name that is no file")),
+        }
+    }
+    Err(conflict("there are symbolic links of that name that lead to each other"))
+}
+
+/// Gives a new file mode and owner of the one that it replaces, as far as that is permitted.
+fn dress(file: &File, replaced: &FileStat) -> io::Result<()> {
+    let new = file.metadata()?;
+    let mut mode = replaced.st_mode & 0o777;
+    let group = Some(Gid::from_raw(replaced.st_gid)).filter(|_| new.gid() != replaced.st_gid);
+    if group.is_some() && fchown(file, None, group).is_err() {
+        // The rights were given to another group.
+        mode &= !0o070;
+    }
+    if new.uid() != replaced.st_uid {
+        // Only root may; then it stays a file of the server's.
+        let _ = fchown(file, Some(Uid::from_raw(replaced.st_uid)), None);
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// A file for an upload, under a name of its own. Where it is to replace one, nobody else may read it yet.
+fn create_temporary(folder: &File, replaces: bool) -> io::Result<(OsString, File)> {
+    let mode = Mode::from_bits_truncate(if replaces { 0o600 } else { 0o644 });
     loop {
         let name = OsString::from(format!("{TEMPORARY_PREFIX}{:016x}", rand::random::<u64>()));
-        let file = create_in(folder, &name)?;
+        let file = create_in(folder, &name, mode)?;
         if leftovers::claim(&file) {
             return Ok((name, file));
         }

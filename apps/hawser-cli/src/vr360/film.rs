@@ -160,7 +160,7 @@ impl Film {
         let all: Vec<u8> = self.pictures.concat();
         let write = |name: &str, bytes: &[u8]| {
             let path = folder.join(name);
-            std::fs::write(&path, bytes).map_err(|error| Failure::write(&path, &error))
+            hawser_files::write(&path, bytes).map_err(|error| Failure::write(&path, &error))
         };
         write(PICTURES, &all)?;
         write(DESCRIPTION, crate::report::to_json(&description).as_bytes())

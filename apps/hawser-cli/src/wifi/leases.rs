@@ -22,7 +22,12 @@ impl LeaseFile {
     pub(super) fn open(file: PathBuf, output: Output) -> LeaseFile {
         let leases = match std::fs::read_to_string(&file) {
             Ok(text) => Leases::from_json(&text).unwrap_or_else(|error| {
-                output.remark(format_args!("{}: {error}; it will be rewritten", file.display()));
+                // It may be something else that was named by mistake.
+                let kept = match hawser_files::put_aside(&file, "corrupt") {
+                    Ok(aside) => format!("kept as {}", aside.display()),
+                    Err(error) => format!("and cannot be kept: {error}"),
+                };
+                output.remark(format_args!("{}: {error}; {kept}", file.display()));
                 Leases::default()
             }),
             Err(_) => Leases::default(),

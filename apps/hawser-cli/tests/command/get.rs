@@ -197,7 +197,10 @@ fn a_wrong_beginning_is_found_out() {
     let url = server.url("/x");
     let words = run_failing(server.get(&["-C", "-", "-o", target.to_str().unwrap(), &url]), 65);
     assert!(words.contains("SHA-256"), "{words}");
-    assert!(!target.exists() && !here.path().join("x.part").exists(), "rubbish is not kept");
+    assert!(words.contains("is no beginning of this file"), "{words}");
+    assert!(!target.exists(), "rubbish is not kept");
+    assert_eq!(fs::read(here.path().join("x.part")).unwrap(), [0; 1000], "what another program made is");
+    assert_eq!(fs::read_dir(here.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -98,6 +98,27 @@ fn a_server_with_a_worker_per_core_measures_as_well() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("expected 1 to 64, or auto"));
 }
 
+/// Also a measurement without an end.
+#[test]
+fn ctrl_c_leaves_programs_what_was_measured() {
+    let server = PerfServer::start();
+    for more in [&["-t", "20"][..], &["-t", "0", "-R"]] {
+        let mut command = hawser(["perf", "client", "127.0.0.1", "-p", &server.port, "--pin", &server.pin]);
+        command.args(["--json", "-b", "10M", "-i", "0.3"]).args(more);
+        let client = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(client.id()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        let output = client.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(report["intervals"].as_array().unwrap().len() >= 2, "{report}");
+        assert_eq!((&report["interrupted"], &report["error"]["exit_code"]), (&true.into(), &130.into()));
+        let known = if more.contains(&"-R") { "sum_received" } else { "sum_sent" };
+        assert!(report["end"][known]["bytes"].as_u64().unwrap() > 0, "{report}");
+    }
+}
+
 #[test]
 fn ctrl_c_ends_a_measurement_with_what_is_known() {
     let server = PerfServer::start();

@@ -74,7 +74,7 @@ impl Disk for Flaky {
         let mut content = self.0.borrow_mut();
         if let Err(error) = content.step() {
             // What `write_file` was killed at.
-            content.files.insert(format!("{name}.partial"), bytes[..bytes.len() / 2].to_vec());
+            content.files.insert(format!(".{name}.hawser-new-0"), bytes[..bytes.len() / 2].to_vec());
             return Err(error);
         }
         content.files.insert(name.to_owned(), bytes.to_vec());
@@ -89,6 +89,12 @@ impl Disk for Flaky {
         let bytes = content.files.remove(from).ok_or_else(missing)?;
         content.files.insert(to.to_owned(), bytes);
         Ok(())
+    }
+
+    fn put_aside(&mut self, name: &str, suffix: &str) -> io::Result<String> {
+        let aside = format!("{name}.{suffix}");
+        self.rename(name, &aside)?;
+        Ok(aside)
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! A folder of results: what is in it, and who may write.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -199,7 +199,7 @@ impl ShardFolder {
         let path = folder.path.join(shard.folder_name());
         fs::create_dir_all(&path).map_err(|error| SweepError::write(&path, error))?;
         let file = path.join(LOCK);
-        let lock = File::create(&file).map_err(|error| SweepError::write(&file, error))?;
+        let lock = open_lock(&file)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(SweepError::Busy { path }),
@@ -249,9 +249,15 @@ impl ShardManifest {
 
 fn lock(folder: &Path) -> Result<File, SweepError> {
     let path = folder.join(LOCK);
-    let file = File::create(&path).map_err(|error| SweepError::write(&path, error))?;
+    let file = open_lock(&path)?;
     file.lock().map_err(|error| SweepError::write(&path, error))?;
     Ok(file)
+}
+
+/// Opens a file to lock, or makes it. It is not ours to empty: somebody may keep something under this name.
+fn open_lock(path: &Path) -> Result<File, SweepError> {
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    opened.map_err(|error| SweepError::write(path, error))
 }
 
 /// Names in a folder, sorted.

@@ -1,6 +1,5 @@
 //! What a folder of results was made from.
 
-use std::io::Write;
 use std::path::Path;
 
 use hawser_scenario::Plan;
@@ -8,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{SweepError, TableName};
-use crate::data::table::TableError;
-use crate::data::table::partial::PartialFile;
+use crate::data::table::write_file;
 
 /// Version of the layout of a folder.
 pub(crate) const FORMAT: u32 = 2;
@@ -123,8 +121,5 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Swee
 
 /// Writes a file: whole, or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SweepError> {
-    let mut file = PartialFile::create(path)?;
-    file.write_all(bytes).map_err(|error| TableError::write(path, error))?;
-    file.complete()?;
-    Ok(())
+    Ok(write_file(path, bytes)?)
 }

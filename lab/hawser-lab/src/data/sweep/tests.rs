@@ -240,7 +240,7 @@ fn what_a_killed_process_left_is_cleared_away() {
     let unfinished = shard.join("part-000099.partial");
     fs::create_dir(&unfinished).unwrap();
     fs::copy(part.join("flows.parquet"), unfinished.join("flows.parquet")).unwrap();
-    fs::write(unfinished.join("links.parquet.partial"), b"PAR1").unwrap();
+    fs::write(unfinished.join(".links.parquet.hawser-new-0"), b"PAR1").unwrap();
     stage.run("out", 2, "1/1");
     assert!(!unfinished.exists());
     stage.run("whole", 1, "1/1");

@@ -8,9 +8,9 @@
 //!
 //! * **Memory is bounded.** A Parquet writer holds one row group ([`Options::rows_per_group`] rows, or
 //!   [`Options::bytes_per_group`]), the others one buffer, however long the table becomes.
-//! * **No half-written file carries the final name.** Rows go to `NAME.partial`; [`TableWriter::finish`] writes
-//!   it to the disk and renames it. A writer dropped before that removes its partial file; one that was
-//!   killed leaves it, and the next writer of the same name starts it again.
+//! * **No half-written file carries the final name.** Rows go to a file of another name ([`hawser_files::Replacement`]);
+//!   [`TableWriter::finish`] writes it to the disk and puts it in its place. A writer dropped before that removes its file;
+//!   one that was killed leaves it, and the next writer of the same name removes it.
 //!
 //! The same rows give the same bytes: nothing of the time, the machine or the order of threads enters a file.
 //!

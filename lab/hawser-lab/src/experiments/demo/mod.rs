@@ -196,8 +196,9 @@ fn conclude(results: &Results, scenario: &Scenario, output: &Path) -> Result<(),
     let page = output.join("report.html");
     let text =
         serde_json::to_string_pretty(results).map_err(|error| DemoError::write(&json)(error.into()))?;
-    fs::write(&json, text + "\n").map_err(DemoError::write(&json))?;
-    fs::write(&page, report::page(results, scenario)).map_err(DemoError::write(&page))?;
+    hawser_files::write(&json, (text + "\n").as_bytes()).map_err(DemoError::write(&json))?;
+    hawser_files::write(&page, report::page(results, scenario).as_bytes())
+        .map_err(DemoError::write(&page))?;
     println!("Report: {}\nNumbers: {}", page.display(), json.display());
     Ok(())
 }

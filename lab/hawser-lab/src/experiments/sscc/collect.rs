@@ -177,7 +177,7 @@ impl Collection {
         if !path.exists() {
             let text =
                 serde_json::to_string_pretty(self).map_err(|error| CollectError::Run(error.to_string()))?;
-            return fs::write(&path, text + "\n").map_err(|error| io(&path, error));
+            return hawser_files::write(&path, (text + "\n").as_bytes()).map_err(|error| io(&path, error));
         }
         let text = fs::read_to_string(&path).map_err(|error| io(&path, error))?;
         match serde_json::from_str::<Collection>(&text) {

@@ -1,6 +1,6 @@
 //! A disk that is a folder.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,8 @@ impl Folder {
     /// Those of the file system; `WouldBlock` if another program has it.
     pub fn take(path: &Path) -> io::Result<Self> {
         fs::create_dir_all(path)?;
-        let lock = File::create(path.join("lock"))?;
+        // Locked and not emptied: somebody may keep something under this name.
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(path.join("lock"))?;
         match lock.try_lock() {
             Ok(()) => Ok(Folder { path: path.to_owned(), _lock: Some(lock) }),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
@@ -66,6 +67,11 @@ impl Disk for Folder {
 
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn put_aside(&mut self, name: &str, suffix: &str) -> io::Result<String> {
+        let aside = hawser_files::put_aside(&self.path.join(name), suffix)?;
+        Ok(aside.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {

@@ -22,7 +22,7 @@ use super::{Record, RecordId, RunId};
 
 const RECORD: &str = ".jsonl";
 const DRAFT: &str = ".draft";
-const CORRUPT: &str = ".corrupt";
+const CORRUPT: &str = "corrupt";
 const STATE: &str = "state";
 /// Numbers from here on are not taken for those of this store when its state is lost.
 const LARGE: u64 = 1_000_000_000;
@@ -52,6 +52,12 @@ pub trait Disk {
     /// # Errors
     /// Those of the file system.
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Gives a file a name with `.suffix` behind it, and a number if another file has that. Returns the name.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn put_aside(&mut self, name: &str, suffix: &str) -> io::Result<String>;
 
     /// Removes a file. It may come back after a crash.
     ///
@@ -123,7 +129,7 @@ impl<D: Disk> Store<D> {
         for (name, _) in &files {
             if name.ends_with(DRAFT) {
                 recovered += u64::from(store.finish(name)?);
-            } else if name.ends_with(".partial") {
+            } else if hawser_files::is_unfinished(name) {
                 // Its writer was killed.
                 let _ = store.disk.remove(name);
             }
@@ -176,8 +182,7 @@ impl<D: Disk> Store<D> {
     }
 
     fn put_aside(&mut self, name: &str) -> io::Result<()> {
-        let aside = format!("{name}{CORRUPT}");
-        self.disk.rename(name, &aside)?;
+        let aside = self.disk.put_aside(name, CORRUPT)?;
         self.set_aside.push(aside);
         Ok(())
     }

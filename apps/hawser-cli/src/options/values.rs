@@ -1,0 +1,47 @@
+//! Values of options.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hawser::ServerConfigBuilder;
+
+/// Reads an address to listen on.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433".into())
+}
+
+/// Reads a duration in seconds, fractions allowed.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}`: expected seconds, for example 10 or 0.5");
+    let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(wrong)
+}
+
+/// Reads a duration in seconds, or 0 for none.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn seconds_or_none(text: &str) -> Result<Duration, String> {
+    if text.parse() == Ok(0.0) { Ok(Duration::ZERO) } else { seconds(text) }
+}
+
+/// Reads a number of workers; `auto` and 0 mean one per core.
+///
+/// # Errors
+/// Says what was expected.
+pub(crate) fn workers(text: &str) -> Result<usize, String> {
+    let most = ServerConfigBuilder::MAX_WORKERS;
+    match text.parse() {
+        _ if matches!(text, "auto" | "0") => {
+            Ok(std::thread::available_parallelism().map_or(1, usize::from).min(most))
+        }
+        Ok(count) if count <= most => Ok(count),
+        _ => Err(format!("`{text}`: expected 1 to {most}, or auto")),
+    }
+}
