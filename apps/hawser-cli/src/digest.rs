@@ -59,6 +59,14 @@ impl fmt::Debug for Digest {
 /// # Errors
 /// When the file can not be read or is shorter.
 pub(crate) fn hash_prefix(file: &File, length: u64) -> io::Result<Sha256> {
+    hash_while(file, length, || true)
+}
+
+/// The same, as long as somebody wants it: that is asked every 256 KiB.
+///
+/// # Errors
+/// As [`hash_prefix`], and when nobody wants it any more.
+pub(crate) fn hash_while(file: &File, length: u64, is_wanted: impl Fn() -> bool) -> io::Result<Sha256> {
     let mut hasher = <Sha256 as sha2::Digest>::new();
     let mut buffer = vec![0; 1 << 18];
     let mut offset = 0;
@@ -67,6 +75,9 @@ pub(crate) fn hash_prefix(file: &File, length: u64) -> io::Result<Sha256> {
         let read = file.read_at(&mut buffer[..wanted], offset)?;
         if read == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+        }
+        if !is_wanted() {
+            return Err(io::ErrorKind::Interrupted.into());
         }
         sha2::Digest::update(&mut hasher, &buffer[..read]);
         offset += read as u64;

@@ -82,6 +82,12 @@ pub(crate) async fn check_status(
     stream: &mut Exchange,
 ) -> Option<Failure> {
     let status = response.status();
+    if content_length(response.headers()).is_err() {
+        // RFC 9114 section 4.1.2: the message is malformed, and nothing of it is to be used.
+        stream.stop_sending(Code::H3_MESSAGE_ERROR);
+        let text = format!("{url}: the server's Content-Length is no length");
+        return Some(Failure::new(Exit::Interrupted, text));
+    }
     if status.is_success() {
         return None;
     }
@@ -135,6 +141,31 @@ pub(crate) fn redirect(url: &Url, response: &Response<()>) -> Option<Url> {
 pub(crate) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
+
+/// The length of a body, if the header says it.
+///
+/// # Errors
+/// What it says is no number of bytes, or different numbers (RFC 9110 section 8.6).
+pub(crate) fn content_length(headers: &HeaderMap) -> Result<Option<u64>, BadLength> {
+    let mut length = None;
+    for field in headers.get_all(http::header::CONTENT_LENGTH) {
+        for value in field.to_str().map_err(|_| BadLength)?.split(',') {
+            let value = value.trim();
+            let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+            let value = value.parse().ok().filter(|_| is_number).ok_or(BadLength)?;
+            if length.is_some_and(|before| before != value) {
+                return Err(BadLength);
+            }
+            length = Some(value);
+        }
+    }
+    Ok(length)
+}
+
+/// A Content-Length that is no length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Content-Length is no number of bytes")]
+pub(crate) struct BadLength;
 
 /// A field as text.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

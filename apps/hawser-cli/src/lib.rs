@@ -52,6 +52,7 @@ mod session;
 mod silence;
 mod sim;
 mod site;
+mod sources;
 mod sscc_data;
 mod sscc_log;
 mod stall;

@@ -12,12 +12,39 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a client may take nothing of the answer.
 const STALL: Duration = Duration::from_secs(30);
 
-/// Method and path of the request, without what stands behind a `?`.
-pub(crate) async fn read_request(stream: &mut TcpStream) -> std::io::Result<(String, String)> {
+/// The head of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// Without what stands behind a `?`.
+    pub(crate) path: String,
+    /// The fields `Host`; there must be one.
+    hosts: Vec<String>,
+}
+
+impl Request {
+    /// Whether it is meant for a page of this machine: its `Host` is an address or `localhost`. Another name is one of a
+    /// web page that had its name lead here (DNS rebinding), so that browsers let it read what is answered.
+    pub(crate) fn is_for_this_machine(&self) -> bool {
+        let [host] = self.hosts.as_slice() else { return false };
+        let has_port = |text: &str| text.parse::<u16>().is_ok();
+        let is_name = |name: &str| name.eq_ignore_ascii_case("localhost");
+        host.parse::<std::net::SocketAddr>().is_ok()
+            || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok()
+            || is_name(host)
+            || host.rsplit_once(':').is_some_and(|(name, port)| is_name(name) && has_port(port))
+    }
+}
+
+/// Reads the head of a request.
+///
+/// # Errors
+/// It does not come, or is none.
+pub(crate) async fn read_request(stream: &mut TcpStream) -> std::io::Result<Request> {
     tokio::time::timeout(PATIENCE, read(stream)).await?
 }
 
-async fn read(stream: &mut TcpStream) -> std::io::Result<(String, String)> {
+async fn read(stream: &mut TcpStream) -> std::io::Result<Request> {
     let invalid = |text: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, text.to_owned());
     let mut bytes = Vec::new();
     // Nothing follows a GET: what comes after the empty line is not read.
@@ -31,15 +58,23 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<(String, String)> {
             count => bytes.extend_from_slice(&block[..count]),
         }
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let mut words = text.lines().next().unwrap_or_default().split(' ');
-    match (words.next(), words.next(), words.next()) {
-        (Some(method), Some(path), Some(version)) if version.starts_with("HTTP/1.") => {
-            let path = path.split('?').next().unwrap_or_default();
-            Ok((method.to_owned(), path.to_owned()))
-        }
-        _ => Err(invalid("this is no HTTP/1 request")),
+    parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| invalid("this is no HTTP/1 request"))
+}
+
+fn parse(head: &str) -> Option<Request> {
+    let mut lines = head.lines();
+    let mut words = lines.next()?.split(' ');
+    let (method, path, version) = (words.next()?, words.next()?, words.next()?);
+    if !version.starts_with("HTTP/1.") {
+        return None;
     }
+    let fields = lines.filter_map(|line| line.split_once(':'));
+    let hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+    Some(Request {
+        method: method.to_owned(),
+        path: path.split('?').next().unwrap_or_default().to_owned(),
+        hosts: hosts.map(|(_, value)| value.trim().to_owned()).collect(),
+    })
 }
 
 /// Writes an answer that is there as a whole. Browsers are to take nothing from elsewhere, and show it in no other page.
@@ -58,4 +93,40 @@ pub(crate) async fn respond(
     let answer = [head.as_bytes(), body].concat();
     tokio::time::timeout(STALL, stream.write_all(&answer)).await??;
     stream.shutdown().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_and_localhost_are_names_of_this_machine() {
+        let asked = |fields: &str| parse(&format!("GET /state?x HTTP/1.1\r\n{fields}\r\n\r\n")).unwrap();
+        for host in [
+            "127.0.0.1:8360",
+            "127.0.0.1",
+            "[::1]:8360",
+            "[::1]",
+            "localhost",
+            "LocalHost:8360",
+            "192.0.2.1:80",
+        ] {
+            let request = asked(&format!("host: {host}"));
+            assert!(request.is_for_this_machine(), "{host}");
+            assert_eq!(request.path, "/state");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:8360",
+            "localhost.evil.example",
+            "localhost:x",
+            "127.0.0.1.evil.example",
+            "",
+        ] {
+            assert!(!asked(&format!("Host: {host}")).is_for_this_machine(), "{host}");
+        }
+        assert!(!asked("Accept: */*").is_for_this_machine());
+        assert!(!asked("Host: localhost\r\nHost: evil.example").is_for_this_machine());
+        assert_eq!(parse("GET / HTTP/2"), None);
+    }
 }

@@ -295,11 +295,12 @@ impl Attempt<'_> {
     /// Compares with what the server says the file's digest is, in the header or after the body.
     async fn verify(&self, mut opened: Opened, digest: Digest, body: Body) -> Result<Finished, Failure> {
         let mut expected = repr_digest(opened.response.headers());
-        if expected.is_none()
-            && let Ok(Some(trailers)) =
-                in_time(self.stall, "the server did not end the file", opened.stream.recv_trailers()).await?
-        {
-            expected = repr_digest(&trailers);
+        // Whatever is wrong behind the body: the response is malformed or broken off (RFC 9114 section 4.1.2).
+        let trailers = opened.stream.recv_trailers();
+        let trailers = in_time(self.stall, "the server did not end the file", trailers).await?;
+        let trailers = trailers.map_err(|error| Failure::new(Exit::Interrupted, describe(&error)))?;
+        if expected.is_none() {
+            expected = trailers.as_ref().and_then(repr_digest);
         }
         check_digest(digest, expected)?;
         Ok(Finished {

@@ -29,7 +29,8 @@ pub(super) fn check_digest(found: Digest, expected: Option<Digest>) -> Result<()
 }
 
 pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
-    text(headers, &CONTENT_LENGTH)?.parse().ok()
+    // One that is no length was refused with the header.
+    http_client::content_length(headers).ok().flatten()
 }
 
 /// Where a body begins and how long the whole is.

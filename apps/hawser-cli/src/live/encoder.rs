@@ -8,12 +8,14 @@ use hawser_media::flv::{FlvReader, Tag};
 use hawser_media::rtmp::{Event, Session};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::hub::Hub;
+use super::key_digest;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::sources::Pool;
 use hawser::Printable;
 
 /// How long an encoder may take from connecting to publishing.
@@ -22,7 +24,8 @@ const SET_UP: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long one that is done may take to close its connection.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Connections at the same time, most of them of programs that are no encoders.
+/// Connections at the same time, most of them of programs that are no encoders. A source has four of them, programs of this
+/// machine have as many of their own.
 const MAX_CONNECTIONS: usize = 16;
 /// Bytes read at a time.
 const BLOCK: usize = 64 << 10;
@@ -45,9 +48,9 @@ impl Encoders {
 
     /// Takes encoders, the newest in place of the one before.
     pub(super) async fn listen(self: Arc<Self>, listener: TcpListener) {
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let (near, far) =
+            (Pool::with_share(MAX_CONNECTIONS, MAX_CONNECTIONS), Pool::with_share(MAX_CONNECTIONS, 4));
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
             let (stream, remote) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
@@ -57,6 +60,8 @@ impl Encoders {
                     continue;
                 }
             };
+            let places = if remote.ip().to_canonical().is_loopback() { &near } else { &far };
+            let Some(place) = places.try_take(remote.ip(), 1) else { continue };
             let encoders = self.clone();
             let (hand_over, handle) = tokio::sync::oneshot::channel::<AbortHandle>();
             let task = tokio::spawn(async move {
@@ -107,14 +112,13 @@ impl Encoder<'_> {
             Err(_) => return Err(format!("it did not publish within {} s", SET_UP.as_secs())),
         };
         // Encoders may put parameters behind the key.
-        if key.split('?').next() != Some(self.encoders.key.as_str()) {
+        let named = key.split('?').next().unwrap_or_default();
+        if key_digest(named) != key_digest(&self.encoders.key) {
             self.session.refuse("wrong stream key");
             self.flush().await?;
             let _ = self.stream.shutdown().await;
-            return Err(format!(
-                "refused: its stream key `{}` is not the one of --key",
-                Printable::new(&key)
-            ));
+            // The key may be that of another stream: it belongs on no screen.
+            return Err("refused: its stream key is not the one of --key".to_owned());
         }
         self.session.accept();
         self.flush().await?;

@@ -86,7 +86,7 @@ async fn start_http(
     }
     output.remark(format_args!("hawser: ffplay -fflags nobuffer http://{address}/live.flv"));
     let listed = Listed { name: "live".to_owned(), hub: hub.clone(), status: status.clone() };
-    Ok(Some(tokio::spawn(serve_http(listener, vec![listed]))))
+    Ok(Some(tokio::spawn(serve_http(listener, vec![listed], true))))
 }
 
 /// From the relay to the hub, over one connection after the other.

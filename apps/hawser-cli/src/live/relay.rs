@@ -5,21 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hawser_media::broadcast::wire::Delivery;
-use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
 
 use super::hub::{Hub, Next};
 use super::players::{Listed, serve_http};
 use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
-use super::{Relay, listen_tcp};
+use super::{Relay, key_digest as digest, listen_tcp};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::paths::{Flow, PathTable};
 use crate::report::Channel;
 use crate::serve::{identity, listen, suggested_host};
+use crate::sources::Sources;
 use hawser::{Connection, Endpoint, Identity, Registry, ServerConfig};
 
 /// Publishers and players at the same time.
@@ -45,11 +44,6 @@ struct Shared {
     output: Output,
 }
 
-/// Keys are compared by their digests, so that the time it takes says nothing about them.
-fn digest(key: &str) -> [u8; 32] {
-    Sha256::digest(key).into()
-}
-
 /// Relays until Ctrl-C.
 pub(super) async fn run(
     arguments: Relay,
@@ -60,7 +54,8 @@ pub(super) async fn run(
     let identity =
         identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
     let config = ServerConfig::builder(identity.clone());
-    let config = arguments.transport.server(registry, config, &super::PROFILE)?.build()?;
+    let sources = Sources::new(MAX_CONNECTIONS);
+    let config = sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -95,24 +90,16 @@ pub(super) async fn run(
         .iter()
         .map(|stream| tokio::spawn(stream.status.clone().tell(arguments.interval)))
         .collect();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let incoming = tokio::select! {
-            incoming = endpoint.accept() => incoming,
+        let waiting = tokio::select! {
+            waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
         };
-        let Some(incoming) = incoming else { break };
-        let Ok(place) = places.clone().try_acquire_owned() else {
-            incoming.refuse();
-            continue;
-        };
+        let Some(waiting) = waiting else { break };
         let shared = shared.clone();
         tokio::spawn(async move {
-            let _place = place;
-            let remote = incoming.remote_address();
-            match incoming.await {
-                Ok(connection) => serve(&shared, connection, remote).await,
-                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            if let Some(client) = waiting.connect(CODE_REFUSED).await {
+                serve(&shared, client.connection.clone(), client.remote).await;
             }
         });
     }
@@ -156,7 +143,7 @@ async fn start_http(
         hub: stream.hub.clone(),
         status: stream.status.clone(),
     });
-    tokio::spawn(serve_http(listener, listed.collect()));
+    tokio::spawn(serve_http(listener, listed.collect(), false));
     Ok(Some(address))
 }
 

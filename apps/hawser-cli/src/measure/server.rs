@@ -22,9 +22,14 @@ use crate::output::Output;
 use crate::paths::milliseconds;
 use crate::report::Channel;
 use crate::serve::{identity, listen};
+use crate::sources::Sources;
 use crate::units;
 use hawser::{Connection, Endpoint, PathId, PolicySpec, Registry, SendStream, ServerConfig, TransportConfig};
 
+/// Connections at the same time: a client has one for each flow.
+const MAX_CLIENTS: usize = 1024;
+/// There is no place for the client.
+const CODE_REFUSED: u64 = 1;
 /// How long clients may take to leave, and their records to reach the disk, when the server stops.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a client that is refused may take to hear why.
@@ -52,7 +57,8 @@ pub(super) async fn run(
     let transport =
         TransportConfig { max_idle_timeout: Some(arguments.timeout), ..hawser::default_transport() };
     let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
-    let config = config.alpn([PROFILE.alpn]).transport(transport).build()?;
+    let sources = Sources::new(MAX_CLIENTS);
+    let config = sources.server(config.alpn([PROFILE.alpn]).transport(transport)).build()?;
     let run = RunId(rand::random());
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let builder = || Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -69,17 +75,16 @@ pub(super) async fn run(
     let context = Arc::new(Context { run, next, store: Mutex::new(store), controllers, output });
     let mut clients = JoinSet::new();
     loop {
-        let incoming = tokio::select! {
-            incoming = endpoint.accept() => incoming,
+        let waiting = tokio::select! {
+            waiting = sources.accept(&endpoint) => waiting,
             Some(_) = clients.join_next() => continue,
             () = interrupt.raised() => break,
         };
-        let Some(incoming) = incoming else { break };
-        let (remote, context) = (incoming.remote_address(), context.clone());
+        let Some(waiting) = waiting else { break };
+        let context = context.clone();
         clients.spawn(async move {
-            match incoming.await {
-                Ok(connection) => serve(&connection, remote, &context).await,
-                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            if let Some(client) = waiting.connect(CODE_REFUSED).await {
+                serve(&client.connection, client.remote, &context).await;
             }
         });
     }

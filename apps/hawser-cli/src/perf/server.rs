@@ -12,10 +12,15 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Channel;
 use crate::serve::{identity, listen};
+use crate::sources::Sources;
 use crate::units;
 use hawser::Registry;
 use hawser::{Connection, Endpoint, SendStream, ServerConfig};
 
+/// Clients at the same time, whether or not they measure.
+const MAX_CLIENTS: usize = 256;
+/// There is no place for the client.
+const CODE_REFUSED: u64 = 1;
 /// Most streams that a client may ask for.
 const MAX_STREAMS: u32 = 64;
 
@@ -29,7 +34,8 @@ pub(super) async fn run(
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
     let pin = identity.pin()?;
     let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
-    let config = arguments.transport.server(registry, config, &PROFILE)?.build()?;
+    let sources = Sources::new(MAX_CLIENTS);
+    let config = sources.server(arguments.transport.server(registry, config, &PROFILE)?).build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -44,16 +50,14 @@ pub(super) async fn run(
         "waiting on UDP port {port}\n  hawser perf client HOST -p {port} --pin '{pin}'"
     ));
     loop {
-        let incoming = tokio::select! {
-            incoming = endpoint.accept() => incoming,
+        let waiting = tokio::select! {
+            waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
         };
-        let Some(incoming) = incoming else { break };
-        let remote = incoming.remote_address();
+        let Some(waiting) = waiting else { break };
         let task = tokio::spawn(async move {
-            match incoming.await {
-                Ok(connection) => serve(&connection, remote, output).await,
-                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            if let Some(client) = waiting.connect(CODE_REFUSED).await {
+                serve(&client.connection, client.remote, output).await;
             }
         });
         if arguments.one_off {

@@ -1,14 +1,13 @@
 //! One connection of a server, from its first packet to its end.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::{H3_NO_ERROR, Server, hq, limits, respond};
+use super::{H3_NO_ERROR, Server, hq, respond};
 use crate::interrupt::Interrupt;
-use hawser::{AcceptError, Connection, Incoming};
+use crate::sources::{Client, STALL_TIMEOUT, Waiting};
 
 /// How long a client without running requests may take to close its connection when the server stops.
 pub(super) const IDLE_PATIENCE: Duration = Duration::from_secs(1);
@@ -16,24 +15,22 @@ pub(super) const IDLE_PATIENCE: Duration = Duration::from_secs(1);
 const H3_EXCESSIVE_LOAD: u64 = 0x107;
 
 /// The handshake, and then all requests. With early data requests are answered while it runs.
-pub(super) async fn accept(server: Arc<Server>, incoming: Incoming, early_data: bool, interrupt: Interrupt) {
-    let remote = incoming.remote_address();
-    let connection = match (early_data, incoming.accept()) {
-        (true, Ok(connecting)) => Ok(connecting.into_early()),
-        (false, Ok(connecting)) => connecting.await.map_err(AcceptError::from),
-        (_, Err(reason)) => Err(reason.into()),
+pub(super) async fn accept(server: Arc<Server>, waiting: Waiting, early_data: bool, interrupt: Interrupt) {
+    let remote = waiting.remote;
+    let client = match early_data {
+        true => waiting.connect_early(H3_EXCESSIVE_LOAD).map(Some),
+        false => Ok(waiting.connect(H3_EXCESSIVE_LOAD).await),
     };
-    match connection {
-        Ok(connection) => serve(&server, connection, remote, interrupt).await,
+    match client {
+        Ok(Some(client)) => serve(&server, client, interrupt).await,
+        Ok(None) => {}
         Err(error) => tracing::info!(%remote, %error, "no connection"),
     }
 }
 
 /// One connection, until it ends or, after Ctrl-C, its requests are done.
-async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr, mut interrupt: Interrupt) {
-    let Some(_open) = server.sources.open(remote.ip()) else {
-        return connection.close(H3_EXCESSIVE_LOAD, b"too many connections from this address");
-    };
+async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
+    let (connection, remote) = (client.connection.clone(), client.remote);
     tracing::info!(%remote, version = %connection.version(), multipath = connection.is_multipath(), "connected");
     if server.hq {
         return hq::serve(server, &connection, remote, interrupt).await;
@@ -43,7 +40,7 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
         Ok(http) => http,
         Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
     };
-    let share = server.limits.share();
+    let share = server.limits.share(remote.ip());
     let mut stopping = false;
     let mut patience = IDLE_PATIENCE;
     // Our own count: h3 never forgets requests that ended before their header.
@@ -56,7 +53,7 @@ async fn serve(server: &Arc<Server>, connection: Connection, remote: SocketAddr,
                 stopping = true;
                 while requests.try_join_next().is_some() {}
                 if !requests.is_empty() {
-                    patience = limits::STALL_TIMEOUT;
+                    patience = STALL_TIMEOUT;
                 }
                 // GOAWAY with the id after the last request: the running ones are finished, then accept() ends
                 // (RFC 9114 section 5.2).

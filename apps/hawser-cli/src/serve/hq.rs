@@ -4,17 +4,19 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::{HeaderMap, Method, Uri};
 use tokio::task::JoinSet;
 
 use super::Server;
 use super::connection::IDLE_PATIENCE;
-use super::limits::{PROGRESS, Share, header_in_time, unless_stalled};
-use super::respond::read_block;
+use super::limits::{PIECE, Share, header_in_time};
+use super::respond::{block_size, read_block};
 use crate::hq::{self, NOT_SERVED};
 use crate::interrupt::Interrupt;
 use crate::site::{Body, Reply};
+use crate::sources::Pace;
 use hawser::{Connection, Printable, RecvStream, SendStream};
 
 /// Most bytes of a request.
@@ -27,7 +29,7 @@ pub(super) async fn serve(
     remote: SocketAddr,
     mut interrupt: Interrupt,
 ) {
-    let share = server.limits.share();
+    let share = server.limits.share(remote.ip());
     let mut requests = JoinSet::new();
     loop {
         tokio::select! {
@@ -90,14 +92,16 @@ async fn answer(server: &Arc<Server>, share: &Share, uri: Uri, send: &mut SendSt
     if !reply.status.is_success() {
         return Err(reply.status.to_string());
     }
+    let mut pace = Pace::new(Instant::now().into());
     let sent = match reply.body {
         Body::Empty => 0,
         Body::Bytes(bytes) => {
             let length = bytes.len() as u64;
-            write(send, &bytes).await?;
+            let _memory = share.memory(length).await;
+            write(send, &bytes, &mut pace).await?;
             length
         }
-        Body::File(file, range) => send_file(share, &file, range, send).await?,
+        Body::File(file, range) => send_file(share, &file, range, send, &mut pace).await?,
     };
     send.finish().map_err(|error| error.to_string())?;
     Ok(sent)
@@ -108,23 +112,28 @@ async fn send_file(
     file: &Arc<File>,
     range: Range<u64>,
     send: &mut SendStream,
+    pace: &mut Pace,
 ) -> Result<u64, String> {
     let mut position = range.start;
     while position < range.end {
-        let _permit = share.block().await.map_err(|error| error.to_string())?;
+        let waiting = Instant::now();
+        let size = block_size(position, range.end) as u64;
+        let _permit = share.block(size).await.map_err(|error| error.to_string())?;
         let block = read_block(file, position, range.end).await.map_err(|error| error.to_string())?;
         let block = block.map_err(|error| error.to_string())?;
-        write(send, &block).await?;
+        pace.excuse(waiting.elapsed());
+        write(send, &block, pace).await?;
         position += block.len() as u64;
     }
     Ok(range.end - range.start)
 }
 
 /// Writes, as long as the client takes what is written.
-async fn write(send: &mut SendStream, bytes: &[u8]) -> Result<(), String> {
-    for piece in bytes.chunks(PROGRESS) {
-        let written = unless_stalled(send.write_all(piece)).await.map_err(|stalled| stalled.to_string())?;
+async fn write(send: &mut SendStream, bytes: &[u8], pace: &mut Pace) -> Result<(), String> {
+    for piece in bytes.chunks(PIECE) {
+        let written = pace.keep(send.write_all(piece)).await.map_err(|stalled| stalled.to_string())?;
         written.map_err(|error| error.to_string())?;
+        pace.count(Instant::now().into(), piece.len());
     }
     Ok(())
 }

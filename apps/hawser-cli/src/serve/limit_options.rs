@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::sources::Sources;
 use crate::units::parse_bytes;
 use hawser::{EndpointBuilder, ServerConfigBuilder};
 
@@ -12,9 +13,10 @@ pub(super) struct LimitOptions {
     /// Connections in all; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_connections: usize,
-    /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit)
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    connections_per_source: usize,
+    /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit). Default: 1000, but at
+    /// most an eighth of --max-connections
+    #[arg(long, value_name = "N")]
+    connections_per_source: Option<usize>,
     /// Handshakes that one address (of IPv6: one /64) may begin per second; beyond it clients must prove their address, and
     /// those that have are refused (0: no limit)
     #[arg(long, value_name = "N", default_value_t = 200)]
@@ -26,11 +28,29 @@ pub(super) struct LimitOptions {
     /// hold more than an equal share are closed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     receive_memory: u64,
+    /// Memory for what was read of files and clients have not taken yet, of all connections (suffixes k, M, G). One address
+    /// (of IPv6: one /64) may have an eighth of it
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
+    reply_memory: u64,
 }
 
+/// Connections that one source may have where the total allows it.
+const CONNECTIONS_PER_SOURCE: usize = 1000;
+
 impl LimitOptions {
-    pub(super) fn connections_per_source(&self) -> Option<usize> {
-        Some(self.connections_per_source).filter(|most| *most > 0)
+    pub(super) fn sources(&self) -> Sources {
+        let share = match self.connections_per_source {
+            Some(0) => None,
+            Some(most) => Some(most),
+            None => Some((self.max_connections / 8).clamp(1, CONNECTIONS_PER_SOURCE)),
+        };
+        Sources::new(self.max_connections)
+            .places_per_source(share)
+            .handshakes_per_second(self.handshakes_per_source)
+    }
+
+    pub(super) fn reply_memory(&self) -> u64 {
+        self.reply_memory
     }
 
     pub(super) fn endpoint(&self, builder: EndpointBuilder) -> EndpointBuilder {
@@ -39,9 +59,6 @@ impl LimitOptions {
 
     pub(super) fn server(&self, builder: ServerConfigBuilder) -> ServerConfigBuilder {
         let builder = builder.max_connections(self.max_connections).max_requests(self.max_requests);
-        match self.handshakes_per_source {
-            0 => builder,
-            limit => builder.handshakes_per_source(limit),
-        }
+        self.sources().server(builder)
     }
 }

@@ -4,20 +4,22 @@
 //! a share, what does not fit waits without a thread or a file, and what makes no progress ends.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
-use tokio::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::sources::{Pool, Taken};
 
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
 /// How long the header of a request may take once its stream has begun.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a response or an upload may make no progress. Dead zones on the road take tens of seconds.
-pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(120);
-/// Bytes that count as progress of a response or an upload.
-pub(super) const PROGRESS: usize = 1 << 16;
+/// Bytes handed to the transport at a time.
+pub(super) const PIECE: usize = 1 << 16;
+/// Answers of so many bytes need no right to reply: they wait in the memory of their source without an open file.
+pub(super) const SMALL: u64 = 16 << 10;
 
 /// Replies and uploads at the same time on one connection, each with an open file or two.
 const MAX_REPLIES_PER_CONNECTION: usize = 16;
@@ -27,50 +29,69 @@ const MAX_BLOCKS_PER_CONNECTION: usize = 16;
 const MAX_REPLIES: usize = 8192;
 /// Uploads at the same time in total, most of them of strangers who may send slowly.
 const MAX_UPLOADS: usize = 256;
+/// Files and folders that are looked up at the same time, which waits for the disk and for no client.
+const MAX_LOOKUPS: usize = 32;
 /// Descriptors besides those of replies: sockets, standard streams, digests, folders being listed.
 const OTHER_DESCRIPTORS: usize = 256;
+/// Bytes in a unit of memory.
+const UNIT: u64 = 1 << 10;
 
-/// What all connections share.
+/// What all connections share. Of each pool a source has at most an eighth.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    replies: Arc<Semaphore>,
-    uploads: Arc<Semaphore>,
+    replies: Pool,
+    uploads: Pool,
+    /// What was read of files and not taken by clients, in units.
+    memory: Pool,
+    lookups: Arc<Semaphore>,
 }
 
 /// What one connection may have.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
-    own: Arc<Semaphore>,
-    all: Arc<Semaphore>,
+    source: IpAddr,
+    limits: Limits,
+    replies: Arc<Semaphore>,
     blocks: Arc<Semaphore>,
 }
 
 /// The right to have a file open, given back when dropped.
 #[derive(Debug)]
 pub(super) struct ReplyPermit {
+    _all: Taken,
     _own: OwnedSemaphorePermit,
-    _all: OwnedSemaphorePermit,
+}
+
+/// The right to have a block in memory, given back when dropped.
+#[derive(Debug)]
+pub(super) struct BlockPermit {
+    _all: Taken,
+    _own: OwnedSemaphorePermit,
 }
 
 impl Limits {
-    /// Takes as many descriptors as the system gives this process.
-    pub(super) fn new() -> Self {
+    /// Takes as many descriptors as the system gives this process. `memory`: bytes of files that all clients together may
+    /// leave waiting.
+    pub(super) fn new(memory: u64) -> Self {
         let descriptors = raise_descriptor_limit().unwrap_or(1024);
         // An upload has three: the file and its folder, twice.
         let replies = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 3).clamp(16, MAX_REPLIES);
-        Limits { replies: Arc::new(Semaphore::new(replies)), uploads: Arc::new(Semaphore::new(MAX_UPLOADS)) }
+        let units = usize::try_from(memory / UNIT).unwrap_or(usize::MAX);
+        Limits {
+            replies: Pool::new(replies),
+            uploads: Pool::new(MAX_UPLOADS),
+            // A share holds a block at least, or nothing could be sent.
+            memory: Pool::new(units.max(8 * units_of(BLOCK as u64) as usize)),
+            lookups: Arc::new(Semaphore::new(MAX_LOOKUPS)),
+        }
     }
 
-    /// The right to upload; `None` if too many do.
-    pub(super) fn upload(&self) -> Option<OwnedSemaphorePermit> {
-        self.uploads.clone().try_acquire_owned().ok()
-    }
-
-    /// The share of a new connection.
-    pub(super) fn share(&self) -> Share {
+    /// The share of a new connection from this address.
+    pub(super) fn share(&self, source: IpAddr) -> Share {
         Share {
-            own: Arc::new(Semaphore::new(MAX_REPLIES_PER_CONNECTION)),
-            all: self.replies.clone(),
+            source,
+            limits: self.clone(),
+            replies: Arc::new(Semaphore::new(MAX_REPLIES_PER_CONNECTION)),
             blocks: Arc::new(Semaphore::new(MAX_BLOCKS_PER_CONNECTION)),
         }
     }
@@ -79,20 +100,51 @@ impl Limits {
 impl Share {
     /// Waits until another reply may begin.
     pub(super) async fn reply(&self) -> io::Result<ReplyPermit> {
-        let own = self.own.clone().acquire_owned().await.map_err(io::Error::other)?;
-        let all = self.all.clone().acquire_owned().await.map_err(io::Error::other)?;
-        Ok(ReplyPermit { _own: own, _all: all })
+        let own = self.replies.clone().acquire_owned().await.map_err(io::Error::other)?;
+        Ok(ReplyPermit { _all: self.limits.replies.take(self.source, 1).await, _own: own })
     }
 
-    /// Waits until another block may be read.
-    pub(super) async fn block(&self) -> io::Result<OwnedSemaphorePermit> {
-        self.blocks.clone().acquire_owned().await.map_err(io::Error::other)
+    /// Another reply, if it may begin now.
+    pub(super) fn try_reply(&self) -> Option<ReplyPermit> {
+        let own = self.replies.clone().try_acquire_owned().ok()?;
+        Some(ReplyPermit { _all: self.limits.replies.try_take(self.source, 1)?, _own: own })
+    }
+
+    /// The right to upload; `None` if too many do.
+    pub(super) fn upload(&self) -> Option<Taken> {
+        self.limits.uploads.try_take(self.source, 1)
+    }
+
+    /// Waits until another block of so many bytes may be read.
+    pub(super) async fn block(&self, bytes: u64) -> io::Result<BlockPermit> {
+        let own = self.blocks.clone().acquire_owned().await.map_err(io::Error::other)?;
+        Ok(BlockPermit { _all: self.limits.memory.take(self.source, units_of(bytes)).await, _own: own })
     }
 
     /// A block in advance, if there is room.
-    pub(super) fn try_block(&self) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.blocks.clone().try_acquire_owned()
+    pub(super) fn try_block(&self, bytes: u64) -> Option<BlockPermit> {
+        let own = self.blocks.clone().try_acquire_owned().ok()?;
+        Some(BlockPermit { _all: self.limits.memory.try_take(self.source, units_of(bytes))?, _own: own })
     }
+
+    /// Waits for memory that is no block: a page that was made.
+    pub(super) async fn memory(&self, bytes: u64) -> Taken {
+        self.limits.memory.take(self.source, units_of(bytes)).await
+    }
+
+    /// The same for a small answer, if there is room.
+    pub(super) fn try_memory(&self, bytes: u64) -> Option<Taken> {
+        self.limits.memory.try_take(self.source, units_of(bytes))
+    }
+
+    /// Waits until something may be looked up.
+    pub(super) async fn lookup(&self) -> io::Result<OwnedSemaphorePermit> {
+        self.limits.lookups.clone().acquire_owned().await.map_err(io::Error::other)
+    }
+}
+
+fn units_of(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT).max(1)).unwrap_or(u32::MAX)
 }
 
 /// Sets the limit of open files to the most that is allowed, and returns it.
@@ -116,59 +168,50 @@ pub(super) async fn header_in_time<T>(header: impl Future<Output = T>) -> Result
 #[error("a request took longer than {} s to say what it wants", HEADER_TIMEOUT.as_secs())]
 pub(super) struct LateHeader;
 
-/// What waits for progress, if there is some within [`STALL_TIMEOUT`].
-pub(super) async fn unless_stalled<T>(progress: impl Future<Output = T>) -> Result<T, Stalled> {
-    tokio::time::timeout(STALL_TIMEOUT, progress).await.map_err(|_| Stalled)
-}
-
-/// A minimum pace: [`PROGRESS`] bytes in [`STALL_TIMEOUT`].
-#[derive(Debug)]
-pub(super) struct Pace {
-    until: Instant,
-    bytes: usize,
-}
-
-impl Pace {
-    pub(super) fn new(now: Instant) -> Self {
-        Pace { until: now + STALL_TIMEOUT, bytes: 0 }
-    }
-
-    /// Waits, but not for longer than the pace allows.
-    pub(super) async fn keep<T>(&self, progress: impl Future<Output = T>) -> Result<T, Stalled> {
-        tokio::time::timeout_at(self.until, progress).await.map_err(|_| Stalled)
-    }
-
-    /// This many bytes more have come.
-    pub(super) fn count(&mut self, now: Instant, bytes: usize) {
-        self.bytes += bytes;
-        if self.bytes >= PROGRESS {
-            *self = Pace::new(now);
-        }
-    }
-}
-
-/// Nothing moved for too long.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("hardly any progress for {} s", STALL_TIMEOUT.as_secs())]
-pub(super) struct Stalled;
-
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn ip(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
 
     #[tokio::test]
     async fn one_connection_can_not_take_what_another_needs() {
-        let limits = Limits::new();
-        let (greedy, modest) = (limits.share(), limits.share());
+        let limits = Limits::new(GIB);
+        let (greedy, modest) = (limits.share(ip(1)), limits.share(ip(1)));
         let mut held = Vec::new();
         for _ in 0..MAX_REPLIES_PER_CONNECTION {
             held.push(greedy.reply().await.unwrap());
         }
         let more = tokio::time::timeout(Duration::from_millis(20), greedy.reply()).await;
-        assert!(more.is_err(), "its share is used up");
+        assert!(more.is_err() && greedy.try_reply().is_none(), "its share is used up");
         modest.reply().await.unwrap();
         held.pop();
         greedy.reply().await.unwrap();
+    }
+
+    /// However many connections it opens.
+    #[tokio::test]
+    async fn one_source_can_not_take_what_another_needs() {
+        let limits = Limits::new(64 << 20);
+        let (mut replies, mut blocks, mut uploads) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..1000 {
+            let share = limits.share(ip(1));
+            replies.extend((0..16).map_while(|_| share.try_reply()));
+            blocks.extend((0..16).map_while(|_| share.try_block(BLOCK as u64)));
+            uploads.extend((0..16).map_while(|_| share.upload()));
+        }
+        assert!(replies.len() <= MAX_REPLIES / 8, "{}", replies.len());
+        assert_eq!((blocks.len(), uploads.len()), (8 * (1 << 20) / BLOCK, MAX_UPLOADS / 8));
+        let other = limits.share(ip(2));
+        assert!(other.try_reply().is_some() && other.try_block(BLOCK as u64).is_some());
+        assert!(other.upload().is_some() && other.try_memory(SMALL).is_some());
+        tokio::time::timeout(Duration::from_secs(1), other.reply()).await.unwrap().unwrap();
     }
 
     /// In the time of tokio, which goes on to the next timer when nothing else is left to do.
@@ -182,34 +225,20 @@ mod tests {
         assert!(header_in_time(just_in_time).await.is_ok());
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_response_that_nobody_takes_is_given_up() {
-        let start = Instant::now();
-        assert!(unless_stalled(std::future::pending::<()>()).await.is_err());
-        assert_eq!(start.elapsed(), STALL_TIMEOUT);
-        // An upload of which nothing comes any more.
-        let pace = Pace::new(Instant::now());
-        assert!(pace.keep(std::future::pending::<()>()).await.is_err());
-        assert_eq!(start.elapsed(), 2 * STALL_TIMEOUT);
-    }
-
-    #[test]
-    fn a_byte_now_and_then_is_no_progress() {
-        let start = Instant::now();
-        let mut pace = Pace::new(start);
-        let later = start + STALL_TIMEOUT / 2;
-        (1..PROGRESS).for_each(|_| pace.count(later, 1));
-        assert_eq!(pace.until, start + STALL_TIMEOUT);
-        pace.count(later, 1);
-        assert_eq!(pace.until, later + STALL_TIMEOUT);
-    }
-
     #[test]
     fn uploads_are_bounded_in_all() {
-        let limits = Limits::new();
-        let mut held: Vec<_> = (0..MAX_UPLOADS).map(|_| limits.upload().unwrap()).collect();
-        assert!(limits.upload().is_none());
+        let limits = Limits::new(GIB);
+        let upload = |n: usize| limits.share(ip(u8::try_from(n % 9).unwrap())).upload();
+        let mut held: Vec<_> = (0..9 * MAX_UPLOADS).filter_map(upload).collect();
+        assert_eq!(held.len(), MAX_UPLOADS);
         held.pop();
-        assert!(limits.upload().is_some());
+        assert!((0..9).any(|n| upload(n).is_some()));
+    }
+
+    #[tokio::test]
+    async fn the_smallest_memory_has_a_block_for_each_share() {
+        let share = Limits::new(0).share(ip(1));
+        let _block = share.block(BLOCK as u64).await.unwrap();
+        assert!(share.try_block(BLOCK as u64).is_none() && share.try_memory(1).is_none());
     }
 }

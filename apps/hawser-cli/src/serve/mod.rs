@@ -8,7 +8,6 @@ mod limits;
 mod listen;
 mod reset_key;
 mod respond;
-mod sources;
 mod token_keys;
 
 use std::net::SocketAddr;
@@ -26,13 +25,13 @@ use crate::output::Output;
 use crate::profile::HTTP;
 use crate::server_scheduler::AllowedSchedulers;
 use crate::site::{Quota, Rights, Site};
+use crate::sources::Sources;
 use crate::units::parse_bytes;
 use hawser::Registry;
 use hawser::{Endpoint, Identity, ServerConfig};
 
 use limit_options::LimitOptions;
 use limits::Limits;
-use sources::Sources;
 
 pub(crate) use listen::{identity, listen, suggested_host};
 
@@ -125,7 +124,6 @@ struct Server {
     output: Output,
     limits: Limits,
     hq: bool,
-    sources: Sources,
 }
 
 /// Serves until Ctrl-C.
@@ -162,13 +160,14 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
-    let sources = Sources::new(arguments.limits.connections_per_source());
-    let server = Arc::new(Server { site, output, limits: Limits::new(), hq: arguments.hq, sources });
+    let sources: Sources = arguments.limits.sources();
+    let limits = Limits::new(arguments.limits.reply_memory());
+    let server = Arc::new(Server { site, output, limits, hq: arguments.hq });
     remove_leftovers(&server);
     listen::announce(&arguments, &endpoint, &identity, own, output)?;
     loop {
-        let incoming = tokio::select! {
-            incoming = endpoint.accept() => incoming,
+        let waiting = tokio::select! {
+            waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
             () = hung_up(&mut hangup) => {
                 match configuration(&arguments, registry, &identity) {
@@ -181,14 +180,8 @@ pub(crate) async fn run(
                 continue;
             }
         };
-        let Some(incoming) = incoming else { break };
-        // Before the handshake, which costs something.
-        if !server.sources.has_room(incoming.remote_address().ip()) {
-            tracing::info!(remote = %incoming.remote_address(), "refused: too many connections of this address");
-            incoming.refuse();
-            continue;
-        }
-        tokio::spawn(connection::accept(server.clone(), incoming, arguments.early_data, interrupt.clone()));
+        let Some(waiting) = waiting else { break };
+        tokio::spawn(connection::accept(server.clone(), waiting, arguments.early_data, interrupt.clone()));
     }
     output.remark("stopping; Ctrl-C again to stop at once");
     let is_idle = tokio::select! {
@@ -210,9 +203,6 @@ fn configuration(
 ) -> Result<ServerConfig, Failure> {
     let mut config =
         ServerConfig::builder(identity.clone()).workers(arguments.workers).early_data(arguments.early_data);
-    if arguments.retry {
-        config = config.retry_above_handshakes(0);
-    }
     config = config.preferred_addresses(listen::preferred_addresses(&arguments.preferred_address)?);
     if let Some(path) = &arguments.token_keys {
         let keys = token_keys::read(path)?;
@@ -221,7 +211,11 @@ fn configuration(
     }
     let profile = if arguments.hq { &crate::hq::PROFILE } else { &HTTP };
     let config = arguments.transport.server(registry, config, profile)?;
-    Ok(arguments.limits.server(config).build()?)
+    let mut config = arguments.limits.server(config);
+    if arguments.retry {
+        config = config.retry_above_handshakes(0);
+    }
+    Ok(config.build()?)
 }
 
 /// SIGHUP; never without `--token-keys`: it then ends the process, as ever.

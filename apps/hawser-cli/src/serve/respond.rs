@@ -17,10 +17,11 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::Server;
-use super::limits::{BLOCK, PROGRESS, Pace, Share, header_in_time, unless_stalled};
+use super::limits::{BLOCK, BlockPermit, PIECE, ReplyPermit, SMALL, Share, header_in_time};
 use crate::digest::REPR_DIGEST;
 use crate::http_client::describe_stream;
 use crate::site::{Body, PendingDigest, Refusal, Reply, Upload};
+use crate::sources::{Pace, Taken};
 use crate::units;
 
 type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
@@ -58,27 +59,25 @@ pub(super) async fn respond(
             () = std::future::ready(()) => {}
         }
     }
-    let Ok(permit) = share.reply().await else { return };
     let mut stored = 0;
-    let reply = if request.method() == Method::PUT {
-        store(server, &request, &mut stream, &mut stored).await
+    let answered = if request.method() == Method::PUT {
+        let Ok(permit) = share.reply().await else { return };
+        let reply = store(server, share, &request, &mut stream, &mut stored).await;
+        Answered { reply, _permit: Some(permit), _memory: None }
     } else {
-        let server = server.clone();
-        let (method, uri, headers) =
-            (request.method().clone(), request.uri().clone(), request.headers().clone());
-        let answer = move || server.site.reply(&method, &uri, &headers);
-        let mut reply = tokio::task::spawn_blocking(answer).await.unwrap_or_else(|error| internal(&error));
-        reply.settle_digest().await;
-        reply
+        match answer(server, share, &request).await {
+            Ok(answered) => answered,
+            Err(error) => return tracing::debug!(%remote, %error, "no answer"),
+        }
     };
-    let status = reply.status;
-    let mut sent = 0;
-    let result = send(&mut stream, share, reply, &mut sent).await;
-    drop(permit);
+    let status = answered.reply.status;
+    let mut sending = Sending { stream: &mut stream, pace: Pace::new(Instant::now().into()), sent: 0 };
+    let result = sending.send(share, answered).await;
     let result = match result {
-        Ok(digest) => finish(&mut stream, digest).await,
+        Ok(digest) => sending.finish(digest).await,
         Err(reason) => Err(reason),
     };
+    let sent = sending.sent;
     // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
     stream.stop_sending(Code::H3_NO_ERROR);
     let end = match result {
@@ -104,104 +103,185 @@ fn internal(error: &impl std::fmt::Display) -> Reply {
     Reply::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
 }
 
-/// Waits for the client to take what is sent; cancels the response of one that does not.
-async fn taken<T>(
-    stream: &mut Stream,
-    send: impl AsyncFnOnce(&mut Stream) -> Result<T, StreamError>,
-) -> Result<T, String> {
-    match unless_stalled(send(stream)).await {
-        Ok(result) => result.map_err(|error| describe_stream("client", &error)),
-        Err(stalled) => {
-            stream.stop_stream(Code::H3_REQUEST_CANCELLED);
-            Err(stalled.to_string())
+/// A reply, with the rights that it needs until it is sent.
+struct Answered {
+    reply: Reply,
+    _permit: Option<ReplyPermit>,
+    _memory: Option<Taken>,
+}
+
+/// Looks up what is asked for. Small answers wait in memory; for others the right to reply is waited for, without a file open.
+async fn answer(server: &Arc<Server>, share: &Share, request: &Request<()>) -> io::Result<Answered> {
+    let (looking, reply) = lookup(server, share, request).await?;
+    let (permit, mut reply) = match small(share, reply).await {
+        Ok(mut small) => {
+            drop(looking);
+            small.reply.settle_digest().await;
+            return Ok(small);
+        }
+        Err(reply) => match share.try_reply() {
+            Some(permit) => (permit, reply),
+            None => {
+                drop((looking, reply));
+                let permit = share.reply().await?;
+                (permit, lookup(server, share, request).await?.1)
+            }
+        },
+    };
+    reply.settle_digest().await;
+    let memory = match &reply.body {
+        Body::Bytes(bytes) => Some(share.memory(bytes.len() as u64).await),
+        Body::Empty | Body::File(..) => None,
+    };
+    Ok(Answered { reply, _permit: Some(permit), _memory: memory })
+}
+
+/// The reply, which may hold a file open, and the right to look it up: to be kept until there is a right to the file.
+async fn lookup(
+    server: &Arc<Server>,
+    share: &Share,
+    request: &Request<()>,
+) -> io::Result<(OwnedSemaphorePermit, Reply)> {
+    let looking = share.lookup().await?;
+    let server = server.clone();
+    let (method, uri, headers) = (request.method().clone(), request.uri().clone(), request.headers().clone());
+    let answer = move || server.site.reply(&method, &uri, &headers);
+    let reply = tokio::task::spawn_blocking(answer).await.unwrap_or_else(|error| internal(&error));
+    Ok((looking, reply))
+}
+
+/// A reply that needs no right to it; hands back one that does. A small file is read, so that it need not stay open.
+async fn small(share: &Share, mut reply: Reply) -> Result<Answered, Reply> {
+    let length = match &reply.body {
+        Body::Empty => 0,
+        Body::Bytes(bytes) => bytes.len() as u64,
+        Body::File(_, range) => range.end - range.start,
+    };
+    if length == 0 || !reply.status.is_success() && length <= SMALL {
+        return Ok(Answered { reply, _permit: None, _memory: None });
+    }
+    let Some(memory) = (length <= SMALL).then(|| share.try_memory(length)).flatten() else {
+        return Err(reply);
+    };
+    if let Body::File(file, range) = &reply.body {
+        match read_block(file, range.start, range.end).await.map_err(io::Error::other).flatten() {
+            Ok(bytes) => reply.body = Body::Bytes(bytes),
+            Err(error) => reply = internal(&error),
         }
     }
+    Ok(Answered { reply, _permit: None, _memory: Some(memory) })
 }
 
-/// Sends all but the trailers. What comes back is to follow there.
-async fn send(
-    stream: &mut Stream,
-    share: &Share,
-    reply: Reply,
-    sent: &mut u64,
-) -> Result<Option<PendingDigest>, String> {
-    let mut response = Response::new(());
-    *response.status_mut() = reply.status;
-    *response.headers_mut() = reply.headers;
-    taken(stream, async |stream| stream.send_response(response).await).await?;
-    match reply.body {
-        Body::Empty => {}
-        Body::Bytes(bytes) => send_bytes(stream, bytes, sent).await?,
-        Body::File(file, range) => send_file(stream, share, file, range, sent).await?,
-    }
-    Ok(reply.digest)
+/// A response on its way.
+struct Sending<'a> {
+    stream: &'a mut Stream,
+    pace: Pace,
+    sent: u64,
 }
 
-/// Sends the digest if it was promised, and ends the response.
-async fn finish(stream: &mut Stream, digest: Option<PendingDigest>) -> Result<(), String> {
-    if let Some(pending) = digest
-        && let Some(digest) = pending.wait(DIGEST_PATIENCE).await
-        && let Ok(value) = HeaderValue::from_str(&digest.to_field())
-    {
-        let trailers = HeaderMap::from_iter([(REPR_DIGEST, value)]);
-        taken(stream, async |stream| stream.send_trailers(trailers).await).await?;
+impl Sending<'_> {
+    /// Waits for the client to take what is sent; cancels the response of one that does not.
+    async fn taken<T>(
+        &mut self,
+        send: impl AsyncFnOnce(&mut Stream) -> Result<T, StreamError>,
+    ) -> Result<T, String> {
+        match self.pace.keep(send(self.stream)).await {
+            Ok(result) => result.map_err(|error| describe_stream("client", &error)),
+            Err(stalled) => {
+                self.stream.stop_stream(Code::H3_REQUEST_CANCELLED);
+                Err(stalled.to_string())
+            }
+        }
     }
-    taken(stream, async |stream| stream.finish().await).await
-}
 
-async fn send_bytes(stream: &mut Stream, mut bytes: Bytes, sent: &mut u64) -> Result<(), String> {
-    while !bytes.is_empty() {
-        let piece = bytes.split_to(bytes.len().min(PROGRESS));
-        let count = piece.len() as u64;
-        taken(stream, async |stream| stream.send_data(piece).await).await?;
-        *sent += count;
+    /// Sends all but the trailers. What comes back is to follow there.
+    async fn send(&mut self, share: &Share, answered: Answered) -> Result<Option<PendingDigest>, String> {
+        let Answered { reply, _permit, _memory } = answered;
+        let mut response = Response::new(());
+        *response.status_mut() = reply.status;
+        *response.headers_mut() = reply.headers;
+        self.taken(async |stream| stream.send_response(response).await).await?;
+        match reply.body {
+            Body::Empty => {}
+            Body::Bytes(bytes) => self.send_bytes(bytes).await?,
+            Body::File(file, range) => self.send_file(share, file, range).await?,
+        }
+        Ok(reply.digest)
     }
-    Ok(())
+
+    /// Sends the digest if it was promised, and ends the response.
+    async fn finish(&mut self, digest: Option<PendingDigest>) -> Result<(), String> {
+        if let Some(pending) = digest {
+            let digest = pending.wait(DIGEST_PATIENCE).await;
+            self.pace = Pace::new(Instant::now().into());
+            if let Some(digest) = digest
+                && let Ok(value) = HeaderValue::from_str(&digest.to_field())
+            {
+                let trailers = HeaderMap::from_iter([(REPR_DIGEST, value)]);
+                self.taken(async |stream| stream.send_trailers(trailers).await).await?;
+            }
+        }
+        self.taken(async |stream| stream.finish().await).await
+    }
+
+    async fn send_bytes(&mut self, mut bytes: Bytes) -> Result<(), String> {
+        while !bytes.is_empty() {
+            let piece = bytes.split_to(bytes.len().min(PIECE));
+            let count = piece.len();
+            self.taken(async |stream| stream.send_data(piece).await).await?;
+            self.pace.count(Instant::now().into(), count);
+            self.sent += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads one block ahead of the network, where the connection's share has room for it.
+    async fn send_file(&mut self, share: &Share, file: Arc<File>, range: Range<u64>) -> Result<(), String> {
+        let mut position = range.start;
+        let mut ahead: Option<Reading> = None;
+        while position < range.end {
+            let waiting = Instant::now();
+            let (permit, reading) = match ahead.take() {
+                Some(reading) => reading,
+                None => {
+                    let size = block_size(position, range.end) as u64;
+                    let permit = share.block(size).await.map_err(|error| error.to_string())?;
+                    (permit, read_block(&file, position, range.end))
+                }
+            };
+            let block = match reading.await.map_err(io::Error::other).flatten() {
+                Ok(block) => block,
+                Err(error) => {
+                    // The header has promised more: only a reset tells the client that the rest will not come.
+                    self.stream.stop_stream(Code::H3_INTERNAL_ERROR);
+                    return Err(error.to_string());
+                }
+            };
+            self.pace.excuse(waiting.elapsed());
+            position += block.len() as u64;
+            if position < range.end {
+                let permit = share.try_block(block_size(position, range.end) as u64);
+                ahead = permit.map(|permit| (permit, read_block(&file, position, range.end)));
+            }
+            self.send_bytes(block).await?;
+            drop(permit);
+        }
+        Ok(())
+    }
 }
 
 /// A block that is being read, with the right to have it.
-type Reading = (OwnedSemaphorePermit, JoinHandle<io::Result<Bytes>>);
+type Reading = (BlockPermit, JoinHandle<io::Result<Bytes>>);
 
-/// Reads one block ahead of the network, where the connection's share has room for it.
-async fn send_file(
-    stream: &mut Stream,
-    share: &Share,
-    file: Arc<File>,
-    range: Range<u64>,
-    sent: &mut u64,
-) -> Result<(), String> {
-    let mut position = range.start;
-    let mut ahead: Option<Reading> = None;
-    while position < range.end {
-        let (permit, reading) = match ahead.take() {
-            Some(reading) => reading,
-            None => {
-                let permit = share.block().await.map_err(|error| error.to_string())?;
-                (permit, read_block(&file, position, range.end))
-            }
-        };
-        let block = match reading.await.map_err(io::Error::other).and_then(|result| result) {
-            Ok(block) => block,
-            Err(error) => {
-                // The header has promised more: only a reset tells the client that the rest will not come.
-                stream.stop_stream(Code::H3_INTERNAL_ERROR);
-                return Err(error.to_string());
-            }
-        };
-        position += block.len() as u64;
-        if position < range.end {
-            ahead = share.try_block().ok().map(|permit| (permit, read_block(&file, position, range.end)));
-        }
-        send_bytes(stream, block, sent).await?;
-        drop(permit);
-    }
-    Ok(())
+/// Bytes of the block from `start` on.
+pub(super) fn block_size(start: u64, end: u64) -> usize {
+    usize::try_from(end.saturating_sub(start)).unwrap_or(BLOCK).min(BLOCK)
 }
 
 /// Reads a block of the file from `start` on, where threads may wait for the disk.
 pub(super) fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
     let file = file.clone();
-    let length = usize::try_from(end.saturating_sub(start)).unwrap_or(BLOCK).min(BLOCK);
+    let length = block_size(start, end);
     tokio::task::spawn_blocking(move || {
         let mut block = vec![0; length];
         file.read_exact_at(&mut block, start)?;
@@ -210,8 +290,14 @@ pub(super) fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<i
 }
 
 /// Stores the body of a PUT, and counts its bytes.
-async fn store(server: &Arc<Server>, request: &Request<()>, stream: &mut Stream, stored: &mut u64) -> Reply {
-    let Some(_permit) = server.limits.upload() else {
+async fn store(
+    server: &Arc<Server>,
+    share: &Share,
+    request: &Request<()>,
+    stream: &mut Stream,
+    stored: &mut u64,
+) -> Reply {
+    let Some(_permit) = share.upload() else {
         let text = "too many uploads at the same time; try again later";
         return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
     };

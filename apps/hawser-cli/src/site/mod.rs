@@ -30,6 +30,7 @@ pub(crate) use upload::Upload;
 
 use crate::digest::UPLOAD_OFFSET;
 use digests::Digests;
+use listing::Pages;
 use range::Selection;
 use tree::{Entry, Location, Tree};
 use unfinished::Unfinished;
@@ -62,6 +63,7 @@ pub(crate) struct Site {
     digests: Digests,
     rights: Rights,
     unfinished: Unfinished,
+    pages: Pages,
 }
 
 impl Site {
@@ -71,7 +73,8 @@ impl Site {
     /// When it can not be opened or is not a folder.
     pub(crate) fn open(folder: &Path, rights: Rights) -> io::Result<Self> {
         let tree = Arc::new(Tree::open(folder)?);
-        Ok(Site { tree, digests: Digests::default(), rights, unfinished: Unfinished::default() })
+        let (digests, unfinished, pages) = (Digests::default(), Unfinished::default(), Pages::default());
+        Ok(Site { tree, digests, rights, unfinished, pages })
     }
 
     /// The answer to GET and HEAD; other methods but PUT are refused. Blocks on the disk.
@@ -93,7 +96,7 @@ impl Site {
                 let index = location.join("index.html");
                 match self.tree.entry(&index) {
                     Ok(Entry::File(file, metadata)) => self.file(file, &metadata, &index, headers),
-                    _ => listing::page(folder, &location, self.rights.hidden),
+                    _ => self.pages.reply(&folder, &location, self.rights.hidden, Instant::now()),
                 }
             }
             // Relative links in a listing resolve against the folder only with the slash.

@@ -1,19 +1,24 @@
 //! How much all uploads together may let a folder grow.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a file costs besides its bytes: its inode, its name, and the rest of its last block.
+pub(super) const FILE_COST: u64 = 4096;
 
 /// Bytes that uploads may still take, shared by all of them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Quota {
     most: Option<u64>,
     used: Arc<AtomicU64>,
+    /// Held from the look at what a file replaces to its replacement: what goes is given back once.
+    replacing: Arc<Mutex<()>>,
 }
 
 impl Quota {
     /// `None`: no limit.
     pub(crate) fn new(most: Option<u64>) -> Self {
-        Quota { most, used: Arc::new(AtomicU64::new(0)) }
+        Quota { most, used: Arc::default(), replacing: Arc::default() }
     }
 
     /// All that there may be.
@@ -24,6 +29,11 @@ impl Quota {
     /// What one upload takes of it: nothing yet.
     pub(super) fn reservation(&self) -> Reservation {
         Reservation { quota: self.clone(), bytes: 0 }
+    }
+
+    /// While this is held no other upload replaces a file.
+    pub(super) fn replace(&self) -> MutexGuard<'_, ()> {
+        self.replacing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes these bytes, or none.

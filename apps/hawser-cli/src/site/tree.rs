@@ -134,16 +134,16 @@ impl Tree {
 
     /// Opens what is there.
     pub(super) fn entry(&self, location: &Location) -> io::Result<Entry> {
-        // O_NONBLOCK: opening a pipe that nobody writes to must not hang. It has no effect on files and folders.
-        let file = self.open_below(location, OFlag::O_RDONLY | OFlag::O_NONBLOCK)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            Ok(Entry::Folder(file))
-        } else if metadata.is_file() && !location.is_folder {
-            Ok(Entry::File(file, metadata))
-        } else {
-            Err(io::ErrorKind::NotFound.into())
+        // O_PATH: what is neither a file nor a folder is looked at and not opened. A pipe would have a reader for a moment,
+        // of which its writer dies, and devices do what they like.
+        let found = self.open_below(location, OFlag::O_PATH)?;
+        let metadata = found.metadata()?;
+        let (is_folder, is_file) = (metadata.is_dir(), metadata.is_file() && !location.is_folder);
+        if !is_folder && !is_file {
+            return Err(io::ErrorKind::NotFound.into());
         }
+        let file = reopen(&found)?;
+        Ok(if is_folder { Entry::Folder(file) } else { Entry::File(file, metadata) })
     }
 
     /// Opens a folder to create files in.
@@ -176,6 +176,14 @@ impl Tree {
     }
 }
 
+/// Opens for reading what an `O_PATH` descriptor stands for.
+fn reopen(found: &File) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let descriptor =
+        open(path.as_str(), OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK, Mode::empty())?;
+    Ok(descriptor.into())
+}
+
 /// Creates a file that must not exist, in an open folder.
 pub(super) fn create_in(folder: &File, name: &OsStr, mode: Mode) -> io::Result<File> {
     let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
@@ -186,4 +194,40 @@ pub(super) fn create_in(folder: &File, name: &OsStr, mode: Mode) -> io::Result<F
 /// The names in an open folder.
 pub(super) fn read_folder(folder: &File) -> io::Result<std::fs::ReadDir> {
     std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use super::*;
+
+    /// A writer that does not wait gets ENXIO from a pipe that nobody has open: so it is afterwards.
+    #[test]
+    fn pipes_and_devices_are_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, Mode::from_bits_truncate(0o600)).unwrap();
+        std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
+        std::fs::write(folder.path().join("file"), "content").unwrap();
+        let tree = Tree::open(folder.path()).unwrap();
+        let entry = |path: &str| tree.entry(&Location::parse(path).unwrap());
+        // The writer waits in open() until somebody reads.
+        let waiting = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || OpenOptions::new().write(true).open(pipe).map(drop)
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        for path in ["/pipe", "/socket", "/none", "/file/"] {
+            assert_eq!(entry(path).unwrap_err().kind(), io::ErrorKind::NotFound, "{path}");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!waiting.is_finished(), "nobody has opened the pipe");
+        let _reader = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(&pipe).unwrap();
+        waiting.join().unwrap().unwrap();
+        let Entry::File(file, metadata) = entry("/file").unwrap() else { panic!("a file") };
+        assert_eq!((std::io::read_to_string(file).unwrap(), metadata.len()), ("content".to_owned(), 7));
+        assert!(matches!(entry("/").unwrap(), Entry::Folder(_)));
+    }
 }

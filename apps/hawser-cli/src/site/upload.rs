@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use http::header::{CONTENT_LENGTH, ETAG};
+use http::header::ETAG;
 use http::{HeaderMap, StatusCode};
 use nix::fcntl::{AtFlags, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, fstatat};
@@ -18,13 +18,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::Rights;
 use super::leftovers;
-use super::quota::Reservation;
+use super::quota::{FILE_COST, Quota, Reservation};
 use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
 use super::unfinished::Identity;
 use super::validators::Validators;
 use crate::digest::{Digest, REPR_DIGEST};
 use crate::exit::is_full;
+use crate::http_client::content_length;
 use crate::units;
 
 /// Symbolic links followed one after the other.
@@ -44,7 +45,7 @@ pub(crate) struct Upload {
     expected_digest: Option<Digest>,
     max_length: Option<u64>,
     reservation: Reservation,
-    quota: Option<u64>,
+    quota: Quota,
 }
 
 /// Removes the temporary file unless it got its final name.
@@ -72,17 +73,20 @@ impl Upload {
         rights: &Rights,
     ) -> Result<Self, Refusal> {
         let max_length = rights.max_upload;
-        let (reservation, quota) = (rights.upload_quota.reservation(), rights.upload_quota.most());
+        let quota = rights.upload_quota.clone();
+        let mut reservation = quota.reservation();
         let (folder, name, replaced) = behind_links(tree, location)?;
         let expected_digest = announced_digest(headers);
-        let expected_length = field(headers, CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
+        let expected_length = content_length(headers)
+            .map_err(|error| Refusal::new(Reply::text(StatusCode::BAD_REQUEST, error.to_string())))?;
         if let (Some(length), Some(most)) = (expected_length, max_length)
             && length > most
         {
             return Err(too_long(most));
         }
-        if expected_length.is_some_and(|length| !reservation.has_room_for(length)) {
-            return Err(beyond(quota));
+        let least = expected_length.unwrap_or(0).saturating_add(FILE_COST);
+        if !reservation.has_room_for(least) || !reservation.take(FILE_COST) {
+            return Err(beyond(&quota));
         }
         let (temporary_name, file) =
             create_temporary(&folder, replaced.is_some()).map_err(|error| Refusal::new(refused(&error)))?;
@@ -126,7 +130,7 @@ impl Upload {
             return Err(too_long(most));
         }
         if !self.reservation.take(bytes.len() as u64) {
-            return Err(beyond(self.quota));
+            return Err(beyond(&self.quota));
         }
         self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(|error| refused(&error).into())
@@ -148,12 +152,11 @@ impl Upload {
             let text = format!("SHA-256 of what came is {digest}, not {expected}; nothing was stored");
             return Reply::text(StatusCode::BAD_REQUEST, text);
         }
-        let replaced = stat(&self.folder, &self.name);
-        if let Err(error) = self.store() {
-            return refused(&error);
-        }
-        let freed = replaced.map_or(0, |file| u64::try_from(file.st_size).unwrap_or(0));
-        self.reservation.keep(freed);
+        let replaced = match self.store() {
+            Ok(replaced) => replaced,
+            Err(error) => return refused(&error),
+        };
+        self.reservation.keep(replaced.as_ref().map_or(0, freed));
         let status = if replaced.is_some() { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
         let mut reply = Reply::empty(status);
         reply.set(REPR_DIGEST, &digest.to_field());
@@ -163,17 +166,30 @@ impl Upload {
         reply
     }
 
-    fn store(&mut self) -> io::Result<()> {
+    /// Returns what was in its place.
+    fn store(&mut self) -> io::Result<Option<FileStat>> {
         if let Some(replaced) = stat(&self.folder, &self.name) {
             dress(&self.file, &replaced)?;
         }
         self.file.sync_all()?;
         let (from, to) = (self.temporary.name.as_os_str(), self.name.as_os_str());
-        renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
+        let replaced = {
+            let _alone = self.quota.replace();
+            let replaced = stat(&self.folder, &self.name);
+            renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
+            replaced
+        };
         self.temporary.moved = true;
         // The new name must survive a power cut, too.
-        self.folder.sync_all()
+        self.folder.sync_all()?;
+        Ok(replaced)
     }
+}
+
+/// Bytes of the quota that come back with a file that was replaced: none if it has another name.
+fn freed(replaced: &FileStat) -> u64 {
+    let is_gone = replaced.st_mode & nix::libc::S_IFMT == nix::libc::S_IFREG && replaced.st_nlink <= 1;
+    if is_gone { u64::try_from(replaced.st_size).unwrap_or(0).saturating_add(FILE_COST) } else { 0 }
 }
 
 /// Where a file goes, symbolic links followed as far as they stay in the folder that is served: the folder, the name in it,
@@ -242,8 +258,8 @@ fn too_long(most: u64) -> Refusal {
     Reply::text(StatusCode::PAYLOAD_TOO_LARGE, text).into()
 }
 
-fn beyond(quota: Option<u64>) -> Refusal {
-    let most = units::bytes(quota.unwrap_or(u64::MAX));
+fn beyond(quota: &Quota) -> Refusal {
+    let most = units::bytes(quota.most().unwrap_or(u64::MAX));
     let text = format!("the server takes {most} of uploads in all, and they are used up (--upload-quota)");
     Reply::text(StatusCode::INSUFFICIENT_STORAGE, text).into()
 }

@@ -9,6 +9,7 @@ mod protocol;
 mod report;
 mod screen;
 mod serve;
+mod under_way;
 mod viewer;
 
 use std::net::{Ipv4Addr, SocketAddr};

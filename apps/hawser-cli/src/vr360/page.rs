@@ -42,7 +42,12 @@ pub(super) async fn serve(listener: TcpListener, viewer: Arc<Viewer>) {
 }
 
 async fn answer(mut stream: TcpStream, viewer: &Viewer) -> std::io::Result<()> {
-    let (method, path) = read_request(&mut stream).await?;
+    let request = read_request(&mut stream).await?;
+    if !request.is_for_this_machine() {
+        let words = b"this page is for this machine: its address or localhost\n";
+        return respond(&mut stream, "421 Misdirected Request", "text/plain", words).await;
+    }
+    let (method, path) = (request.method, request.path);
     let chunk = path.strip_prefix("/chunk/").and_then(|number| number.parse().ok());
     match (method.as_str(), path.as_str(), chunk) {
         ("GET", "/", _) => respond(&mut stream, "200 OK", "text/html; charset=utf-8", PAGE.as_bytes()).await,

@@ -4,27 +4,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use bytes::Bytes;
+use tokio::sync::Mutex;
 
 use super::Serve;
 use super::carriers::{Carriers, WatchedSet};
 use super::encode;
 use super::film::Film;
-use super::protocol::{self, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, Said, Wish};
+use super::protocol::{self, CODE_BROKEN, CODE_DONE, Head, Lines, Said, Wish};
+use super::under_way::{Place, Refused, UnderWay};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Channel;
 use crate::serve::{identity, listen, suggested_host};
+use crate::sources::Sources;
 use crate::units;
 use hawser::policy::{FrameInfo, PolicySetFactory, Reliability, SegmentKind, Time};
-use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig};
+use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig, WriteError};
 
 /// Players at the same time.
 const MAX_PLAYERS: usize = 256;
-/// Tiles under way to one player; of what it asks for beyond that nothing is sent.
-const MAX_UNDER_WAY: usize = 4096;
 /// How long a player may take to ask.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest time that a wish may look ahead.
@@ -45,10 +45,9 @@ pub(super) async fn run(
     let identity =
         identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
     let policies = arguments.transport.policies(registry)?;
-    let config = arguments
-        .transport
-        .server(registry, ServerConfig::builder(identity.clone()), &super::PROFILE)?
-        .build()?;
+    let sources = Sources::new(MAX_PLAYERS);
+    let config = ServerConfig::builder(identity.clone());
+    let config = sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -62,24 +61,16 @@ pub(super) async fn run(
     };
     announce(&arguments, &endpoint, &identity, &film, output)?;
     let film = Arc::new(film);
-    let places = Arc::new(Semaphore::new(MAX_PLAYERS));
     loop {
-        let incoming = tokio::select! {
-            incoming = endpoint.accept() => incoming,
+        let waiting = tokio::select! {
+            waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
         };
-        let Some(incoming) = incoming else { break };
-        let Ok(place) = places.clone().try_acquire_owned() else {
-            incoming.refuse();
-            continue;
-        };
+        let Some(waiting) = waiting else { break };
         let (film, policies) = (film.clone(), policies.clone());
         tokio::spawn(async move {
-            let _place = place;
-            let remote = incoming.remote_address();
-            match incoming.await {
-                Ok(connection) => serve(film, policies, connection, remote, output).await,
-                Err(error) => tracing::info!(%remote, %error, "no connection"),
+            if let Some(client) = waiting.connect(CODE_BROKEN).await {
+                serve(film, policies, client.connection.clone(), client.remote, output).await;
             }
         });
     }
@@ -136,7 +127,7 @@ async fn serve(
             carriers,
             connection: connection.clone(),
             control: Mutex::new(send),
-            under_way: Arc::new(Semaphore::new(MAX_UNDER_WAY)),
+            under_way: UnderWay::default(),
         });
         let mut lines = Lines::new(receive);
         while let Some(wish) = lines.next::<Wish>().await? {
@@ -161,7 +152,7 @@ struct Player {
     carriers: Carriers,
     connection: Connection,
     control: Mutex<SendStream>,
-    under_way: Arc<Semaphore>,
+    under_way: UnderWay,
 }
 
 /// A tile on its way.
@@ -214,10 +205,9 @@ impl Player {
             reliability: if can_discard { Reliability::UntilDeadline } else { Reliability::Reliable },
         };
         let length = u32::try_from(picture.len()).unwrap_or(u32::MAX);
-        let mut frame = BytesMut::with_capacity(HEAD + picture.len());
-        frame.extend_from_slice(&Head { chunk, tile, length }.encode());
-        frame.extend_from_slice(&picture);
-        if stream.write_frame(&info, frame.freeze()).await.is_ok() && stream.finish().is_ok() {
+        if write_tile(&mut stream, &info, Head { chunk, tile, length }, picture).await.is_ok()
+            && stream.finish().is_ok()
+        {
             let arrived = stream.stopped().await;
             let paths = watched.paths();
             if matches!(arrived, Ok(None)) && !paths.is_empty() {
@@ -234,20 +224,36 @@ impl Player {
     }
 }
 
-/// The tiles of a wish in its order, each with its place among those under way, as far as there are places.
+/// Writes a tile as one frame. The picture is not copied: players share it with the film.
+async fn write_tile(
+    stream: &mut SendStream,
+    info: &FrameInfo,
+    head: Head,
+    picture: Bytes,
+) -> Result<(), WriteError> {
+    stream.write_frame(info, Bytes::copy_from_slice(&head.encode())).await?;
+    stream.write_frame(info, picture).await
+}
+
+/// The tiles of a wish in its order, each once and with its place among those under way, as far as there are places.
 fn granted<'a>(
     wish: &'a Wish,
     deadline: Time,
-    under_way: &'a Arc<Semaphore>,
+    under_way: &'a UnderWay,
     picture: impl Fn(u16) -> Option<Bytes> + 'a,
-) -> impl Iterator<Item = (OwnedSemaphorePermit, Order)> + 'a {
+) -> impl Iterator<Item = (Place, Order)> + 'a {
     let view = wish.view.iter().map(|tile| (*tile, true));
     let tiles = view.chain(wish.margin.iter().map(|tile| (*tile, false)));
-    let orders = tiles.filter_map(move |(tile, is_in_view)| {
+    let begun = tiles.filter_map(move |(tile, is_in_view)| {
         let picture = picture(tile)?;
-        Some(Order { chunk: wish.chunk, tile, is_in_view, deadline, picture })
+        let place = match under_way.begin(wish.chunk, tile, picture.len()) {
+            Ok(place) => Some(place),
+            Err(Refused::Full) => None,
+            Err(Refused::Twice) => return None,
+        };
+        Some((place, Order { chunk: wish.chunk, tile, is_in_view, deadline, picture }))
     });
-    orders.map_while(|order| Some((under_way.clone().try_acquire_owned().ok()?, order)))
+    begun.map_while(|(place, order)| Some((place?, order)))
 }
 
 /// What a film amounts to, for `make`.
@@ -257,18 +263,20 @@ pub(super) fn amount(film: &Film) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::under_way::MAX_BYTES;
     use super::*;
 
-    /// Whatever a player wishes for: what is under way has a cap, tiles that are not there have no place, and what
-    /// ended makes room.
+    /// Whatever a player wishes for: what is under way has a cap, no tile is under way twice, tiles that are not there have
+    /// no place, and what ended makes room.
     #[test]
     fn a_player_has_so_many_tiles_under_way() {
-        let under_way = Arc::new(Semaphore::new(10));
-        let wish = Wish { chunk: 3, left_ms: 1000, view: vec![5; 8], margin: (0..=u16::MAX).collect() };
-        let has = |tile: u16| (tile < 100).then(|| Bytes::from_static(b"picture"));
+        let under_way = UnderWay::default();
+        let has = |tile: u16| (tile < 100).then(|| Bytes::from(vec![0; MAX_BYTES / 10]));
+        let wish = Wish { chunk: 3, left_ms: 1000, view: vec![5; 4096], margin: (0..=u16::MAX).collect() };
         let mut first: Vec<_> = granted(&wish, Time::ZERO, &under_way, has).collect();
         let tiles: Vec<(u16, bool)> = first.iter().map(|(_, order)| (order.tile, order.is_in_view)).collect();
-        assert_eq!(tiles, [vec![(5, true); 8], vec![(0, false), (1, false)]].concat());
+        let margin = [0, 1, 2, 3, 4, 6, 7, 8, 9].map(|tile| (tile, false));
+        assert_eq!(tiles, [vec![(5, true)], margin.to_vec()].concat());
         assert_eq!(granted(&wish, Time::ZERO, &under_way, has).count(), 0);
         first.truncate(7);
         assert_eq!(granted(&wish, Time::ZERO, &under_way, has).collect::<Vec<_>>().len(), 3);

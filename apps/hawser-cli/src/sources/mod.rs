@@ -1,0 +1,13 @@
+//! What one address may take of a server, of whichever kind.
+//!
+//! A limit for a connection bounds nothing where connections are cheap, and a limit for all together is what one client can
+//! use up alone. So whatever is scarce is a [`Pool`]: of its units a source, which is an IPv4 address or an IPv6 network of
+//! 64 bits, has at most an eighth. [`Sources`] are the pools that every server has: places for clients, and handshakes.
+
+mod pace;
+mod places;
+mod pool;
+
+pub(crate) use pace::{Pace, STALL_TIMEOUT};
+pub(crate) use places::{Client, Sources, Waiting};
+pub(crate) use pool::{Pool, Taken};

@@ -1,0 +1,193 @@
+//! Places for clients, which they take when their handshake is complete.
+
+use std::future::IntoFuture;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use hawser::{AcceptError, Connection, Endpoint, Incoming, ServerConfigBuilder};
+
+use super::pool::{Pool, Taken};
+
+/// Handshakes that one source may begin per second, unless an option says otherwise.
+const HANDSHAKES_PER_SECOND: u32 = 200;
+/// Handshakes under way whose clients have proven their address. Those of others have the limit of
+/// [`ServerConfigBuilder::retry_above_handshakes`].
+const MAX_PROVEN: usize = 4096;
+/// Handshakes of addresses that may be forged, above which clients must prove theirs.
+const MAX_UNPROVEN: usize = 1000;
+/// How long a handshake may take: as long as clients wait for one.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a client is told for which there is no place.
+const TOO_MANY: &[u8] = b"too many connections from this address";
+
+/// The clients of a server, and what their sources have. Cheap to clone.
+///
+/// Before the handshake only those are turned away whose source has its share of places already. Packets with a forged source
+/// take none: a place is taken when the handshake proves that the client is there. From half of the places on clients prove
+/// their address first (Retry).
+#[derive(Clone, Debug)]
+pub(crate) struct Sources {
+    most: usize,
+    places: Pool,
+    proven: Pool,
+    handshakes_per_second: u32,
+}
+
+/// A client that asks for a connection.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) incoming: Incoming,
+    pub(crate) remote: SocketAddr,
+    proven: Option<Taken>,
+    places: Pool,
+}
+
+/// A client whose handshake is complete, with its place.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) connection: Connection,
+    /// The address that it connected from.
+    pub(crate) remote: SocketAddr,
+    _place: Place,
+}
+
+/// What a client keeps as long as it is served.
+#[derive(Debug)]
+enum Place {
+    Taken {
+        _place: Taken,
+    },
+    /// To be taken when the handshake is complete; the task ends with this value.
+    Later {
+        _task: JoinSet<()>,
+    },
+}
+
+impl Sources {
+    /// So many places, of which a source has at most an eighth.
+    pub(crate) fn new(most: usize) -> Self {
+        Sources {
+            most,
+            places: Pool::new(most),
+            proven: Pool::new(MAX_PROVEN),
+            handshakes_per_second: HANDSHAKES_PER_SECOND,
+        }
+    }
+
+    /// With so many places for one source; `None`: as many as there are.
+    #[must_use]
+    pub(crate) fn places_per_source(mut self, most: Option<usize>) -> Self {
+        self.places = Pool::with_share(self.most, most.unwrap_or(self.most));
+        self
+    }
+
+    /// With so many handshakes per second for one source; 0: no limit.
+    #[must_use]
+    pub(crate) fn handshakes_per_second(mut self, limit: u32) -> Self {
+        self.handshakes_per_second = limit;
+        self
+    }
+
+    /// What the endpoint itself has to see to.
+    pub(crate) fn server(&self, builder: ServerConfigBuilder) -> ServerConfigBuilder {
+        let unproven = (self.most / 2).clamp(1, MAX_UNPROVEN);
+        let builder = builder.retry_above_handshakes(unproven);
+        match self.handshakes_per_second {
+            0 => builder,
+            limit => builder.handshakes_per_source(limit),
+        }
+    }
+
+    /// The next client that there may be a place for; `None` when the endpoint is closed.
+    pub(crate) async fn accept(&self, endpoint: &Endpoint) -> Option<Waiting> {
+        loop {
+            let incoming = endpoint.accept().await?;
+            if let Some(waiting) = self.judge(incoming) {
+                return Some(waiting);
+            }
+        }
+    }
+
+    fn judge(&self, incoming: Incoming) -> Option<Waiting> {
+        let remote = incoming.remote_address();
+        let turn_away = |incoming: Incoming| {
+            tracing::info!(%remote, "refused: there is no place left for this address");
+            incoming.refuse();
+            None
+        };
+        if !self.places.has_room(remote.ip()) {
+            return turn_away(incoming);
+        }
+        if !incoming.is_address_validated() {
+            // A client that cannot be asked again is handed back.
+            let incoming = match self.places.free() <= self.most / 2 {
+                true => match incoming.retry() {
+                    Ok(()) => return None,
+                    Err(incoming) => *incoming,
+                },
+                false => incoming,
+            };
+            return Some(Waiting { incoming, remote, proven: None, places: self.places.clone() });
+        }
+        match self.proven.try_take(remote.ip(), 1) {
+            Some(proven) => {
+                Some(Waiting { incoming, remote, proven: Some(proven), places: self.places.clone() })
+            }
+            None => turn_away(incoming),
+        }
+    }
+}
+
+impl Waiting {
+    /// Completes the handshake. Says to the log why there is no connection, and to a client for which there is no place
+    /// any more that it is refused (`code` of the application).
+    pub(crate) async fn connect(self, code: u64) -> Option<Client> {
+        let Waiting { incoming, remote, proven, places } = self;
+        let connection = match tokio::time::timeout(HANDSHAKE_TIMEOUT, incoming.into_future()).await {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(error)) => {
+                tracing::info!(%remote, %error, "no connection");
+                return None;
+            }
+            Err(_) => {
+                tracing::info!(%remote, "no connection: the handshake took too long");
+                return None;
+            }
+        };
+        drop(proven);
+        seat(connection, remote, &places, code)
+    }
+
+    /// A connection that is used before its handshake is complete (0-RTT). Its place is taken then, and it is closed if there
+    /// is none, or if the handshake takes too long.
+    ///
+    /// # Errors
+    /// It cannot be accepted.
+    pub(crate) fn connect_early(self, code: u64) -> Result<Client, AcceptError> {
+        let Waiting { incoming, remote, proven, places } = self;
+        let connection = incoming.accept()?.into_early();
+        let early = connection.clone();
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let complete = tokio::time::timeout(HANDSHAKE_TIMEOUT, early.handshake_complete()).await;
+            drop(proven);
+            match (complete, places.try_take(remote.ip(), 1)) {
+                (Ok(Ok(_)), Some(_place)) => std::future::pending().await,
+                (Ok(Ok(_)), None) => early.close(code, TOO_MANY),
+                (Ok(Err(_)), _) => {}
+                (Err(_), _) => early.close(code, b"the handshake took too long"),
+            }
+        });
+        Ok(Client { connection, remote, _place: Place::Later { _task: task } })
+    }
+}
+
+fn seat(connection: Connection, remote: SocketAddr, places: &Pool, code: u64) -> Option<Client> {
+    let Some(place) = places.try_take(remote.ip(), 1) else {
+        connection.close(code, TOO_MANY);
+        return None;
+    };
+    Some(Client { connection, remote, _place: Place::Taken { _place: place } })
+}
