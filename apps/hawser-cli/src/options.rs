@@ -83,6 +83,9 @@ pub(crate) struct TransportOptions {
     /// long before they wear out
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
     key_update_after: Option<u64>,
+    /// Tunnels that the peer may open, where its connections carry some; a subcommand of which they do says so
+    #[arg(skip)]
+    pub(crate) tunnels: Option<u64>,
 }
 
 impl TransportOptions {
@@ -95,6 +98,9 @@ impl TransportOptions {
         if alpn == hawser::h3::ALPN || alpn == crate::hq::ALPN {
             // Datagrams that nobody reads would only fill their buffer.
             transport.datagram_receive_buffer = None;
+        }
+        if let Some(tunnels) = self.tunnels {
+            hawser_gateway::profile::apply(&mut transport, tunnels);
         }
         if is_live {
             transport.keep_alive_interval = Some(LIVE_KEEP_ALIVE);

@@ -7,33 +7,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Open connections by source: an IPv4 address, or a network of 64 bits, of which one customer has at least one. Cheap to
 /// clone. There are never more entries than connections.
 #[derive(Clone, Debug)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     most: Option<usize>,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
 /// One open connection of a source, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(crate) struct Open {
     sources: Sources,
     source: IpAddr,
 }
 
 impl Sources {
     /// `None`: no limit.
-    pub(super) fn new(most: Option<usize>) -> Self {
+    pub(crate) fn new(most: Option<usize>) -> Self {
         Sources { most, open: Arc::default() }
     }
 
     /// Whether this address may have another connection.
-    pub(super) fn has_room(&self, address: IpAddr) -> bool {
+    pub(crate) fn has_room(&self, address: IpAddr) -> bool {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         self.is_below(open.get(&source_of(address)).copied().unwrap_or(0))
     }
 
     /// Counts one that is open; `None` if it is one too many. Only addresses that completed a handshake are to be counted:
     /// others may be forged, and their owner would pay for it.
-    pub(super) fn open(&self, address: IpAddr) -> Option<Open> {
+    pub(crate) fn open(&self, address: IpAddr) -> Option<Open> {
         let source = source_of(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(source).or_insert(0);

@@ -4,6 +4,7 @@
 
 mod cost_caps;
 mod failures;
+mod gateway;
 mod get;
 mod gpsd;
 mod hostile;
