@@ -22,8 +22,6 @@ pub(crate) const DEFAULT_PORT: u16 = 4435;
 const KEY_VARIABLE: &str = "HAWSER_KEY";
 /// How long the goodbye may take before the command ends anyway.
 const GOODBYE: Duration = Duration::from_millis(500);
-/// RFC 9114 section 8.1.
-const H3_NO_ERROR: u64 = 0x100;
 /// How long a gateway may take to answer a request for a tunnel: its own patience with the target is shorter.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -96,9 +94,7 @@ impl Gateway {
     /// Says goodbye.
     pub(crate) async fn close(self) {
         let endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(connection) = self.client.connection() {
-            connection.close(H3_NO_ERROR, b"");
-        }
+        self.client.close();
         if let Some(endpoint) = endpoint {
             let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
         }

@@ -31,6 +31,13 @@ impl Keeper {
     }
 }
 
+impl Keeper {
+    /// Makes no connection any more.
+    pub(super) fn stop(&self) {
+        self.0.abort();
+    }
+}
+
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.0.abort();

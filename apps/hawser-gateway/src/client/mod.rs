@@ -23,6 +23,9 @@ use session::Session;
 pub use open::{Closed, TcpTunnel, UdpReceiver, UdpSender, UdpTunnel};
 pub use session::Hello;
 
+/// RFC 9114 section 8.1.
+const H3_NO_ERROR: u64 = 0x100;
+
 /// A connection to the gateway, and what has to live as long as it: its endpoint, whatever watches it.
 pub struct Dialed {
     /// The connection, its handshake complete.
@@ -86,7 +89,7 @@ pub struct GatewayClient(Arc<Inner>);
 struct Inner {
     config: ClientConfig,
     state: watch::Receiver<State>,
-    _keeper: Keeper,
+    keeper: Keeper,
 }
 
 impl fmt::Debug for GatewayClient {
@@ -109,14 +112,14 @@ impl GatewayClient {
         let session = Arc::new(Session::begin(first).await?);
         let hello = session.hello(&config).await?;
         let (keeper, state) = Keeper::start(session, dialer, say);
-        Ok((GatewayClient(Arc::new(Inner { config, state, _keeper: keeper })), hello))
+        Ok((GatewayClient(Arc::new(Inner { config, state, keeper })), hello))
     }
 
-    /// The connection that is used now, if there is one.
-    pub fn connection(&self) -> Option<Connection> {
-        match &*self.0.state.borrow() {
-            State::Up(session) => Some(session.connection.clone()),
-            State::Down(_) => None,
+    /// Ends the connection, and makes no other. For the gateway to hear of it, wait for its endpoint to be idle.
+    pub fn close(&self) {
+        self.0.keeper.stop();
+        if let State::Up(session) = &*self.0.state.borrow() {
+            session.connection.close(H3_NO_ERROR, b"");
         }
     }
 
