@@ -10,6 +10,7 @@ mod connection;
 mod endpoint;
 mod files;
 mod http3;
+mod masque;
 mod memory;
 mod repair;
 
@@ -22,6 +23,7 @@ use hawser_wire::{
     TruncatedPacketNumber, Version, Writer, varint,
 };
 pub use http3::http3;
+pub use masque::masque;
 pub use repair::repair;
 
 /// A target: its name, which is that of its corpus, and its check.
@@ -39,6 +41,7 @@ pub const TARGETS: &[Target] = &[
     ("http3", http3),
     ("repair", repair),
     ("files", files),
+    ("masque", masque),
 ];
 
 /// A run of variable-length integers.

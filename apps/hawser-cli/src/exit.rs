@@ -65,7 +65,8 @@ Exit codes (curl's, where curl has one for the same thing):
   28  the server did not answer in time
   33  the transfer cannot be resumed: the file changed on the server, or it has no ranges
   35  the handshake failed (no common protocol, TLS error)
-  43  the server does not allow it (401, 403, 405; live: wrong key, or another publisher took over)
+  43  the server does not allow it (401, 403, 405; live: wrong key, or another publisher took over;
+      proxy, forward: the gateway does not know the key)
   44  there is no such file on the server (404, 410)
   56  the connection was lost
   60  the server's certificate is not acceptable

@@ -5,7 +5,7 @@
 use crate::profile::Profile;
 
 /// Its application protocol.
-pub(crate) const PROFILE: Profile = Profile::of_streams(b"hq-interop");
+pub(crate) const PROFILE: Profile<'static> = Profile::of_streams(b"hq-interop");
 
 /// Error code of a stream whose request cannot be served. The protocol has none of its own.
 pub(crate) const NOT_SERVED: u64 = 1;

@@ -20,6 +20,9 @@ mod digest;
 mod emulate;
 mod encounters;
 mod exit;
+mod forward;
+mod gateway;
+mod gateway_client;
 mod get;
 mod guarantee;
 mod hq;
@@ -43,6 +46,7 @@ mod policy_options;
 mod prelearn;
 mod profile;
 mod progress;
+mod proxy;
 mod put;
 mod report;
 mod scenario_table;
@@ -108,6 +112,12 @@ enum Command {
     Get(get::Get),
     /// Store a file on an HTTP/3 server
     Put(put::Put),
+    /// Let programs of this machine reach the Internet over all its links: SOCKS5 and HTTP CONNECT on a local port
+    Proxy(proxy::Proxy),
+    /// Let ports of this machine lead through a gateway, TCP and UDP
+    Forward(forward::ForwardPorts),
+    /// Be the far end of `hawser proxy` and `hawser forward`
+    Gateway(gateway::Gateway),
     /// Bring live video from an encoder over several links to players
     #[command(subcommand)]
     Live(live::Live),
@@ -232,6 +242,9 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Serve(arguments) => serve::run(arguments, registry, output, interrupt).await,
             Command::Get(arguments) => get::run(arguments, registry, output, interrupt).await,
             Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
+            Command::Proxy(arguments) => proxy::run(arguments, registry, output, interrupt).await,
+            Command::Forward(arguments) => forward::run(arguments, registry, output, interrupt).await,
+            Command::Gateway(arguments) => gateway::run(arguments, registry, output, interrupt).await,
             Command::Live(command) => live::run(command, registry, output, interrupt).await,
             Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,

@@ -56,7 +56,7 @@ pub(crate) struct TransportOptions {
 
 impl TransportOptions {
     /// Returns the transport configuration that these options describe, for an application protocol.
-    fn transport(&self, registry: &Registry, profile: &Profile) -> Result<TransportConfig, Failure> {
+    fn transport(&self, registry: &Registry, profile: &Profile<'_>) -> Result<TransportConfig, Failure> {
         let policies = self.policies_of(registry, profile)?;
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..hawser::default_transport() };
@@ -74,7 +74,7 @@ impl TransportOptions {
     fn policies_of(
         &self,
         registry: &Registry,
-        profile: &Profile,
+        profile: &Profile<'_>,
     ) -> Result<Arc<dyn PolicySetFactory>, Failure> {
         let Some(controller) = profile.controller else { return self.policies(registry) };
         let policies = registry.set(&self.policies.with_controller(registry, controller)?);
@@ -125,7 +125,7 @@ impl TransportOptions {
         &self,
         registry: &Registry,
         builder: ServerConfigBuilder,
-        profile: &Profile,
+        profile: &Profile<'_>,
     ) -> Result<ServerConfigBuilder, Failure> {
         let mut builder = builder.alpn([profile.alpn]).transport(self.transport(registry, profile)?);
         if let Some(versions) = &self.quic_version {
@@ -279,7 +279,7 @@ impl ClientOptions {
     pub(crate) fn setup(
         &self,
         registry: &Arc<Registry>,
-        profile: &Profile,
+        profile: &Profile<'_>,
         output: Output,
     ) -> Result<ClientSetup, Failure> {
         Ok(ClientSetup {
@@ -309,7 +309,7 @@ impl ClientOptions {
     }
 
     /// The client configuration for this application protocol.
-    fn config(&self, registry: &Registry, profile: &Profile) -> Result<ClientConfig, Failure> {
+    fn config(&self, registry: &Registry, profile: &Profile<'_>) -> Result<ClientConfig, Failure> {
         let trust = self.trust.trust()?;
         let transport = TransportConfig {
             max_idle_timeout: Some(self.timeout),

@@ -4,21 +4,21 @@ use hawser::TransportConfig;
 
 /// An application protocol on top of the transport. Each application hands over its own; the options of commands know none of
 /// them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Profile {
+#[derive(Clone, Copy)]
+pub(crate) struct Profile<'a> {
     /// Name in the TLS handshake (ALPN).
     pub(crate) alpn: &'static [u8],
     /// Congestion controller where neither options nor environment bring one; `None`: the registry's default.
     pub(crate) controller: Option<&'static str>,
     /// Changes the defaults of the transport to what the application needs.
-    pub(crate) tune: fn(&mut TransportConfig),
+    pub(crate) tune: &'a (dyn Fn(&mut TransportConfig) + Sync),
 }
 
-impl Profile {
+impl Profile<'static> {
     /// Returns the profile of a protocol that uses streams only: datagrams that nobody reads would fill their buffer, and each
     /// extension that is offered can be attacked.
     pub(crate) const fn of_streams(alpn: &'static [u8]) -> Self {
-        Profile { alpn, controller: None, tune: streams_only }
+        Profile { alpn, controller: None, tune: &streams_only }
     }
 }
 
@@ -28,4 +28,4 @@ pub(crate) fn streams_only(transport: &mut TransportConfig) {
 }
 
 /// HTTP/3, by which files are served and fetched.
-pub(crate) const HTTP: Profile = Profile::of_streams(hawser::h3::ALPN);
+pub(crate) const HTTP: Profile<'static> = Profile::of_streams(hawser::h3::ALPN);

@@ -4,6 +4,7 @@ use bytes::Buf;
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
 
+use crate::Datagrams;
 use crate::guard::Rules;
 use crate::transport::Transport;
 use crate::uni::UniStreams;
@@ -22,6 +23,40 @@ impl Connection {
     /// Hands a connection to HTTP/3, which takes all its streams from now on.
     pub fn new(inner: hawser_net::Connection) -> Self {
         Connection { inner: Transport::new(inner), uni: UniStreams::default() }
+    }
+
+    /// Its HTTP Datagrams, for which both ends have to be built by [`tunnel_client_builder`](crate::tunnel_client_builder) and
+    /// [`tunnel_server_builder`](crate::tunnel_server_builder), or their like.
+    pub fn datagrams(&self) -> Datagrams {
+        Datagrams::new(self.inner.clone())
+    }
+
+    /// What the peer says of itself, which comes while the connection runs.
+    pub fn peer(&self) -> Peer {
+        Peer { inner: self.inner.clone() }
+    }
+}
+
+/// What the other end of a connection takes.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    inner: Transport,
+}
+
+impl Peer {
+    /// Whether it has said anything: its SETTINGS frame may come behind its first answers.
+    pub fn is_known(&self) -> bool {
+        self.inner.is_peer_known()
+    }
+
+    /// Whether it has said that it takes CONNECT requests with `:protocol` (RFC 9220 section 3).
+    pub fn takes_extended_connect(&self) -> bool {
+        self.inner.peer_takes_extended_connect()
+    }
+
+    /// Whether it has said that it takes HTTP Datagrams (RFC 9297 section 2.1.1).
+    pub fn takes_datagrams(&self) -> bool {
+        self.inner.peer_takes_datagrams()
     }
 }
 

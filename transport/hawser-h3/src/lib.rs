@@ -14,6 +14,12 @@
 //! [`MAX_FIELD_SECTION_SIZE`] bytes, unknown frames are skipped as they come, and a stream that ends within a frame closes
 //! the connection (RFC 9114 section 7.1). [`server_builder`] and [`client_builder`] announce the limit to the peer.
 //!
+//! # CONNECT and datagrams
+//! `h3` gives each request a `:scheme` and a `:path`, which CONNECT must not have (RFC 9114 section 4.4): they are taken out
+//! of what a client sends. Extended CONNECT (RFC 9220) knows the protocols of `h3` 0.0.8, `connect-udp` and `webtransport`; a
+//! request with another one is malformed to it. HTTP Datagrams (RFC 9297), of which it knows the setting only, are sent and
+//! received by [`Datagrams`]. [`tunnel_server_builder`] and [`tunnel_client_builder`] announce both.
+//!
 //! # Client
 //! ```no_run
 //! # async fn example(connection: hawser_net::Connection) -> Result<(), Box<dyn std::error::Error>> {
@@ -48,7 +54,9 @@
 //!
 //! Both ends must have agreed on the application protocol [`ALPN`].
 
+mod connect_request;
 mod connection;
+mod datagrams;
 mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -57,7 +65,8 @@ mod stream;
 mod transport;
 mod uni;
 
-pub use connection::{Connection, OpenStreams};
+pub use connection::{Connection, OpenStreams, Peer};
+pub use datagrams::{DatagramError, Datagrams};
 pub use guard::MAX_FIELD_SECTION_SIZE;
 pub use stream::{BidiStream, RecvStream, SendStream};
 
@@ -81,5 +90,19 @@ pub fn server_builder() -> h3::server::Builder {
 pub fn client_builder() -> h3::client::Builder {
     let mut builder = h3::client::builder();
     builder.max_field_section_size(MAX_FIELD_SECTION_SIZE);
+    builder
+}
+
+/// What makes servers that take CONNECT requests with `:protocol`, and HTTP Datagrams.
+pub fn tunnel_server_builder() -> h3::server::Builder {
+    let mut builder = server_builder();
+    builder.enable_extended_connect(true).enable_datagram(true);
+    builder
+}
+
+/// What makes clients that take HTTP Datagrams.
+pub fn tunnel_client_builder() -> h3::client::Builder {
+    let mut builder = client_builder();
+    builder.enable_datagram(true);
     builder
 }

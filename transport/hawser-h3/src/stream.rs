@@ -5,6 +5,7 @@ use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 
+use crate::connect_request;
 use crate::error::misuse;
 use crate::guard::{Frames, Rules, Violation};
 use crate::transport::Transport;
@@ -14,13 +15,51 @@ pub struct SendStream<B: Buf> {
     inner: hawser_net::SendStream,
     transport: Transport,
     /// The frame that is being written.
-    pending: Option<WriteBuf<B>>,
+    pending: Option<Pending<B>>,
+    /// Whether the next frame is the header of a request.
+    awaits_request: bool,
     is_over: bool,
+}
+
+/// A frame on its way to the transport.
+enum Pending<B: Buf> {
+    /// As `h3` made it.
+    Frame(WriteBuf<B>),
+    /// Rewritten.
+    Bytes(Bytes),
+}
+
+impl<B: Buf> Pending<B> {
+    fn chunk(&self) -> &[u8] {
+        match self {
+            Pending::Frame(frame) => frame.chunk(),
+            Pending::Bytes(bytes) => bytes.chunk(),
+        }
+    }
+
+    fn advance(&mut self, count: usize) {
+        match self {
+            Pending::Frame(frame) => frame.advance(count),
+            Pending::Bytes(bytes) => bytes.advance(count),
+        }
+    }
+
+    fn has_remaining(&self) -> bool {
+        match self {
+            Pending::Frame(frame) => frame.has_remaining(),
+            Pending::Bytes(bytes) => bytes.has_remaining(),
+        }
+    }
 }
 
 impl<B: Buf> SendStream<B> {
     pub(crate) fn new(inner: hawser_net::SendStream, transport: Transport) -> Self {
-        SendStream { inner, transport, pending: None, is_over: false }
+        SendStream { inner, transport, pending: None, awaits_request: false, is_over: false }
+    }
+
+    /// A stream that begins with the header of a request.
+    pub(crate) fn of_request(inner: hawser_net::SendStream, transport: Transport) -> Self {
+        SendStream { inner, transport, pending: None, awaits_request: true, is_over: false }
     }
 }
 
@@ -47,7 +86,12 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
         if self.pending.is_some() {
             return Err(misuse("send_data called before poll_ready was ready"));
         }
-        self.pending = Some(data.into());
+        let mut frame = data.into();
+        self.pending = Some(if std::mem::take(&mut self.awaits_request) {
+            Pending::Bytes(connect_request::rewrite(frame.copy_to_bytes(frame.remaining())))
+        } else {
+            Pending::Frame(frame)
+        });
         Ok(())
     }
 
@@ -184,7 +228,10 @@ impl<B: Buf> BidiStream<B> {
         transport: Transport,
         rules: Rules,
     ) -> Self {
-        let send = SendStream::new(send, transport.clone());
+        let send = match rules {
+            Rules::Response => SendStream::of_request(send, transport.clone()),
+            Rules::Request | Rules::Control => SendStream::new(send, transport.clone()),
+        };
         BidiStream {
             send,
             recv: RecvStream { inner, transport, kind: None, frames: Some(Frames::new(rules)) },

@@ -20,11 +20,13 @@ pub(crate) struct Transport {
     violation: Arc<OnceLock<Violation>>,
     /// Requests that ended before their header.
     headerless: Arc<AtomicUsize>,
+    /// What the peer said of itself, once it has.
+    peer: Arc<OnceLock<Settings>>,
 }
 
 impl Transport {
     pub(crate) fn new(connection: hawser_net::Connection) -> Self {
-        Transport { connection, violation: Arc::default(), headerless: Arc::default() }
+        Transport { connection, violation: Arc::default(), headerless: Arc::default(), peer: Arc::default() }
     }
 
     pub(crate) fn close_for(&self, violation: Violation) -> ConnectionErrorIncoming {
@@ -42,17 +44,39 @@ impl Transport {
         }
     }
 
+    /// Whether the peer's SETTINGS frame has come.
+    pub(crate) fn is_peer_known(&self) -> bool {
+        self.peer.get().is_some()
+    }
+
+    /// Whether the peer said that it takes HTTP Datagrams. It has to before any are sent (RFC 9297 section 2.1.1).
+    pub(crate) fn peer_takes_datagrams(&self) -> bool {
+        self.peer.get().is_some_and(Settings::takes_datagrams)
+    }
+
+    /// Whether the peer said that it takes extended CONNECT (RFC 9220 section 3).
+    pub(crate) fn peer_takes_extended_connect(&self) -> bool {
+        self.peer.get().is_some_and(Settings::takes_extended_connect)
+    }
+
     /// A SETTINGS frame came. A client remembers it for 0-RTT of its next connection; if the server took 0-RTT in this one, it
     /// must not say less than was remembered of it.
     ///
     /// # Errors
-    /// It does.
+    /// It does, or says what cannot be.
     pub(crate) fn on_settings(&self, payload: &[u8]) -> Result<(), Violation> {
+        // What can not be read `h3` refuses.
+        let Some(settings) = Settings::read(payload) else { return Ok(()) };
+        settings.check_values()?;
+        // RFC 9297 section 2.1.1.
+        if settings.takes_datagrams() && self.connection.max_datagram_size().is_none() {
+            let reason = "HTTP Datagrams without the transport parameter of datagrams";
+            return Err(Violation::new(Code::H3_SETTINGS_ERROR, reason));
+        }
+        let _ = self.peer.set(settings);
         if self.connection.side() == Side::Server {
             return Ok(());
         }
-        // What can not be read `h3` refuses.
-        let Some(settings) = Settings::read(payload) else { return Ok(()) };
         if self.connection.early_data() == EarlyData::Accepted
             && let Some(remembered) = self.connection.remembered()
         {

@@ -34,7 +34,8 @@ use hawser::{Registry, TransportConfig};
 pub(crate) const NAME: &str = "live";
 /// Live video. BBR where neither `--cc` nor a policy set brings another controller: random losses must not hold a stream up
 /// whose rate the encoder has fixed.
-pub(crate) const PROFILE: Profile = Profile { alpn: protocol::ALPN, controller: Some("bbr"), tune };
+pub(crate) const PROFILE: Profile<'static> =
+    Profile { alpn: protocol::ALPN, controller: Some("bbr"), tune: &tune };
 /// A live player sends nothing of its own. One whose relay was restarted learns it from the answer to this PING.
 const KEEP_ALIVE: Duration = Duration::from_millis(500);
 /// What a live stream has written can no longer be skipped: no more than the largest bandwidth-delay product it is meant for

@@ -20,7 +20,8 @@ use crate::report::to_json;
 use hawser::{RecvStream, SendStream};
 
 /// Application protocol.
-pub(super) const PROFILE: Profile = Profile { alpn: b"hawser-measure", controller: None, tune: |_| {} };
+pub(super) const PROFILE: Profile<'static> =
+    Profile { alpn: b"hawser-measure", controller: None, tune: &|_| {} };
 /// Longest request, answer or receipt.
 pub(super) const MAX_LINE: usize = 16 << 10;
 

@@ -16,7 +16,8 @@ use crate::report::to_json;
 use hawser::{RecvStream, SendStream};
 
 /// Application protocol.
-pub(super) const PROFILE: Profile = Profile { alpn: b"hawser-perf", controller: None, tune: |_| {} };
+pub(super) const PROFILE: Profile<'static> =
+    Profile { alpn: b"hawser-perf", controller: None, tune: &|_| {} };
 /// Longest measurement, in seconds.
 pub(super) const MAX_SECONDS: f64 = 24.0 * 3600.0;
 /// Longest line.

@@ -148,7 +148,7 @@ fn units_of(bytes: u64) -> u32 {
 }
 
 /// Sets the limit of open files to the most that is allowed, and returns it.
-fn raise_descriptor_limit() -> Option<usize> {
+pub(crate) fn raise_descriptor_limit() -> Option<usize> {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;

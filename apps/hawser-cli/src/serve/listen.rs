@@ -86,7 +86,7 @@ pub(crate) fn identity(
 }
 
 /// The XDG base directory specification's place for what a program keeps.
-fn state_folder() -> Result<PathBuf, Failure> {
+pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
     base.map(|base| base.join("hawser")).ok_or_else(|| {

@@ -33,7 +33,8 @@ use hawser::{Endpoint, Identity, ServerConfig};
 use limit_options::LimitOptions;
 use limits::Limits;
 
-pub(crate) use listen::{identity, listen, suggested_host};
+pub(crate) use limits::raise_descriptor_limit;
+pub(crate) use listen::{identity, listen, state_folder, suggested_host};
 
 const EXAMPLES: &str = "\
 On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \

@@ -32,7 +32,7 @@ use crate::server_scheduler::AllowedSchedulers;
 use hawser::{Registry, TransportConfig};
 
 /// 360-degree video.
-const PROFILE: Profile = Profile { alpn: protocol::ALPN, controller: None, tune };
+const PROFILE: Profile<'static> = Profile { alpn: protocol::ALPN, controller: None, tune: &tune };
 /// Each tile has a stream of its own, and seconds of them may be under way.
 const MAX_STREAMS: u64 = 4096;
 

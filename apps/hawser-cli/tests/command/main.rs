@@ -4,6 +4,8 @@
 
 mod cost_caps;
 mod failures;
+mod gateway;
+mod gateway_links;
 mod get;
 mod gpsd;
 mod hostile;

@@ -18,9 +18,15 @@ pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Comman
 /// Without what the environment of the tests says.
 pub(crate) fn clean(mut command: Command) -> Command {
     command.stdin(Stdio::null());
-    for variable in
-        ["SSLKEYLOGFILE", "QLOGDIR", "HAWSER_LIVE_KEY", "HAWSER_POLICY", "HAWSER_SCHEDULER", "HAWSER_CC"]
-    {
+    for variable in [
+        "SSLKEYLOGFILE",
+        "QLOGDIR",
+        "HAWSER_KEY",
+        "HAWSER_LIVE_KEY",
+        "HAWSER_POLICY",
+        "HAWSER_SCHEDULER",
+        "HAWSER_CC",
+    ] {
         command.env_remove(variable);
     }
     command

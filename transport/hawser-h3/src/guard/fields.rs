@@ -99,6 +99,64 @@ enum Name {
     Pseudo(Option<u8>),
 }
 
+/// What a line of a request's field section is about, as far as it matters to those who rewrite it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestField {
+    /// `:method`
+    Method,
+    /// `:scheme`
+    Scheme,
+    /// `:path`
+    Path,
+    /// `:protocol` (RFC 8441 section 4)
+    Protocol,
+    /// Anything else.
+    Other,
+}
+
+/// The encoded lines of a field section, one by one.
+#[derive(Debug)]
+pub(crate) struct FieldLines<'a> {
+    prefix: &'a [u8],
+    lines: Vec<(RequestField, &'a [u8])>,
+}
+
+impl<'a> FieldLines<'a> {
+    /// Splits an encoded field section; `None` if it cannot be decoded or has too many lines.
+    pub(crate) fn read(section: &'a [u8]) -> Option<Self> {
+        let mut rest = Reader { bytes: section };
+        rest.integer(8).ok()?;
+        rest.integer(7).ok()?;
+        let prefix = section.get(..section.len() - rest.bytes.len())?;
+        let mut lines = Vec::new();
+        while !rest.bytes.is_empty() {
+            let before = rest.bytes;
+            let field = match rest.line().ok()? {
+                Name::Pseudo(Some(METHOD)) => RequestField::Method,
+                Name::Pseudo(Some(SCHEME)) => RequestField::Scheme,
+                Name::Pseudo(Some(PATH)) => RequestField::Path,
+                Name::Pseudo(Some(PROTOCOL)) => RequestField::Protocol,
+                _ => RequestField::Other,
+            };
+            if lines.len() as u64 >= MAX_FIELD_LINES {
+                return None;
+            }
+            lines.push((field, before.get(..before.len() - rest.bytes.len())?));
+        }
+        Some(FieldLines { prefix, lines })
+    }
+
+    /// Required Insert Count and Base (RFC 9204 section 4.5.1).
+    pub(crate) fn prefix(&self) -> &'a [u8] {
+        self.prefix
+    }
+
+    /// What each line is about, and its bytes.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (RequestField, &'a [u8])> + '_ {
+        self.lines.iter().copied()
+    }
+}
+
 /// The rest of a field section.
 struct Reader<'a> {
     bytes: &'a [u8],

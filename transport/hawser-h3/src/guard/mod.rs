@@ -18,6 +18,7 @@ use std::fmt;
 
 use h3::error::Code;
 
+pub(crate) use fields::{FieldLines, RequestField};
 pub(crate) use frames::{Frames, Rules, varint};
 pub(crate) use settings::Settings;
 

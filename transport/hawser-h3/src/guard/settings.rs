@@ -26,11 +26,14 @@ const KNOWN: [(u64, Kind); 5] = [
     (MAX_FIELD_SECTION_SIZE, Kind::Unlimited),
     // QPACK_BLOCKED_STREAMS (RFC 9204 section 5).
     (0x07, Kind::Least),
-    // ENABLE_CONNECT_PROTOCOL (RFC 9220 section 3).
-    (0x08, Kind::Least),
-    // H3_DATAGRAM (RFC 9297 section 2.1.1).
-    (0x33, Kind::Least),
+    (ENABLE_CONNECT_PROTOCOL, Kind::Least),
+    (H3_DATAGRAM, Kind::Least),
 ];
+
+/// RFC 9220 section 3.
+const ENABLE_CONNECT_PROTOCOL: u64 = 0x08;
+/// RFC 9297 section 2.1.1.
+const H3_DATAGRAM: u64 = 0x33;
 
 /// RFC 9114 section 7.2.4.1.
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
@@ -78,7 +81,33 @@ impl Settings {
 
     /// Most bytes of a field section; `None`: as many as one likes.
     pub(crate) fn max_field_section_size(&self) -> Option<u64> {
-        let at = KNOWN.iter().position(|(id, _)| *id == MAX_FIELD_SECTION_SIZE)?;
+        self.value(MAX_FIELD_SECTION_SIZE)
+    }
+
+    /// Whether HTTP Datagrams are taken.
+    pub(crate) fn takes_datagrams(&self) -> bool {
+        self.value(H3_DATAGRAM) == Some(1)
+    }
+
+    /// Whether CONNECT requests with `:protocol` are taken.
+    pub(crate) fn takes_extended_connect(&self) -> bool {
+        self.value(ENABLE_CONNECT_PROTOCOL) == Some(1)
+    }
+
+    /// # Errors
+    /// When a setting that is 0 or 1 is something else (RFC 8441 section 3, RFC 9297 section 2.1.1).
+    pub(crate) fn check_values(&self) -> Result<(), Violation> {
+        if [ENABLE_CONNECT_PROTOCOL, H3_DATAGRAM]
+            .iter()
+            .any(|id| self.value(*id).is_some_and(|value| value > 1))
+        {
+            return Err(Violation::new(Code::H3_SETTINGS_ERROR, "a setting that is neither 0 nor 1"));
+        }
+        Ok(())
+    }
+
+    fn value(&self, id: u64) -> Option<u64> {
+        let at = KNOWN.iter().position(|(known, _)| *known == id)?;
         *self.0.get(at)?
     }
 

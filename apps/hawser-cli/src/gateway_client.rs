@@ -1,0 +1,157 @@
+//! What `hawser proxy` and `hawser forward` have in common: the gateway, the key, the connection.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::Args;
+use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError, Say};
+use hawser_gateway::users::Key;
+
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::live::Address;
+use crate::options::{ClientOptions, ClientSetup, seconds};
+use crate::output::Output;
+use crate::profile::Profile;
+use crate::session::Session;
+use hawser::{Endpoint, Registry};
+
+/// UDP port of gateways.
+pub(crate) const DEFAULT_PORT: u16 = 4435;
+/// The variable with the key, where no file is named.
+const KEY_VARIABLE: &str = "HAWSER_KEY";
+/// How long the goodbye may take before the command ends anyway.
+const GOODBYE: Duration = Duration::from_millis(500);
+/// How long a gateway may take to answer a request for a tunnel: its own patience with the target is shorter.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Tunnels through a gateway, which opens no streams for requests.
+const PROFILE: Profile<'static> = Profile {
+    alpn: hawser::h3::ALPN,
+    controller: None,
+    tune: &|transport| hawser_gateway::profile::apply(transport, 0),
+};
+
+/// Which gateway, and how to reach it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GatewayOptions {
+    /// The gateway: HOST or HOST:PORT
+    #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT))]
+    gateway: Address,
+    /// File with the key that `hawser gateway user add` printed. Default: the variable HAWSER_KEY
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Seconds that a new connection waits while there is none to the gateway
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    wait: Duration,
+    /// How to reach the gateway
+    #[command(flatten)]
+    client: ClientOptions,
+}
+
+/// A client of a gateway, and the endpoint that it stands on now.
+pub(crate) struct Gateway {
+    pub(crate) client: GatewayClient,
+    pub(crate) hello: Hello,
+    pub(crate) address: Address,
+    endpoint: Arc<Mutex<Option<Endpoint>>>,
+}
+
+impl GatewayOptions {
+    /// Connects, and asks the gateway whether it knows the key.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) async fn connect(
+        self,
+        registry: &Arc<Registry>,
+        output: Output,
+        interrupt: &Interrupt,
+    ) -> Result<Gateway, Failure> {
+        let key = read_key(self.key_file.as_deref())?;
+        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?);
+        let endpoint: Arc<Mutex<Option<Endpoint>>> = Arc::default();
+        let address = self.gateway.clone();
+        let dial = {
+            let (endpoint, address, interrupt) = (endpoint.clone(), address.clone(), interrupt.clone());
+            move || dial(setup.clone(), address.clone(), endpoint.clone(), interrupt.clone(), output)
+        };
+        let config = ClientConfig {
+            authority: address.to_string(),
+            key,
+            patience: self.wait,
+            open_timeout: OPEN_TIMEOUT,
+        };
+        let first = dial().await?;
+        let dialer: Dialer = Box::new(move || {
+            let dialing = dial();
+            Box::pin(async move {
+                dialing.await.map_err(|failure| Box::new(failure) as Box<dyn Error + Send + Sync>)
+            })
+        });
+        let (client, hello) =
+            GatewayClient::start(config, first, dialer, say(output)).await.map_err(failure)?;
+        Ok(Gateway { client, hello, address, endpoint })
+    }
+}
+
+impl Gateway {
+    /// Says goodbye.
+    pub(crate) async fn close(self) {
+        let endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.client.close();
+        if let Some(endpoint) = endpoint {
+            let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
+        }
+    }
+}
+
+/// What is said while it runs goes where remarks go.
+pub(crate) fn say(output: Output) -> Say {
+    Arc::new(move |text: &str| output.remark(text))
+}
+
+async fn dial(
+    setup: Arc<ClientSetup>,
+    address: Address,
+    current: Arc<Mutex<Option<Endpoint>>>,
+    mut interrupt: Interrupt,
+    output: Output,
+) -> Result<Dialed, Failure> {
+    let mut session = Session::connect(&address.host, address.port, &setup, &mut interrupt).await?;
+    session.watch_silence(&setup, output);
+    session.request_scheduler(&setup, output);
+    *current.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.endpoint.clone());
+    Ok(Dialed { connection: session.connection.clone(), keep: Box::new(session) })
+}
+
+/// The key: of the file, or of the environment.
+fn read_key(file: Option<&Path>) -> Result<Key, Failure> {
+    let (text, place) = match file {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
+            (text, path.display().to_string())
+        }
+        None => match std::env::var(KEY_VARIABLE) {
+            Ok(text) => (text, KEY_VARIABLE.to_owned()),
+            Err(_) => {
+                return Err(Failure::usage(format!(
+                    "no key: name a file with --key-file, or set {KEY_VARIABLE}. On the gateway, `hawser gateway user add NAME` makes one"
+                )));
+            }
+        },
+    };
+    text.parse().map_err(|error| Failure::new(Exit::NotRead, format!("{place}: {error}")))
+}
+
+fn failure(error: OpenError) -> Failure {
+    let exit = match &error {
+        OpenError::UnknownKey => Exit::Forbidden,
+        OpenError::GatewayDown(_) => Exit::ConnectionLost,
+        OpenError::NoAnswer(_) => Exit::NoAnswer,
+        OpenError::Refused(_) | OpenError::NoUdp | OpenError::Protocol(_) => Exit::Failure,
+    };
+    Failure::new(exit, error.to_string())
+}

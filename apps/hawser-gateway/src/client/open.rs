@@ -1,0 +1,173 @@
+//! Tunnels.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use h3::error::StreamError;
+use h3::ext::Protocol;
+use hawser_h3::{RecvStream, SendStream};
+use hawser_masque::status::{PROXY_STATUS, ProxyError, ProxyStatus};
+use hawser_masque::target::Target;
+use hawser_masque::{connect, udp};
+use http::{Request, Response, StatusCode};
+use tokio::net::TcpStream;
+
+use super::session::{Session, Stream};
+use super::{GatewayClient, OpenError};
+use crate::relay::{Broken, Relayed, relay};
+use crate::udp_relay::{PacketReceiver, PacketSender};
+
+/// Attempts to open a tunnel: the second is for connections that have just ended.
+const ATTEMPTS: usize = 2;
+
+type Outgoing = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
+type Incoming = h3::client::RequestStream<RecvStream, Bytes>;
+
+/// A TCP connection of the gateway to a target.
+pub struct TcpTunnel {
+    session: Arc<Session>,
+    outgoing: Outgoing,
+    incoming: Incoming,
+}
+
+/// What became of a TCP connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Bytes to the target.
+    pub up: u64,
+    /// Bytes from it.
+    pub down: u64,
+    /// Why it ended, if not by both ends.
+    pub broken: Option<String>,
+}
+
+impl TcpTunnel {
+    /// Relays between this TCP connection and the target until both have ended, or one breaks.
+    pub async fn relay(self, tcp: TcpStream, idle: Duration) -> Closed {
+        let TcpTunnel { session, outgoing, incoming } = self;
+        let Relayed { to_stream, to_tcp, broken } =
+            relay(tcp, outgoing, incoming, idle, std::future::pending()).await;
+        drop(session);
+        Closed { up: to_stream, down: to_tcp, broken: broken.map(|broken: Broken| broken.to_string()) }
+    }
+}
+
+/// UDP between the gateway and a target.
+pub struct UdpTunnel {
+    /// Sends payloads to the target.
+    pub sender: UdpSender,
+    /// Receives them from it.
+    pub receiver: UdpReceiver,
+}
+
+/// Sends UDP payloads to a target. The tunnel ends when it is dropped.
+pub struct UdpSender {
+    inner: PacketSender<Outgoing>,
+    _session: Arc<Session>,
+}
+
+impl UdpSender {
+    /// Sends one, which may be lost.
+    ///
+    /// # Errors
+    /// When the tunnel has ended; in words.
+    pub async fn send(&mut self, payload: &[u8]) -> Result<(), String> {
+        self.inner.send(payload).await.map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for UdpSender {
+    fn drop(&mut self) {
+        self.inner.reset();
+    }
+}
+
+/// Receives UDP payloads from a target.
+pub struct UdpReceiver {
+    inner: PacketReceiver<Incoming>,
+    _session: Arc<Session>,
+}
+
+impl UdpReceiver {
+    /// The next one; `None` when the gateway has ended the tunnel, since nothing moved for too long.
+    ///
+    /// # Errors
+    /// When it is lost; in words.
+    pub async fn receive(&mut self) -> Result<Option<Bytes>, String> {
+        self.inner.receive().await.map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for UdpReceiver {
+    fn drop(&mut self) {
+        self.inner.stop();
+    }
+}
+
+pub(super) async fn tcp(client: &GatewayClient, target: &Target) -> Result<TcpTunnel, OpenError> {
+    let request = connect::request(target).map_err(|error| OpenError::Protocol(error.to_string()))?;
+    let (session, stream) = open(client, target, &request).await?;
+    let (outgoing, incoming) = stream.split();
+    Ok(TcpTunnel { session, outgoing, incoming })
+}
+
+pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTunnel, OpenError> {
+    let request = udp::request(&client.0.config.authority, target);
+    let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
+    request.extensions_mut().insert(Protocol::CONNECT_UDP);
+    let (session, stream) = open(client, target, &request).await?;
+    let (flow_sender, flow_receiver) = session.flows.open(stream.id());
+    let (outgoing, incoming) = stream.split();
+    Ok(UdpTunnel {
+        sender: UdpSender { inner: PacketSender::new(outgoing, flow_sender), _session: session.clone() },
+        receiver: UdpReceiver { inner: PacketReceiver::new(incoming, flow_receiver), _session: session },
+    })
+}
+
+/// Asks for a tunnel, a second time if the connection turns out to have ended.
+async fn open(
+    client: &GatewayClient,
+    target: &Target,
+    request: &Request<()>,
+) -> Result<(Arc<Session>, Stream), OpenError> {
+    let config = &client.0.config;
+    let mut lost = String::new();
+    for _ in 0..ATTEMPTS {
+        let session = client.session().await?;
+        let is_extended = request.extensions().get::<Protocol>().is_some();
+        if is_extended && !session.takes_extended_connect().await {
+            return Err(OpenError::NoUdp);
+        }
+        let asked =
+            tokio::time::timeout(config.open_timeout, session.ask(request.clone(), &config.key)).await;
+        match asked {
+            Err(_) => return Err(OpenError::NoAnswer(target.to_string())),
+            Ok(Ok((stream, response))) => return answered(&response).map(|()| (session, stream)),
+            Ok(Err(error @ (StreamError::RemoteClosing { .. } | StreamError::ConnectionError { .. }))) => {
+                session.retire();
+                lost = error.to_string();
+            }
+            Ok(Err(error)) => {
+                return Err(OpenError::Protocol(format!("the gateway broke off the request: {error}")));
+            }
+        }
+    }
+    Err(OpenError::GatewayDown(lost))
+}
+
+/// What an answer means.
+fn answered(response: &Response<()>) -> Result<(), OpenError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    if matches!(status, StatusCode::PROXY_AUTHENTICATION_REQUIRED | StatusCode::UNAUTHORIZED) {
+        return Err(OpenError::UnknownKey);
+    }
+    let field = response.headers().get(PROXY_STATUS).and_then(|field| field.to_str().ok());
+    let said = field.and_then(ProxyStatus::parse).filter(|status| !status.details.is_empty());
+    Err(OpenError::Refused(said.unwrap_or_else(|| {
+        ProxyStatus::new(ProxyError::of_status(status), format_args!("the gateway answered {status}"))
+    })))
+}

@@ -1,0 +1,170 @@
+//! HTTP over one connection to the gateway.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use h3::client::{RequestStream, SendRequest};
+use h3::error::{Code, StreamError};
+use hawser_h3::Peer;
+use hawser_net::Connection;
+use http::header::PROXY_AUTHORIZATION;
+use http::{HeaderValue, Request, Response, StatusCode};
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use super::{ClientConfig, Dialed, OpenError};
+use crate::flows::Flows;
+use crate::named::{BEARER, HELLO_PATH};
+use crate::users::Key;
+
+pub(super) type Requests = SendRequest<hawser_h3::OpenStreams, Bytes>;
+pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
+
+/// Most bytes of the gateway's answer to the first question.
+const MAX_HELLO: usize = 4 << 10;
+
+/// How often it is looked whether the gateway's settings have come, and for how long.
+const SETTINGS_INTERVAL: Duration = Duration::from_millis(5);
+const SETTINGS_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a gateway says of itself and the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Hello {
+    /// Its program and version; empty if it is not Hawser's.
+    #[serde(default)]
+    pub gateway: String,
+    /// The name that belongs to the key.
+    #[serde(default)]
+    pub user: String,
+    /// Tunnels that the user may have open; 0: it does not say.
+    #[serde(default)]
+    pub tunnels: u64,
+}
+
+/// A connection with HTTP on it. h3 closes it when the last of its requests goes, so tunnels hold it.
+pub(crate) struct Session {
+    pub(super) connection: Connection,
+    peer: Peer,
+    pub(super) flows: Arc<Flows>,
+    requests: Requests,
+    /// Whether the gateway has said that it takes no new tunnels.
+    retired: AtomicBool,
+    pub(super) retiring: Notify,
+    _keep: Box<dyn Any + Send + Sync>,
+}
+
+impl Session {
+    /// Speaks HTTP/3 over this connection.
+    pub(super) async fn begin(dialed: Dialed) -> Result<Self, OpenError> {
+        let Dialed { connection, keep } = dialed;
+        let http = hawser_h3::Connection::new(connection.clone());
+        let (peer, flows) = (http.peer(), Flows::start(http.datagrams()));
+        let built = hawser_h3::tunnel_client_builder().build(http).await;
+        let (mut driver, requests) = built.map_err(|error| OpenError::GatewayDown(error.to_string()))?;
+        tokio::spawn(async move { driver.wait_idle().await });
+        Ok(Session {
+            connection,
+            peer,
+            flows,
+            requests,
+            retired: AtomicBool::new(false),
+            retiring: Notify::new(),
+            _keep: keep,
+        })
+    }
+
+    /// Whether new tunnels may be opened.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.retired.load(Ordering::Relaxed) && self.connection.close_reason().is_none()
+    }
+
+    /// Whether the gateway takes extended CONNECT, which it says on a stream of its own (RFC 9220 section 3).
+    pub(super) async fn takes_extended_connect(&self) -> bool {
+        let known = async {
+            while !self.peer.is_known() && self.connection.close_reason().is_none() {
+                tokio::time::sleep(SETTINGS_INTERVAL).await;
+            }
+        };
+        let _ = tokio::time::timeout(SETTINGS_PATIENCE, known).await;
+        self.peer.takes_extended_connect()
+    }
+
+    /// No new tunnels: those that run go on.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+        self.retiring.notify_one();
+    }
+
+    /// Sends a request with the key and waits for the header of the response. The request is left open.
+    pub(super) async fn ask(
+        &self,
+        mut request: Request<()>,
+        key: &Key,
+    ) -> Result<(Stream, Response<()>), StreamError> {
+        if let Ok(mut value) = HeaderValue::from_str(&format!("{BEARER} {}", key.secret())) {
+            value.set_sensitive(true);
+            request.headers_mut().insert(PROXY_AUTHORIZATION, value);
+        }
+        let mut stream = Asked(Some(self.requests.clone().send_request(request).await?));
+        let response = stream.response().await?;
+        // Always there: taken here only.
+        match stream.0.take() {
+            Some(stream) => Ok((stream, response)),
+            None => unreachable!("the stream is taken once"),
+        }
+    }
+
+    /// Who the user is to the gateway. One that knows no such question is asked nothing more.
+    pub(super) async fn hello(&self, config: &ClientConfig) -> Result<Hello, OpenError> {
+        let uri = format!("https://{}{HELLO_PATH}", config.authority);
+        let request = Request::get(uri).body(()).map_err(|error| OpenError::Protocol(error.to_string()))?;
+        let asked = async {
+            let (mut stream, response) = self.ask(request, &config.key).await?;
+            let _ = stream.finish().await;
+            let mut body = Vec::new();
+            while let Some(mut data) = stream.recv_data().await? {
+                body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+                if body.len() > MAX_HELLO {
+                    break;
+                }
+            }
+            Ok::<_, StreamError>((response.status(), body))
+        };
+        let asked = tokio::time::timeout(config.open_timeout, asked).await;
+        let (status, body) = asked
+            .map_err(|_| OpenError::NoAnswer("the user's name".to_owned()))?
+            .map_err(|error| OpenError::GatewayDown(error.to_string()))?;
+        match status {
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED | StatusCode::UNAUTHORIZED => {
+                Err(OpenError::UnknownKey)
+            }
+            status if status.is_success() => Ok(serde_json::from_slice(&body).unwrap_or_default()),
+            _ => Ok(Hello::default()),
+        }
+    }
+}
+
+/// A request that waits for its answer. Given up, it is ended rather than reset: a reset could overtake its header, and a
+/// gateway that sees many requests without one takes them for an attack.
+struct Asked(Option<Stream>);
+
+impl Asked {
+    async fn response(&mut self) -> Result<Response<()>, StreamError> {
+        match &mut self.0 {
+            Some(stream) => stream.recv_response().await,
+            None => unreachable!("the stream is there until it is taken"),
+        }
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let Some(mut stream) = self.0.take() else { return };
+        stream.stop_sending(Code::H3_REQUEST_CANCELLED);
+        // There is nothing to wait for: the header is written.
+        tokio::spawn(async move { stream.finish().await });
+    }
+}

@@ -1,0 +1,89 @@
+//! HTTP Datagrams of a connection, each to the tunnel that it belongs to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+use h3::quic::StreamId;
+use hawser_h3::{DatagramError, Datagrams};
+use tokio::sync::mpsc;
+
+/// Datagrams that wait for one tunnel; what comes beyond them is dropped, as a full socket buffer drops it.
+const QUEUE: usize = 512;
+
+/// The datagrams of a connection.
+#[derive(Debug)]
+pub(crate) struct Flows {
+    datagrams: Datagrams,
+    /// By stream. As many as there are tunnels.
+    queues: Mutex<HashMap<u64, mpsc::Sender<Bytes>>>,
+}
+
+impl Flows {
+    /// Reads datagrams from now on, until the connection ends.
+    pub(crate) fn start(datagrams: Datagrams) -> Arc<Self> {
+        let flows = Arc::new(Flows { datagrams: datagrams.clone(), queues: Mutex::default() });
+        let weak = Arc::downgrade(&flows);
+        tokio::spawn(async move {
+            while let Ok((stream, datagram)) = datagrams.receive().await {
+                let Some(flows) = Weak::upgrade(&weak) else { return };
+                flows.deliver(stream, datagram);
+            }
+        });
+        flows
+    }
+
+    /// A datagram of a stream that nobody knows is of one that has ended, or not begun (RFC 9297 section 2.1): it is dropped.
+    fn deliver(&self, stream: u64, datagram: Bytes) {
+        let queue = self.queues.lock().unwrap_or_else(PoisonError::into_inner).get(&stream).cloned();
+        if let Some(queue) = queue {
+            let _ = queue.try_send(datagram);
+        }
+    }
+
+    /// Takes part with a stream, until both are dropped.
+    pub(crate) fn open(self: &Arc<Self>, stream: StreamId) -> (FlowSender, FlowReceiver) {
+        let (sender, queue) = mpsc::channel(QUEUE);
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.into_inner(), sender);
+        let flow = FlowSender { flows: self.clone(), stream };
+        (flow.clone(), FlowReceiver { flow, queue })
+    }
+}
+
+/// Sends datagrams of one stream.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowSender {
+    flows: Arc<Flows>,
+    stream: StreamId,
+}
+
+impl FlowSender {
+    /// Sends one.
+    pub(crate) fn send(&self, datagram: &[u8]) -> Result<(), DatagramError> {
+        self.flows.datagrams.send(self.stream, datagram)
+    }
+}
+
+/// Receives datagrams of one stream.
+#[derive(Debug)]
+pub(crate) struct FlowReceiver {
+    flow: FlowSender,
+    queue: mpsc::Receiver<Bytes>,
+}
+
+impl FlowReceiver {
+    /// The next one. Waits indefinitely when the connection has ended, which the stream tells.
+    pub(crate) async fn receive(&mut self) -> Bytes {
+        match self.queue.recv().await {
+            Some(datagram) => datagram,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for FlowReceiver {
+    fn drop(&mut self) {
+        let FlowSender { flows, stream } = &self.flow;
+        flows.queues.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream.into_inner());
+    }
+}

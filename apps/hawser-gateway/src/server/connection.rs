@@ -1,0 +1,92 @@
+//! One connection of a client.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hawser_net::Connection;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::{H3_NO_ERROR, Inner, request};
+use crate::flows::Flows;
+
+/// RFC 9114 section 8.1.
+const H3_EXCESSIVE_LOAD: u64 = 0x107;
+/// Requests without a key that is known, after which a connection is closed.
+const MAX_UNKNOWN: usize = 64;
+/// How long a client without tunnels may take to close its connection when the gateway stops.
+const IDLE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What the requests of a connection share.
+pub(super) struct Client {
+    pub(super) connection: Connection,
+    pub(super) flows: Arc<Flows>,
+    unknown: AtomicUsize,
+}
+
+impl Client {
+    /// A request came without a key that is known.
+    pub(super) fn count_unknown(&self) {
+        if self.unknown.fetch_add(1, Ordering::Relaxed) >= MAX_UNKNOWN {
+            self.connection.close(H3_EXCESSIVE_LOAD, b"too many requests without a key");
+        }
+    }
+}
+
+/// Serves it, until it ends or the gateway stops and its tunnels are done.
+pub(super) async fn serve(gateway: &Arc<Inner>, connection: Connection) {
+    let remote = connection.remote_address();
+    tracing::info!(%remote, multipath = connection.is_multipath(), "connected");
+    let http = hawser_h3::Connection::new(connection.clone());
+    let flows = Flows::start(http.datagrams());
+    let http = hawser_h3::tunnel_server_builder().build(http).await;
+    let mut http: h3::server::Connection<_, Bytes> = match http {
+        Ok(http) => http,
+        Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
+    };
+    let client = Arc::new(Client { connection: connection.clone(), flows, unknown: AtomicUsize::new(0) });
+    let mut draining = gateway.draining.subscribe();
+    let (mut stopping, mut requests) = (false, JoinSet::new());
+    while !stopping || !requests.is_empty() {
+        let accepted = tokio::select! {
+            accepted = http.accept() => accepted,
+            Some(_) = requests.join_next() => continue,
+            () = begun(&mut draining), if !stopping => {
+                stopping = true;
+                // GOAWAY: tunnels that run go on (RFC 9114 section 5.2), new ones are the next gateway's.
+                if http.shutdown(1).await.is_err() {
+                    break;
+                }
+                while requests.try_join_next().is_some() {}
+                continue;
+            }
+        };
+        match accepted {
+            Ok(Some(resolver)) => {
+                let (gateway, client) = (gateway.clone(), client.clone());
+                requests.spawn(async move { request::respond(&gateway, &client, resolver).await });
+            }
+            Ok(None) => break,
+            Err(error) => {
+                tracing::info!(%remote, %error, "the connection ended");
+                break;
+            }
+        }
+    }
+    // Those that run find out themselves that the connection has ended.
+    requests.detach_all();
+    if stopping {
+        let _ = tokio::time::timeout(IDLE_PATIENCE, connection.closed()).await;
+    }
+    connection.close(H3_NO_ERROR, b"");
+}
+
+/// Waits until the gateway stops.
+async fn begun(draining: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the gateway.
+    if draining.wait_for(|draining| *draining).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

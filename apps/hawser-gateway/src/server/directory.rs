@@ -1,0 +1,163 @@
+//! Users while the gateway runs: found by their keys, held to their limits, sent away when they are removed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::users::{Key, KeyHash, UserFile, Users, UsersError, Version};
+
+/// How often it is looked whether the file has changed.
+pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A user.
+#[derive(Debug)]
+pub(super) struct User {
+    /// As in the file.
+    pub(super) name: String,
+    /// The right to open tunnels.
+    tunnels: Arc<Semaphore>,
+    /// Most of them.
+    pub(super) most: usize,
+    /// Becomes true when the user is removed or gets another key.
+    removed: watch::Sender<bool>,
+}
+
+impl User {
+    fn new(name: String, most: usize) -> Self {
+        User { name, tunnels: Arc::new(Semaphore::new(most)), most, removed: watch::Sender::new(false) }
+    }
+
+    /// The right to one more tunnel; `None` if that is one too many.
+    pub(super) fn tunnel(&self) -> Option<OwnedSemaphorePermit> {
+        self.tunnels.clone().try_acquire_owned().ok()
+    }
+
+    /// Waits until the user is removed.
+    pub(super) async fn removed(&self) {
+        let mut removed = self.removed.subscribe();
+        // The sender lives as long as this user.
+        let _ = removed.wait_for(|removed| *removed).await;
+    }
+}
+
+/// All users.
+#[derive(Debug)]
+pub(super) struct Directory {
+    file: UserFile,
+    most: usize,
+    users: RwLock<HashMap<KeyHash, Arc<User>>>,
+    version: Mutex<Version>,
+}
+
+/// What a new file brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    added: usize,
+    removed: usize,
+    total: usize,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} added, {} removed, {} in all", self.added, self.removed, self.total)
+    }
+}
+
+impl Directory {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn open(file: UserFile, most: usize) -> Result<Self, UsersError> {
+        let (version, users) = (file.version(), file.read()?);
+        let directory = Directory { file, most, users: RwLock::default(), version: Mutex::new(version) };
+        directory.replace(users);
+        Ok(directory)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.users.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// The user with this key. Looked up by its hash: how long that takes says nothing of hashes that whoever asks could use.
+    pub(super) fn find(&self, key: &Key) -> Option<Arc<User>> {
+        self.users.read().unwrap_or_else(PoisonError::into_inner).get(&key.hash()).cloned()
+    }
+
+    /// Reads the file again if it has changed; `None` if it has not.
+    ///
+    /// # Errors
+    /// When it cannot be read; said once for each state of the file.
+    pub(super) fn reload(&self) -> Result<Option<Change>, UsersError> {
+        let mut version = self.version.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.file.version();
+        if now == *version {
+            return Ok(None);
+        }
+        *version = now;
+        Ok(Some(self.replace(self.file.read()?)))
+    }
+
+    fn replace(&self, users: Users) -> Change {
+        let mut known = self.users.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = HashMap::with_capacity(users.len());
+        let mut added = 0;
+        for (name, hash) in users {
+            let user = match known.remove(&hash).filter(|user| user.name == name) {
+                Some(user) => user,
+                None => {
+                    added += 1;
+                    Arc::new(User::new(name, self.most))
+                }
+            };
+            kept.insert(hash, user);
+        }
+        let removed = known.len();
+        for user in known.values() {
+            user.removed.send_replace(true);
+        }
+        *known = kept;
+        Change { added, removed, total: known.len() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn users_come_and_go_while_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = UserFile::new(folder.path().join("users.toml"));
+        let directory = Directory::open(file.clone(), 2).unwrap();
+        assert_eq!((directory.len(), directory.reload().unwrap()), (0, None));
+        let (alice, bob) = (file.add("alice").unwrap(), file.add("bob").unwrap());
+        assert_eq!(directory.reload().unwrap(), Some(Change { added: 2, removed: 0, total: 2 }));
+        let user = directory.find(&alice).unwrap();
+        let held = [user.tunnel().unwrap(), user.tunnel().unwrap()];
+        assert!(user.tunnel().is_none(), "two are the most");
+        file.remove("bob").unwrap();
+        let gone = directory.find(&bob).unwrap();
+        assert_eq!(directory.reload().unwrap(), Some(Change { added: 0, removed: 1, total: 1 }));
+        gone.removed().await;
+        assert!(directory.find(&bob).is_none());
+        assert!(Arc::ptr_eq(&user, &directory.find(&alice).unwrap()), "who stays keeps what he has");
+        drop(held);
+        assert!(user.tunnel().is_some());
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_changes_nothing_and_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = UserFile::new(folder.path().join("users.toml"));
+        let key = file.add("alice").unwrap();
+        let directory = Directory::open(file.clone(), 2).unwrap();
+        std::fs::write(file.path(), "[user.alice]\n").unwrap();
+        assert!(directory.reload().is_err());
+        assert_eq!(directory.reload().unwrap(), None);
+        assert!(directory.find(&key).is_some());
+    }
+}

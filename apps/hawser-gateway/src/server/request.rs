@@ -1,0 +1,272 @@
+//! One request: who asks, for what, and the tunnel.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use h3::error::{Code, StreamError};
+use h3::ext::Protocol;
+use h3::server::{RequestResolver, RequestStream};
+use hawser_masque::connect::{self, RequestError, Tunnel};
+use hawser_masque::status::{PROXY_STATUS, ProxyError, ProxyStatus};
+use hawser_masque::target::Target;
+use hawser_masque::udp;
+use http::header::{AUTHORIZATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+
+use super::connection::Client;
+use super::directory::User;
+use super::{Inner, connect as sockets};
+use crate::halves::Prefixed;
+use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
+use crate::relay::{idle_for, relay};
+use crate::udp_relay::{PacketReceiver, PacketSender};
+use crate::users::Key;
+
+type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
+
+/// How long the header of a request may take once its stream has begun.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a UDP socket rests that reports an error, so that one that does so again and again costs nothing.
+const ERROR_PAUSE: Duration = Duration::from_millis(5);
+/// Most bytes of a UDP payload.
+const MAX_PAYLOAD: usize = udp::MAX_PAYLOAD;
+
+/// Answers a request; returns when its tunnel has ended.
+pub(super) async fn respond(
+    gateway: &Arc<Inner>,
+    client: &Client,
+    resolver: RequestResolver<hawser_h3::Connection, Bytes>,
+) {
+    let (request, mut stream) = match tokio::time::timeout(HEADER_TIMEOUT, resolver.resolve_request()).await {
+        Ok(Ok(resolved)) => resolved,
+        Ok(Err(error)) => return tracing::debug!(%error, "bad request"),
+        Err(_) => return tracing::debug!("a request took too long to say what it wants"),
+    };
+    let Some(user) = key_of(request.headers()).and_then(|key| gateway.directory.find(&key)) else {
+        client.count_unknown();
+        return refuse_unknown(&mut stream).await;
+    };
+    if request.method() == Method::GET && request.uri().path() == HELLO_PATH {
+        return hello(&user, &mut stream).await;
+    }
+    let removed = user.clone();
+    let served = async move {
+        match tunnel_of(&request) {
+            Ok(tunnel) => open(gateway, client, &user, &tunnel, stream).await,
+            Err(error) => refuse(&mut stream, &error).await,
+        }
+    };
+    tokio::select! {
+        // First, since a tunnel knows best how it is broken off.
+        biased;
+        () = served => {}
+        // What is dropped here is reset.
+        () = removed.removed() => tracing::info!(user = removed.name, "a tunnel of a removed user ended"),
+    }
+}
+
+/// The key that a request shows.
+fn key_of(headers: &HeaderMap) -> Option<Key> {
+    let field = headers.get(PROXY_AUTHORIZATION).or_else(|| headers.get(AUTHORIZATION))?;
+    let (scheme, key) = field.to_str().ok()?.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case(BEARER) { key.parse().ok() } else { None }
+}
+
+fn tunnel_of(request: &Request<()>) -> Result<Tunnel, ProxyStatus> {
+    let protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
+    connect::read(request, protocol).map_err(|error| {
+        let kind = match error {
+            RequestError::Protocol(_) | RequestError::Method => ProxyError::HttpRequestDenied,
+            _ => ProxyError::HttpRequestError,
+        };
+        ProxyStatus::new(kind, error)
+    })
+}
+
+/// The same answer whether there is no key, a wrong one, or one of a user who was removed.
+async fn refuse_unknown(stream: &mut Stream) {
+    let response = Response::builder()
+        .status(StatusCode::PROXY_AUTHENTICATION_REQUIRED)
+        .header(PROXY_AUTHENTICATE, BEARER)
+        .body(());
+    let Ok(response) = response else { return };
+    end(stream, response, Bytes::new()).await;
+}
+
+async fn refuse(stream: &mut Stream, status: &ProxyStatus) {
+    let response = Response::builder()
+        .status(status.error.status())
+        .header(PROXY_STATUS, status.to_field(PROXY_NAME))
+        .body(());
+    let Ok(response) = response else { return };
+    end(stream, response, Bytes::new()).await;
+}
+
+/// Who the client is to the gateway.
+async fn hello(user: &User, stream: &mut Stream) {
+    let body = serde_json::json!({
+        "gateway": concat!("hawser/", env!("CARGO_PKG_VERSION")),
+        "user": user.name,
+        "tunnels": user.most,
+        "protocols": ["tcp", "udp"],
+    });
+    let response = Response::builder().header(http::header::CONTENT_TYPE, "application/json").body(());
+    let Ok(response) = response else { return };
+    end(stream, response, body.to_string().into()).await;
+}
+
+/// Sends a response that is no tunnel.
+async fn end(stream: &mut Stream, response: Response<()>, body: Bytes) {
+    let sent = async {
+        stream.send_response(response).await?;
+        if !body.is_empty() {
+            stream.send_data(body).await?;
+        }
+        stream.finish().await
+    };
+    if let Err(error) = sent.await {
+        tracing::debug!(%error, "an answer was not sent");
+    }
+    // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
+    stream.stop_sending(Code::H3_NO_ERROR);
+}
+
+/// Connects and relays.
+async fn open(gateway: &Arc<Inner>, client: &Client, user: &Arc<User>, tunnel: &Tunnel, mut stream: Stream) {
+    let Some(_permit) = user.tunnel() else {
+        let details = format!("{} tunnels are open, as many as one user may have", user.most);
+        return refuse(&mut stream, &ProxyStatus::new(ProxyError::ConnectionLimitReached, details)).await;
+    };
+    let target = tunnel.target();
+    let result = match tunnel {
+        Tunnel::Tcp(_) => {
+            let mut first = None;
+            match connect_tcp(gateway, target, &mut stream, &mut first).await {
+                Some(Ok(tcp)) => relay_tcp(gateway, user, target, tcp, stream, first).await,
+                Some(Err(status)) => return report(user, target, &mut stream, &status).await,
+                None => return,
+            }
+        }
+        Tunnel::Udp(_) => match connect_udp(gateway, target).await {
+            Ok(socket) => relay_udp(gateway, client, socket, stream).await,
+            Err(status) => return report(user, target, &mut stream, &status).await,
+        },
+    };
+    if let Err(error) = result {
+        tracing::debug!(user = user.name, %target, %error, "a tunnel was not begun");
+    }
+}
+
+async fn report(user: &User, target: &Target, stream: &mut Stream, status: &ProxyStatus) {
+    tracing::info!(user = user.name, %target, "refused: {}", status.details);
+    refuse(stream, status).await;
+}
+
+/// Connects, unless the client gives up meanwhile (`None`). What it sends before it is answered is kept in `first`.
+async fn connect_tcp(
+    gateway: &Inner,
+    target: &Target,
+    stream: &mut Stream,
+    first: &mut Option<Bytes>,
+) -> Option<Result<tokio::net::TcpStream, ProxyStatus>> {
+    let connecting = async {
+        let addresses = gateway.resolver.resolve(target, &gateway.config.egress).await?;
+        sockets::tcp(addresses, gateway.config.connect_timeout).await
+    };
+    tokio::select! {
+        connected = connecting => Some(connected),
+        () = given_up(stream, first) => None,
+    }
+}
+
+async fn connect_udp(gateway: &Inner, target: &Target) -> Result<tokio::net::UdpSocket, ProxyStatus> {
+    let addresses = gateway.resolver.resolve(target, &gateway.config.egress).await?;
+    sockets::udp(addresses).await
+}
+
+/// Ends when a client no longer waits for the answer: it has reset the stream.
+async fn given_up(stream: &mut Stream, first: &mut Option<Bytes>) {
+    match stream.recv_data().await {
+        Ok(Some(mut data)) => *first = Some(data.copy_to_bytes(data.remaining())),
+        Ok(None) => {}
+        Err(error) => return tracing::debug!(%error, "a client gave up"),
+    }
+    std::future::pending().await
+}
+
+async fn relay_tcp(
+    gateway: &Inner,
+    user: &User,
+    target: &Target,
+    tcp: tokio::net::TcpStream,
+    mut stream: Stream,
+    first: Option<Bytes>,
+) -> Result<(), StreamError> {
+    stream.send_response(Response::new(())).await?;
+    let (outgoing, rest) = stream.split();
+    let incoming = Prefixed { first, rest };
+    let removed = async {
+        user.removed().await;
+        "the user was removed"
+    };
+    let relayed = relay(tcp, outgoing, incoming, gateway.config.tcp_idle, removed).await;
+    tracing::info!(
+        user = user.name, %target, down = relayed.to_stream, up = relayed.to_tcp,
+        broken = relayed.broken.map(|broken| broken.to_string()), "closed"
+    );
+    Ok(())
+}
+
+async fn relay_udp(
+    gateway: &Inner,
+    client: &Client,
+    socket: tokio::net::UdpSocket,
+    mut stream: Stream,
+) -> Result<(), StreamError> {
+    // Before the answer, so that nothing is lost that comes right behind it.
+    let (sender, receiver) = client.flows.open(stream.id());
+    let response = Response::builder().header("capsule-protocol", "?1").body(());
+    stream.send_response(response.unwrap_or_default()).await?;
+    let (outgoing, incoming) = stream.split();
+    let (mut out, mut back) = (PacketSender::new(outgoing, sender), PacketReceiver::new(incoming, receiver));
+    let moved = std::sync::atomic::AtomicU64::new(0);
+    let count = || moved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let downwards = async {
+        let mut buffer = vec![0; MAX_PAYLOAD];
+        loop {
+            let read = match socket.recv(&mut buffer).await {
+                Ok(read) => read,
+                // An ICMP message about what was sent: no end of the tunnel.
+                Err(_) => {
+                    tokio::time::sleep(ERROR_PAUSE).await;
+                    continue;
+                }
+            };
+            count();
+            if let Err(error) = out.send(&buffer[..read]).await {
+                return tracing::debug!(%error, "a UDP tunnel ended");
+            }
+        }
+    };
+    let upwards = async {
+        loop {
+            match back.receive().await {
+                Ok(Some(payload)) => {
+                    count();
+                    let _ = socket.send(&payload).await;
+                }
+                Ok(None) => return,
+                Err(error) => return tracing::debug!(%error, "a UDP tunnel ended"),
+            }
+        }
+    };
+    tokio::select! {
+        () = downwards => {}
+        () = upwards => {}
+        () = idle_for(gateway.config.udp_idle, || moved.load(std::sync::atomic::Ordering::Relaxed)) => {}
+    }
+    out.finish().await;
+    back.stop();
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! HTTP Datagrams in QUIC datagrams (RFC 9297 section 2.1).
+
+use bytes::{BufMut, Bytes, BytesMut};
+use h3::error::Code;
+use h3::quic::StreamId;
+use hawser_net::{ConnectionError, SendDatagramError};
+
+use crate::guard::{Violation, varint};
+use crate::transport::Transport;
+
+/// RFC 9297 section 2.1: quarter stream ids are below 2^60.
+const MAX_QUARTER_STREAM_ID: u64 = (1 << 60) - 1;
+/// Most bytes of a quarter stream id.
+const MAX_ID_LENGTH: usize = 8;
+
+/// The HTTP Datagrams of a connection. Made by [`Connection::datagrams`](crate::Connection::datagrams); clones are handles on
+/// the same ones. Each datagram that arrives goes to one reader.
+#[derive(Clone, Debug)]
+pub struct Datagrams {
+    transport: Transport,
+}
+
+/// Why an HTTP Datagram was not sent. Over a stream, as a capsule, it still can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DatagramError {
+    /// The peer has not said that it takes them, or takes none.
+    #[error("the peer takes no HTTP Datagrams outside of streams")]
+    Unsupported,
+    /// It fits no packet now.
+    #[error("the datagram fits no packet")]
+    TooLarge,
+}
+
+impl Datagrams {
+    pub(crate) fn new(transport: Transport) -> Self {
+        Datagrams { transport }
+    }
+
+    /// Sends a datagram of the request on this stream. When the send buffer is full, the oldest datagrams give way.
+    ///
+    /// # Errors
+    /// [`DatagramError`]. Datagrams of a connection that has ended are lost like others.
+    pub fn send(&self, stream: StreamId, payload: &[u8]) -> Result<(), DatagramError> {
+        if !self.transport.peer_takes_datagrams() {
+            return Err(DatagramError::Unsupported);
+        }
+        let mut datagram = BytesMut::with_capacity(payload.len() + MAX_ID_LENGTH);
+        put_quarter(&mut datagram, stream.into_inner() / 4);
+        datagram.put_slice(payload);
+        match self.transport.connection.send_newest_datagram(datagram.freeze()) {
+            Ok(()) => Ok(()),
+            Err(SendDatagramError::TooLarge { .. }) => Err(DatagramError::TooLarge),
+            Err(_) => Err(DatagramError::Unsupported),
+        }
+    }
+
+    /// Waits for the next datagram. Returns the stream of the request that it belongs to, as an integer since that stream may not
+    /// have been seen yet, and its payload.
+    ///
+    /// # Errors
+    /// When the connection has ended, by itself or because the peer sent something that is no HTTP Datagram.
+    pub async fn receive(&self) -> Result<(u64, Bytes), ConnectionError> {
+        let datagram = self.transport.connection.read_datagram().await?;
+        match split(datagram) {
+            Some(found) => Ok(found),
+            None => {
+                let reason = "a datagram without a stream that it could belong to";
+                self.transport.close_for(Violation::new(Code::H3_DATAGRAM_ERROR, reason));
+                Err(ConnectionError::LocallyClosed)
+            }
+        }
+    }
+}
+
+/// RFC 9000 section 16.
+fn put_quarter(buffer: &mut BytesMut, value: u64) {
+    match value {
+        0..0x40 => buffer.put_u8(value as u8),
+        0x40..0x4000 => buffer.put_u16(value as u16 | 0x4000),
+        0x4000..0x4000_0000 => buffer.put_u32(value as u32 | 0x8000_0000),
+        _ => buffer.put_u64(value | 0xc000_0000_0000_0000),
+    }
+}
+
+/// The stream and the payload of a datagram; `None` if it has none.
+fn split(datagram: Bytes) -> Option<(u64, Bytes)> {
+    let (quarter, payload) = varint(&datagram)?;
+    if quarter > MAX_QUARTER_STREAM_ID {
+        return None;
+    }
+    let payload = datagram.slice_ref(payload);
+    Some((quarter * 4, payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(quarter in 0..=MAX_QUARTER_STREAM_ID, payload: Vec<u8>) {
+            let mut datagram = BytesMut::new();
+            put_quarter(&mut datagram, quarter);
+            datagram.put_slice(&payload);
+            prop_assert_eq!(split(datagram.freeze()), Some((quarter * 4, Bytes::from(payload))));
+        }
+
+        #[test]
+        fn any_bytes_can_be_read(bytes: Vec<u8>) {
+            let length = bytes.len();
+            if let Some((stream, payload)) = split(bytes.into()) {
+                prop_assert!(stream % 4 == 0 && payload.len() < length);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_id_that_cannot_exist_is_refused() {
+        let mut datagram = BytesMut::new();
+        put_quarter(&mut datagram, MAX_QUARTER_STREAM_ID + 1);
+        assert_eq!(split(datagram.freeze()), None);
+        assert_eq!(split(Bytes::new()), None);
+        assert_eq!(split(Bytes::from_static(b"\x40")), None);
+    }
+}
