@@ -190,7 +190,7 @@ async fn send(
     let sent = match sent {
         Err(failure) if failure.is_stalled || failure.exit == Exit::Signal => {
             let measured = Measured { goodput: recorder.summary(arguments.bins), paths: meter.stop().await };
-            return Err(Failure { measured: Some(measured), ..failure });
+            return Err(Failure { measured: Some(Box::new(measured)), ..failure });
         }
         sent => sent,
     };
@@ -202,7 +202,7 @@ async fn send(
     let paths = meter.stop().await;
     let response = response.map_err(|failure| {
         let measured = Measured { goodput: recorder.summary(arguments.bins), paths: paths.clone() };
-        Failure { measured: Some(measured), ..failure }
+        Failure { measured: Some(Box::new(measured)), ..failure }
     })?;
     let (response, digest) = match (response, sent) {
         (Ok(response), sent) => (response, sent),
