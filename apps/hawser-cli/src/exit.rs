@@ -100,7 +100,7 @@ pub(crate) struct Failure {
     /// Whether the server was there and nothing came: another connection may do better.
     pub(crate) is_stalled: bool,
     /// What was transferred until then.
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<Box<Measured>>,
 }
 
 /// What is known of a transfer that was not completed.

@@ -69,7 +69,7 @@ impl Channel {
             error,
             url: url.as_deref(),
             interrupted: *exit == Exit::Signal,
-            measured: measured.as_ref(),
+            measured: measured.as_deref(),
         });
     }
 }

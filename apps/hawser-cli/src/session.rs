@@ -42,6 +42,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// How long the name look-up and the handshake took.
     pub(crate) connected_after: Duration,
+    /// How long a transfer may stand still while the server answers; `None`: as long as it likes.
+    pub(crate) stall: Option<Duration>,
     /// Whether what the server gives for the next connection is to be waited for.
     keeps_sessions: bool,
     /// The wish for the server's scheduler, if there is one.
@@ -125,6 +127,7 @@ impl Session {
             connection,
             started,
             connected_after,
+            stall: client.stall,
             keeps_sessions: client.keeps_sessions,
             wish: None,
             path_log,

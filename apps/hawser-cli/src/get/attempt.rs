@@ -281,7 +281,7 @@ impl Attempt<'_> {
         let end = opened.offset + recorder.total();
         match (broken_off, opened.length) {
             (Some(mut failure), _) => {
-                failure.measured = Some(Measured { goodput: recorder.summary(self.bins), paths });
+                failure.measured = Some(Box::new(Measured { goodput: recorder.summary(self.bins), paths }));
                 Err(failure)
             }
             (None, Some(length)) if end != length => {

@@ -132,7 +132,8 @@ impl Attempt<'_> {
         let paths = meter.stop().await;
         if let Err(mut failure) = result {
             partial.truncate(shared.give_up())?;
-            failure.measured = Some(Measured { goodput: shared.state().recorder.summary(self.bins), paths });
+            failure.measured =
+                Some(Box::new(Measured { goodput: shared.state().recorder.summary(self.bins), paths }));
             if failure.exit == Exit::NotWritten || failure.exit == Exit::DiskFull {
                 failure.message = format!("cannot write {}: {failure}", partial.path().display());
             }

@@ -135,7 +135,7 @@ async fn attempt(
 ) -> Result<(), Failure> {
     let mut session = connect_to(url, client, interrupt).await?;
     session.watch_silence(client, output);
-    let sent = send(arguments, url, source, output, retries, &session, client.stall, interrupt).await;
+    let sent = send(arguments, url, source, output, retries, &session, interrupt).await;
     let sent = sent.map_err(|failure| client.explain(failure, &session.connection));
     let result =
         sent.map(|report| print(&TransferReport { caps: client.cap_reports(), ..report }, client, output));
@@ -164,7 +164,6 @@ async fn send(
     output: Output,
     retries: u32,
     session: &Session,
-    stall: Option<Duration>,
     interrupt: &mut Interrupt,
 ) -> Result<TransferReport, Failure> {
     let mut requests = session.http().await?;
@@ -183,7 +182,8 @@ async fn send(
     );
     let mut recorder = Recorder::new(session.started);
     let mut limit = arguments.limit_rate.filter(|rate| *rate > 0).map(RateLimit::new);
-    let sending = body::send(&mut stream, source, offset, &progress, &mut recorder, &mut limit, stall);
+    let sending =
+        body::send(&mut stream, source, offset, &progress, &mut recorder, &mut limit, session.stall);
     let sent = tokio::select! {
         sent = sending => sent,
         () = interrupt.raised() => {
@@ -193,19 +193,19 @@ async fn send(
     let sent = match sent {
         Err(failure) if failure.is_stalled || failure.exit == Exit::Signal => {
             let measured = Measured { goodput: recorder.summary(arguments.bins), paths: meter.stop().await };
-            return Err(Failure { measured: Some(measured), ..failure });
+            return Err(Failure { measured: Some(Box::new(measured)), ..failure });
         }
         sent => sent,
     };
     // A server that does not want the body says why before it has read it.
     let response = tokio::select! {
-        response = in_time(stall.map(|stall| stall * STORING), UNCONFIRMED, stream.recv_response()) => response,
+        response = in_time(session.stall.map(|stall| stall * STORING), UNCONFIRMED, stream.recv_response()) => response,
         () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped before the server confirmed the file")),
     };
     let paths = meter.stop().await;
     let response = response.map_err(|failure| {
         let measured = Measured { goodput: recorder.summary(arguments.bins), paths: paths.clone() };
-        Failure { measured: Some(measured), ..failure }
+        Failure { measured: Some(Box::new(measured)), ..failure }
     })?;
     let (response, digest) = match (response, sent) {
         (Ok(response), sent) => (response, sent),
