@@ -20,9 +20,10 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports in the core, words, requirements, dependencies, packages
+lint: ## formatting, lints, no circles of imports, portable mathematics, words, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
+	@scripts/portable-math
 	@scripts/rooms
 	@python3 scripts/test_words.py --quiet
 	@scripts/words

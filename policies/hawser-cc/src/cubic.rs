@@ -62,7 +62,7 @@ impl Epoch {
         Epoch {
             elapsed: Duration::ZERO,
             counted_to: now,
-            time_to_plateau: ((plateau - current) / window.datagram() / c).cbrt(),
+            time_to_plateau: libm::cbrt((plateau - current) / window.datagram() / c),
             plateau,
             reno_window: current,
         }

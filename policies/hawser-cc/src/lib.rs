@@ -46,7 +46,6 @@ pub mod mptcp_sbd;
 mod new_reno;
 mod olia;
 mod queue_delay;
-mod random;
 mod return_path;
 mod slow_start;
 pub mod sscc;

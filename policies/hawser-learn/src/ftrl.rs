@@ -109,7 +109,7 @@ impl IntervalFtrl {
 
 /// `argmin a x + R(x)` over 0 to 1: `(a + 2 - sqrt(a^2 + 4)) / 2a`, in a form that is exact also near zero.
 pub fn minimiser(a: f64) -> f64 {
-    let root = a.hypot(2.0);
+    let root = libm::hypot(a, 2.0);
     if a >= 0.0 { 2.0 / (a + 2.0 + root) } else { 1.0 - 2.0 / (-a + 2.0 + root) }
 }
 

@@ -38,11 +38,12 @@ mod linear;
 mod mahalanobis;
 mod mlp;
 mod paired_arms;
-mod random;
 mod replay_buffer;
 mod simplex_ftrl;
 mod trained_mlp;
 mod ucb1;
+
+pub use hawser_numbers::SplitMix64 as Random;
 
 pub use adam::Adam;
 pub use adwin::{Adwin, Change, CutTest};
@@ -57,7 +58,6 @@ pub use lin_ucb::{LinUcb, LinUcbArm};
 pub use mahalanobis::{Mahalanobis, nearest_pairs};
 pub use mlp::{Mlp, MlpError};
 pub use paired_arms::{Deployment, PairedArms};
-pub use random::Random;
 pub use replay_buffer::{ReplayBuffer, Transition};
 pub use simplex_ftrl::{MAX_SHARES, SimplexFtrl, SimplexPlay};
 pub use trained_mlp::TrainedMlp;

@@ -9,31 +9,12 @@ use hawser_learn::Random;
 use crate::config::{Config, ConfigError, Kind, Order};
 use crate::gop::bit;
 use crate::observation;
-use crate::paths::{Path, PathView, Portions, Service};
+use crate::paths::{Path, Portions, Service};
 use crate::seeds::derive;
 use crate::{
-    FrameKind, FrameSet, Network, Outcome, PATHS, PathTrace, Playback, SKIP, TILES, Video, Views,
-    decode_time, in_order,
+    FrameKind, FrameSet, Network, Outcome, PATHS, PathTrace, PathView, Playback, SKIP, TILES, Unit, Video,
+    Views, decode_time, in_order,
 };
-
-/// A viewed tile-frame about which is decided.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Unit {
-    /// Frame of the session.
-    pub frame: usize,
-    /// Tile, in raster order.
-    pub tile: usize,
-    /// How the frame is coded.
-    pub kind: FrameKind,
-    /// Frames of its GoP that are sent with it, itself among them.
-    pub bundle: FrameSet,
-    /// Size of all of them, bytes.
-    pub bytes: f64,
-    /// When it is released and decided about, seconds.
-    pub release: f64,
-    /// When it is played.
-    pub playback: Playback,
-}
 
 /// What a decision gave.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,6 +21,7 @@
 //! | `gop`, `deadline`, `bundle`, `decode`, `reward` | the rules of the video, with vectors computed by hand as tests |
 //! | `rounds`, `qoe` | the dissertation's arrival model and its quality of a chunk |
 //! | `video`, `views`, `network` | synthetic inputs |
+//! | `decision`, `observation` | what is decided about, and what an agent sees of it |
 //! | `environment`, `batch` | the environment, alone and many at once |
 //! | `policy`, `peekaboo`, `packets` | what RIDE is compared with |
 //! | `session`, `metrics` | whole videos, and what is measured of them |
@@ -31,6 +32,7 @@ mod batch;
 mod bundle;
 mod config;
 mod deadline;
+mod decision;
 mod decode;
 mod environment;
 mod gop;
@@ -55,14 +57,15 @@ pub use batch::Batch;
 pub use bundle::{bundle, in_order};
 pub use config::{Arrival, Config, ConfigError, Kind, Order, Sizes, Viewing};
 pub use deadline::{DeadlineRule, deadline_frame, static_deadline_frame};
+pub use decision::{PathView, Unit};
 pub use decode::decode_time;
-pub use environment::{Correction, Environment, Step, Unit};
+pub use environment::{Correction, Environment, Step};
 pub use gop::{FrameKind, FrameSet, Gop, GopError};
 pub use metrics::{KindMetrics, Metrics};
 pub use network::{Network, PathTrace};
 pub use observation::{Hidden, MAX_OBSERVATION, PLAIN as PLAIN_OBSERVATION, observe};
 pub use outcome::Outcome;
-pub use paths::{OVERHEAD, PathView};
+pub use paths::OVERHEAD;
 pub use peekaboo::Peekaboo;
 pub use policy::{Policy, PolicyError, UnitPolicy};
 pub use qoe::{ChunkQuality, TileQuality, printed_play_time, remaining_play_time};

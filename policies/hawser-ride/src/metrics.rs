@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use hawser_numbers::statistics::{deviation, mean, quantile_of};
+
 use crate::{FRAME_SECONDS, FrameKind, Outcome};
 
 /// Length of the bins of rates, seconds.
 const BIN: f64 = 0.1;
 
-/// What is measured of a session.
+/// What is measured of a session. What there is nothing of has no mean and no quantile: they are NaN.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Metrics {
     /// Mean reward of a frame (an episode), frame durations.
@@ -60,23 +62,21 @@ impl Metrics {
         for outcome in outcomes {
             rewards.entry(outcome.frame).or_insert((outcome.kind, 0.0)).1 += outcome.reward;
         }
-        let of = |kind| rewards.values().filter(move |it| it.0 == kind).map(|it| it.1);
-        let b: Vec<f64> = of(FrameKind::B).collect();
-        let kind = |kind| KindMetrics { reward: mean(of(kind)), ..KindMetrics::of(outcomes, kind) };
+        let of = |kind| -> Vec<f64> { rewards.values().filter(|it| it.0 == kind).map(|it| it.1).collect() };
+        let all: Vec<f64> = rewards.values().map(|it| it.1).collect();
+        let kind = |kind| KindMetrics { reward: mean(&of(kind)), ..KindMetrics::of(outcomes, kind) };
         let sent = || outcomes.iter().filter(|outcome| outcome.was_sent());
-        let mut delays: Vec<f64> = sent().map(|outcome| outcome.arrival - outcome.release).collect();
+        let delays: Vec<f64> = sent().map(|outcome| outcome.arrival - outcome.release).collect();
         let useful = outcomes.iter().filter(|outcome| outcome.is_useful());
         let frames = outcomes.last().map_or(1, |outcome| outcome.frame + 1);
-        let average = mean(b.iter().copied());
-        let variance = mean(b.iter().map(|reward| (reward - average).powi(2)));
         Metrics {
-            reward: mean(rewards.values().map(|it| it.1)),
-            reward_deviation_b: variance.sqrt(),
+            reward: mean(&all),
+            reward_deviation_b: deviation(&of(FrameKind::B)),
             viewing_rate: binned(useful.map(|outcome| (outcome.decode, outcome.bytes)), frames),
             throughput: binned(sent().map(|outcome| (outcome.arrival, outcome.bytes)), frames),
             sent_rate: 8.0 * sent().map(|outcome| outcome.bytes).sum::<f64>()
                 / (frames as f64 * FRAME_SECONDS),
-            delay_p95: percentile(&mut delays, 0.95),
+            delay_p95: quantile_of(&delays, 0.95),
             i: kind(FrameKind::I),
             p: kind(FrameKind::P),
             b: kind(FrameKind::B),
@@ -108,21 +108,6 @@ impl KindMetrics {
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut count) = (0.0, 0u64);
-    for value in values {
-        sum += value;
-        count += 1;
-    }
-    sum / count.max(1) as f64
-}
-
-/// The value below which a share of the values lies; infinity is a value.
-fn percentile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get((share * values.len() as f64) as usize).or(values.last()).copied().unwrap_or(0.0)
-}
-
 /// Median rate of the bins of the session, bit/s; what comes later is in none.
 fn binned(amounts: impl Iterator<Item = (f64, f64)>, frames: usize) -> f64 {
     let mut bins = vec![0.0; (frames as f64 * FRAME_SECONDS / BIN).ceil() as usize];
@@ -131,5 +116,5 @@ fn binned(amounts: impl Iterator<Item = (f64, f64)>, frames: usize) -> f64 {
             *bin += 8.0 * bytes / BIN;
         }
     }
-    percentile(&mut bins, 0.5)
+    quantile_of(&bins, 0.5)
 }

@@ -1,7 +1,6 @@
 //! What an agent sees of a decision.
 
-use crate::paths::PathView;
-use crate::{FrameKind, PATHS, Unit};
+use crate::{FrameKind, PATHS, PathView, Unit};
 
 /// Values of the longest observation.
 pub const MAX_OBSERVATION: usize = PLAIN + 4;

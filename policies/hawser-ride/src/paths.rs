@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use hawser_learn::{Ewma, Random};
 
-use crate::PATHS;
 use crate::config::Arrival;
 use crate::network::PathTrace;
 use crate::rounds::{expected_deliveries, extra_rounds, last_round, power};
+use crate::{PATHS, PathView};
 
 /// Bytes on the link for each byte of payload: headers.
 pub const OVERHEAD: f64 = 1.03;
@@ -17,30 +17,6 @@ pub(crate) const PACKET: f64 = 1_200.0;
 const MOST_ROUNDS: u32 = 20;
 /// Rounds of a window after which everything is taken to have arrived.
 const MOST_WINDOW_ROUNDS: usize = 64;
-
-/// A path as a policy sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PathView {
-    /// Congestion window, bytes.
-    pub window: f64,
-    /// Bytes that wait, headers included.
-    pub queued: f64,
-    /// Rate now, bit/s.
-    pub rate: f64,
-    /// Round-trip time as measured, seconds.
-    pub rtt: f64,
-    /// Round-trip time without our own queue, seconds: the truth, for the oracle.
-    pub base_rtt: f64,
-    /// Loss rate.
-    pub loss: f64,
-}
-
-impl PathView {
-    /// Window that is left, bytes; negative where more is queued, which is how an agent sees what it did for the same frame.
-    pub fn window_left(&self) -> f64 {
-        self.window - self.queued
-    }
-}
 
 /// How a path serves what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

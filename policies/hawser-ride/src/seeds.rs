@@ -1,5 +1,7 @@
 //! Seeds that keep training apart from judging.
 
+use hawser_numbers::{SplitMix64, fnv1a};
+
 /// What a session is for. Videos, viewers and networks of different purposes come from different seeds, whatever number is
 /// given: nothing that judges was seen in training.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -36,11 +38,7 @@ impl Purpose {
     }
 }
 
-/// A seed of a part: FNV-1a over its name, then the finaliser of SplitMix64.
+/// A seed of a part: FNV-1a over its name, then a step of SplitMix64. Published weights were trained with seeds that are made so.
 pub(crate) fn derive(seed: u64, name: impl IntoIterator<Item = u8>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    for byte in name {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hawser_learn::Random::new(hash).next_random()
+    SplitMix64::new(fnv1a(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), name)).next_random()
 }

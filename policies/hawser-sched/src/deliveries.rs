@@ -92,13 +92,13 @@ impl NewReno {
 /// II, for few packets as they must be: with less than four sent each loss ends in a timeout).
 pub fn outcomes(sent: f64, loss: f64) -> [f64; 3] {
     let arrive = 1.0 - loss;
-    let clean = arrive.powf(sent);
+    let clean = libm::pow(arrive, sent);
     if sent < 4.0 {
         return [clean, 0.0, 1.0 - clean];
     }
-    let two = sent * (sent - 1.0) / 2.0 * arrive.powi(2) * loss.powf(sent - 2.0);
-    let one = sent * arrive * loss.powf(sent - 1.0);
-    let timeout = (loss.powf(sent) + one + two).min(1.0 - clean);
+    let two = sent * (sent - 1.0) / 2.0 * arrive.powi(2) * libm::pow(loss, sent - 2.0);
+    let one = sent * arrive * libm::pow(loss, sent - 1.0);
+    let timeout = (libm::pow(loss, sent) + one + two).min(1.0 - clean);
     [clean, (1.0 - clean - timeout).max(0.0), timeout]
 }
 

@@ -82,7 +82,7 @@ impl Estimates for Dpsaf {
         let mut window = (fast.congestion_window as f64 / size).max(1.0);
         let mut packets = 0.0;
         for _ in 0..rounds_in(fast, arrival).min(MAX_ROUNDS) {
-            if survival.powf(window) >= 0.5 {
+            if libm::pow(survival, window) >= 0.5 {
                 packets += window;
                 window += if fast.in_slow_start { window } else { 1.0 };
             } else {

@@ -83,7 +83,7 @@ pub use connection::{
     Connection, DatagramError, ExportError, MAX_SCHEDULER_REQUESTS, PathEvents, SchedulerAnswer,
     SchedulerRequestError,
 };
-pub use endpoint::{Endpoint, EndpointBuilder, WorkerStats};
+pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::crypto::SessionStore;
 pub use hawser_core::quic_lb;
@@ -110,3 +110,4 @@ pub use stream::{
     StoppedError, WriteError,
 };
 pub use trust::{CertificateProblem, Trust};
+pub use worker::WorkerStats;

@@ -17,3 +17,10 @@ impl WakerList {
         due.append(&mut self.0);
     }
 }
+
+/// Wakes what was collected while locks were held.
+pub(crate) fn wake_all(due: &mut Vec<Waker>) {
+    for waker in due.drain(..) {
+        waker.wake();
+    }
+}

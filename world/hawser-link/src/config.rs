@@ -33,7 +33,7 @@ impl DirectionConfig {
     /// MTU of Ethernet, the default.
     pub const DEFAULT_MTU: u32 = 1500;
     /// Bytes of the queue unless the scenario says otherwise.
-    pub const DEFAULT_QUEUE_BYTES: u64 = 250_000;
+    pub const DEFAULT_QUEUE_BYTES: u64 = QueueConfig::DEFAULT_BYTES;
 
     /// An unlimited direction that delays by `delay` nanoseconds and does nothing else.
     pub fn with_delay(delay: Nanos) -> Self {

@@ -6,13 +6,15 @@ use crate::flight::{Departure, Flight};
 use crate::foresight::{Foresight, plan_between_outages};
 use crate::frame::Frame;
 use crate::impairments::{Damage, Fate};
-use crate::link_log::{DropCause, Dropped, LinkLog};
+use crate::link_log::{Dropped, LinkLog};
 use crate::loss::LossProcess;
 use crate::outage::{OutagePolicy, Outages};
-use crate::queue::{Backlog, Queue, Waiting};
+use crate::queue::{Backlog, Queue};
 use crate::rate::RateServer;
+use crate::stats::DropCause;
 use crate::stats::LinkStats;
 use crate::time::{NEVER, Nanos};
+use crate::waiting::Waiting;
 
 /// One direction of a link, carrying packets with a payload of type `P`.
 ///

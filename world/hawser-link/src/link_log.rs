@@ -2,24 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::queue::Waiting;
-use crate::stats::LinkStats;
+use crate::frame::Frame;
+use crate::stats::{DropCause, LinkStats};
 use crate::time::Nanos;
-
-/// Why a packet did not arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DropCause {
-    /// The queue was full.
-    Queue,
-    /// The queue discipline dropped it before the queue was full.
-    Aqm,
-    /// Random loss.
-    Loss,
-    /// The link was down.
-    Down,
-    /// Larger than the MTU.
-    Mtu,
-}
+use crate::waiting::Waiting;
 
 /// A packet that was lost inside the link, after [`Link::enqueue`](crate::Link::enqueue) had taken it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,5 +42,17 @@ impl<P> LinkLog<P> {
             let Waiting { arrived, length, payload } = packet;
             self.dropped.push_back(Dropped { at, entered: arrived, cause, length, payload });
         }
+    }
+}
+
+impl<P: Frame> LinkLog<P> {
+    /// Sets the ECN field of a packet to CE if its sender understands it; returns whether it does.
+    pub(crate) fn mark(&mut self, packet: &mut Waiting<P>) -> bool {
+        let capable = packet.payload.is_ecn_capable();
+        if capable {
+            packet.payload.mark_congestion_experienced();
+            self.stats.marked += 1;
+        }
+        capable
     }
 }

@@ -11,11 +11,13 @@ pub use fq_codel::FqCoDel;
 pub use red::Red;
 pub use step::{StepMarking, StepThreshold};
 
-pub(crate) use fifo::{Fifo, Waiting};
+pub(crate) use fifo::Fifo;
 
 use crate::frame::Frame;
-use crate::link_log::{DropCause, LinkLog};
+use crate::link_log::LinkLog;
+use crate::stats::DropCause;
 use crate::time::{Nanos, SECOND};
+use crate::waiting::Waiting;
 use codel::CoDelQueue;
 use fq_codel::FairQueues;
 use red::RedQueue;
@@ -59,6 +61,9 @@ pub enum Discipline {
 }
 
 impl QueueConfig {
+    /// Bytes of the default queue.
+    pub const DEFAULT_BYTES: u64 = 250_000;
+
     /// A drop-tail queue of so many bytes.
     pub fn bytes(bytes: u64) -> Self {
         Self { limit: QueueLimit::Bytes(bytes), discipline: Discipline::DropTail }
@@ -88,7 +93,7 @@ impl QueueConfig {
 impl Default for QueueConfig {
     /// A drop-tail queue of 250,000 bytes.
     fn default() -> Self {
-        Self::bytes(crate::DirectionConfig::DEFAULT_QUEUE_BYTES)
+        Self::bytes(Self::DEFAULT_BYTES)
     }
 }
 

@@ -180,7 +180,7 @@ impl Series<u64> {
         let point = |step: u64| {
             let (from, to) = (turns(step), turns(step + 1));
             // The mean of the sine over the step, by its integral.
-            let sine = (from.cos() - to.cos()) / (to - from);
+            let sine = (libm::cos(from) - libm::cos(to)) / (to - from);
             let value = (mean as f64 + amplitude as f64 * sine).max(0.0);
             ((u128::from(period) * u128::from(step) / u128::from(steps)) as Nanos, value.round() as u64)
         };

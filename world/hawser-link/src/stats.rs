@@ -2,8 +2,22 @@
 
 use serde::Serialize;
 
-use crate::link_log::DropCause;
 use crate::time::Nanos;
+
+/// Why a packet did not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropCause {
+    /// The queue was full.
+    Queue,
+    /// The queue discipline dropped it before the queue was full.
+    Aqm,
+    /// Random loss.
+    Loss,
+    /// The link was down.
+    Down,
+    /// Larger than the MTU.
+    Mtu,
+}
 
 /// Counters of one direction since its start. `bytes` are those of IP packets.
 ///

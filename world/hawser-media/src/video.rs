@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hawser_numbers::Draws;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -83,11 +84,11 @@ impl VideoModel {
         let seconds = self.duration.as_secs_f64().ceil() as usize;
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         // The maximum is taken for two and a half deviations from the mean.
-        let deviation = (self.maximum / self.mean).max(1.0).ln() / 2.5;
+        let deviation = libm::log((self.maximum / self.mean).max(1.0)) / 2.5;
         let mut state = normal(&mut random);
         let mut rates: Vec<f64> = (0..seconds)
             .map(|_| {
-                let rate = self.mean * (deviation * state).exp();
+                let rate = self.mean * libm::exp(deviation * state);
                 state = CORRELATION * state + (1.0 - CORRELATION * CORRELATION).sqrt() * normal(&mut random);
                 rate
             })
@@ -101,10 +102,9 @@ impl VideoModel {
     }
 }
 
-/// A standard normal number (Box and Muller).
+/// A standard normal number.
 pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
-    let (one, other): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
-    (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+    (|| random.random::<f64>()).normal()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use hawser_policy::{
 
 use crate::access::Reach;
 use crate::profile::{Event, EventKind, Profile, Sample, sample_at};
-use crate::random::{Random, mix};
+use crate::random::{Draws as _, Random, mix};
 
 /// How good a forecaster is. All of them see the forecast only, never the channel's draws.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -45,6 +45,7 @@ mod profile;
 pub mod propagation;
 mod random;
 mod satellite;
+mod scene;
 mod synthetic;
 
 pub use access::{Access, ApLattice, HandOver, Highway, Layout, Motion, Reach, Roaming, Sites, Urban};
@@ -59,13 +60,14 @@ pub use math::{
     normal_tail, to_db, watts_to_dbm,
 };
 pub use mobility::{Area, CityDrive, RandomWalk, RecordedTrack, StraightRoad, TrackFormat, Trajectory};
-pub use model::{Model, Scene};
+pub use model::Model;
 pub use orbit::{Place, Walker};
 pub use profile::{
     Event, EventKind, ForecastSamples, Position, Profile, Sample, foreseeable, sample_at, time_mean,
 };
 pub use propagation::{Fading, LossModel, PathLoss, Shadowing};
 pub use satellite::{Constellation, Itsn, MacoSatellites, OrbitSource, RouteKind, SpaceBudget, association};
+pub use scene::Scene;
 pub use synthetic::{Carrier, Quantiles, Redraw, StarlinkSlots, Substitute, TwoCarriers};
 
 /// The page of the documentation is compiled and run with the tests.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hawser_link::{Nanos, derive_seed, nanos};
+use hawser_numbers::Draws;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -71,8 +72,7 @@ impl Departures {
 
     /// A sample of the exponential distribution.
     fn draw(&mut self, mean: Duration) -> Duration {
-        let uniform: f64 = 1.0 - self.random.random::<f64>();
-        mean.mul_f64(-uniform.ln())
+        mean.mul_f64((|| self.random.random::<f64>()).exponential(1.0))
     }
 }
 

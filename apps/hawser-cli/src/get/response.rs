@@ -1,13 +1,13 @@
 //! What a response says of the file.
 
 use hawser::Printable;
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, LAST_MODIFIED};
+use http::header::{CONTENT_RANGE, ETAG, LAST_MODIFIED};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::partial::Version;
 use crate::digest::Digest;
 use crate::exit::{Exit, Failure};
-use crate::http_client::text;
+use crate::http_client::{self, text};
 
 /// What identifies the version of a response. Weak tags do not tell bytes apart.
 pub(super) fn version_of(headers: &HeaderMap) -> Version {

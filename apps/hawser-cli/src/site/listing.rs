@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{DirEntry, File, Metadata};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -7,9 +7,9 @@ use hawser_policy::{Ack, ControllerInit, Loss, LossCause, Sent, Snapshot, Time};
 use super::filter::{AggregatedAck, Aggregation, FullPipe, Rounds};
 use super::min_rtt::MinRtt;
 use super::phase::{Phase, Phases, Table};
-use crate::random::Random;
 use crate::return_path::ReturnPath;
 use crate::window::MAXIMUM;
+use hawser_learn::Random;
 
 /// Pacing stays this much under the estimate (BBR.PacingMarginPercent).
 const PACING_MARGIN: f64 = 0.99;
@@ -104,7 +104,7 @@ impl Common {
     /// Another network path: as at the beginning.
     pub(crate) fn restart(&mut self, now: Time) {
         self.min_rtt.restart(now);
-        let (table, min_rtt, random) = (self.phases.table(), self.min_rtt.clone(), self.random.clone());
+        let (table, min_rtt, random) = (self.phases.table(), self.min_rtt.clone(), self.random);
         *self = Common {
             window: self.initial_window.max(self.minimum()),
             saved_window: 0.0,

@@ -10,6 +10,7 @@ mod common;
 mod filter;
 mod min_rtt;
 mod observe;
+mod observed;
 mod parameters;
 mod phase;
 mod plus;
@@ -29,7 +30,8 @@ use min_rtt::ProbeRtt;
 use observe::Watcher;
 use phase::Phase;
 
-pub use observe::{ModelObserver, ModelState, PlusState, register_observed};
+pub use observe::{ModelObserver, ModelState, PlusState};
+pub use observed::register_observed;
 pub(crate) use parameters::{
     build_v2, build_v2_alpha_beta, build_v2_plus, build_v3, info_v2, info_v2_alpha_beta, info_v2_plus,
     info_v3,

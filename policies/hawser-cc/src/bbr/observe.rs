@@ -1,15 +1,12 @@
 //! What a controller of the family knows after each acknowledgement, for experiments: its phase, its bounds, its mode.
-//!
-//! A registry with [`register_observed`] makes the same controllers under the same names, and tells an observer of each.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use hawser_policy::{ControllerInit, Parameters, PolicyInfo, Registry, Time};
+use hawser_policy::Time;
 
+use super::Model;
 use super::common::Common;
-use super::{Bbr, Model, parameters, v1};
 
 /// State of a controller after an acknowledgement. Volumes in bytes, rates in bytes per second, times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +70,11 @@ impl fmt::Debug for Watcher {
 }
 
 impl Watcher {
+    /// `controller`: which of those that its registry made.
+    pub(super) fn new(observer: Arc<dyn ModelObserver>, controller: u64) -> Watcher {
+        Watcher { observer, controller }
+    }
+
     pub(super) fn tell<M: Model>(&self, common: &Common, model: &M, now: Time) {
         let mut state = ModelState {
             controller: self.controller,
@@ -91,32 +93,4 @@ impl Watcher {
         model.fill_state(common, &mut state);
         self.observer.on_state(&state);
     }
-}
-
-/// Adds BBRv1, BBRv2, BBRv2(alpha, beta), BBRv2+ and BBRv3 under their names, in the place of those that are there.
-pub fn register_observed(registry: &mut Registry, observer: &Arc<dyn ModelObserver>) {
-    let made = Arc::new(AtomicU64::new(0));
-    add(registry, v1::info(), v1::v1, observer, &made);
-    add(registry, parameters::info_v2(), parameters::v2, observer, &made);
-    add(registry, parameters::info_v2_alpha_beta(), parameters::v2_alpha_beta, observer, &made);
-    add(registry, parameters::info_v2_plus(), parameters::v2_plus, observer, &made);
-    add(registry, parameters::info_v3(), parameters::v3, observer, &made);
-}
-
-/// Makes a controller by value.
-type Build<M> = fn(&ControllerInit, &Parameters) -> Bbr<M>;
-
-fn add<M: Model + 'static>(
-    registry: &mut Registry,
-    info: PolicyInfo,
-    build: Build<M>,
-    observer: &Arc<dyn ModelObserver>,
-    made: &Arc<AtomicU64>,
-) {
-    let (observer, made) = (observer.clone(), made.clone());
-    registry.add_controller_with(info, move |init, parameters| {
-        let controller = made.fetch_add(1, Ordering::Relaxed);
-        let watcher = Watcher { observer: observer.clone(), controller };
-        Box::new(Bbr { watcher: Some(watcher), ..build(init, parameters) })
-    });
 }

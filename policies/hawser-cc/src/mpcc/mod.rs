@@ -28,9 +28,9 @@ use hawser_policy::{
     Rate, Sent, Siblings, Side, Snapshot, Time,
 };
 
-use crate::random::Random;
 use crate::return_path::ReturnPath;
 use crate::window::MAXIMUM;
+use hawser_learn::Random;
 use interval::{Interval, Measured};
 use learner::{Learner, Trial};
 use published::{Published, Rates};

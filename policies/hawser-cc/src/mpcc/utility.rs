@@ -10,6 +10,6 @@ use super::settings::Settings;
 pub(super) fn utility(settings: &Settings, measured: &Measured, others: f64) -> f64 {
     let rate = measured.rate;
     let slope = if measured.slope < settings.least_slope { 0.0 } else { measured.slope };
-    (rate + others).powf(settings.exponent)
+    libm::pow(rate + others, settings.exponent)
         - rate * (settings.latency * slope + settings.loss * measured.loss)
 }

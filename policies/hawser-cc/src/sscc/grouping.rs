@@ -2,7 +2,7 @@
 
 use hawser_policy::PathId;
 
-use super::detector::{DetectorSettings, MAX_PATHS};
+use super::detector_settings::{DetectorSettings, MAX_PATHS};
 
 /// Statistics of a path's one-way delays, over the intervals that are held.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -19,6 +19,7 @@
 mod choice;
 pub(crate) mod detection;
 mod detector;
+mod detector_settings;
 mod grouping;
 mod models;
 mod observe;
@@ -38,7 +39,8 @@ mod vote;
 pub use hawser_learn::Weights;
 
 pub use choice::{CANDIDATES, Candidate, Choice};
-pub use detector::{Detector, DetectorSettings};
+pub use detector::Detector;
+pub use detector_settings::{DetectorSettings, Vote};
 pub use grouping::Measure;
 pub use models::{Models, ModelsError};
 pub use observe::{Experience, Observer};
@@ -46,7 +48,6 @@ pub use prefixes::{PrefixFileError, PrefixKey, PrefixMemory};
 pub use reward::{RewardForm, reward};
 pub use set::{SsccParts, register};
 pub use units::{DataUnit, FEATURES};
-pub use vote::Vote;
 
 /// Name of the policy set in the registry.
 pub const NAME: &str = "sscc";

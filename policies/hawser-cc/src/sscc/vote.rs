@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use hawser_policy::{GroupId, PathId};
 
-use super::detector::MAX_PATHS;
+use super::detector_settings::{MAX_PATHS, Vote};
 use super::grouping::Partition;
 
 /// Partitions that a decision is made of (D).
@@ -13,17 +13,6 @@ const DEPTH: usize = 10;
 const SLIDING_MAJORITY: usize = 6;
 const TUMBLING_MAJORITY: usize = 5;
 const MAX_PAIRS: usize = MAX_PATHS * (MAX_PATHS - 1) / 2;
-
-/// How the votes of several intervals are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Vote {
-    /// At each interval over the last ten: paths are together that were in six.
-    #[default]
-    Sliding,
-    /// Every ten intervals, from no memory (the kernel code of MPTCP-SBD): paths are together that were in five, and a path that was
-    /// uncongested in five is alone.
-    Tumbling,
-}
 
 /// The last partitions, and the groups that follow from them.
 #[derive(Debug)]
@@ -145,7 +134,7 @@ impl Ballot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::detector::DetectorSettings;
+    use super::super::detector_settings::DetectorSettings;
     use super::super::grouping::{Measure, partition};
     use super::*;
 

@@ -1,31 +1,24 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Random;
 
 fn assert_close(actual: f64, expected: f64, tolerance: f64) {
     assert!((actual - expected).abs() < tolerance, "{actual} instead of {expected}");
 }
 
-/// Normal values: sums of twelve uniform ones (SplitMix64).
-struct Normal(u64);
+/// Normal values: sums of twelve uniform ones.
+struct Normal(Random);
 
 impl Normal {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     fn next(&mut self, deviation: f64) -> f64 {
-        ((0..12).map(|_| self.uniform()).sum::<f64>() - 6.0) * deviation
+        ((0..12).map(|_| self.0.fraction()).sum::<f64>() - 6.0) * deviation
     }
 }
 
 /// A random walk with this noise, and its samples.
 fn walk(noise: Noise, length: usize, seed: u64) -> Vec<(f64, f64)> {
-    let mut random = Normal(seed);
+    let mut random = Normal(Random::new(seed));
     let mut state = 20.0;
     let mut step = || {
         state += random.next(noise.process.sqrt());
@@ -98,7 +91,7 @@ fn a_step_is_followed_within_twelve_samples_of_the_next_estimate_of_the_noise() 
     let (mut error, mut filtered, mut raw) = (0.0, 0.0, 0.0);
     const RUNS: u64 = 200;
     for seed in 0..RUNS {
-        let mut random = Normal(seed);
+        let mut random = Normal(Random::new(seed));
         let mut filter = InnovationKalman::new(40.0 + random.next(8.0));
         for sample in 1..401 {
             let value = 40.0 + random.next(8.0);

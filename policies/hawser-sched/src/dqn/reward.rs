@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use hawser_policy::{Event, PathView, QueueView, SendView, StreamId, Tag, Time};
 
-use super::scheduler::BURST;
-use super::state::STATE;
+use super::state::{BURST, STATE};
 
 /// A goodput of so many bit/s is worth 1: the unit of delivery rates in the state.
 const GOODPUT: f64 = 50e6;

@@ -1,21 +1,16 @@
 //! One decision for each burst, and what leaves until the next one.
 
-use std::time::Duration;
-
 use hawser_learn::{Mlp, Random};
 use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, PathId, PathView, Scheduler, SendView, Tag, Time,
 };
 
 use super::model::DqnModel;
-use super::state::{History, PATHS};
+use super::state::{BURST, History, PATHS};
 use super::training::{DqnTraining, Trainee};
 use super::{DqnFull, DqnParameters};
 use crate::choose::{explore, fastest_sendable};
 use crate::placement::{datagram, earlier};
-
-/// From one decision to the next (specification of 4D-MAP, section 9).
-pub(super) const BURST: Duration = Duration::from_millis(10);
 
 /// DQN-like: deep Q-learning for multipath scheduling, after ReLeS (Zhang, Li, Gao, Wang and Ye: INFOCOM 2019), as 4D-MAP
 /// (Song, Han and Su, JCST 2024) compares itself with under the name DQN\*: a reconstruction of its authors, whose details are

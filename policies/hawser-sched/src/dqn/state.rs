@@ -1,7 +1,11 @@
 //! What the network sees: the last four samples of both paths, one for each decision.
 
+use std::time::Duration;
+
 use hawser_policy::{PathId, PathView};
 
+/// From one decision, and its sample, to the next (specification of 4D-MAP, section 9).
+pub(super) const BURST: Duration = Duration::from_millis(10);
 /// Paths that it chooses between.
 pub(super) const PATHS: usize = 2;
 /// Samples that are remembered (specification of 4D-MAP, section 9).

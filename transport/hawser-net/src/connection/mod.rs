@@ -1,5 +1,6 @@
 //! A connection as the application holds it.
 
+mod handle;
 mod path_events;
 mod scheduler_requests;
 mod shared;
@@ -22,13 +23,13 @@ use hawser_policy::{
     StreamId, Time,
 };
 
+pub(crate) use self::handle::Handle;
 pub use self::path_events::PathEvents;
 pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};
 pub(crate) use self::shared::ConnectionShared;
 pub(crate) use self::state::{AttemptError, ConnectionState, Phase};
 use crate::stream::{RecvStream, SendStream};
-use crate::worker::wake_all;
 
 /// A connection, over as many paths as there are.
 ///
@@ -37,27 +38,6 @@ use crate::worker::wake_all;
 #[derive(Clone, Debug)]
 pub struct Connection(pub(crate) Arc<Handle>);
 
-/// Counts the application's handles; the worker holds the connection itself.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) shared: Arc<ConnectionShared>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        close(&self.shared, 0, Bytes::new());
-    }
-}
-
-fn close(shared: &ConnectionShared, code: u64, reason: Bytes) {
-    let mut due = Vec::new();
-    let mut state = shared.lock();
-    state.close(shared.now(), code, reason, &mut due);
-    shared.touch(&mut state);
-    drop(state);
-    wake_all(&mut due);
-}
-
 /// Why keying material could not be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no keying material: the handshake is not complete, or the length asked for is too large")]
@@ -65,20 +45,15 @@ pub struct ExportError;
 
 impl Connection {
     pub(crate) fn new(shared: Arc<ConnectionShared>) -> Self {
-        Connection(Arc::new(Handle { shared }))
+        Connection(Arc::new(Handle::new(shared)))
     }
 
     pub(crate) fn shared(&self) -> &Arc<ConnectionShared> {
-        &self.0.shared
+        self.0.shared()
     }
 
-    /// Acts on the connection and has the worker see to the consequences.
     fn act<T>(&self, act: impl FnOnce(&mut ConnectionState) -> T) -> T {
-        let shared = self.shared();
-        let mut state = shared.lock();
-        let result = act(&mut state);
-        shared.touch(&mut state);
-        result
+        self.0.act(act)
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&ConnectionState) -> T) -> T {
@@ -95,7 +70,7 @@ impl Connection {
     /// When the connection has ended.
     pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), ConnectionError> {
         let id = poll_fn(|cx| self.poll_open(cx, true)).await?;
-        Ok((SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id)))
+        Ok((SendStream::new(self.0.clone(), id), RecvStream::new(self.0.clone(), id)))
     }
 
     /// Opens a stream for sending, as soon as the peer allows one more.
@@ -104,7 +79,7 @@ impl Connection {
     /// When the connection has ended.
     pub async fn open_uni(&self) -> Result<SendStream, ConnectionError> {
         let id = poll_fn(|cx| self.poll_open(cx, false)).await?;
-        Ok(SendStream::new(self.clone(), id))
+        Ok(SendStream::new(self.0.clone(), id))
     }
 
     /// Waits for the next stream in both directions that the peer opens.
@@ -129,12 +104,14 @@ impl Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(SendStream, RecvStream), ConnectionError>> {
         let opened = std::task::ready!(self.poll_open(cx, true));
-        Poll::Ready(opened.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))))
+        Poll::Ready(
+            opened.map(|id| (SendStream::new(self.0.clone(), id), RecvStream::new(self.0.clone(), id))),
+        )
     }
 
     /// [`open_uni`](Connection::open_uni) for implementations of other traits.
     pub fn poll_open_uni(&self, cx: &mut Context<'_>) -> Poll<Result<SendStream, ConnectionError>> {
-        self.poll_open(cx, false).map_ok(|id| SendStream::new(self.clone(), id))
+        self.poll_open(cx, false).map_ok(|id| SendStream::new(self.0.clone(), id))
     }
 
     /// [`accept_bi`](Connection::accept_bi) for implementations of other traits.
@@ -143,12 +120,14 @@ impl Connection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(SendStream, RecvStream), ConnectionError>> {
         let accepted = std::task::ready!(self.poll_accept(cx, true));
-        Poll::Ready(accepted.map(|id| (SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id))))
+        Poll::Ready(
+            accepted.map(|id| (SendStream::new(self.0.clone(), id), RecvStream::new(self.0.clone(), id))),
+        )
     }
 
     /// [`accept_uni`](Connection::accept_uni) for implementations of other traits.
     pub fn poll_accept_uni(&self, cx: &mut Context<'_>) -> Poll<Result<RecvStream, ConnectionError>> {
-        self.poll_accept(cx, false).map_ok(|id| RecvStream::new(self.clone(), id))
+        self.poll_accept(cx, false).map_ok(|id| RecvStream::new(self.0.clone(), id))
     }
 
     fn poll_open(
@@ -547,7 +526,7 @@ impl Connection {
     /// Ends the connection at once with an application's code below 2^62 and a reason for people. Data that was not
     /// acknowledged may be lost: finish streams and wait for [`SendStream::stopped`] first if it matters.
     pub fn close(&self, code: u64, reason: &[u8]) {
-        close(self.shared(), code, Bytes::copy_from_slice(reason));
+        self.0.close(code, Bytes::copy_from_slice(reason));
     }
 
     /// Waits for the end, from either side.

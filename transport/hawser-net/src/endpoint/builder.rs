@@ -19,7 +19,7 @@ use crate::link_control::{Controller, LinkController};
 use crate::link_state::Observer;
 use crate::links::Links;
 use crate::socket::{Binding, Sharing};
-use crate::worker::{Home, Tally, Team, Worker};
+use crate::worker::{Home, Tally, Team, Worker, inform};
 use crate::{ClientConfig, EndpointError, ServerConfig};
 
 /// Kernel buffer asked for each socket, in each direction: what a gigabit per second brings in 50 ms. Without
@@ -194,7 +194,7 @@ impl EndpointBuilder {
             let task = runtime.spawn(follow_interfaces(workers.iter().map(Arc::downgrade).collect(), known));
             workers[0].lock().follow_with(task.abort_handle());
             if let Some(observer) = self.link_observer {
-                let task = runtime.spawn(observer.inform(Arc::downgrade(&workers[0]), links_known.clone()));
+                let task = runtime.spawn(inform(observer, Arc::downgrade(&workers[0]), links_known.clone()));
                 workers[0].lock().follow_with(task.abort_handle());
             }
         }

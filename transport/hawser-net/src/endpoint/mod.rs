@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::LinkInfo;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub use self::builder::EndpointBuilder;
 use crate::connect::Start;
 use crate::links::Links;
-use crate::worker::Worker;
+use crate::worker::{Worker, WorkerStats};
 use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
 
 /// How long the first look at the interfaces may delay the first connection.
@@ -50,24 +50,6 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint").field("listening", &self.0.listening).finish_non_exhaustive()
     }
-}
-
-/// Counters of one worker of an endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WorkerStats {
-    /// Connections that it drives now, those that are closing included.
-    pub connections: usize,
-    /// Connections that it has accepted so far.
-    pub accepted: u64,
-    /// Datagrams that arrived at it and that it gave to the worker that drives their connection.
-    pub handed_over: u64,
-    /// Requests of policies to attach a link elsewhere that nobody could serve, see [`LinkController`](crate::LinkController).
-    pub attachments_unsupported: u64,
-    /// When the kernel had taken the first datagram, and when the last one: read once per pass, after what it sent, so that
-    /// the truth is earlier by less than a pass.
-    pub first_sent: Option<Instant>,
-    /// See `first_sent`.
-    pub last_sent: Option<Instant>,
 }
 
 impl Endpoint {

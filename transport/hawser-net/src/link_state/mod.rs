@@ -5,14 +5,10 @@ mod record;
 mod source;
 
 use std::fmt;
-use std::sync::Weak;
-use std::time::Duration;
 
 use hawser_policy::{
     Forecast, LinkId, LinkInfo, LinkObserver, LinkState, LinkUpdate, MAX_LINK_CANDIDATES, Time,
 };
-use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
 
 pub use self::json_lines::LinkStateFile;
 
@@ -22,17 +18,16 @@ pub use self::json_lines::LinkStateFile;
 /// # Errors
 /// When the line is none.
 #[cfg(feature = "fuzzing")]
-pub fn read_line(line: &[u8], unix: Duration) -> Result<Option<(LinkState, Vec<Forecast>)>, String> {
-    let reading = record::Reading { now: Time::from_secs(100), unix, age: Duration::ZERO };
+pub fn read_line(
+    line: &[u8],
+    unix: std::time::Duration,
+) -> Result<Option<(LinkState, Vec<Forecast>)>, String> {
+    let reading = record::Reading { now: Time::from_secs(100), unix, age: std::time::Duration::ZERO };
     match record::Record::read(line, reading) {
         Ok(record) => Ok(record.map(|record| (record.state, record.forecasts))),
         Err(error) => Err(error.to_string()),
     }
 }
-use crate::worker::Worker;
-
-/// How often the observer is asked, as in the simulator.
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// What the observer says of a link.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +97,7 @@ impl Observer {
 
     /// Asks about these links and returns what differs from last time. Of a link of which nothing is known any more, that
     /// is said once.
-    fn ask(&mut self, now: Time, links: Vec<LinkInfo>) -> Vec<LinkNews> {
+    pub(crate) fn ask(&mut self, now: Time, links: Vec<LinkInfo>) -> Vec<LinkNews> {
         if links != self.links {
             self.observer.on_links(&links);
             self.told.retain(|told| links.iter().any(|link| link.id == told.link));
@@ -128,23 +123,6 @@ impl Observer {
             news.push(item);
         }
         news
-    }
-
-    /// Keeps a worker informed for as long as it lives, from when it knows its links.
-    pub(crate) async fn inform(mut self, worker: Weak<Worker>, mut links_known: watch::Receiver<bool>) {
-        // An error says that they will never be known, and then there is nobody to be told either.
-        let _ = links_known.wait_for(|known| *known).await;
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            let Some(worker) = worker.upgrade() else { return };
-            let links = worker.lock().links.known().cloned().collect();
-            let news = self.ask(worker.clock.now(), links);
-            if !news.is_empty() {
-                worker.tell_of_links(news);
-            }
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use hawser_policy::{AttachmentPoint, HandOver, LinkKind, PathStatus, Rate};
 use nix::sys::stat::Mode;

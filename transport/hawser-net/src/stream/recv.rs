@@ -1,6 +1,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -9,15 +10,14 @@ use hawser_policy::StreamId;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::{ClosedStream, lost};
-use crate::Connection;
-use crate::connection::ConnectionState;
+use crate::connection::{ConnectionState, Handle};
 
 /// The receiving end of a stream.
 ///
 /// When it is dropped before its end was read, the peer is told to stop sending (code 0).
 #[derive(Debug)]
 pub struct RecvStream {
-    pub(super) connection: Connection,
+    pub(super) connection: Arc<Handle>,
     pub(super) id: StreamId,
     /// Whether it ended, was reset or stopped.
     is_over: bool,
@@ -88,7 +88,7 @@ impl From<ReadError> for io::Error {
 }
 
 impl RecvStream {
-    pub(crate) fn new(connection: Connection, id: StreamId) -> Self {
+    pub(crate) fn new(connection: Arc<Handle>, id: StreamId) -> Self {
         RecvStream { connection, id, is_over: false }
     }
 

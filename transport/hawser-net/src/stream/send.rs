@@ -1,6 +1,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -9,8 +10,7 @@ use hawser_policy::StreamId;
 use tokio::io::AsyncWrite;
 
 use super::{ClosedStream, lost};
-use crate::Connection;
-use crate::connection::ConnectionState;
+use crate::connection::{ConnectionState, Handle};
 
 /// The sending end of a stream.
 ///
@@ -18,7 +18,7 @@ use crate::connection::ConnectionState;
 /// call [`reset`](SendStream::reset).
 #[derive(Debug)]
 pub struct SendStream {
-    pub(super) connection: Connection,
+    pub(super) connection: Arc<Handle>,
     pub(super) id: StreamId,
     /// Whether its end was decided: finished, reset or stopped.
     is_over: bool,
@@ -56,7 +56,7 @@ impl From<WriteError> for io::Error {
 }
 
 impl SendStream {
-    pub(crate) fn new(connection: Connection, id: StreamId) -> Self {
+    pub(crate) fn new(connection: Arc<Handle>, id: StreamId) -> Self {
         SendStream { connection, id, is_over: false, stop_code: None }
     }
 

@@ -14,11 +14,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::sockets::{ReadMore, Sent};
 use super::timers::Timers;
-use super::{Team, Worker, WorkerState, wake_all};
+use super::{Team, Worker, WorkerState};
 use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
 use crate::links::LinkChange;
 use crate::receive_buffers::{ReceiveBuffers, SLOTS};
 use crate::socket::{LinkSocket, Message};
+use crate::wakers::wake_all;
 
 /// Bytes received in one pass. What came in is worked through and read by the application while it is still in cache.
 const RECEIVE_BYTES_PER_PASS: usize = 256 * 1024;

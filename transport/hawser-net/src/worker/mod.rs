@@ -10,8 +10,10 @@
 
 mod drive;
 mod mailbox;
+mod observing;
 mod paths;
 mod sockets;
+mod stats;
 mod team;
 mod timers;
 mod waiting_list;
@@ -33,8 +35,10 @@ use tokio::task::AbortHandle;
 
 pub(crate) use self::drive::Driver;
 pub(crate) use self::mailbox::Mailbox;
+pub(crate) use self::observing::inform;
 use self::sockets::SocketSet;
 pub(crate) use self::sockets::concrete;
+pub use self::stats::WorkerStats;
 pub(crate) use self::team::{Home, Team};
 use self::waiting_list::WaitingList;
 use crate::clock::Clock;
@@ -44,8 +48,8 @@ use crate::link_control::Controller;
 use crate::link_state::{LinkNews, LinkStates};
 use crate::links::{LinkChange, LinkTable, Links};
 use crate::socket::{Binding, LinkSocket};
-use crate::wakers::WakerList;
-use crate::{ClientConfig, PathManagerInit, WorkerStats};
+use crate::wakers::{WakerList, wake_all};
+use crate::{ClientConfig, PathManagerInit};
 
 /// What the worker's task and the endpoint's handles share.
 #[derive(Debug)]
@@ -430,12 +434,5 @@ impl WorkerState {
         self.followers.drain(..).for_each(|follower| follower.abort());
         self.acceptors.release(due);
         self.idlers.release(due);
-    }
-}
-
-/// Wakes what was collected while locks were held.
-pub(crate) fn wake_all(due: &mut Vec<Waker>) {
-    for waker in due.drain(..) {
-        waker.wake();
     }
 }

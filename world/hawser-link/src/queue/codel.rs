@@ -1,9 +1,11 @@
 //! CoDel, "controlled delay": RFC 8289.
 
-use super::{Backlog, Fifo, Waiting};
+use super::{Backlog, Fifo};
 use crate::frame::Frame;
-use crate::link_log::{DropCause, LinkLog};
+use crate::link_log::LinkLog;
+use crate::stats::DropCause;
 use crate::time::{MILLISECOND, Nanos};
+use crate::waiting::Waiting;
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +63,7 @@ impl CoDelState {
                 return Some(packet);
             }
             self.begin(now, parameters);
-            if parameters.ecn && packet.mark(log) {
+            if parameters.ecn && log.mark(&mut packet) {
                 return Some(packet);
             }
             log.drop(now, DropCause::Aqm, packet);
@@ -71,7 +73,7 @@ impl CoDelState {
         // A slow link may have several drops to catch up with.
         while self.dropping && now >= self.drop_next {
             self.count += 1;
-            if parameters.ecn && packet.mark(log) {
+            if parameters.ecn && log.mark(&mut packet) {
                 self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
                 break;
             }

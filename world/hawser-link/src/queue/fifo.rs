@@ -3,29 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Backlog;
-use crate::frame::Frame;
-use crate::link_log::LinkLog;
-use crate::time::Nanos;
-
-/// A packet in the queue.
-#[derive(Debug)]
-pub(crate) struct Waiting<P> {
-    pub(crate) arrived: Nanos,
-    pub(crate) length: u32,
-    pub(crate) payload: P,
-}
-
-impl<P: Frame> Waiting<P> {
-    /// Sets the ECN field to CE if the sender understands it; returns whether it does.
-    pub(crate) fn mark(&mut self, log: &mut LinkLog<P>) -> bool {
-        let capable = self.payload.is_ecn_capable();
-        if capable {
-            self.payload.mark_congestion_experienced();
-            log.stats.marked += 1;
-        }
-        capable
-    }
-}
+use crate::waiting::Waiting;
 
 /// Packets in the order of their arrival, with their sum.
 #[derive(Debug)]

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use super::codel::CoDelState;
-use super::{Backlog, CoDel, Fifo, Waiting};
+use super::{Backlog, CoDel, Fifo};
 use crate::frame::{Frame, mix};
-use crate::link_log::{DropCause, LinkLog};
+use crate::link_log::LinkLog;
 use crate::random::derive_seed;
+use crate::stats::DropCause;
 use crate::time::Nanos;
+use crate::waiting::Waiting;
 
 /// Parameters of FQ-CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,13 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Backlog, Fifo, Waiting};
+use super::{Backlog, Fifo};
 use crate::frame::Frame;
-use crate::link_log::{DropCause, LinkLog};
+use crate::link_log::LinkLog;
 use crate::random::generator;
+use crate::stats::DropCause;
 use crate::time::{Nanos, SECOND};
+use crate::waiting::Waiting;
 
 /// Parameters of RED. Lengths of the queue are bytes, without the packet being sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,7 +105,7 @@ impl<P: Frame> RedQueue<P> {
             return Ok(());
         }
         self.passed = 0;
-        if self.parameters.ecn && packet.mark(log) { Ok(()) } else { Err(DropCause::Aqm) }
+        if self.parameters.ecn && log.mark(packet) { Ok(()) } else { Err(DropCause::Aqm) }
     }
 
     pub(super) fn push(&mut self, packet: Waiting<P>) {
@@ -124,7 +126,7 @@ impl<P: Frame> RedQueue<P> {
         if let Some(since) = self.idle_since {
             // As if that many small packets had found the queue empty.
             let packets = (now - since) as f64 / self.packet_time;
-            self.mean *= (1.0 - weight).powf(packets);
+            self.mean *= libm::pow(1.0 - weight, packets);
             self.idle_since = Some(now);
         }
         self.mean += weight * (self.fifo.backlog().bytes as f64 - self.mean);

@@ -1,9 +1,10 @@
 //! Marking beyond a threshold: what switches do for DCTCP (RFC 8257 section 3.1) and a shallow step for L4S.
 
-use super::{Backlog, Waiting};
+use super::Backlog;
 use crate::frame::Frame;
 use crate::link_log::LinkLog;
 use crate::time::Nanos;
+use crate::waiting::Waiting;
 
 /// Every ECN-capable packet beyond the threshold is marked; the others pass, and the limit drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl StepMarking {
             StepThreshold::Sojourn(_) => false,
         };
         if beyond {
-            packet.mark(log);
+            log.mark(packet);
         }
     }
 
@@ -44,7 +45,7 @@ impl StepMarking {
         if let StepThreshold::Sojourn(longest) = self.threshold
             && now - packet.arrived > longest
         {
-            packet.mark(log);
+            log.mark(packet);
         }
     }
 }

@@ -28,10 +28,10 @@ impl Film {
     /// Segments of log-normal sizes with mean 1, a coefficient of variation of 0.55 and a correlation of neighbours of 0.7.
     pub fn synthetic(segments: usize, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let variance = (1.0 + VARIATION * VARIATION).ln();
+        let variance = libm::log(1.0 + VARIATION * VARIATION);
         let mut state = normal(&mut random);
         let factor = |_| {
-            let factor = (variance.sqrt() * state - variance / 2.0).exp();
+            let factor = libm::exp(variance.sqrt() * state - variance / 2.0);
             state = CORRELATION * state + (1.0 - CORRELATION * CORRELATION).sqrt() * normal(&mut random);
             factor
         };

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use hawser_numbers::statistics::quantile_of;
 use hawser_policy::{Earliest, Feedback, StreamId, Time};
 
 use super::publisher::body;
@@ -70,7 +71,7 @@ struct Log {
     damaged: u64,
     keys_damaged: u64,
     /// Bytes that waited out of order, every [`SAMPLE_INTERVAL`].
-    waiting: Vec<u64>,
+    waiting: Vec<f64>,
     late: u64,
     lacking_bytes: u64,
     delays: Duration,
@@ -239,14 +240,6 @@ pub(crate) fn fill(bytes: &mut [u8], filled: &mut usize, data: &mut &[u8]) {
     *data = rest;
 }
 
-/// The value that this share of the samples does not exceed; 0 without samples.
-fn percentile(samples: &[u64], share: f64) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_unstable();
-    let at = (share * sorted.len() as f64) as usize;
-    sorted.get(at.min(sorted.len().saturating_sub(1))).map_or(0.0, |bytes| *bytes as f64)
-}
-
 fn next_header() -> Reading {
     Reading::Header { bytes: [0; HEADER_LENGTH], filled: 0 }
 }
@@ -303,7 +296,7 @@ impl Application for Viewer {
     fn on_timeout(&mut self, now: Time, transport: &mut dyn Transport) {
         let Some(stream) = self.stream else { return };
         while let Some(at) = self.sample_at.filter(|at| *at <= now) {
-            self.log.waiting.push(transport.waiting());
+            self.log.waiting.push(transport.waiting() as f64);
             self.sample_at = Some(at + SAMPLE_INTERVAL);
         }
         if self.patience_ends.is_some_and(|end| end <= now) {
@@ -332,7 +325,7 @@ impl Application for Viewer {
         let mut measures = vec![
             Measure::new("rebuffering", playback.stalled.as_secs_f64(), "s"),
             Measure::new("stalls", playback.stalls as f64, ""),
-            Measure::new("stream_delay", ms(log.delays) / log.frames.max(1) as f64, "ms"),
+            Measure::new("stream_delay", ms(log.delays) / log.frames as f64, "ms"),
             Measure::new("longest_delay", ms(log.longest_delay), "ms"),
             Measure::new("assim_modelled", self.quality.average(stalled_periods), ""),
             Measure::new("frames", log.frames as f64, "frames"),
@@ -341,10 +334,12 @@ impl Application for Viewer {
             Measure::new("frames_late", log.late as f64, "frames"),
             Measure::new("frames_shown", playback.shown as f64, "frames"),
             Measure::new("key_frames_damaged", log.keys_damaged as f64, "frames"),
-            Measure::new("reordering_p60", percentile(&log.waiting, 0.6), "bytes"),
+            Measure::new("reordering_p60", quantile_of(&log.waiting, 0.6), "bytes"),
             Measure::new("bytes_lacking", log.lacking_bytes as f64, "bytes"),
             Measure::new("corrupt", log.corrupt as f64, ""),
         ];
+        // What there was nothing of was not measured.
+        measures.retain(|measure| !measure.value.is_nan());
         measures.extend(log.startup.map(|startup| Measure::new("startup", startup.as_secs_f64(), "s")));
         measures
     }

@@ -1,7 +1,8 @@
+use super::sites::{choose, note_change, stronger};
 use super::{Access, Layout, Reach};
 use crate::math::{from_db, log2, nanos, seconds};
 use crate::mobility::{Trajectory, distance};
-use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps, gaps, layered};
+use crate::profile::{Event, ForecastSamples, Profile, Sample, Steps, gaps, layered};
 use crate::propagation::{Fading, PathLoss, ShadowField};
 use crate::random::Random;
 
@@ -70,7 +71,7 @@ impl Engine<'_> {
     /// What every site within reach would give along the way: for models without fading, in which it is no matter of
     /// chance.
     pub(crate) fn survey(&self, trajectory: &Trajectory, duration_ns: u64, seed: u64) -> Vec<Vec<Reach>> {
-        let shadow_seed = crate::random::derive_seed(seed, self.name);
+        let shadow_seed = crate::random::component_seed(seed, self.name);
         let mut shadows = ShadowField::new(self.access.shadowing, shadow_seed);
         let step = nanos(self.access.update_interval);
         let reach = |(site, rss_dbm): (u64, f64)| {
@@ -102,7 +103,7 @@ impl Engine<'_> {
     fn journey(&self, trajectory: &Trajectory, duration_ns: u64, seed: u64) -> Journey {
         let rule = &self.access.hand_over;
         let step = nanos(self.access.update_interval);
-        let shadow_seed = crate::random::derive_seed(seed, self.name);
+        let shadow_seed = crate::random::component_seed(seed, self.name);
         let mut shadows = ShadowField::new(self.access.shadowing, shadow_seed);
         let mut forecast = Steps::new();
         let mut journey =
@@ -179,60 +180,5 @@ impl Engine<'_> {
             }
         }
         losses
-    }
-}
-
-pub(super) fn stronger(best: Option<(u64, f64)>, next: (u64, f64)) -> Option<(u64, f64)> {
-    match best {
-        Some(known) if known.1 >= next.1 => best,
-        _ => Some(next),
-    }
-}
-
-/// The cell that serves from now on.
-pub(super) fn choose(
-    serving: Option<u64>,
-    heard: &[(u64, f64)],
-    best: Option<(u64, f64)>,
-    rule: &super::HandOver,
-) -> Option<u64> {
-    let (best_id, best_rss) = best.filter(|best| best.1 >= rule.detach_dbm)?;
-    let Some(current) = serving else { return Some(best_id) };
-    let Some(&(_, rss)) = heard.iter().find(|known| known.0 == current) else { return Some(best_id) };
-    let leave = rss < rule.threshold_dbm && best_id != current && best_rss > rss + rule.hysteresis_db;
-    if leave { Some(best_id) } else { Some(current) }
-}
-
-/// Writes down what a change of cell means; returns until when no further change is looked for.
-pub(super) fn note_change(
-    before: Option<u64>,
-    after: Option<u64>,
-    at: u64,
-    rule: &super::HandOver,
-    events: &mut Vec<Event>,
-    gaps: &mut Vec<(u64, u64)>,
-) -> Option<u64> {
-    let mut note = |at, kind, cell| events.push(Event { at, kind, cell });
-    match (before, after) {
-        (None, None) => None,
-        (None, Some(_)) => {
-            note(at, EventKind::Attach, after);
-            None
-        }
-        (Some(_), None) => {
-            note(at, EventKind::Detach, before);
-            None
-        }
-        (Some(old), Some(new)) if old == new => None,
-        (Some(_), Some(_)) => {
-            let end = at + nanos(rule.outage);
-            note(at, EventKind::HandOverStart, after);
-            note(end, EventKind::HandOverEnd, after);
-            if rule.new_address {
-                note(end, EventKind::AddressChange, after);
-            }
-            gaps.push((at, end));
-            Some(end)
-        }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Check;
 use crate::math::{log10, nanos, seconds, watts_to_dbm};
 use crate::mobility::{Area, RandomWalk};
 use crate::propagation::{Fading, LossModel, PathLoss, Shadowing};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{Profile, RadioError, Scene};
 
 /// A user among densely placed access points of two kinds (QC-MAB, W. Yang 2024, section 4.5.2). Two links: `wifi` and `5g`,

@@ -9,60 +9,13 @@ mod sites;
 pub use lattice::ApLattice;
 pub use layout::Layout;
 pub use scenes::{Highway, Motion, Roaming, Urban};
-pub use sites::{Reach, Sites};
+pub use sites::{HandOver, Reach, Sites};
 
 use crate::error::Check;
 use crate::math::{from_db, log2};
 use crate::propagation::{Fading, LossModel, PathLoss, Shadowing};
 use crate::{Profile, RadioError};
 use engine::{Cell, Engine};
-
-/// When a host leaves a cell, and what that costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct HandOver {
-    /// The cell is left when its mean signal falls below this, dBm, and another is stronger; `inf` always takes the
-    /// strongest. Default -90 (MAMS, ToN 2024, section V).
-    pub threshold_dbm: f64,
-    /// How much stronger the other has to be, dB. Default 0.
-    pub hysteresis_db: f64,
-    /// How long nothing is carried, seconds. Default 0.05 (LTE; WiFi 0.2).
-    pub outage: f64,
-    /// Below this, dBm, the host is detached; `-inf` never. Default `-inf`.
-    pub detach_dbm: f64,
-    /// Whether the new cell gives a new address. Default `false`.
-    pub new_address: bool,
-}
-
-impl Default for HandOver {
-    fn default() -> Self {
-        HandOver {
-            threshold_dbm: -90.0,
-            hysteresis_db: 0.0,
-            outage: 0.05,
-            detach_dbm: f64::NEG_INFINITY,
-            new_address: false,
-        }
-    }
-}
-
-impl HandOver {
-    fn check(&self, check: Check) -> Result<(), RadioError> {
-        check.that(
-            !self.threshold_dbm.is_nan(),
-            "hand_over.threshold_dbm",
-            self.threshold_dbm,
-            "dBm or inf",
-        )?;
-        check.not_negative("hand_over.hysteresis_db", self.hysteresis_db)?;
-        check.not_negative("hand_over.outage", self.outage)?;
-        check.that(!self.detach_dbm.is_nan(), "hand_over.detach_dbm", self.detach_dbm, "dBm or -inf")
-    }
-}
 
 /// One radio access network, described by what it gives on average and at the edge of its cells.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@ use super::{Access, Layout};
 use crate::error::Check;
 use crate::math::seconds;
 use crate::mobility::{CityDrive, RandomWalk, RecordedTrack, StraightRoad, TrackFormat, Trajectory};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{Profile, RadioError, Scene};
 
 /// A drive on a straight road with sparse sites (MAMS, ToN 2024, section V: highway). One link per network.
@@ -230,5 +230,5 @@ fn some_links(check: Check, links: &[Access]) -> Result<(), RadioError> {
 
 /// Two links of one kind and name must not share their draws.
 pub(super) fn link_seed(seed: u64, index: usize) -> u64 {
-    crate::random::derive_seed(seed, &format!("link {index}"))
+    crate::random::component_seed(seed, &format!("link {index}"))
 }

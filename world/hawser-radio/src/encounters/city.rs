@@ -2,7 +2,7 @@ use super::quality::{self, Quality};
 use crate::RadioError;
 use crate::error::Check;
 use crate::math::exp;
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 
 /// A lognormal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]

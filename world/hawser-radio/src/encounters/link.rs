@@ -2,7 +2,7 @@ use super::association::{Association, Outcome};
 use super::city::CityStatistics;
 use crate::math::{exp, nanos};
 use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps};
-use crate::random::{Gaussian, Random};
+use crate::random::{Draws as _, Gaussian, Random};
 
 /// Spread of the logarithm of the delay by retries.
 const BAD_DELAY_SIGMA: f64 = 0.8;

@@ -3,7 +3,7 @@ use super::city::{City, CityStatistics, Lognormal};
 use super::link::render;
 use crate::error::Check;
 use crate::math::{ln, normal_cdf, seconds, sqrt};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{Profile, RadioError, Scene};
 
 /// In-vehicle WiFi by renewal: holes and associations alternate, drawn from the statistics of a city (F. Yang 2022,

@@ -5,7 +5,7 @@ use super::renewal::Draws;
 use crate::error::Check;
 use crate::math::{exp, ln, seconds};
 use crate::profile::Position;
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{Profile, RadioError, Scene};
 
 /// In-vehicle WiFi in space: access points along a road, a car that stops at lights (F. Yang 2022,

@@ -1,3 +1,5 @@
+use hawser_numbers::statistics::quantile_of;
+
 use super::run::CarrierRun;
 use crate::math::seconds;
 use crate::profile::{EventKind, Profile, sample_at, time_mean};
@@ -72,9 +74,9 @@ impl CarrierFacts {
             up_below: [up_one, up_two],
             up_joint,
             handovers_per_minute: durations.len() as f64 / (2.0 * seconds(duration_ns) / 60.0),
-            handover_duration: [0.50, 0.95, 0.99].map(|p| quantile(&durations, p)),
-            ping_p99: quantile(&pings, 0.99),
-            ping_worst: quantile(&pings, 1.0),
+            handover_duration: [0.50, 0.95, 0.99].map(|p| quantile_of(&durations, p)),
+            ping_p99: quantile_of(&pings, 0.99),
+            ping_worst: quantile_of(&pings, 1.0),
         }
     }
 
@@ -90,9 +92,9 @@ impl CarrierFacts {
             up_below: [up[0], up[1]],
             up_joint: up[2],
             handovers_per_minute: durations.len() as f64 / (time / 60.0),
-            handover_duration: [0.50, 0.95, 0.99].map(|p| quantile(&durations, p)),
-            ping_p99: quantile(round_trips, 0.99),
-            ping_worst: quantile(round_trips, 1.0),
+            handover_duration: [0.50, 0.95, 0.99].map(|p| quantile_of(&durations, p)),
+            ping_p99: quantile_of(round_trips, 0.99),
+            ping_worst: quantile_of(round_trips, 1.0),
         }
     }
 
@@ -169,11 +171,4 @@ fn through(samples: &[crate::Sample], mut at: u64) -> Option<u64> {
     let next = samples[samples.partition_point(|known| known.at <= at)..].iter().find(|known| known.up)?;
     at = next.at;
     Some(at + next.delay)
-}
-
-pub(super) fn quantile(values: &[f64], p: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let index = (p * sorted.len() as f64) as usize;
-    sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }

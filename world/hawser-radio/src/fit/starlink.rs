@@ -1,4 +1,5 @@
-use super::carriers::quantile;
+use hawser_numbers::statistics::quantile_of;
+
 use crate::profile::{EventKind, Profile, Sample, time_mean};
 
 /// Statistics of a Starlink terminal. What was not measured is not a number.
@@ -69,11 +70,11 @@ impl StarlinkFacts {
             })
             .collect();
         StarlinkFacts {
-            interval: quantile(&intervals, 0.5),
+            interval: quantile_of(&intervals, 0.5),
             loss_before: inside / before.len() as f64,
             loss_rest: rest,
-            rate: [0.05, 0.50, 0.95].map(|p| quantile(&rates, p)),
-            delay: [0.50, 0.95, 0.999].map(|p| quantile(&delays, p)),
+            rate: [0.05, 0.50, 0.95].map(|p| quantile_of(&rates, p)),
+            delay: [0.50, 0.95, 0.999].map(|p| quantile_of(&delays, p)),
         }
     }
 
@@ -84,8 +85,8 @@ impl StarlinkFacts {
             interval: f64::NAN,
             loss_before: f64::NAN,
             loss_rest: f64::NAN,
-            rate: [0.05, 0.50, 0.95].map(|p| quantile(rates, p)),
-            delay: [0.50, 0.95, 0.999].map(|p| quantile(delays, p)),
+            rate: [0.05, 0.50, 0.95].map(|p| quantile_of(rates, p)),
+            delay: [0.50, 0.95, 0.999].map(|p| quantile_of(delays, p)),
         }
     }
 

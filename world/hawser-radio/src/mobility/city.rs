@@ -1,7 +1,7 @@
 use super::Trajectory;
 use crate::RadioError;
 use crate::error::Check;
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 
 /// A drive through a city of square blocks: the speed is drawn again at intervals, at each crossing the car may turn
 /// (MAMS, ToN 2024, section V: urban).

@@ -2,7 +2,7 @@ use super::Trajectory;
 use crate::RadioError;
 use crate::error::Check;
 use crate::math::{PI, cos, sin};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 
 /// A rectangle from the origin, metres.
 #[derive(Clone, Copy, Debug, PartialEq)]

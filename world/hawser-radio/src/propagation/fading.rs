@@ -1,7 +1,7 @@
 use crate::RadioError;
 use crate::error::Check;
 use crate::math::{exp, from_db, gamma_lower, lgamma, ln, sqrt};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 
 /// Small-scale fading of the received power around its mean, constant within a block and independent between blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Fading {
         match *self {
             Fading::None => 1.0,
             Fading::Rayleigh => random.exponential(1.0),
-            Fading::Nakagami { m } => random.gamma(m) / m,
+            Fading::Nakagami { m } => random.gamma(m, 1.0) / m,
             Fading::Rician { k_db } => {
                 let k = from_db(k_db);
                 let scale = sqrt(0.5 / (1.0 + k));

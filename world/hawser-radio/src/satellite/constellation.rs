@@ -5,7 +5,7 @@ use crate::orbit::{
     Orbits, Place, Route, TleSet, Walker, bent_pipe, flight_time, inter_satellite, range, slot_edges, visible,
 };
 use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sample, Steps, gaps, layered};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{RadioError, Scene};
 
 /// Where the satellites come from.

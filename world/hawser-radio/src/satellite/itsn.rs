@@ -3,7 +3,7 @@ use crate::math::{dbm_to_watts, from_db, log10, nanos, seconds, sqrt};
 use crate::orbit::flight_time;
 use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sample, Steps, gaps, layered};
 use crate::propagation::{Fading, LossModel, PathLoss, shannon};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{RadioError, Scene};
 
 /// A host at rest below two chains of satellites (MAMS, ToN 2024, section V: ITSN, Table III). Two links, `satellite-0`

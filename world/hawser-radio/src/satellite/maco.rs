@@ -3,7 +3,7 @@ use crate::error::Check;
 use crate::math::{nanos, seconds, sqrt};
 use crate::orbit::flight_time;
 use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sample, Steps, gaps, layered};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 use crate::{RadioError, Scene};
 
 /// Two subflows over a chain of satellites that pass over the host (MACO, W. Yang 2024, chapter 3). Two links,

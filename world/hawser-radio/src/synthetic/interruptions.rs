@@ -3,7 +3,7 @@
 use super::carriers::Carrier;
 use crate::math::{nanos, pow};
 use crate::profile::{Sample, Steps};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 
 /// When each carrier hands over, as gaps.
 pub(super) fn handovers(

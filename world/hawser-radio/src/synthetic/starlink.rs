@@ -3,7 +3,7 @@ use crate::error::Check;
 use crate::math::{exp, nanos};
 use crate::orbit::slot_edges;
 use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps, layered};
-use crate::random::{Gaussian, Random};
+use crate::random::{Draws as _, Gaussian, Random};
 use crate::{RadioError, Scene};
 
 /// A Starlink terminal at rest: rate and delay keep a level for a slot of 15 s; at 12, 27, 42 and 57 s of each minute

@@ -3,7 +3,7 @@ use crate::error::Check;
 use crate::math::nanos;
 use crate::orbit::slot_edges;
 use crate::profile::{Event, EventKind, ForecastSamples, Profile, Sample, Steps};
-use crate::random::{Gaussian, Random};
+use crate::random::{Draws as _, Gaussian, Random};
 use crate::{RadioError, Scene};
 
 /// When a new level is drawn.

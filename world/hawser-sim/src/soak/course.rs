@@ -66,7 +66,7 @@ impl Random {
 
     /// About as often in each decade.
     fn logarithmic(&mut self, least: f64, most: f64) -> f64 {
-        least * (most / least).powf(self.below(1_000) as f64 / 1_000.0)
+        least * libm::pow(most / least, self.below(1_000) as f64 / 1_000.0)
     }
 }
 

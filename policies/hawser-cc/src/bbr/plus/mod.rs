@@ -17,8 +17,8 @@ pub(crate) use parameters::{PlusParameters, describe};
 use super::PlusState;
 use super::common::{Common, Sample};
 use super::phase::Phase;
-use crate::random::Random;
 use delay::Delay;
+use hawser_learn::Random;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::{Rate, Time};
 
 use super::BYTES;
-use crate::random::Random;
+use hawser_learn::Random;
 
 const JITTER_HOLD: Duration = Duration::from_millis(20);
 

@@ -101,7 +101,7 @@ impl Policies {
 
     /// Replaces the controller of a path; estimates are carried over.
     pub(crate) fn replace_controller(&mut self, id: PathId, targets: &mut Targets<'_>) -> bool {
-        let seed = self.next_seed();
+        let seed = self.seeds.next_random();
         let Some(path) = targets.paths.get_mut(id) else { return false };
         let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
         path.recovery.swap_controller(&*self.set.congestion, &identity, targets.now);

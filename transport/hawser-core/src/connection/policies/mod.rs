@@ -23,6 +23,7 @@ mod waiting;
 
 use std::collections::VecDeque;
 
+use hawser_numbers::SplitMix64;
 use hawser_policy::{
     Assignment, AttachRequest, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView,
     PolicySet, Scheduler, SendView, StreamRange, Time,
@@ -76,7 +77,7 @@ pub(crate) struct Policies {
     /// Stream ranges of the packet that is being reported.
     ranges: Vec<StreamRange>,
     /// For the seeds of controllers that are replaced.
-    seed: u64,
+    seeds: SplitMix64,
     ignored_commands: u64,
 }
 
@@ -97,7 +98,7 @@ impl Policies {
             ack_return_commands: Vec::new(),
             attach_requests: VecDeque::new(),
             ranges: Vec::new(),
-            seed,
+            seeds: SplitMix64::new(seed),
             ignored_commands: 0,
         };
         policies.ask_interests();
@@ -203,13 +204,5 @@ impl Policies {
     /// Commands that could not be applied: no such path, nothing in that range, too many.
     pub(crate) fn ignored_commands(&self) -> u64 {
         self.ignored_commands
-    }
-
-    fn next_seed(&mut self) -> u64 {
-        // SplitMix64 (Steele, Lea, Flood 2014): enough to make seeds of a seed.
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }

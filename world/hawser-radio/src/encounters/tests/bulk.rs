@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::profile::{Profile, Sample};
-use crate::random::Random;
+use crate::random::{Draws as _, Random};
 
 /// Seconds per step.
 const STEP: f64 = 0.02;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_core::{Connection, ReadError, StreamEvent};
 use hawser_media::Measure;
+use hawser_numbers::Draws;
 use hawser_policy::{Earliest, StreamId, Time};
 use hawser_scenario::{Direction, FlowKind, Pattern};
 use rand::Rng;
@@ -70,8 +71,7 @@ struct Activity {
 
 impl Activity {
     fn next_random(&mut self, mean: Duration) -> Duration {
-        let uniform: f64 = 1.0 - self.random.random::<f64>();
-        mean.mul_f64(-uniform.ln())
+        mean.mul_f64((|| self.random.random::<f64>()).exponential(1.0))
     }
 
     fn turn(&mut self) {
