@@ -7,7 +7,9 @@ use super::{
     TOLERANT,
 };
 use crate::data::page::chart::{Line, Scale};
-use crate::experiments::verify::{Drawing, Drawn, Figure, Kept, Metric, Policy, Value, bars, line_chart};
+use crate::experiments::verify::constant::{
+    Drawing, Drawn, Figure, Kept, Metric, Policy, Value, bars, line_chart,
+};
 
 /// Seconds between two points of a course.
 const COURSE_SECONDS: f64 = 0.01 * COURSE as f64;
@@ -117,7 +119,7 @@ fn course(kept: &Kept, runs: &'static str, policies: &[Policy], throughput: bool
     let mut lines = Vec::new();
     for (index, policy) in policies.iter().enumerate() {
         let (ending, unit) = if throughput { ("throughput_bps", 1e6) } else { ("queue_ms", 1.0) };
-        let values = kept.course(&Metric { runs, policy: *policy, name: "course." }, ending);
+        let values = kept.course(&(&Metric { runs, policy: *policy, name: "course." }).into(), ending);
         if values.is_empty() {
             return Err(format!("there is no course of {runs}"));
         }
@@ -148,9 +150,9 @@ fn lines(
 }
 
 fn mean(kept: &Kept, metric: Metric) -> Result<f64, String> {
-    Ok(kept.estimate(&Value::Mean(metric))?.value)
+    Ok(kept.estimate(&(&Value::Mean(metric)).into())?.value)
 }
 
 fn name_of(kept: &Kept, policy: Policy) -> String {
-    kept.policy(&Metric { runs: LIST.runs[0].name, policy, name: RATE }).to_owned()
+    kept.policy(&(&Metric { runs: LIST.runs[0].name, policy, name: RATE }).into()).to_owned()
 }

@@ -1,9 +1,9 @@
 //! What is asked of throughput and retransmissions: shallow and deep buffers, random loss, the loss threshold.
 
 use super::{BBR, BBR2, RATE, RETRANSMITTED, TOLERANT, UNCUT, between, deviates, metric};
-use crate::experiments::verify::Bound::{AtLeast, AtMost, Within};
-use crate::experiments::verify::Value::{Computed, Largest, Mean, Ratio};
-use crate::experiments::verify::{Estimate, ITEM, Item, Kept, Value, claim};
+use crate::experiments::verify::constant::Bound::{AtLeast, AtMost, Within};
+use crate::experiments::verify::constant::Value::{Computed, Largest, Mean, Ratio};
+use crate::experiments::verify::constant::{Estimate, ITEM, Item, Kept, Value, claim};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {
@@ -93,7 +93,7 @@ const OVER_THE_MAP: Value =
     Computed { name: "mean over the map of the ratio of throughputs", runs: &MAP, compute: over_the_map };
 
 fn mean(kept: &Kept, policy: &'static str, runs: &'static str) -> Option<f64> {
-    let values = kept.values(&metric(policy, runs, RATE));
+    let values = kept.values(&(&metric(policy, runs, RATE)).into());
     let sum: f64 = values.iter().map(|(_, value)| value).sum();
     (!values.is_empty()).then(|| sum / values.len() as f64)
 }

@@ -12,8 +12,10 @@ mod steps;
 mod tracking;
 mod watch;
 
-use super::verify::Value::{Difference, Ratio};
-use super::verify::{Deviation, List, Metric, Policy, Seeds, System, Value, of, ours, program, scenario};
+use super::verify::constant::Value::{Difference, Ratio};
+use super::verify::constant::{
+    Deviation, List, Metric, Policy, Seeds, System, Value, of, ours, program, scenario,
+};
 
 const BBR: &str = "bbr";
 const BBR2: &str = "bbr2";

@@ -7,7 +7,7 @@ use hawser_policy::Time;
 
 use super::watch::{FLOW, Samples, Watched, watch};
 use super::{CASES, Case};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// The time over which shares are taken: the last minute of three.
 const SETTLED: Duration = Duration::from_secs(120);

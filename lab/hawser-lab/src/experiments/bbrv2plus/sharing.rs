@@ -1,9 +1,9 @@
 //! What is asked of shares: beside CUBIC, beside itself with another round-trip time, and of the second mode.
 
 use super::{BBR, BBR2, SINGLE_MODE, TOLERANT, deviates, less, metric};
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below};
-use crate::experiments::verify::Value::{Difference, Largest, Mean};
-use crate::experiments::verify::{Claim, ITEM, Item, Value, claim, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below};
+use crate::experiments::verify::constant::Value::{Difference, Largest, Mean};
+use crate::experiments::verify::constant::{Claim, ITEM, Item, Value, claim, ours};
 
 const JAIN: &str = "jain";
 const SHARE: &str = "share";

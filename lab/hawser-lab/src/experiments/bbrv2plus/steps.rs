@@ -6,7 +6,7 @@ use hawser_cc::ModelState;
 use hawser_policy::Time;
 
 use super::watch::{QueueSample, Watched, watch};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 const INTERVAL: Duration = Duration::from_millis(10);
 /// Throughput is taken over so many samples: two and a half round-trip times.

@@ -1,9 +1,9 @@
 //! What is asked of a link that changes or does not: steps, trials, jitter, recorded links, determinism.
 
 use super::{BBR, BBR2, QUEUE, RATE, RETRANSMITTED, ROUND_MIN, TAIL_MIN, deviates, less, metric, over};
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{Largest, Mean, Ratio, Smallest, Sum};
-use crate::experiments::verify::{ITEM, Item, claim, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{Largest, Mean, Ratio, Smallest, Sum};
+use crate::experiments::verify::constant::{ITEM, Item, claim, ours};
 
 const RISE: &str = "rise_seconds";
 /// Mean over time of the delay that the queue means: its integral over twenty seconds.
@@ -195,6 +195,9 @@ pub(super) const ROWS: &[Item] = &[
 ];
 
 /// Throughput with jitter over that without.
-const fn against_none(policy: &'static str, runs: &'static str) -> crate::experiments::verify::Value {
+const fn against_none(
+    policy: &'static str,
+    runs: &'static str,
+) -> crate::experiments::verify::constant::Value {
     Ratio(metric(policy, runs, RATE), metric(policy, "jitter-0", RATE))
 }

@@ -9,7 +9,7 @@ use hawser_policy::Time;
 use hawser_scenario::Direction;
 use hawser_sim::run::{FlowSample, LinkSample, Options, Outcome, PathSample, Recorder, Simulation};
 
-use crate::experiments::verify::Request;
+use crate::experiments::verify::constant::Request;
 
 /// The segment whose queue is looked at.
 const BOTTLENECK: &str = "bottleneck";

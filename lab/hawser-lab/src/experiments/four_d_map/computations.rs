@@ -6,9 +6,9 @@ use hawser_learn::{LinUcb, Random};
 use hawser_sched::{FourDMapOutcome, FourDMapPath, four_d_map_shares};
 
 use super::{CORRUPT, DECIDES, DECOMPENSATE, DISCARD, DUPLICATE, FRAMES, KEYS_DAMAGED, NORMAL};
-use crate::experiments::verify::Bound::{AtLeast, AtMost};
-use crate::experiments::verify::Value::{Largest, Smallest, Sum};
-use crate::experiments::verify::{ITEM, Item, MUST, Measured, Request, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{AtLeast, AtMost};
+use crate::experiments::verify::constant::Value::{Largest, Smallest, Sum};
+use crate::experiments::verify::constant::{ITEM, Item, MUST, Measured, Request, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

@@ -4,12 +4,15 @@ use super::{
     CONNECTING, DECIDES, NORMAL, ONLY_DECOMPENSATE, ONLY_DISCARD, ONLY_DUPLICATE, QUALITY, REORDERING,
     REPEATED, STARTUP, deviates, stalls,
 };
-use crate::experiments::verify::Bound::{AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{Difference, Largest, Ratio};
-use crate::experiments::verify::{ITEM, Item, claim, of};
+use crate::experiments::verify::constant::Bound::{AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{Difference, Largest, Ratio};
+use crate::experiments::verify::constant::{ITEM, Item, claim, of};
 
 /// The queue of packets out of order.
-const fn reordering(policy: &'static str, runs: &'static str) -> crate::experiments::verify::Metric {
+const fn reordering(
+    policy: &'static str,
+    runs: &'static str,
+) -> crate::experiments::verify::constant::Metric {
     of(policy, runs, REORDERING)
 }
 

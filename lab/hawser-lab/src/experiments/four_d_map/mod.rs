@@ -7,9 +7,9 @@ pub mod q_training;
 mod systems;
 mod watched;
 
-use super::verify::Bound::Above;
-use super::verify::Value::Smallest;
-use super::verify::{
+use super::verify::constant::Bound::Above;
+use super::verify::constant::Value::Smallest;
+use super::verify::constant::{
     Claim, Deviation, Figure, List, Metric, Policy, Seeds, System, bars, claim, of, ours, program, scenario,
 };
 

@@ -4,9 +4,9 @@ use super::{
     DECIDES, DECOMPENSATE, DELAY, DISCARD, DQN, DQN_NEVER_WAITING, DUPLICATE, NORMAL, QUALITY, RANDOM,
     REBUFFERING, STARTUP, UNTAUGHT, deviates, stalls,
 };
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below};
-use crate::experiments::verify::Value::{Difference, Ratio};
-use crate::experiments::verify::{ITEM, Item, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below};
+use crate::experiments::verify::constant::Value::{Difference, Ratio};
+use crate::experiments::verify::constant::{ITEM, Item, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

@@ -1,28 +1,28 @@
 use super::*;
-use crate::experiments::verify::{Item, Verdict, testing};
+use crate::experiments::verify::{Verdict, constant::Item, testing};
 
 /// Formulas hold whatever schedules.
 #[test]
 fn computations_hold() {
     for id in ["1", "2"] {
-        assert_eq!(testing::verdict(&LIST, id, None), Verdict::Holds, "{id}");
+        assert_eq!(testing::verdict("4d-map", id, None), Verdict::Holds, "{id}");
     }
 }
 
 #[test]
 fn nothing_reliable_is_lost() {
-    assert_eq!(testing::verdict(&LIST, "3", None), Verdict::Holds);
+    assert_eq!(testing::verdict("4d-map", "3", None), Verdict::Holds);
 }
 
 #[test]
 fn copies_are_sent_once_and_decisions_are_quick() {
-    assert_eq!(testing::verdict(&LIST, "4", None), Verdict::Holds);
+    assert_eq!(testing::verdict("4d-map", "4", None), Verdict::Holds);
 }
 
 /// Negative control: MinRTT decides about no frame.
 #[test]
 fn what_takes_the_place_of_the_system_is_found_out() {
-    assert_eq!(testing::verdict(&LIST, "5", Some("minrtt")), Verdict::FallsShort);
+    assert_eq!(testing::verdict("4d-map", "5", Some("minrtt")), Verdict::FallsShort);
     // Orderings of the system's own mechanisms rest on the same claim, others name the system.
     let is_of_system =
         |item: &Item| item.claims.iter().any(|claim| format!("{:?}", claim.value).contains("System"));

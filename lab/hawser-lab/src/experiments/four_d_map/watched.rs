@@ -12,7 +12,7 @@ use hawser_policy::{
 use hawser_sched::{FourDMap, FourDMapLog, FourDMapModel};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// The name under which the watched policy is registered.
 const NAME: &str = "watched";

@@ -11,13 +11,16 @@ use crate::experiments::verify::{Measured, Request};
 /// When the links of the scenario swap their rates.
 const SWING: Time = Time::from_secs(15);
 
+/// What has a log of what it learnt.
+const SYSTEM: &str = "ftrl-wrr";
+
 /// The name under which a scheduler with a log is registered.
 const LOGGED: &str = "ftrl-wrr-with-log";
 
 /// Seconds until the reset, and steps until the center crossed one half. Only FTRL-WRR has a log of what it learnt; anything
 /// else never resets.
 pub(super) fn reset(request: &Request<'_>) -> Result<Measured, String> {
-    if request.policy != super::LIST.system.policy {
+    if request.policy != SYSTEM {
         return Err(format!("{} does not learn shares", request.policy));
     }
     let log = FtrlWrrLog::default();
@@ -26,8 +29,7 @@ pub(super) fn reset(request: &Request<'_>) -> Result<Measured, String> {
     registry.add_scheduler(LOGGED, move |init: &SchedulerInit| {
         Box::new(FtrlWrr::new(FtrlWrrParameters::default(), init.seed).with_log(noted.clone()))
     });
-    let set = [format!("{}={LOGGED}", request.key), format!("seed={}", request.seed)];
-    let scenario = (request.load)("ftrl-handover.toml", &set)?;
+    let scenario = request.scenario(&[format!("{}={LOGGED}", request.key)])?;
     let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
     let records = records(&log);

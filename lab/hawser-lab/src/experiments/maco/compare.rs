@@ -4,12 +4,12 @@ use super::cells::{BANDWIDTHS, BY_SPACING, DELAYS, LONG_DELAYS};
 use super::{
     BBR, OLIA, WITHOUT_COUPLING, WITHOUT_DELAY, WITHOUT_FILTER, WITHOUT_PRE_HANDOVER, WITHOUT_QUICK_START,
 };
-use crate::experiments::verify::{Estimate, Kept, Metric, of, ours};
+use crate::experiments::verify::constant::{Estimate, Kept, Metric, of, ours};
 
 const COMPLETION: &str = "completion_seconds";
 
 fn mean(kept: &Kept, metric: Metric) -> Option<f64> {
-    let values = kept.values(&metric);
+    let values = kept.values(&(&metric).into());
     (!values.is_empty()).then(|| values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64)
 }
 

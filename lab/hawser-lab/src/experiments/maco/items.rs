@@ -5,9 +5,9 @@ use super::{
     BBR, OLIA, WITH_VALVE, WITHOUT_COUPLING, WITHOUT_DELAY, WITHOUT_FILTER, WITHOUT_PRE_HANDOVER,
     WITHOUT_QUICK_START, WITHOUT_SHARING, compare,
 };
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{self, Computed, Largest, Mean, Ratio, Smallest};
-use crate::experiments::verify::{Data, Deviation, Estimate, ITEM, Item, Kept, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{self, Computed, Largest, Mean, Ratio, Smallest};
+use crate::experiments::verify::constant::{Data, Deviation, Estimate, ITEM, Item, Kept, claim, of, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

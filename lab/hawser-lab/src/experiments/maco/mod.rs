@@ -9,7 +9,7 @@ mod observed;
 mod programs;
 mod vectors;
 
-use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, bars, program};
+use super::verify::constant::{Drawing, Figure, List, Policy, Runs, Seeds, System, bars, program};
 
 /// As published: the safety valve is ours, and the first flow of a host begins with four segments.
 const SYSTEM: &str = "maco,safety_valve=off,first_window=4";

@@ -8,7 +8,7 @@ use hawser_sim::run::{Delays, Options, Outcome, Simulation};
 
 use super::course::{Course, SEGMENT, Truth, quantile};
 use super::observed::{Log, Watch};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Time without a satellite at a hand-over, and between hand-overs unless said otherwise.
 const OUTAGE: Duration = Duration::from_millis(150);

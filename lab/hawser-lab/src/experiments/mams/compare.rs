@@ -1,7 +1,7 @@
 //! Values that are made of several runs.
 
 use super::{CITY, GRID, LATE, RR, SEDPF, VERSION_1};
-use crate::experiments::verify::{Estimate, Kept, Metric, of, ours};
+use crate::experiments::verify::constant::{Estimate, Kept, Metric, of, ours};
 
 const GOODPUT: &str = "goodput_bps";
 const THROUGHPUT: &str = "throughput_bps";
@@ -9,7 +9,7 @@ const REORDERING: &str = "mean_reordering_ms";
 const P90: &str = "p90_delay_ms";
 
 fn mean(kept: &Kept, metric: Metric) -> Option<f64> {
-    let values = kept.values(&metric);
+    let values = kept.values(&(&metric).into());
     (!values.is_empty()).then(|| values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64)
 }
 

@@ -1,9 +1,9 @@
 //! What is asked of the runs.
 
 use super::{LATE, MINRTT, RR, SEDPF, VERSION_1, WITHOUT_CAPACITY, WITHOUT_LOSS, WITHOUT_SELECTION, compare};
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{self, Computed, Difference, Largest, Ratio, Sum};
-use crate::experiments::verify::{Deviation, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{self, Computed, Difference, Largest, Ratio, Sum};
+use crate::experiments::verify::constant::{Deviation, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
 
 const GOODPUT: &str = "goodput_bps";
 const P90: &str = "p90_delay_ms";

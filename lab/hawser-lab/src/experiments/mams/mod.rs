@@ -7,7 +7,7 @@ mod planner;
 mod programs;
 mod watch;
 
-use super::verify::{List, Policy, Seeds, System, bars, program};
+use super::verify::constant::{List, Policy, Seeds, System, bars, program};
 
 const SYSTEM: &str = "mams";
 /// MAMS without reports of the receiver and without path selection (GLOBECOM 2022).

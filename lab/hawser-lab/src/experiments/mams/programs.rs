@@ -9,7 +9,7 @@ use hawser_sim::run::{Options, Outcome, Simulation};
 
 use super::watch::{Watch, mean, quantile};
 use super::{HALF_SECOND, SEDPF, SYSTEM, VERSION_1};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// The name under which a scheduler with a log is registered.
 const LOGGED: &str = "mams-with-log";

@@ -1,8 +1,8 @@
 //! Interruptions over the distance between access points (figure 4.8).
 
 use super::{DISTANCES, INTERRUPTION, LEAP, LEAP_DISTANCES, PEEKABOO};
-use crate::experiments::verify::Value::Mean;
-use crate::experiments::verify::{Estimate, Kept, Metric, of, ours};
+use crate::experiments::verify::constant::Value::Mean;
+use crate::experiments::verify::constant::{Estimate, Kept, Metric, of, ours};
 
 /// The means at all distances.
 fn means(
@@ -10,7 +10,7 @@ fn means(
     distances: &[&'static str],
     metric: impl Fn(&'static str) -> Metric,
 ) -> Option<Vec<f64>> {
-    distances.iter().map(|runs| Some(kept.estimate(&Mean(metric(runs))).ok()?.value)).collect()
+    distances.iter().map(|runs| Some(kept.estimate(&(&Mean(metric(runs))).into()).ok()?.value)).collect()
 }
 
 /// The lesser of both ends over the least in between: above 1 there is a minimum inside.

@@ -5,9 +5,11 @@ use super::{
     PROTECTED_THERE, QUALITY, RAW, STRONGEST, STRONGEST_PROTECTED, STRONGEST_UNPROTECTED, UNPROTECTED,
     UNPROTECTED_THERE,
 };
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{self, Computed, Difference, Largest, Mean, Ratio, Smallest, Sum};
-use crate::experiments::verify::{Claim, Deviation, ITEM, Item, MUST, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{
+    self, Computed, Difference, Largest, Mean, Ratio, Smallest, Sum,
+};
+use crate::experiments::verify::constant::{Claim, Deviation, ITEM, Item, MUST, claim, of, ours};
 
 /// What stands in the system's place attaches links elsewhere: where the system is compared with its own variants only, anything
 /// better than these would meet the bound.

@@ -10,7 +10,7 @@ use hawser_sched::{
 
 use super::programs::watched;
 use crate::data::sweep::digest;
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Digits of a digest that stand in for a trace hash.
 const DIGITS: usize = 16;

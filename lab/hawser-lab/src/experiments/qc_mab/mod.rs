@@ -9,7 +9,7 @@ mod items;
 mod learner;
 mod programs;
 
-use super::verify::{List, Policy, Runs, Seeds, System, bars, program, scenario};
+use super::verify::constant::{List, Policy, Runs, Seeds, System, bars, program, scenario};
 
 const LESS: &str = "qc-mab,gamma=0.95";
 const LEAST: &str = "qc-mab,gamma=0.9";

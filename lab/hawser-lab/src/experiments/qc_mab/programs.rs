@@ -6,7 +6,7 @@ use hawser_policy::Time;
 use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Packets of a point of the curve (figure 4.6).
 const POINT: u32 = 500;

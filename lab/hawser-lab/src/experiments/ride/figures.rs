@@ -3,13 +3,13 @@
 use super::OURS;
 use super::programs::{TRAINED, agent_names, learning_curve};
 use crate::data::page::chart::{Line, Scale};
-use crate::experiments::verify::{Drawn, Kept, Metric, Value, line_chart};
+use crate::experiments::verify::constant::{Drawn, Kept, Metric, Value, line_chart};
 
 /// Item 11: the greedy reward of five training runs in sessions that are reserved for choosing weights, and RR's in the same.
 pub(super) fn curves(kept: &Kept) -> Result<Drawn, String> {
     let mut lines = family("ride")?;
     let metric = Metric { runs: "curve", policy: OURS[0], name: "rr_reward_frames" };
-    let rr = kept.estimate(&Value::Mean(metric))?.value;
+    let rr = kept.estimate(&(&Value::Mean(metric)).into())?.value;
     let points = vec![(0.0, rr), (EPISODES, rr)];
     lines.push(Line { name: "rr".into(), colour: TRAINED, points, dashed: true, steps: false });
     Ok(drawn(lines))

@@ -1,9 +1,9 @@
 //! What is asked of the runs.
 
 use super::{EDPF, MINRTT, NO_SKIP, PEEKABOO, RR, RR_BLIND};
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{self, Difference, Largest, Mean, Ratio, Smallest, Sum};
-use crate::experiments::verify::{Deviation, ITEM, Item, MUST, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{self, Difference, Largest, Mean, Ratio, Smallest, Sum};
+use crate::experiments::verify::constant::{Deviation, ITEM, Item, MUST, claim, of, ours};
 
 const REWARD: &str = "reward_frames";
 const P95: &str = "p95_delay_s";
@@ -312,7 +312,7 @@ pub(super) const ROWS: &[Item] = &[
             claim(Smallest(ours("speed", "decisions_per_second")), AtLeast(200_000.0)),
             claim(Largest(ours("speed", "decision_us")), AtMost(5.0)),
         ],
-        data: crate::experiments::verify::Data::None,
+        data: crate::experiments::verify::constant::Data::None,
         ..ITEM
     },
 ];

@@ -10,7 +10,7 @@ mod programs;
 mod stack;
 mod vectors;
 
-use super::verify::{Drawing, Figure, List, Policy, Seeds, System, bars, program};
+use super::verify::constant::{Drawing, Figure, List, Policy, Seeds, System, bars, program};
 
 const RR: &str = "rr";
 /// RR that does not ask for window.

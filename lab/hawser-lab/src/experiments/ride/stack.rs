@@ -2,7 +2,7 @@
 
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 const FILE: &str = "ride-continuous.toml";
 

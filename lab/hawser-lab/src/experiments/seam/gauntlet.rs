@@ -2,9 +2,9 @@
 //! change and paths misbehave.
 
 use super::ITEM;
-use crate::experiments::verify::Bound::{AtLeast, AtMost};
-use crate::experiments::verify::Value::{Largest, Smallest, Sum};
-use crate::experiments::verify::{Item, claim, ours};
+use crate::experiments::verify::constant::Bound::{AtLeast, AtMost};
+use crate::experiments::verify::constant::Value::{Largest, Smallest, Sum};
+use crate::experiments::verify::constant::{Item, claim, ours};
 
 pub(super) const ITEMS: &[Item] = &[
     Item {

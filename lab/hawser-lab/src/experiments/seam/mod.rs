@@ -6,10 +6,11 @@ mod gauntlet;
 mod programs;
 mod sets;
 
-use super::verify::Bound::{Above, AtLeast, AtMost, Below};
-use super::verify::Value::{self, Largest, Ratio, Smallest, Sum};
-use super::verify::{
-    self, Drawing, Figure, Item, List, Policy, Runs, Seeds, System, claim, of, ours, program, scenario,
+use super::verify::constant::Bound::{Above, AtLeast, AtMost, Below};
+use super::verify::constant::Value::{self, Largest, Ratio, Smallest, Sum};
+use super::verify::constant::{
+    self as verify, Drawing, Figure, Item, List, Policy, Runs, Seeds, System, claim, of, ours, program,
+    scenario,
 };
 
 /// What the default scheduler is compared with.

@@ -5,7 +5,7 @@ use hawser_sim::run::{NoRecorder, Options, Simulation};
 use hawser_sim::sets;
 
 use crate::data::sweep::digest;
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Digits of a digest that stand in for a trace hash.
 const DIGITS: usize = 16;

@@ -2,9 +2,9 @@
 
 use super::items::PAGE;
 use super::{BALIA, LIA, MPCC, OLIA, WVEGAS};
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{Computed, Ratio};
-use crate::experiments::verify::{Claim, Deviation, Estimate, ITEM, Item, Kept, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{Computed, Ratio};
+use crate::experiments::verify::constant::{Claim, Deviation, Estimate, ITEM, Item, Kept, claim, of, ours};
 
 /// Our goodput over that of another.
 const fn goodput(runs: &'static str, other: &'static str) -> Claim {
@@ -95,9 +95,13 @@ fn moving_over_rest(kept: &Kept) -> Option<Estimate> {
         (count > 0).then(|| values.iter().map(|(_, value)| value).sum::<f64>() / count as f64)
     };
     let gain = |runs, name| {
-        let others = [LIA, OLIA, BALIA, MPCC].map(|other| mean(kept.values(&of(other, runs, name))));
+        let others =
+            [LIA, OLIA, BALIA, MPCC].map(|other| mean(kept.values(&(&of(other, runs, name)).into())));
         let others: Vec<f64> = others.into_iter().collect::<Option<_>>()?;
-        Some(mean(kept.values(&ours(runs, name)))? / (others.iter().sum::<f64>() / others.len() as f64))
+        Some(
+            mean(kept.values(&(&ours(runs, name)).into()))?
+                / (others.iter().sum::<f64>() / others.len() as f64),
+        )
     };
     Some(Estimate::exact(
         gain("emulated-mixed", "short_mbps")? / gain("emulated-stationary", "goodput_mbps")?,

@@ -13,7 +13,7 @@ use hawser_policy::{Composition, ControllerInit, GroupId, PathId, Registry, SetI
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
 use crate::experiments::process::processor_time;
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Item 2: six intervals by hand, and votes.
 pub(super) fn by_hand(_: &Request<'_>) -> Result<Measured, String> {

@@ -5,9 +5,11 @@ use super::{
     ALTERNATE, ALTERNATE_LINUX, ALTERNATE_OFTEN, BBR_ONLY, C2TCP_ONLY, CHANCE, CUBIC_ONLY, ILLINOIS_ONLY,
     KEPT, OLIA, PUBLISHED, SBD_CUBIC, UNCOUPLED, VEGAS_ONLY, WESTWOOD_ONLY,
 };
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Within};
-use crate::experiments::verify::Value::{self, Computed, Difference, Largest, Mean, Ratio, Smallest, Sum};
-use crate::experiments::verify::{Deviation, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Within};
+use crate::experiments::verify::constant::Value::{
+    self, Computed, Difference, Largest, Mean, Ratio, Smallest, Sum,
+};
+use crate::experiments::verify::constant::{Deviation, Estimate, ITEM, Item, Kept, MUST, claim, of, ours};
 
 pub(super) const PAGE: &str = "docs/sscc.md";
 
@@ -300,9 +302,9 @@ const SHARE_OF_ORACLE: Value = Computed {
     runs: &["held-out"],
     compute: |kept: &Kept| -> Option<Estimate> {
         let fixed = [BBR_ONLY, CUBIC_ONLY, VEGAS_ONLY, C2TCP_ONLY, WESTWOOD_ONLY, ILLINOIS_ONLY];
-        let fixed = fixed.map(|policy| kept.values(&of(policy, "held-out", "reward")));
+        let fixed = fixed.map(|policy| kept.values(&(&of(policy, "held-out", "reward")).into()));
         let (mut own, mut best) = (0.0, 0.0);
-        for (seed, reward) in kept.values(&ours("held-out", "reward")) {
+        for (seed, reward) in kept.values(&(&ours("held-out", "reward")).into()) {
             let there = fixed.iter().flatten().filter(|(of, _)| *of == seed);
             own += reward;
             best += there.map(|(_, reward)| *reward).reduce(f64::max)?;

@@ -13,7 +13,7 @@ mod sender;
 mod unit_table;
 mod watched;
 
-use super::verify::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};
+use super::verify::constant::{Drawing, Figure, List, Policy, Runs, Seeds, System, program};
 
 /// What follows a decision about groups is as published: keeping pairs coupled and the probation of paths that were let go are ours, and
 /// off; [`KEPT`] has the defaults. The guard of quiet paths is the sheet's. `weights=intervals` and `history=recent` repair the published

@@ -6,7 +6,7 @@ use hawser_policy::PathId;
 
 use super::environments::Environments;
 use super::watched::{Watched, run, run_with};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Seconds in which shares are measured (the thesis: 120 to 180 s).
 const LATE: (f64, f64) = (120.0, 180.0);

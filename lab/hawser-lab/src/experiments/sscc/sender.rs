@@ -10,7 +10,7 @@ use hawser_emu::{Emulation, Host, SERVER_ADDRESS};
 use serde_json::Value;
 
 use crate::experiments::process::{Running, hawser};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 const LINK: [&str; 2] = ["link.p0.rate=200 Mbit/s", "link.p0.queue=2000 kB"];
 /// Detection, and models that are asked and not followed.

@@ -7,7 +7,7 @@ use super::*;
 use crate::experiments::verify::{Request, Verdict, testing};
 
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {
-    testing::verdict(&LIST, id, substitute)
+    testing::verdict("sscc", id, substitute)
 }
 
 /// Items 12 and 14 must hold as well; the one takes long, and the other measures time: docs/sscc.md.
@@ -40,6 +40,8 @@ fn the_models_of_the_registry_are_judged() {
     let policy = "sscc,selection=model";
     let request = Request {
         runs: "",
+        scenarios: &[],
+        set: &[],
         key: "transport.policy",
         policy,
         seed: 1,

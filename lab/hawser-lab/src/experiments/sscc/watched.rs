@@ -8,7 +8,7 @@ use hawser_policy::{GroupId, PathId, Registry, Side, Time};
 use hawser_sim::run::{FlowSample, Options, Outcome, PathSample, Recorder, Simulation};
 
 use super::cuts;
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Between samples.
 const INTERVAL: Duration = Duration::from_millis(10);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::read::ListError;
 use crate::data::sweep::SweepError;
 use crate::data::table::TableError;
 
@@ -15,6 +16,17 @@ pub enum VerifyError {
         name: String,
         /// The names of all.
         known: String,
+    },
+    /// A list says something that cannot be.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// The file of a list cannot be read.
+    #[error("{}: {reason}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// No figure has this name.
     #[error("there is no figure `{name}`; there are: {known}")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -35,7 +36,7 @@ struct Failed {
 /// All runs behind a list.
 #[derive(Debug)]
 pub struct Kept {
-    list: &'static List,
+    list: Arc<List>,
     substitute: Option<String>,
     /// By runs and policy: how many were made.
     made: BTreeMap<(String, String), usize>,
@@ -60,13 +61,13 @@ impl Kept {
     ///
     /// # Errors
     /// [`VerifyError::NoRuns`] when there are none.
-    pub fn read(folder: &Path, list: &'static List, substitute: Option<&str>) -> Result<Self, VerifyError> {
+    pub fn read(folder: &Path, list: &Arc<List>, substitute: Option<&str>) -> Result<Self, VerifyError> {
         let file = merged_file(folder, RUNS);
         if !file.is_file() {
-            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.to_owned() });
+            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.clone() });
         }
         let mut kept = Kept {
-            list,
+            list: list.clone(),
             substitute: substitute.map(str::to_owned),
             made: BTreeMap::new(),
             values: BTreeMap::new(),
@@ -109,27 +110,33 @@ impl Kept {
     }
 
     /// The list.
-    pub fn list(&self) -> &'static List {
-        self.list
+    pub fn list(&self) -> &List {
+        &self.list
     }
 
     /// The policy that a metric is of.
-    pub fn policy<'a>(&'a self, metric: &Metric) -> &'a str {
-        resolved(metric.policy, self.list, self.substitute.as_deref())
+    pub fn policy<'a>(&'a self, metric: &'a Metric) -> &'a str {
+        resolved(&metric.policy, &self.list, self.substitute.as_deref())
     }
 
     /// Values of a metric, with their seeds.
     pub fn values(&self, metric: &Metric) -> Vec<(u64, f64)> {
-        let key = (metric.runs.to_owned(), self.policy(metric).to_owned(), metric.name.to_owned());
+        let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
         self.values.get(&key).into_iter().flatten().map(|(seed, value)| (*seed, *value)).collect()
+    }
+
+    /// The value of a metric with one seed.
+    pub(super) fn value(&self, metric: &Metric, seed: u64) -> Option<f64> {
+        let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
+        self.values.get(&key)?.get(&seed).copied()
     }
 
     /// Values of the first seed of the metrics whose names begin with that of `metric` and end so, in the order of the names:
     /// a course over time.
     pub fn course(&self, metric: &Metric, ending: &str) -> Vec<f64> {
-        let first = (metric.runs.to_owned(), self.policy(metric).to_owned(), metric.name.to_owned());
+        let first = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
         let of_course = self.values.range(first.clone()..).take_while(|((runs, policy, name), _)| {
-            (runs, policy) == (&first.0, &first.1) && name.starts_with(metric.name)
+            (runs, policy) == (&first.0, &first.1) && name.starts_with(&metric.name)
         });
         let ends = of_course.filter(|((.., name), _)| name.ends_with(ending));
         ends.filter_map(|(_, seeds)| seeds.values().next().copied()).collect()
@@ -141,7 +148,7 @@ impl Kept {
     /// # Errors
     /// Says what is missing.
     pub fn estimate(&self, value: &Value) -> Result<Estimate, String> {
-        value.metrics().iter().try_for_each(|metric| self.complete(metric))?;
+        value.metrics().into_iter().try_for_each(|metric| self.complete(metric))?;
         let nothing = || "nothing was measured".to_owned();
         let numbers = |metric: &Metric| self.values(metric).into_iter().map(|(_, value)| value);
         match value {
@@ -158,7 +165,15 @@ impl Kept {
             Value::Sum(metric) => Ok(Estimate::exact(numbers(metric).sum())),
             Value::Ratio(first, second) => self.compare(first, second, true),
             Value::Difference(first, second) => self.compare(first, second, false),
-            Value::Computed { compute, .. } => compute(self).ok_or_else(nothing),
+            Value::Function { compute, .. } => compute(self).ok_or_else(nothing),
+            Value::Computed { expression, .. } => {
+                let value = expression.evaluate(self).ok_or_else(nothing)?;
+                if value.is_finite() {
+                    Ok(Estimate::exact(value))
+                } else {
+                    Err(format!("it comes to {value}"))
+                }
+            }
         }
     }
 
@@ -183,7 +198,7 @@ impl Kept {
     /// Whether every run has a metric.
     fn complete(&self, metric: &Metric) -> Result<(), String> {
         let policy = self.policy(metric);
-        let made = self.made.get(&(metric.runs.to_owned(), policy.to_owned())).copied().unwrap_or(0);
+        let made = self.made.get(&(metric.runs.clone(), policy.to_owned())).copied().unwrap_or(0);
         let found = self.values(metric).len();
         if made > 0 && found == made {
             return Ok(());

@@ -14,32 +14,39 @@
 //! the value of one field of all scenarios ([`System`]); another policy in its place is the negative control, under
 //! which every ordering has to fall short.
 
-mod entries;
+mod claim;
+pub mod constant;
 mod error;
+mod expression;
 mod figure;
 mod judge;
 mod kept;
 mod list;
 mod measured;
+mod metrics;
+mod names;
 mod page;
+mod read;
 mod text;
+mod tokens;
 mod work;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use entries::{ITEM, MUST, bars, claim, program, scenario};
 pub use error::VerifyError;
+pub use expression::{Estimator, Expression, Operator};
 pub(crate) use figure::line_chart;
-pub use figure::{Drawing, Drawn, Figure};
+pub use figure::{Drawing, Drawn, Figure, Lines, Plot};
 pub use judge::{ClaimRow, MetricRow, Row, Verdict, Verdicts};
 pub use kept::{Estimate, Kept};
 pub use list::{
-    Bound, Claim, Data, Deviation, Item, List, Load, Metric, Policy, Program, Request, Runs, Seeds, Source,
-    System, Value, of, ours,
+    Bound, Claim, Data, Deviation, Item, List, Load, Metric, NamedPolicy, Policy, Program, Request, Runs,
+    Seeds, System, Value,
 };
 pub use measured::Measured;
+pub use read::{Known, ListError, read, read_file};
 pub use work::{Settings, Verification, default_folder};
 
 use crate::data::sweep::{self, Folder, Progress, RunSettings, RunSummary, merged_file, write_json};
@@ -49,17 +56,6 @@ use crate::data::table::{self, read_table};
 pub const VERDICTS: &str = "verdicts.json";
 /// The kept runs as JSON lines.
 pub const RUNS_LINES: &str = "runs.jsonl";
-
-/// A list by name, among these.
-///
-/// # Errors
-/// [`VerifyError::UnknownList`].
-pub fn find(lists: &[&'static List], name: &str) -> Result<&'static List, VerifyError> {
-    lists.iter().find(|list| list.name == name).copied().ok_or_else(|| VerifyError::UnknownList {
-        name: name.to_owned(),
-        known: lists.iter().map(|list| list.name).collect::<Vec<_>>().join(", "),
-    })
-}
 
 /// Makes the runs that a folder does not have yet, as [`sweep::run_work`] does.
 ///
@@ -103,7 +99,7 @@ pub fn draw(verification: &Verification, folder: &Path, name: &str) -> Result<St
             .join(", "),
     })?;
     if !Folder::is_sweep(folder) {
-        return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.to_owned() });
+        return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.clone() });
     }
     let kept = collect(verification, folder)?;
     figure::svg(figure, &kept).map_err(|reason| VerifyError::Figure { name: name.to_owned(), reason })

@@ -11,7 +11,7 @@ use hawser_sim::run::{
     FlowSample, LinkSample, NoRecorder, Options, Outcome, PathSample, Recorder, Simulation,
 };
 
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// WiFi without edges beside a cellular link.
 pub(super) const ARRIVAL: &str = "xfi-arrival.toml";

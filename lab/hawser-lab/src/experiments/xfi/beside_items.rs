@@ -1,8 +1,8 @@
 //! What is asked of WiFi that comes and goes beside a cellular link.
 
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost};
-use crate::experiments::verify::Value::{Difference, Largest, Mean, Smallest, Sum};
-use crate::experiments::verify::{Claim, Data, Deviation, ITEM, Item, claim, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost};
+use crate::experiments::verify::constant::Value::{Difference, Largest, Mean, Smallest, Sum};
+use crate::experiments::verify::constant::{Claim, Data, Deviation, ITEM, Item, claim, ours};
 
 /// The first way of going on gets more than the second.
 const fn more(first: &'static str, second: &'static str) -> Claim {

@@ -8,7 +8,7 @@ use hawser_radio::{City, WifiEncounters};
 use serde_json::Value;
 
 use super::{session, transport};
-use crate::experiments::verify::{Load, Measured, Request};
+use crate::experiments::verify::constant::{Load, Measured, Request};
 
 /// A city with some of its statistics set otherwise.
 #[derive(Debug, Clone)]
@@ -61,7 +61,16 @@ impl Calibration {
     /// # Errors
     /// In words: a scenario that cannot be read, or a session that cannot run.
     pub fn run(&self, seed: u64, registry: &Arc<Registry>, load: &Load<'_>) -> Result<Measured, String> {
-        let request = Request { runs: session::SCENARIO, key: "", policy: "", seed, registry, load };
+        let request = Request {
+            runs: session::SCENARIO,
+            scenarios: &[],
+            set: &[],
+            key: "",
+            policy: "",
+            seed,
+            registry,
+            load,
+        };
         match self.sessions {
             Sessions::Drive => transport::sessions(&request, &self.scene, self.hours),
             Sessions::Bands => transport::bands_in(&request, &self.scene),

@@ -1,9 +1,9 @@
 //! What is asked of the runs.
 
 use super::transport_items;
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Below, Within};
-use crate::experiments::verify::Value::{Difference, Largest, Mean, Smallest, Sum};
-use crate::experiments::verify::{Bound, Claim, Data, ITEM, Item, MUST, claim, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Below, Within};
+use crate::experiments::verify::constant::Value::{Difference, Largest, Mean, Smallest, Sum};
+use crate::experiments::verify::constant::{Bound, Claim, Data, ITEM, Item, MUST, claim, ours};
 
 /// The mean of a metric of the drives, within so many per cent of what is reported.
 const fn near(name: &'static str, reported: f64, percent: f64) -> Claim {

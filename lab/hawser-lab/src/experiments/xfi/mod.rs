@@ -15,7 +15,7 @@ mod tool;
 mod transport;
 mod transport_items;
 
-use super::verify::{List, Policy, Seeds, System, program};
+use super::verify::constant::{List, Policy, Seeds, System, program};
 
 pub use calibration::{Calibration, Sessions};
 

@@ -11,7 +11,7 @@ use hawser_scenario::{FlowKind, Scenario};
 use hawser_sim::run::{FlowSample, NoRecorder, Options, PathSample, Recorder, Simulation};
 
 use crate::data::measure::{Configuration, variation};
-use crate::experiments::verify::{Load, Request};
+use crate::experiments::verify::constant::{Load, Request};
 
 /// The scenario around an association.
 pub(super) const SCENARIO: &str = "xfi-association.toml";

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::beside::{ARRIVAL, CELLULAR, WIFI};
 use crate::experiments::process::{Running, hawser};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Times that the WiFi goes and comes.
 const HOLES: usize = 5;

@@ -4,7 +4,7 @@ use crate::experiments::verify::{Verdict, testing};
 #[test]
 fn what_takes_seconds_holds() {
     for item in ["5", "12", "15"] {
-        assert_eq!(testing::verdict(&LIST, item, None), Verdict::Holds, "{item}");
+        assert_eq!(testing::verdict("xfi", item, None), Verdict::Holds, "{item}");
     }
 }
 

@@ -7,7 +7,7 @@ use hawser_scenario::Scenario;
 
 use super::session::{self, Session};
 use crate::data::measure::{Configuration, Pool};
-use crate::experiments::verify::{Measured, Request};
+use crate::experiments::verify::constant::{Measured, Request};
 
 /// Runs, city, and hours of a drive with some 400 sessions: volumes of sessions vary by twice their mean.
 const CITIES: [(&str, City, f64); 4] = [

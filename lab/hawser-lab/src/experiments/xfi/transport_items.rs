@@ -1,8 +1,8 @@
 //! What is asked of sessions over the generator's links: volumes, goodput, how even flows are, controllers; and of addresses.
 
-use crate::experiments::verify::Bound::{Above, AtLeast, AtMost, Within};
-use crate::experiments::verify::Value::{Difference, Mean, Sum};
-use crate::experiments::verify::{Bound, Claim, Data, Deviation, ITEM, Item, claim, ours};
+use crate::experiments::verify::constant::Bound::{Above, AtLeast, AtMost, Within};
+use crate::experiments::verify::constant::Value::{Difference, Mean, Sum};
+use crate::experiments::verify::constant::{Bound, Claim, Data, Deviation, ITEM, Item, claim, ours};
 
 const PARIS: &str = "sessions-paris";
 const BOLOGNA: &str = "sessions-bologna";
