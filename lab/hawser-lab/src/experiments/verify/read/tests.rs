@@ -160,14 +160,14 @@ fn mistakes_are_told_with_their_line() {
 #[test]
 fn mistakes_outside_of_claims_are_told_as_well() {
     for (from, to, part) in [
-        ("id = \"1\"", "id = 1", ":44: invalid type: integer"),
+        ("id = \"1\"", "id = 1", ":38: invalid type: integer"),
         ("threshold", "treshold", "unknown field `treshold`"),
         ("policies = \"all\"", "policies = \"some\"", ":27: no list of policies \"some\"; known are all"),
-        ("\"late\"", "\"late,loss=ewma\"", ":16: no policy \"late,loss=ewma\""),
+        ("\"late\"", "\"late,loss=ewma\"", ":15: no policy \"late,loss=ewma\""),
         ("program = \"course\"", "program = \"curse\"", ":25: no program \"curse\"; known are course"),
         ("\"@early\"", "\"@late\"", "no cause \"late\"; known are early"),
-        ("city-30 = 3", "city-40 = 3", ":20: no runs \"city-40\""),
-        ("[\"city-*\"]", "[\"town-*\"]", ":19: expected at least one member"),
+        ("city-30 = 3", "city-40 = 3", ":19: no runs \"city-40\""),
+        ("[\"city-*\"]", "[\"town-*\"]", ":18: expected at least one member"),
         ("id = \"1\"", "id = \"1\"\nmust = true", "cannot deviate"),
     ] {
         let text = LIST.replace("CLAIM", "mean(up.goodput_bps) > 1");
