@@ -19,7 +19,7 @@ macro_rules! embedded {
 }
 
 /// Name, file and text of each list.
-const EMBEDDED: &[(&str, &str, &str)] = &[embedded!("ftrl-wrr")];
+const EMBEDDED: &[(&str, &str, &str)] = &[embedded!("ftrl-wrr"), embedded!("seam")];
 
 /// What is not a file yet.
 const CONSTANT: &[&constant::List] = &[
@@ -29,13 +29,12 @@ const CONSTANT: &[&constant::List] = &[
     &mams::LIST,
     &qc_mab::LIST,
     &ride::LIST,
-    &seam::LIST,
     &sscc::LIST,
     &xfi::LIST,
 ];
 
 /// Programs that lists may name.
-const PROGRAMS: &[&[Program]] = &[ftrl_wrr::PROGRAMS];
+const PROGRAMS: &[&[Program]] = &[ftrl_wrr::PROGRAMS, seam::PROGRAMS];
 /// Drawings that lists may name.
 const PLOTS: &[&[Plot]] = &[];
 

@@ -9,7 +9,7 @@ use hawser_policy::{PathId, PathStatus, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, server, transport};
 use hawser_sim::{Download, Host, Network, Serve};
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 type Net = Network<Host<Download>, Host<Serve>>;
 
