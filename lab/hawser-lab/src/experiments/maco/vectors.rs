@@ -10,7 +10,7 @@ use hawser_policy::{
 };
 use hawser_radio::SpaceBudget;
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Large datagrams: windows are told in whole bytes.
 const DATAGRAM: u16 = 65_000;
