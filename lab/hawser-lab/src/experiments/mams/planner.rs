@@ -8,7 +8,7 @@ use hawser_sched::{
     MamsForecast, MamsPath, MamsPlanner, MamsPlannerSettings, MamsPoint, MamsRun, MamsWindowModel, outcomes,
 };
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// A path whose window leaves at once, as in the paper.
 fn path(window: f64, threshold: f64, rtt: f64, timeout: f64, loss: f64) -> MamsPath {
