@@ -20,14 +20,14 @@ macro_rules! embedded {
 
 /// Name, file and text of each list.
 const EMBEDDED: &[(&str, &str, &str)] =
-    &[embedded!("ftrl-wrr"), embedded!("maco"), embedded!("mams"), embedded!("seam")];
+    &[embedded!("4d-map"), embedded!("ftrl-wrr"), embedded!("maco"), embedded!("mams"), embedded!("seam")];
 
 /// What is not a file yet.
-const CONSTANT: &[&constant::List] =
-    &[&four_d_map::LIST, &bbrv2plus::LIST, &qc_mab::LIST, &ride::LIST, &sscc::LIST, &xfi::LIST];
+const CONSTANT: &[&constant::List] = &[&bbrv2plus::LIST, &qc_mab::LIST, &ride::LIST, &sscc::LIST, &xfi::LIST];
 
 /// Programs that lists may name.
-const PROGRAMS: &[&[Program]] = &[ftrl_wrr::PROGRAMS, maco::PROGRAMS, mams::PROGRAMS, seam::PROGRAMS];
+const PROGRAMS: &[&[Program]] =
+    &[four_d_map::PROGRAMS, ftrl_wrr::PROGRAMS, maco::PROGRAMS, mams::PROGRAMS, seam::PROGRAMS];
 /// Drawings that lists may name.
 const PLOTS: &[&[Plot]] = &[];
 
