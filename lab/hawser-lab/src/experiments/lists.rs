@@ -19,15 +19,27 @@ macro_rules! embedded {
 }
 
 /// Name, file and text of each list.
-const EMBEDDED: &[(&str, &str, &str)] =
-    &[embedded!("4d-map"), embedded!("ftrl-wrr"), embedded!("maco"), embedded!("mams"), embedded!("seam")];
+const EMBEDDED: &[(&str, &str, &str)] = &[
+    embedded!("4d-map"),
+    embedded!("ftrl-wrr"),
+    embedded!("maco"),
+    embedded!("mams"),
+    embedded!("qc-mab"),
+    embedded!("seam"),
+];
 
 /// What is not a file yet.
-const CONSTANT: &[&constant::List] = &[&bbrv2plus::LIST, &qc_mab::LIST, &ride::LIST, &sscc::LIST, &xfi::LIST];
+const CONSTANT: &[&constant::List] = &[&bbrv2plus::LIST, &ride::LIST, &sscc::LIST, &xfi::LIST];
 
 /// Programs that lists may name.
-const PROGRAMS: &[&[Program]] =
-    &[four_d_map::PROGRAMS, ftrl_wrr::PROGRAMS, maco::PROGRAMS, mams::PROGRAMS, seam::PROGRAMS];
+const PROGRAMS: &[&[Program]] = &[
+    four_d_map::PROGRAMS,
+    ftrl_wrr::PROGRAMS,
+    maco::PROGRAMS,
+    mams::PROGRAMS,
+    qc_mab::PROGRAMS,
+    seam::PROGRAMS,
+];
 /// Drawings that lists may name.
 const PLOTS: &[&[Plot]] = &[];
 

@@ -9,7 +9,7 @@ use hawser_sched::{
     qc_mab_reward,
 };
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// The largest relative error of pairs of a value and what the sheet gives.
 fn worst(pairs: &[(f64, f64)]) -> f64 {
