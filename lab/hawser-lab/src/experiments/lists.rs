@@ -25,11 +25,12 @@ const EMBEDDED: &[(&str, &str, &str)] = &[
     embedded!("maco"),
     embedded!("mams"),
     embedded!("qc-mab"),
+    embedded!("ride"),
     embedded!("seam"),
 ];
 
 /// What is not a file yet.
-const CONSTANT: &[&constant::List] = &[&bbrv2plus::LIST, &ride::LIST, &sscc::LIST, &xfi::LIST];
+const CONSTANT: &[&constant::List] = &[&bbrv2plus::LIST, &sscc::LIST, &xfi::LIST];
 
 /// Programs that lists may name.
 const PROGRAMS: &[&[Program]] = &[
@@ -38,10 +39,11 @@ const PROGRAMS: &[&[Program]] = &[
     maco::PROGRAMS,
     mams::PROGRAMS,
     qc_mab::PROGRAMS,
+    ride::PROGRAMS,
     seam::PROGRAMS,
 ];
 /// Drawings that lists may name.
-const PLOTS: &[&[Plot]] = &[];
+const PLOTS: &[&[Plot]] = &[ride::PLOTS];
 
 /// What lists may name that is written in Rust.
 pub const KNOWN: Known = Known { programs: PROGRAMS, plots: PLOTS };

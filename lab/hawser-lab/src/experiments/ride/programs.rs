@@ -8,7 +8,7 @@ use hawser_ride::{
     Order, Outcome, PATHS, Policy, Purpose, TILES, UnitPolicy, Viewing, play,
 };
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Observations of item 14.
 const STATES: usize = 10_000;

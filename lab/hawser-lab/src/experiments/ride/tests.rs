@@ -1,4 +1,3 @@
-use super::*;
 use crate::experiments::verify::{Verdict, testing};
 
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {

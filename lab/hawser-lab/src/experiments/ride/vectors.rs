@@ -6,7 +6,7 @@ use hawser_ride::{
     remaining_play_time, static_deadline_frame, transition_probabilities,
 };
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Frames of the example of nine: I1 B1 B2 P1 B3 B4 P2 B5 B6.
 const I1: usize = 0;
