@@ -21,6 +21,7 @@ macro_rules! embedded {
 /// Name, file and text of each list.
 const EMBEDDED: &[(&str, &str, &str)] = &[
     embedded!("4d-map"),
+    embedded!("bbrv2plus"),
     embedded!("ftrl-wrr"),
     embedded!("maco"),
     embedded!("mams"),
@@ -30,11 +31,12 @@ const EMBEDDED: &[(&str, &str, &str)] = &[
 ];
 
 /// What is not a file yet.
-const CONSTANT: &[&constant::List] = &[&bbrv2plus::LIST, &sscc::LIST, &xfi::LIST];
+const CONSTANT: &[&constant::List] = &[&sscc::LIST, &xfi::LIST];
 
 /// Programs that lists may name.
 const PROGRAMS: &[&[Program]] = &[
     four_d_map::PROGRAMS,
+    bbrv2plus::PROGRAMS,
     ftrl_wrr::PROGRAMS,
     maco::PROGRAMS,
     mams::PROGRAMS,
@@ -43,7 +45,7 @@ const PROGRAMS: &[&[Program]] = &[
     seam::PROGRAMS,
 ];
 /// Drawings that lists may name.
-const PLOTS: &[&[Plot]] = &[ride::PLOTS];
+const PLOTS: &[&[Plot]] = &[bbrv2plus::PLOTS, ride::PLOTS];
 
 /// What lists may name that is written in Rust.
 pub const KNOWN: Known = Known { programs: PROGRAMS, plots: PLOTS };
