@@ -28,10 +28,11 @@ const EMBEDDED: &[(&str, &str, &str)] = &[
     embedded!("qc-mab"),
     embedded!("ride"),
     embedded!("seam"),
+    embedded!("xfi"),
 ];
 
 /// What is not a file yet.
-const CONSTANT: &[&constant::List] = &[&sscc::LIST, &xfi::LIST];
+const CONSTANT: &[&constant::List] = &[&sscc::LIST];
 
 /// Programs that lists may name.
 const PROGRAMS: &[&[Program]] = &[
@@ -43,6 +44,7 @@ const PROGRAMS: &[&[Program]] = &[
     qc_mab::PROGRAMS,
     ride::PROGRAMS,
     seam::PROGRAMS,
+    xfi::PROGRAMS,
 ];
 /// Drawings that lists may name.
 const PLOTS: &[&[Plot]] = &[bbrv2plus::PLOTS, ride::PLOTS];

@@ -2,7 +2,7 @@
 
 use hawser_radio::{Association, City, Provider, WifiEncounters};
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Hours of a drive: CableWifi changes an address in 52 minutes on average.
 const HOURS: f64 = 200.0;

@@ -5,7 +5,7 @@ use hawser_wifi::air::{Drive, Encounter};
 use hawser_wifi::{Phase, Profile};
 
 use crate::data::wifi::{ClientReport, WifiReport};
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Hours of a drive in Bologna, where X-Fi was compared with a stock client: some 400 attachments.
 const HOURS: f64 = 4.0;

@@ -3,7 +3,7 @@
 use hawser_radio::{Association, Band, City, Outcome, Scene, SpatialEncounters, WifiEncounters};
 use sha2::{Digest, Sha256};
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Name in metrics, city, and hours of a drive: five seeds have more than 20,000 associations.
 const CITIES: [(&str, City, f64); 5] = [

@@ -14,7 +14,7 @@ use nix::unistd::{Pid, gettid};
 use crate::data::measure::{Ending, Pool, Records, Report};
 use crate::data::statistics::Spread;
 use crate::experiments::process::{Running, hawser};
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Times that the link has an address; every tenth time it is a new link.
 const ASSOCIATIONS: u64 = 50;

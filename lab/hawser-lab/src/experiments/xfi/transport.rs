@@ -7,7 +7,7 @@ use hawser_scenario::Scenario;
 
 use super::session::{self, Session};
 use crate::data::measure::{Configuration, Pool};
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Runs, city, and hours of a drive with some 400 sessions: volumes of sessions vary by twice their mean.
 const CITIES: [(&str, City, f64); 4] = [
@@ -35,7 +35,7 @@ struct Drive {
 
 impl Drive {
     fn new(request: &Request<'_>, scene: &WifiEncounters, hours: f64) -> Result<Self, String> {
-        let (base, seed) = (session::base(request.load, scene.city.quality.queue)?, request.seed);
+        let (base, seed) = (session::base(request, scene.city.quality.queue)?, request.seed);
         let seconds = hours * 3600.0;
         let duration = (seconds * 1e9) as Nanos;
         let failed = |error: hawser_radio::RadioError| error.to_string();
