@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::verify::constant;
 use super::verify::{Known, List, ListError, Plot, Program, VerifyError, read, read_file};
 use super::{bbrv2plus, four_d_map, ftrl_wrr, maco, mams, qc_mab, ride, seam, sscc, xfi};
 
@@ -28,22 +27,21 @@ const EMBEDDED: &[(&str, &str, &str)] = &[
     embedded!("qc-mab"),
     embedded!("ride"),
     embedded!("seam"),
+    embedded!("sscc"),
     embedded!("xfi"),
 ];
 
-/// What is not a file yet.
-const CONSTANT: &[&constant::List] = &[&sscc::LIST];
-
 /// Programs that lists may name.
 const PROGRAMS: &[&[Program]] = &[
-    four_d_map::PROGRAMS,
     bbrv2plus::PROGRAMS,
+    four_d_map::PROGRAMS,
     ftrl_wrr::PROGRAMS,
     maco::PROGRAMS,
     mams::PROGRAMS,
     qc_mab::PROGRAMS,
     ride::PROGRAMS,
     seam::PROGRAMS,
+    sscc::PROGRAMS,
     xfi::PROGRAMS,
 ];
 /// Drawings that lists may name.
@@ -54,10 +52,7 @@ pub const KNOWN: Known = Known { programs: PROGRAMS, plots: PLOTS };
 
 /// The names of all lists, in the order of the alphabet.
 pub fn names() -> Vec<&'static str> {
-    let constant = CONSTANT.iter().map(|list| list.name);
-    let mut names: Vec<&str> = EMBEDDED.iter().map(|(name, ..)| *name).chain(constant).collect();
-    names.sort_unstable();
-    names
+    EMBEDDED.iter().map(|(name, ..)| *name).collect()
 }
 
 /// A list by its name, or the one in a file whose name ends with `.toml`.
@@ -76,8 +71,7 @@ pub fn find(name: &str) -> Result<Arc<List>, VerifyError> {
 
 fn embedded(name: &str) -> Option<Result<List, ListError>> {
     let found = EMBEDDED.iter().find(|(known, ..)| *known == name);
-    let constant = || CONSTANT.iter().find(|list| list.name == name).map(|list| Ok(list.list()));
-    found.map(|(_, file, text)| read(text, file, KNOWN)).or_else(constant)
+    found.map(|(_, file, text)| read(text, file, KNOWN))
 }
 
 /// All lists that can be read: a test sees to it that none is missing.

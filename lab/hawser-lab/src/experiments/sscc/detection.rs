@@ -6,7 +6,7 @@ use hawser_cc::sscc::{Detector, DetectorSettings};
 use hawser_learn::Random;
 use hawser_policy::{GroupId, PathId, Time};
 
-use crate::experiments::verify::constant::{Measured, Request};
+use crate::experiments::verify::{Measured, Request};
 
 /// Nanoseconds that a packet of 1500 bytes takes at 40 Mbit/s, and how many wait at most.
 const SERVICE: f64 = 300_000.0;

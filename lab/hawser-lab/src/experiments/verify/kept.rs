@@ -165,7 +165,6 @@ impl Kept {
             Value::Sum(metric) => Ok(Estimate::exact(numbers(metric).sum())),
             Value::Ratio(first, second) => self.compare(first, second, true),
             Value::Difference(first, second) => self.compare(first, second, false),
-            Value::Function { compute, .. } => compute(self).ok_or_else(nothing),
             Value::Computed { expression, .. } => {
                 let value = expression.evaluate(self).ok_or_else(nothing)?;
                 if value.is_finite() {

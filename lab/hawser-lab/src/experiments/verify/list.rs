@@ -255,15 +255,6 @@ pub enum Value {
     Smallest(Metric),
     /// The sum over all seeds: for counts.
     Sum(Metric),
-    /// A function of a list that is a constant.
-    Function {
-        /// What it is, in words.
-        name: String,
-        /// The runs that it is made of.
-        runs: Vec<String>,
-        /// Makes it; none: something is missing.
-        compute: fn(&super::Kept) -> Option<Estimate>,
-    },
     /// Anything else that can be computed from metrics.
     Computed {
         /// As the file has it.
@@ -305,21 +296,17 @@ impl Value {
             }
             Self::Ratio(first, second) | Self::Difference(first, second) => vec![first, second],
             Self::Computed { expression, .. } => expression.metrics(),
-            Self::Function { .. } => Vec::new(),
         }
     }
 
     /// Returns true if it is made of one or two metrics by an estimator whose interval is known.
     pub fn is_estimator(&self) -> bool {
-        !matches!(self, Self::Computed { .. } | Self::Function { .. })
+        !matches!(self, Self::Computed { .. })
     }
 
     /// The names of the runs that it is made of.
     pub fn runs(&self) -> Vec<&str> {
-        match self {
-            Self::Function { runs, .. } => runs.iter().map(String::as_str).collect(),
-            _ => self.metrics().into_iter().map(|metric| metric.runs.as_str()).collect(),
-        }
+        self.metrics().into_iter().map(|metric| metric.runs.as_str()).collect()
     }
 
     /// What it is called in results: an estimator, or the text of an expression.
@@ -332,7 +319,6 @@ impl Value {
             Self::Smallest(_) => "smallest",
             Self::Sum(_) => "sum",
             Self::Computed { text, .. } => text,
-            Self::Function { name, .. } => name,
         }
     }
 }

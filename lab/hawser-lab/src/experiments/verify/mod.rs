@@ -15,7 +15,6 @@
 //! which every ordering has to fall short.
 
 mod claim;
-pub mod constant;
 mod error;
 mod expression;
 mod figure;
