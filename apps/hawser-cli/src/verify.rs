@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
     if let Some(html) = &arguments.html {
         let page = html.join("index.html");
         std::fs::create_dir_all(html).map_err(|error| Failure::write(html, &error))?;
-        let text = verify::page(&verdicts, &kept);
+        let text = verify::page(&verdicts, verification.list(), &kept);
         write_file(&page, text.as_bytes()).map_err(|error| Failure::of_table(&error))?;
         output.remark(format_args!("hawser: {}", page.display()));
     }

@@ -9,9 +9,10 @@
 //! ```
 
 use super::expression::{Estimator, Expression, Operator};
-use super::list::{Bound, Claim, Metric, Value};
+use super::metric::Metric;
 use super::names::{self, Names};
 use super::tokens::{Token, tokens};
+use super::value::{Bound, Claim, Value};
 
 /// Parentheses in one another.
 const DEEPEST: usize = 32;

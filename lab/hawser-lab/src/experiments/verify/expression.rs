@@ -2,8 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::Kept;
-use super::list::Metric;
+use super::metric::Metric;
+
+/// Where the values of metrics are.
+pub(super) trait Values {
+    /// The seeds that have a metric.
+    fn seeds(&self, metric: &Metric) -> Vec<u64>;
+
+    /// The value of a metric with one seed.
+    fn value(&self, metric: &Metric, seed: u64) -> Option<f64>;
+}
 
 /// What claims compute. Names are resolved: groups are written out.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,24 +137,21 @@ impl Expression {
     }
 
     /// What it comes to; none: something is missing.
-    pub(super) fn evaluate(&self, kept: &Kept) -> Option<f64> {
+    pub(super) fn evaluate(&self, kept: &dyn Values) -> Option<f64> {
         self.at(kept, None)
     }
 
     /// The same with the metrics of one seed.
-    fn at(&self, kept: &Kept, seed: Option<u64>) -> Option<f64> {
+    fn at(&self, kept: &dyn Values, seed: Option<u64>) -> Option<f64> {
         let each =
             |all: &[Expression]| all.iter().map(|each| each.at(kept, seed)).collect::<Option<Vec<f64>>>();
         match self {
             Self::Number(number) => Some(*number),
             Self::Metric(metric) => kept.value(metric, seed?),
             Self::Estimate(estimator, inner) => {
-                let seeds: BTreeSet<u64> = inner
-                    .metrics()
-                    .into_iter()
-                    .flat_map(|metric| kept.values(metric))
-                    .map(|it| it.0)
-                    .collect();
+                let metrics = inner.metrics();
+                let seeds: BTreeSet<u64> =
+                    metrics.into_iter().flat_map(|metric| kept.seeds(metric)).collect();
                 let values: Option<Vec<f64>> =
                     seeds.into_iter().map(|seed| inner.at(kept, Some(seed))).collect();
                 estimator.apply(&values?)

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::list::{Metric, Policy, Value};
-use super::text::{figure as shown, unit_of};
-use super::{Estimate, Kept};
+use super::estimate::Estimate;
+use super::kept::Kept;
+use super::metric::{Metric, Policy};
+use super::units::{figure as shown, unit_of};
+use super::value::Value;
 use crate::data::page::chart::{Chart, Line, Scale};
 use crate::data::page::html::colour;
 use crate::data::page::svg::{escape, nice_step};

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::Kept;
-use super::list::{Claim, Data, Deviation, Item, Metric};
+use super::kept::Kept;
+use super::list::{Data, Deviation, Item};
+use super::metric::Metric;
+use super::value::Claim;
 
 /// What came of a list.
 #[derive(Debug, Clone, Serialize)]
@@ -105,12 +107,13 @@ impl Verdict {
 /// Judges every item. Documented deviations are those of the system: they excuse no substitute.
 pub(super) fn judge<'a>(
     kept: &Kept,
+    name: &str,
     items: impl Iterator<Item = &'a Item>,
     policy: &str,
     is_substitute: bool,
 ) -> Verdicts {
     let items = items.map(|item| row(kept, item, is_substitute)).collect();
-    Verdicts { name: kept.list().name.clone(), policy: policy.to_owned(), items }
+    Verdicts { name: name.to_owned(), policy: policy.to_owned(), items }
 }
 
 fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {

@@ -2,27 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::VerifyError;
-use super::list::{List, Metric, Value};
-use super::work::{RUNS, resolved};
+use super::error::VerifyError;
+use super::estimate::Estimate;
+use super::expression::Values;
+use super::metric::Metric;
+use super::value::Value;
 use crate::data::statistics::{paired_difference, summary};
 use crate::data::sweep::{CELLS, merged_file};
 use crate::data::table::{Table, read_table};
 
-/// A value with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The value.
-    pub value: f64,
-    /// Lower end; none where there is no interval: extremes, sums, single runs.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-}
+/// The table of the metrics: one row per metric of a cell.
+pub(super) const RUNS: &str = "runs";
 
 /// A run that failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +27,8 @@ struct Failed {
 /// All runs behind a list.
 #[derive(Debug)]
 pub struct Kept {
-    list: Arc<List>,
+    /// The system's own policy, and what stood in for it.
+    system: String,
     substitute: Option<String>,
     /// By runs and policy: how many were made.
     made: BTreeMap<(String, String), usize>,
@@ -45,29 +37,23 @@ pub struct Kept {
     failed: Vec<Failed>,
 }
 
-impl Estimate {
-    /// A value without an interval.
-    pub fn exact(value: f64) -> Self {
-        Estimate { value, low: None, high: None }
-    }
-
-    fn with(value: f64, interval: Option<[f64; 2]>) -> Self {
-        Estimate { value, low: interval.map(|ends| ends[0]), high: interval.map(|ends| ends[1]) }
-    }
-}
-
 impl Kept {
-    /// Reads the merged tables of a folder.
+    /// Reads the merged tables of a folder: the runs behind the list of this name, whose system is this policy.
     ///
     /// # Errors
     /// [`VerifyError::NoRuns`] when there are none.
-    pub fn read(folder: &Path, list: &Arc<List>, substitute: Option<&str>) -> Result<Self, VerifyError> {
+    pub fn read(
+        folder: &Path,
+        name: &str,
+        system: &str,
+        substitute: Option<&str>,
+    ) -> Result<Self, VerifyError> {
         let file = merged_file(folder, RUNS);
         if !file.is_file() {
-            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.clone() });
+            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: name.to_owned() });
         }
         let mut kept = Kept {
-            list: list.clone(),
+            system: system.to_owned(),
             substitute: substitute.map(str::to_owned),
             made: BTreeMap::new(),
             values: BTreeMap::new(),
@@ -109,26 +95,15 @@ impl Kept {
         Ok(())
     }
 
-    /// The list.
-    pub fn list(&self) -> &List {
-        &self.list
-    }
-
     /// The policy that a metric is of.
     pub fn policy<'a>(&'a self, metric: &'a Metric) -> &'a str {
-        resolved(&metric.policy, &self.list, self.substitute.as_deref())
+        metric.policy.resolved(&self.system, self.substitute.as_deref())
     }
 
     /// Values of a metric, with their seeds.
     pub fn values(&self, metric: &Metric) -> Vec<(u64, f64)> {
         let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
         self.values.get(&key).into_iter().flatten().map(|(seed, value)| (*seed, *value)).collect()
-    }
-
-    /// The value of a metric with one seed.
-    pub(super) fn value(&self, metric: &Metric, seed: u64) -> Option<f64> {
-        let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
-        self.values.get(&key)?.get(&seed).copied()
     }
 
     /// Values of the first seed of the metrics whose names begin with that of `metric` and end so, in the order of the names:
@@ -205,5 +180,16 @@ impl Kept {
         let failed = self.failed.iter().find(|run| run.runs == metric.runs && run.policy == policy);
         let why = failed.map(|run| format!(": seed {}: {}", run.seed, run.message)).unwrap_or_default();
         Err(format!("{} of {policy} in {}: {found} of {made} runs have it{why}", metric.name, metric.runs))
+    }
+}
+
+impl Values for Kept {
+    fn seeds(&self, metric: &Metric) -> Vec<u64> {
+        self.values(metric).into_iter().map(|(seed, _)| seed).collect()
+    }
+
+    fn value(&self, metric: &Metric, seed: u64) -> Option<f64> {
+        let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
+        self.values.get(&key)?.get(&seed).copied()
     }
 }

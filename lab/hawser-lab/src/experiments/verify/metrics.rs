@@ -2,8 +2,8 @@
 
 use hawser_scenario::Scenario;
 
+use super::error::unknown;
 use super::list::Runs;
-use super::names::unknown;
 
 /// The numbers of a scenario's outcome, as [`super::Measured::of`] names them. `*` stands for the name of a flow, a link, or the
 /// number of a path.

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::list::{Metric, NamedPolicy, Policy, Runs};
+use super::error::unknown;
+use super::list::{NamedPolicy, Runs};
+use super::metric::{Metric, Policy};
 use super::metrics;
 
 /// What stands for the system among policies.
 pub(super) const SYSTEM: &str = "@system";
-/// Names that an error lists.
-const MOST_LISTED: usize = 60;
-
 /// Members of a group: runs or policies, each with a number, by default its position.
 pub(super) type Members = Vec<(String, f64)>;
 
@@ -89,15 +88,4 @@ impl Names<'_> {
 /// What a name stands for: a member, where it is that of a group.
 fn standing<'a>(name: &'a str, bound: &'a [Bound]) -> &'a str {
     bound.iter().rev().find(|it| it.0 == name).map_or(name, |it| it.1.as_str())
-}
-
-/// `no KIND "NAME"; known are ...`
-pub(super) fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
-    let more = known.len().saturating_sub(MOST_LISTED);
-    let mut listed = known[..known.len().min(MOST_LISTED)].join(", ");
-    if more > 0 {
-        listed.push_str(&format!(" and {more} more"));
-    }
-    format!("no {kind} \"{name}\"; known are {listed}")
 }

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::Kept;
 use super::figure::svg;
 use super::judge::{Row, Verdict, Verdicts};
+use super::kept::Kept;
 use super::list::{Data, List};
-use super::text::{deciding, figure, interval, unit, words};
+use super::text::{deciding, unit, words};
+use super::units::{figure, interval};
 use crate::data::page::html::{self, TableCell, marked, plain, table};
 use crate::data::page::svg::escape;
 
 /// The whole page.
-pub(super) fn page(verdicts: &Verdicts, kept: &Kept) -> String {
-    let list = kept.list();
+pub(super) fn page(verdicts: &Verdicts, list: &List, kept: &Kept) -> String {
     let mut sections = vec![heading(verdicts, list), rows(verdicts), details(verdicts)];
     sections.extend(list.figures.iter().map(|it| match svg(it, kept) {
         Ok(svg) => format!("<h2>{}</h2>\n{svg}", escape(&it.title)),

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use toml::Spanned;
 
+use super::error::{ListError, VerifyError, unknown};
+use super::figure::Plot;
 use super::list::{List, NamedPolicy, Program, Runs, System};
 use super::names::{Members, Names};
-use super::{Plot, VerifyError};
 use text::ListText;
 
 /// What lists may name that is written in Rust.
@@ -22,18 +23,6 @@ pub struct Known {
     pub programs: &'static [&'static [Program]],
     /// Drawings of their own.
     pub plots: &'static [&'static [Plot]],
-}
-
-/// What is wrong with a list.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct ListError {
-    /// Name of the file.
-    pub file: String,
-    /// Line, counted from 1.
-    pub line: usize,
-    /// What was found, and what is allowed there.
-    pub message: String,
 }
 
 /// Something wrong at a byte of the text.
@@ -124,7 +113,7 @@ fn system(table: &BTreeMap<String, String>) -> std::result::Result<System, Strin
 /// The groups of the file, and the lists of policies that are compared, which are groups as well.
 fn groups(
     text: &ListText,
-    compare: &BTreeMap<String, Vec<String>>,
+    compare: &runs::Compare,
     runs: &[Runs],
     policies: &[NamedPolicy],
 ) -> Result<BTreeMap<String, Members>> {
@@ -138,7 +127,7 @@ fn groups(
         let known_runs = runs.iter().map(|runs| runs.name.as_str());
         let members = at(value, members(value.get_ref(), runs))?;
         if let Some((member, _)) = members.iter().find(|(member, _)| !is_known(member)) {
-            at(value, Err(super::names::unknown("runs", member, known_runs)))?;
+            at(value, Err(unknown("runs", member, known_runs)))?;
         }
         if members.is_empty() {
             at(value, Err("expected at least one member".to_owned()))?;

@@ -293,7 +293,7 @@ fn pages_and_figures_show_what_was_kept() {
     assert!(matches!(draw(&verification, folder.path(), "bars"), Err(VerifyError::NoRuns { .. })));
     run_some(&verification, folder.path(), usize::MAX);
     let (verdicts, kept) = judge(&verification, folder.path()).unwrap();
-    let page = page(&verdicts, &kept);
+    let page = page(&verdicts, verification.list(), &kept);
     assert!(page.contains("<svg") && page.contains("falls-short") && page.ends_with("</html>\n"));
     let svg = draw(&verification, folder.path(), "bars").unwrap();
     assert_eq!(svg.matches("class=\"bar\"").count(), 2, "{svg}");

@@ -7,14 +7,13 @@ use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
 use hawser_scenario::Scenario;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use super::list::{Item, List, Policy, Request, Runs};
-use super::read::ListError;
-use super::{Measured, VerifyError, metrics};
+use super::error::{ListError, VerifyError};
+use super::kept::RUNS;
+use super::list::{Item, List, Request, Runs};
+use super::measured::Measured;
+use super::metrics;
 use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
 use crate::data::table::{Cell as TableCell, Kind, Schema, TableError, TableWriter, column};
-
-/// The table of the metrics: one row per metric of a cell.
-pub(super) const RUNS: &str = "runs";
 
 /// How a list is verified.
 #[derive(Debug, Clone)]
@@ -205,7 +204,7 @@ fn cells(list: &List, settings: &Settings) -> Vec<Cell> {
     for (index, runs) in list.runs.iter().enumerate().filter(|(_, runs)| wanted(runs)) {
         for seed in 1..=seeds(runs, settings) {
             for policy in &runs.policies {
-                let policy = resolved(policy, list, settings.substitute.as_deref()).to_owned();
+                let policy = policy.resolved(&list.system.policy, settings.substitute.as_deref()).to_owned();
                 let cell = Cell { runs: index, policy, seed };
                 // A substitute may be one of those that the system is compared with.
                 if !cells.contains(&cell) {
@@ -223,14 +222,6 @@ fn seeds(runs: &Runs, settings: &Settings) -> u64 {
         Some(seeds) => seeds,
         None if settings.full => runs.seeds.full,
         None => runs.seeds.default,
-    }
-}
-
-/// The policy that is meant.
-pub(super) fn resolved<'a>(policy: &'a Policy, list: &'a List, substitute: Option<&'a str>) -> &'a str {
-    match policy {
-        Policy::System => substitute.unwrap_or(&list.system.policy),
-        Policy::Named(name) => name,
     }
 }
 

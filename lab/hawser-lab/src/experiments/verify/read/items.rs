@@ -1,14 +1,16 @@
 //! Items and figures of a list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use toml::Value;
 
+use super::super::error::unknown;
 use super::super::figure::{Drawing, Figure, Lines as LineChart};
-use super::super::list::{Deviation, Item, Policy};
-use super::super::names::{Names, SYSTEM, unknown};
+use super::super::list::{Deviation, Item};
+use super::super::metric::Policy;
+use super::super::names::{Names, SYSTEM};
 use super::super::{claim, metrics};
-use super::runs::policy_list;
+use super::runs::{Compare, policy_list};
 use super::text::{FigureText, ItemText, ListText};
 use super::{Known, Lines, Result, at};
 
@@ -76,7 +78,7 @@ fn deviation(value: &Value, must: bool, text: &ListText) -> Said<Deviation> {
 pub(super) fn figures(
     text: &ListText,
     names: &Names<'_>,
-    compare: &BTreeMap<String, Vec<String>>,
+    compare: &Compare,
     known: Known,
 ) -> Result<Vec<Figure>> {
     let figure = |figure: &FigureText| {
@@ -86,12 +88,7 @@ pub(super) fn figures(
     text.figure.iter().map(figure).collect()
 }
 
-fn drawing(
-    figure: &FigureText,
-    names: &Names<'_>,
-    compare: &BTreeMap<String, Vec<String>>,
-    known: Known,
-) -> Said<Drawing> {
+fn drawing(figure: &FigureText, names: &Names<'_>, compare: &Compare, known: Known) -> Said<Drawing> {
     if let Some(name) = &figure.draw {
         let plots = || known.plots.iter().copied().flatten();
         let found = plots().find(|plot| plot.name == name);

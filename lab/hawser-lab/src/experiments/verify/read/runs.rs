@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use toml::{Spanned, Table, Value};
 
-use super::super::list::{NamedPolicy, Policy, Program, Runs, Seeds, System};
-use super::super::names::{SYSTEM, unknown};
+use super::super::error::unknown;
+use super::super::list::{NamedPolicy, Program, Runs, Seeds, System};
+use super::super::metric::Policy;
+use super::super::names::SYSTEM;
 use super::text::{ListText, RunsText};
 use super::{Known, Lines, Result, Wrong, at};
 
@@ -13,6 +15,8 @@ use super::{Known, Lines, Result, Wrong, at};
 const MOST_RUNS: usize = 1_000;
 
 type Said<T> = std::result::Result<T, String>;
+/// Lists of policies, by name.
+pub(super) type Compare = BTreeMap<String, Vec<String>>;
 /// What stands for the placeholders in a table of runs.
 type Placeholders = Vec<(String, String)>;
 
@@ -21,7 +25,7 @@ pub(super) fn policies(
     text: &ListText,
     system: &System,
     lines: Lines<'_>,
-) -> Result<(Vec<NamedPolicy>, BTreeMap<String, Vec<String>>)> {
+) -> Result<(Vec<NamedPolicy>, Compare)> {
     let mut policies = Vec::new();
     for (alias, value) in &text.policies {
         let (policy, set) = at(alias, named(value))?;
@@ -72,7 +76,7 @@ fn declare(name: &str, line: usize, system: &System, policies: &mut Vec<NamedPol
 /// All runs in the order of the file, with what varies written out.
 pub(super) fn all(
     text: &ListText,
-    compare: &BTreeMap<String, Vec<String>>,
+    compare: &Compare,
     policies: &mut Vec<NamedPolicy>,
     system: &System,
     known: Known,
@@ -125,7 +129,7 @@ fn find(known: Known, name: &str) -> Said<&'static Program> {
 }
 
 /// The aliases of the policies of runs.
-fn chosen(text: &RunsText, compare: &BTreeMap<String, Vec<String>>) -> Result<Vec<String>> {
+fn chosen(text: &RunsText, compare: &Compare) -> Result<Vec<String>> {
     match &text.policies {
         Some(value) => at(value, policy_list(value.get_ref(), compare)),
         None => Ok(vec![SYSTEM.to_owned()]),
@@ -133,7 +137,7 @@ fn chosen(text: &RunsText, compare: &BTreeMap<String, Vec<String>>) -> Result<Ve
 }
 
 /// The name of a list of policies, or an array of policies.
-pub(super) fn policy_list(value: &Value, compare: &BTreeMap<String, Vec<String>>) -> Said<Vec<String>> {
+pub(super) fn policy_list(value: &Value, compare: &Compare) -> Said<Vec<String>> {
     let wrong = || "expected the name of a list in [compare], or an array of policies".to_owned();
     if let Some(name) = value.as_str() {
         let known = compare.keys().map(String::as_str);

@@ -1,4 +1,6 @@
-use super::super::list::{Bound, Metric, Policy, Request, Seeds, Value};
+use super::super::list::{Request, Seeds};
+use super::super::metric::{Metric, Policy};
+use super::super::value::{Bound, Value};
 use super::super::{Estimator, Expression, Measured};
 use super::*;
 
