@@ -6,6 +6,7 @@ use hawser_policy::{SchedulerInit, Time};
 use hawser_sched::{FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
+use crate::data::statistics;
 use crate::experiments::verify::{Measured, Request};
 
 /// When the links of the scenario swap their rates.
@@ -76,5 +77,5 @@ fn mean(records: &[FtrlWrrRecord]) -> f64 {
             FtrlWrrRecord::Reset { .. } => None,
         })
         .collect();
-    shares.iter().sum::<f64>() / shares.len().max(1) as f64
+    statistics::mean(&shares)
 }

@@ -6,8 +6,9 @@ use hawser_policy::Time;
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{Delays, Options, Outcome, Simulation};
 
-use super::course::{Course, SEGMENT, Truth, quantile};
+use super::course::{Course, SEGMENT, Truth};
 use super::observed::{Log, Watch};
+use crate::data::statistics::{mean, nearest_rank};
 use crate::experiments::verify::{Measured, Request};
 
 /// Time without a satellite at a hand-over, and between hand-overs unless said otherwise.
@@ -94,16 +95,12 @@ pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
         .with("shared_tcp_bps", shared_tcp)
         .with("disjoint_bps", disjoint)
         .with("disjoint_tcp_bps", disjoint_tcp)
-        .with("hand_over_recovery_p99_ms", quantile(&mut hand_overs, 0.99))
+        .with("hand_over_recovery_p99_ms", nearest_rank(&mut hand_overs, 0.99))
         .with("hand_over_recovery_mean_ms", mean(&hand_overs))
-        .with("reduction_recovery_p99_ms", quantile(&mut reductions, 0.99))
+        .with("reduction_recovery_p99_ms", nearest_rank(&mut reductions, 0.99))
         .with("reduction_recovery_mean_ms", mean(&reductions))
-        .with("start_round_trips", quantile(&mut rounds, 0.5))
+        .with("start_round_trips", nearest_rank(&mut rounds, 0.5))
         .with("joining_drops_packets", course.drops_after_joining(&truth, OUTAGE, TWO_ROUND_TRIPS)))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// How many round trips slow starts up to a threshold took that began after a while, and with history.

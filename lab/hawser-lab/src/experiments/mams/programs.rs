@@ -7,7 +7,8 @@ use hawser_policy::SchedulerInit;
 use hawser_sched::{Mams, MamsLog, MamsParameters, MamsRecord};
 use hawser_sim::run::{Options, Outcome, Simulation};
 
-use super::watch::{Watch, mean, quantile};
+use super::watch::Watch;
+use crate::data::statistics::{mean, nearest_rank};
 use crate::experiments::verify::{Measured, Request};
 
 /// The name under which a scheduler with a log is registered.
@@ -43,8 +44,8 @@ pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
     let mut measured = Measured::new(outcome.trace_hash.clone())
         .with("goodput_bps", watch.mean_goodput())
         .with("throughput_bps", flow.goodput_bps)
-        .with("p90_delay_ms", 1e3 * quantile(&mut watch.delays, 0.90))
-        .with("p99_delay_ms", 1e3 * quantile(&mut watch.delays, 0.99))
+        .with("p90_delay_ms", 1e3 * nearest_rank(&mut watch.delays, 0.90))
+        .with("p99_delay_ms", 1e3 * nearest_rank(&mut watch.delays, 0.99))
         .with("mean_reordering_ms", 1e3 * mean(&watch.reordering))
         .with("on_time_share", on_time)
         .with("return_packet_bytes", watch.mean_returned());
