@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
 use hawser_lab::data::table::write_file;
-use hawser_lab::experiments::LISTS;
-use hawser_lab::experiments::verify::{self, Settings, Verification, VerifyError, default_folder};
+use hawser_lab::experiments::lists;
+use hawser_lab::experiments::verify::{self, List, Settings, Verification, VerifyError, default_folder};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -29,6 +29,7 @@ verdicts (verdicts.json); scripts/recompute-verify DIR computes them again. docs
 
 Examples:
   hawser lab verify seam
+  hawser lab verify my-list.toml              a list of your own
   hawser lab verify seam --as minrtt          a negative control: its orderings have to fall short
   hawser lab verify seam --full --html page/ --json | jq '.items[] | {id, value, verdict}'";
 
@@ -67,12 +68,11 @@ impl Which {
     fn open(
         &self,
         registry: &Arc<Registry>,
-        list: &str,
+        list: Arc<List>,
         folder: Option<&Path>,
     ) -> Result<(Verification, PathBuf), Failure> {
-        let list = verify::find(&LISTS, list).map_err(failure)?;
         let settings = self.settings();
-        let folder = folder.map_or_else(|| default_folder(list, &settings), Path::to_owned);
+        let folder = folder.map_or_else(|| default_folder(&list, &settings), Path::to_owned);
         let verification = Verification::new(list, settings, registry.clone());
         Ok((verification.map_err(|error| failure(error).of_scenarios(&self.scenarios))?, folder))
     }
@@ -83,7 +83,7 @@ impl Which {
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {
     /// The list
-    #[arg(value_name = "NAME", help = names())]
+    #[arg(value_name = "LIST", help = names())]
     list: String,
     #[command(flatten)]
     which: Which,
@@ -102,21 +102,14 @@ pub(crate) struct Verify {
 }
 
 fn names() -> String {
-    let names: Vec<&str> = LISTS.iter().map(|list| list.name).collect();
-    format!("The list: {}", names.join(", "))
-}
-
-fn figures() -> String {
-    let names =
-        LISTS.iter().flat_map(|list| list.figures.iter().map(|it| format!("{}.{}", list.name, it.name)));
-    format!("The figure: {}", names.collect::<Vec<_>>().join(", "))
+    format!("The list: {}, or a file that ends with .toml", lists::names().join(", "))
 }
 
 /// `hawser lab figure`.
 #[derive(Args, Debug)]
 pub(crate) struct FigureArguments {
-    /// The figure
-    #[arg(value_name = "NAME.FIG", help = figures())]
+    /// The figure: a list, a dot, and its name there; if there is none, those of the list are told
+    #[arg(value_name = "LIST.FIGURE")]
     figure: String,
     #[command(flatten)]
     which: Which,
@@ -129,7 +122,8 @@ pub(crate) struct FigureArguments {
 }
 
 pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
-    let (verification, folder) = arguments.which.open(registry, &arguments.list, arguments.out.as_deref())?;
+    let list = lists::find(&arguments.list).map_err(failure)?;
+    let (verification, folder) = arguments.which.open(registry, list, arguments.out.as_deref())?;
     let verification = Arc::new(verification);
     if arguments.fresh {
         verify::discard(&folder).map_err(failure)?;
@@ -147,7 +141,7 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
     if let Some(html) = &arguments.html {
         let page = html.join("index.html");
         std::fs::create_dir_all(html).map_err(|error| Failure::write(html, &error))?;
-        let text = verify::page(&verdicts, &kept);
+        let text = verify::page(&verdicts, verification.list(), &kept);
         write_file(&page, text.as_bytes()).map_err(|error| Failure::of_table(&error))?;
         output.remark(format_args!("hawser: {}", page.display()));
     }
@@ -178,9 +172,15 @@ pub(crate) fn figure(
     registry: &Arc<Registry>,
     output: Output,
 ) -> Result<ExitCode, Failure> {
-    let Some((list, figure)) = arguments.figure.split_once('.') else {
-        return Err(Failure::usage(format!("`{}`: expected NAME.FIG; {}", arguments.figure, figures())));
+    let wrong = || Failure::usage(format!("`{}`: expected LIST.FIGURE", arguments.figure));
+    let (list, figure) = match arguments.figure.split_once(".toml.") {
+        Some((file, figure)) => (format!("{file}.toml"), figure),
+        None => {
+            let (list, figure) = arguments.figure.split_once('.').ok_or_else(wrong)?;
+            (list.to_owned(), figure)
+        }
     };
+    let list = lists::find(&list).map_err(failure)?;
     let (verification, folder) = arguments.which.open(registry, list, arguments.runs.as_deref())?;
     let svg = verify::draw(&verification, &folder, figure).map_err(failure)?;
     let file = arguments.out.clone().unwrap_or_else(|| format!("{}.svg", arguments.figure).into());
@@ -205,9 +205,10 @@ fn failure(error: VerifyError) -> Failure {
         VerifyError::UnknownList { .. }
         | VerifyError::UnknownFigure { .. }
         | VerifyError::UnknownItem { .. }
+        | VerifyError::List(_)
         | VerifyError::Policy { .. } => Exit::Usage,
         VerifyError::Scenario { .. } => Exit::Scenario,
-        VerifyError::NoRuns { .. } => Exit::NotRead,
+        VerifyError::NoRuns { .. } | VerifyError::Read { .. } => Exit::NotRead,
         VerifyError::Figure { .. } => Exit::Failure,
     };
     Failure::new(exit, error.to_string())

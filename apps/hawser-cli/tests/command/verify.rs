@@ -85,6 +85,33 @@ fn bbrv2plus_judges_its_trials_and_bbr_in_its_place_does_not_pass() {
     assert_eq!(verdicts("control", &["--json", "--as", "bbr"]), (Some(1), vec!["falls-short".to_owned()]));
 }
 
+/// A list is a file that anybody may write. What it names is checked before anything runs.
+#[test]
+fn a_list_in_a_file_is_verified_and_its_mistakes_are_told_with_their_line() {
+    const LIST: &str = include_str!("../../../../lab/reproductions/seam.toml");
+    let stage = TempDir::new().unwrap();
+    let (file, folder) = (stage.path().join("own.toml"), stage.path().join("runs"));
+    fs::write(&file, LIST).unwrap();
+    let list = file.to_str().unwrap();
+    let own = verify_items((list, "1"), &["one-way-delays"], &folder, &["--json"]);
+    let output = run(own);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["items"][0]["verdict"], "holds", "{report}");
+
+    let metric = "shallow-queues.flow.main.longest_gap_ms";
+    let line = 1 + LIST[..LIST.find(metric).unwrap()].matches('\n').count();
+    fs::write(&file, LIST.replacen(metric, "shallow-queues.flow.main.longest_gab_ms", 1)).unwrap();
+    let words = run_failing(hawser(["lab", "verify", list]), 2);
+    let expected = format!("own.toml:{line}: no metric \"flow.main.longest_gab_ms\"; known are seed");
+    assert!(words.contains(&expected), "{words}");
+    // Whether a scenario has the flow shows when it is read.
+    fs::write(&file, LIST.replacen(metric, "shallow-queues.flow.mein.longest_gap_ms", 1)).unwrap();
+    let words = run_failing(hawser(["lab", "verify", list, "--scenarios", SCENARIOS]), 2);
+    assert!(words.contains(&format!("own.toml:{line}: no flow \"mein\"; known are main")), "{words}");
+    fs::remove_file(&file).unwrap();
+    assert!(run_failing(hawser(["lab", "verify", list]), 26).contains("own.toml"));
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let stage = TempDir::new().unwrap();

@@ -3,7 +3,7 @@
 //! * [`sim_vs_emulator`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
-//! * [`verify`] judges acceptance lists, one module each: [`bbrv2plus`], [`four_d_map`], [`ftrl_wrr`], [`maco`], [`mams`],
+//! * [`verify`] judges acceptance lists ([`lists`]: files in `lab/reproductions`, or modules here): [`bbrv2plus`], [`four_d_map`], [`ftrl_wrr`], [`maco`], [`mams`],
 //!   [`qc_mab`], [`ride`], [`seam`], [`sscc`], [`xfi`].
 //! * [`matrix`] runs every congestion controller over every link.
 //! * [`scheduler_matrix`] runs every scheduler over links with several paths.
@@ -16,6 +16,7 @@ pub mod fit;
 pub mod four_d_map;
 pub mod ftrl_wrr;
 pub mod guarantee;
+pub mod lists;
 pub mod maco;
 pub mod mams;
 pub mod matrix;
@@ -28,17 +29,3 @@ pub mod sim_vs_emulator;
 pub mod sscc;
 pub mod verify;
 pub mod xfi;
-
-/// All acceptance lists.
-pub const LISTS: [&verify::List; 10] = [
-    &bbrv2plus::LIST,
-    &four_d_map::LIST,
-    &ftrl_wrr::LIST,
-    &maco::LIST,
-    &mams::LIST,
-    &qc_mab::LIST,
-    &ride::LIST,
-    &seam::LIST,
-    &sscc::LIST,
-    &xfi::LIST,
-];

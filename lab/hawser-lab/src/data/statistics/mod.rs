@@ -10,7 +10,7 @@ mod summary;
 
 pub use spread::Spread;
 pub use student::{student_quantile, student_two_sided};
-pub use summary::{Difference, Pairing, Summary, quantile, summary};
+pub use summary::{Difference, Pairing, Summary, mean, nearest_rank, quantile, summary};
 pub use summary::{paired_difference, welch_difference};
 
 /// A confidence interval: lower and upper end.

@@ -99,6 +99,19 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (high - low) * (position - below as f64)
 }
 
+/// The mean. Not a number without values.
+pub fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { f64::NAN } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// The least of the values that a share of them does not exceed (nearest rank), which is always one of them; for delays, whose
+/// largest must not be drawn down by interpolation. They are sorted. Not a number without values.
+pub fn nearest_rank(values: &mut [f64], share: f64) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let rank = (share.clamp(0.0, 1.0) * values.len() as f64).ceil() as usize;
+    values.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
 /// The difference between the values of pairs: first and second.
 pub fn paired_difference(pairs: &[[f64; 2]]) -> Option<Difference> {
     let differences: Vec<f64> = pairs.iter().map(|[first, second]| second - first).collect();
@@ -191,6 +204,14 @@ mod tests {
         assert!(summary.median_ci95.is_none(), "five values: 2/2^5 is more than 5 %");
         assert!(super::summary(&mut []).is_none());
         assert!(super::summary(&mut [3.0]).unwrap().mean_ci95.is_none());
+    }
+
+    #[test]
+    fn nothing_has_no_mean_and_no_quantile() {
+        assert!(mean(&[]).is_nan() && quantile(&[], 0.5).is_nan() && nearest_rank(&mut [], 0.5).is_nan());
+        assert_eq!(mean(&[1.0, 2.0]), 1.5);
+        let ranks = [0.0, 0.25, 0.26, 1.0].map(|share| nearest_rank(&mut [4.0, 1.0, 3.0, 2.0], share));
+        assert_eq!(ranks, [1.0, 1.0, 2.0, 4.0]);
     }
 
     #[test]

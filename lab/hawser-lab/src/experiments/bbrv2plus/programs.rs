@@ -6,7 +6,6 @@ use hawser_cc::ModelState;
 use hawser_policy::Time;
 
 use super::watch::{FLOW, Samples, Watched, watch};
-use super::{CASES, Case};
 use crate::experiments::verify::{Measured, Request};
 
 /// The time over which shares are taken: the last minute of three.
@@ -18,16 +17,9 @@ const FILLED: f64 = 0.1;
 const PROPAGATION: f64 = 0.040;
 const BOTTLENECK_RATE: f64 = 40e6;
 
-/// The scenario of the runs of a request.
-fn case(request: &Request<'_>) -> Result<Case, String> {
-    let found = CASES.iter().find(|(name, ..)| *name == request.runs);
-    found.copied().ok_or_else(|| format!("there is no case {}", request.runs))
-}
-
 /// What each of two flows gets in the last minute: share of the first, Jain's index.
 pub(super) fn last_minute(request: &Request<'_>) -> Result<Measured, String> {
-    let (_, file, set) = case(request)?;
-    let run = watch(request, file, set, Duration::from_secs(1))?;
+    let run = watch(request, Duration::from_secs(1))?;
     let flows = &run.samples.flows;
     let received = |flow: &str| flows.get(flow).and_then(|samples| since(samples, Time::ZERO + SETTLED));
     let own = received(FLOW).ok_or("the flow is missing")?;
@@ -50,8 +42,7 @@ fn since(samples: &[(Time, u64)], from: Time) -> Option<f64> {
 
 /// A run by itself, with what the controller shows of itself.
 pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
-    let (_, file, set) = case(request)?;
-    let run = watch(request, file, set, Duration::from_millis(50))?;
+    let run = watch(request, Duration::from_millis(50))?;
     let in_flight = run.samples.in_flight.iter().filter(|(at, _)| *at >= WARM_UP);
     let (sum, count) =
         in_flight.fold((0.0, 0.0), |(sum, count), (_, bytes)| (sum + *bytes as f64, count + 1.0));
@@ -83,8 +74,7 @@ fn with_states(mut measured: Measured, states: &[ModelState]) -> Measured {
 /// When the second mode begins and ends, in Cruises: from the moment on which CUBIC keeps the queue filled, and from that
 /// on which it stops.
 pub(super) fn second_mode(request: &Request<'_>) -> Result<Measured, String> {
-    let (_, file, set) = case(request)?;
-    let run = watch(request, file, set, Duration::from_millis(10))?;
+    let run = watch(request, Duration::from_millis(10))?;
     let stopped = Time::from_secs(90);
     let own_mode = |state: &ModelState| state.plus.is_none_or(|plus| plus.own_mode);
     let measured = Measured::of(&run.outcome);
@@ -135,28 +125,15 @@ fn cruises(states: &[ModelState], from: Time, to: Time) -> usize {
     count
 }
 
-/// Runs several scenarios twice: whether anything differs, and how many moves between phases were illegal.
+/// Runs a scenario twice: whether anything differs, and how many moves between phases were illegal.
 pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
-    const SCENARIOS: [(&str, &str); 4] = [
-        ("bbrv2plus-steps-up.toml", "duration=20 s"),
-        (super::LOSS, "duration=10 s"),
-        (super::FAIRNESS, "duration=40 s"),
-        ("bbrv2plus-mobile.toml", "duration=30 s"),
-    ];
-    let mut hashes = String::new();
-    let (mut different, mut illegal, mut moves) = (0.0, 0.0, 0.0);
-    for (file, duration) in SCENARIOS {
-        let run = || watch(request, file, &[duration], Duration::from_secs(1));
-        let (first, second) = (run()?, run()?);
-        let same = first.outcome.trace_hash == second.outcome.trace_hash && first.states == second.states;
-        different += f64::from(u8::from(!same));
-        illegal += first.states.iter().map(|state| state.illegal_moves).max().unwrap_or(0) as f64;
-        moves += first.states.windows(2).filter(|pair| pair[0].phase != pair[1].phase).count() as f64;
-        hashes.push_str(&first.outcome.trace_hash);
-    }
-    let hash = crate::data::sweep::digest(hashes.as_bytes());
-    Ok(Measured::new(&hash[..16])
-        .with("different_traces", different)
-        .with("illegal_moves", illegal)
-        .with("moves", moves))
+    let run = || watch(request, Duration::from_secs(1));
+    let (first, second) = (run()?, run()?);
+    let same = first.outcome.trace_hash == second.outcome.trace_hash && first.states == second.states;
+    let illegal = first.states.iter().map(|state| state.illegal_moves).max().unwrap_or(0);
+    let moves = first.states.windows(2).filter(|pair| pair[0].phase != pair[1].phase).count();
+    Ok(Measured::new(first.outcome.trace_hash)
+        .with("different_traces", f64::from(u8::from(!same)))
+        .with("illegal_moves", illegal as f64)
+        .with("moves", moves as f64))
 }

@@ -32,7 +32,7 @@ fn start_of(step: usize) -> Time {
 
 /// From 5 to 50 Mbit/s.
 pub(super) fn up(request: &Request<'_>) -> Result<Measured, String> {
-    let run = watch(request, "bbrv2plus-steps-up.toml", &[], INTERVAL)?;
+    let run = watch(request, INTERVAL)?;
     let rates = rates(true);
     let times: Vec<f64> =
         (1..STEPS).map(|step| until_reached(&run.samples.queue, step, rates[step])).collect();
@@ -42,7 +42,7 @@ pub(super) fn up(request: &Request<'_>) -> Result<Measured, String> {
 
 /// From 50 to 5 Mbit/s.
 pub(super) fn down(request: &Request<'_>) -> Result<Measured, String> {
-    let run = watch(request, "bbrv2plus-steps-down.toml", &[], INTERVAL)?;
+    let run = watch(request, INTERVAL)?;
     let rates = rates(false);
     let mut measured = with_course(measured(&run, &rates), &run, &rates);
     let rounds: Vec<f64> =

@@ -80,21 +80,13 @@ impl ModelObserver for Log {
     }
 }
 
-/// Runs a scenario of the list with the policy of the request and samples it this often.
-pub(super) fn watch(
-    request: &Request<'_>,
-    file: &str,
-    set: &[&str],
-    interval: Duration,
-) -> Result<Watched, String> {
+/// Runs the scenario of the request and samples it this often.
+pub(super) fn watch(request: &Request<'_>, interval: Duration) -> Result<Watched, String> {
     let log = Arc::new(Log::default());
     let observer: Arc<dyn ModelObserver> = log.clone();
     let mut registry = (**request.registry).clone();
     register_observed(&mut registry, &observer);
-    let mut overrides: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
-    overrides.push(format!("{}={}", request.key, request.policy));
-    overrides.push(format!("seed={}", request.seed));
-    let scenario = (request.load)(file, &overrides)?;
+    let scenario = request.scenario(&[request.chosen()])?;
     let simulation = Simulation::new(&scenario, &registry, Options::default());
     let mut samples = Samples { interval, ..Samples::default() };
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut samples);

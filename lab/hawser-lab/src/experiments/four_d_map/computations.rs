@@ -1,78 +1,11 @@
-//! The formulas (items 1 and 2), and what no mechanism may do (item 3).
+//! The formulas (items 1 and 2).
 
 use std::time::Duration;
 
 use hawser_learn::{LinUcb, Random};
 use hawser_sched::{FourDMapOutcome, FourDMapPath, four_d_map_shares};
 
-use super::{CORRUPT, DECIDES, DECOMPENSATE, DISCARD, DUPLICATE, FRAMES, KEYS_DAMAGED, NORMAL};
-use crate::experiments::verify::Bound::{AtLeast, AtMost};
-use crate::experiments::verify::Value::{Largest, Smallest, Sum};
-use crate::experiments::verify::{ITEM, Item, MUST, Measured, Request, claim, of, ours};
-
-pub(super) const ITEMS: &[Item] = &[
-    Item {
-        id: "1",
-        statement: "LinUCB, reward and Dispatch give the vectors that were computed by hand",
-        threshold: "LinUCB, reward and Dispatch vectors of 3.2, 3.3, 3.6 reproduced to 1e-6 / exactly",
-        claims: &[
-            claim(Largest(ours("vectors", "bandit_off_by")), AtMost(1e-6)),
-            claim(Largest(ours("vectors", "reward_off_by")), AtMost(1e-6)),
-            claim(Largest(ours("vectors", "bytes_off_by")), AtMost(0.0)),
-        ],
-        ..MUST
-    },
-    Item {
-        id: "2",
-        statement: "The bandit finds the best of four linear arms in 13 dimensions, with every seed",
-        threshold: "noise sigma = 0.1: best arm chosen >= 90 % in decisions 500-1000",
-        claims: &[claim(Smallest(ours("bandit", "best_arm_share")), AtLeast(0.9))],
-        ..MUST
-    },
-    Item {
-        id: "3",
-        statement: "With 5 % of loss and any mechanism every frame is found, what is reliable arrives intact, and key frames lack nothing",
-        threshold: "every Reliable byte reaches the application intact; only P-frame body bytes are ever padded; stream length and RTMP framing stay exact over 60 s",
-        must: true,
-        claims: &[
-            claim(Sum(ours("reliability", CORRUPT)), AtMost(0.0)),
-            claim(Sum(of(NORMAL, "reliability", CORRUPT)), AtMost(0.0)),
-            claim(Sum(of(DUPLICATE, "reliability", CORRUPT)), AtMost(0.0)),
-            claim(Sum(of(DISCARD, "reliability", CORRUPT)), AtMost(0.0)),
-            claim(Sum(of(DECOMPENSATE, "reliability", CORRUPT)), AtMost(0.0)),
-            claim(Sum(ours("reliability", KEYS_DAMAGED)), AtMost(0.0)),
-            claim(Sum(of(DISCARD, "reliability", KEYS_DAMAGED)), AtMost(0.0)),
-            claim(Sum(of(DECOMPENSATE, "reliability", KEYS_DAMAGED)), AtMost(0.0)),
-            claim(Smallest(ours("reliability", FRAMES)), AtLeast(1_500.0)),
-            claim(Smallest(of(DISCARD, "reliability", FRAMES)), AtLeast(1_500.0)),
-            claim(Smallest(of(DECOMPENSATE, "reliability", FRAMES)), AtLeast(1_500.0)),
-        ],
-        ..ITEM
-    },
-    Item {
-        id: "4",
-        statement: "With 5 % of loss, no copy is sent twice, and nothing that was acknowledged is sent again, by whichever packet",
-        threshold: "Semi-reliable copies are never retransmitted; a range acked via a copy is never resent",
-        must: true,
-        claims: &[
-            claim(Sum(ours("copies", "copied_again_bytes")), AtMost(0.0)),
-            claim(Sum(of(DUPLICATE, "copies", "copied_again_bytes")), AtMost(0.0)),
-            claim(Sum(ours("copies", "acked_sent_bytes")), AtMost(0.0)),
-            claim(Sum(of(DUPLICATE, "copies", "acked_sent_bytes")), AtMost(0.0)),
-            // Some copies were lost.
-            claim(Smallest(of(DUPLICATE, "copies", "copies_lost_bytes")), AtLeast(1_000.0)),
-        ],
-        ..ITEM
-    },
-    Item {
-        id: "5",
-        statement: "The call that decides about a frame and allocates its bytes, on this machine",
-        threshold: "Decision + allocation cost < 50 us median per frame, N = 2",
-        must: true,
-        claims: &[claim(Largest(ours("copies", "frame_us")), AtMost(50.0)), DECIDES],
-        ..ITEM
-    },
-];
+use crate::experiments::verify::{Measured, Request};
 
 /// The deadline of a missing frame.
 const DEADLINE: Duration = Duration::from_millis(200);

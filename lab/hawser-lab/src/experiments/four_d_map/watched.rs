@@ -174,15 +174,7 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     let sets = registry.set(&wanted).map_err(|error| error.to_string())?;
     let factory = Arc::new(Watching { sets, tally: tally.clone() });
     registry.add_sets(PolicyInfo::new(NAME, "what is verified, watched"), move |_| factory.clone());
-    let set = [
-        format!("seed={}", request.seed),
-        format!("transport.policy={NAME}"),
-        "link.*.loss=5 %".to_owned(),
-        "duration=120 s".to_owned(),
-        super::SMALL.to_owned(),
-        super::LOSSY.to_owned(),
-    ];
-    let scenario = (request.load)("4dmap-decompensate.toml", &set)?;
+    let scenario = request.scenario(&[format!("transport.policy={NAME}")])?;
     let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
     let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);

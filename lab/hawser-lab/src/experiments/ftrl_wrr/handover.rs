@@ -6,10 +6,14 @@ use hawser_policy::{SchedulerInit, Time};
 use hawser_sched::{FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
+use crate::data::statistics;
 use crate::experiments::verify::{Measured, Request};
 
 /// When the links of the scenario swap their rates.
 const SWING: Time = Time::from_secs(15);
+
+/// What has a log of what it learnt.
+const SYSTEM: &str = "ftrl-wrr";
 
 /// The name under which a scheduler with a log is registered.
 const LOGGED: &str = "ftrl-wrr-with-log";
@@ -17,7 +21,7 @@ const LOGGED: &str = "ftrl-wrr-with-log";
 /// Seconds until the reset, and steps until the center crossed one half. Only FTRL-WRR has a log of what it learnt; anything
 /// else never resets.
 pub(super) fn reset(request: &Request<'_>) -> Result<Measured, String> {
-    if request.policy != super::LIST.system.policy {
+    if request.policy != SYSTEM {
         return Err(format!("{} does not learn shares", request.policy));
     }
     let log = FtrlWrrLog::default();
@@ -26,8 +30,7 @@ pub(super) fn reset(request: &Request<'_>) -> Result<Measured, String> {
     registry.add_scheduler(LOGGED, move |init: &SchedulerInit| {
         Box::new(FtrlWrr::new(FtrlWrrParameters::default(), init.seed).with_log(noted.clone()))
     });
-    let set = [format!("{}={LOGGED}", request.key), format!("seed={}", request.seed)];
-    let scenario = (request.load)("ftrl-handover.toml", &set)?;
+    let scenario = request.scenario(&[format!("{}={LOGGED}", request.key)])?;
     let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
     let records = records(&log);
@@ -74,5 +77,5 @@ fn mean(records: &[FtrlWrrRecord]) -> f64 {
             FtrlWrrRecord::Reset { .. } => None,
         })
         .collect();
-    shares.iter().sum::<f64>() / shares.len().max(1) as f64
+    statistics::mean(&shares)
 }

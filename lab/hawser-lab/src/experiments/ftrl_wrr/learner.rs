@@ -4,74 +4,10 @@ use hawser_learn::{
     Accumulation, Adwin, CutTest, IntervalFtrl, Random, curvature, minimiser, radius, step_size,
 };
 
-use crate::experiments::verify::Bound::{AtLeast, AtMost};
-use crate::experiments::verify::Value::{Largest, Smallest, Sum};
-use crate::experiments::verify::{Item, MUST, Measured, Request, claim, ours};
-
-pub(super) const ITEMS: &[Item] = &[
-    Item {
-        id: "1",
-        statement: "Closed forms: the minimiser at 0, the stable form against the printed one, points inside (0, 1)",
-        threshold: "xof(0) = 1/2; stable = printed to 1e-9 for |a| in [1e-3, 1e3]; X in (0,1) for 10^6 random (a, r, xi)",
-        claims: &[
-            claim(Largest(ours("closed-forms", "difference_to_printed")), AtMost(1e-9)),
-            claim(Sum(ours("closed-forms", "points_outside")), AtMost(0.0)),
-            claim(Largest(ours("closed-forms", "minimiser_at_zero_off_by")), AtMost(0.0)),
-        ],
-        ..MUST
-    },
-    Item {
-        id: "2",
-        statement: "The surrogate of 1 - tp/bw with b = 0.3 is stationary where the thesis says",
-        threshold: "r = 1: 0.2522, 0.5: 0.2743(4), 0.3: 0.2842, 0.1: 0.2946, each within 1e-3",
-        paper: "0.2744 (r = .5), 0.2946 (r = .1)",
-        claims: &[claim(Largest(ours("surrogate", "off_by")), AtMost(1e-3))],
-        ..MUST
-    },
-    Item {
-        id: "3",
-        statement: "Golden runs of the model with b = 0.3, both ways of accumulating",
-        threshold: "x_3 to x_100 and X_1, X_2 to 1e-6",
-        claims: &[claim(Largest(ours("golden-run", "off_by")), AtMost(1e-6))],
-        ..MUST
-    },
-    Item {
-        id: "4",
-        statement: "The center converges to the ratio of the bandwidths in the model with 5 % of noise, with every seed",
-        threshold: "|x_200 - b| <= 0.04 (PerStep), <= 0.02 (CurrentEta) for b in {.1, .25, .5, .75, .9}, 30 seeds",
-        paper: "0.037 and 0.014",
-        claims: &[
-            claim(Largest(ours("convergence", "per_step_b10")), AtMost(0.04)),
-            claim(Largest(ours("convergence", "per_step_b25")), AtMost(0.04)),
-            claim(Largest(ours("convergence", "per_step_b50")), AtMost(0.04)),
-            claim(Largest(ours("convergence", "per_step_b75")), AtMost(0.04)),
-            claim(Largest(ours("convergence", "per_step_b90")), AtMost(0.04)),
-            claim(Largest(ours("convergence", "current_eta_b10")), AtMost(0.02)),
-            claim(Largest(ours("convergence", "current_eta_b25")), AtMost(0.02)),
-            claim(Largest(ours("convergence", "current_eta_b50")), AtMost(0.02)),
-            claim(Largest(ours("convergence", "current_eta_b75")), AtMost(0.02)),
-            claim(Largest(ours("convergence", "current_eta_b90")), AtMost(0.02)),
-        ],
-        ..MUST
-    },
-    Item {
-        id: "5",
-        statement: "ADWIN2: no false alarms, large steps noticed soon, small ones do not zero what was learnt",
-        threshold: "10^5 stationary inputs: <= 1 cut; .3 to .7: cut within 60, a zeroed; .3 to .4: not zeroed; eps_cut to 1e-3",
-        paper: "26 to 28 inputs",
-        claims: &[
-            claim(Largest(ours("adwin", "false_cuts")), AtMost(1.0)),
-            claim(Largest(ours("adwin", "inputs_until_cut")), AtMost(60.0)),
-            claim(Smallest(ours("adwin", "large_step_crosses")), AtLeast(1.0)),
-            claim(Largest(ours("adwin", "small_step_crosses")), AtMost(0.0)),
-            claim(Largest(ours("adwin", "threshold_off_by")), AtMost(1e-3)),
-        ],
-        ..MUST
-    },
-];
+use crate::experiments::verify::{Measured, Request};
 
 /// What two ideal paths carry at share `x` for the first, which has `b` of the bandwidth (thesis, section 2.3).
-pub(super) fn throughput(x: f64, b: f64) -> f64 {
+fn throughput(x: f64, b: f64) -> f64 {
     if x >= b { b / x } else { (1.0 - b) / (1.0 - x) }
 }
 

@@ -10,45 +10,7 @@ use hawser_policy::{
 use hawser_sched::{FixedSplit, Redirect, paced_rates, step_loss};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use crate::experiments::verify::Bound::{AtMost, Below};
-use crate::experiments::verify::Value::{Largest, Mean, Sum};
-use crate::experiments::verify::{Data, Item, MUST, Measured, Request, claim, ours};
-
-pub(super) const ITEMS: &[Item] = &[
-    Item {
-        id: "6",
-        statement: "Smooth weighted round robin: the order of draws, prefixes and windows near their share, sizes corrected",
-        threshold: "w = (3/4, 1/4): 0,0,1,0; (5/8, 3/8): 0,1,0,0,1,0,1,0; prefixes within 1, windows within 2; MTU 1500/1400, X = .6: .583333",
-        claims: &[
-            claim(Sum(ours("wrr", "wrong_draws")), AtMost(0.0)),
-            claim(Largest(ours("wrr", "prefix_off_by")), AtMost(1.0)),
-            claim(Largest(ours("wrr", "window_off_by")), AtMost(2.0)),
-            claim(Largest(ours("wrr", "packet_share_off_by")), AtMost(1e-4)),
-        ],
-        ..MUST
-    },
-    Item {
-        id: "7",
-        statement: "The loss discounts what travelled off plan; pacing follows the shares",
-        threshold: "X = .6, p = .45 or .7: factor .75; bandwidths 100/50, X = .5: 100/100, X = .8: 200/50",
-        claims: &[
-            claim(Largest(ours("loss", "factor_off_by")), AtMost(1e-9)),
-            claim(Largest(ours("loss", "pacing_off_by")), AtMost(1e-9)),
-        ],
-        ..MUST
-    },
-    Item {
-        id: "8",
-        statement: "The same seed makes the same decisions, at less than a microsecond each",
-        threshold: "same seed: identical decision trace; < 1 us per packet",
-        data: Data::Synthetic,
-        claims: &[
-            claim(Sum(ours("decisions", "different_traces")), AtMost(0.0)),
-            claim(Mean(ours("decisions", "schedule_us")), Below(1.0)),
-        ],
-        ..MUST
-    },
-];
+use crate::experiments::verify::{Measured, Request};
 
 /// Paths with nothing in flight.
 fn paths(sizes: [u16; 2]) -> [PathView; 2] {
@@ -141,13 +103,8 @@ pub(super) fn losses(_: &Request<'_>) -> Result<Measured, String> {
 
 /// Runs a scenario twice, and measures how long a decision takes.
 pub(super) fn decisions(request: &Request<'_>) -> Result<Measured, String> {
-    let set = [
-        "flow.main.size=5 MB".to_owned(),
-        format!("{}={}", request.key, request.policy),
-        format!("seed={}", request.seed),
-    ];
     let run = || {
-        let scenario = (request.load)("ftrl-s1.toml", &set)?;
+        let scenario = request.scenario(&[request.chosen()])?;
         let simulation = Simulation::new(&scenario, request.registry, Options::default());
         Ok::<_, String>(simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder))
     };

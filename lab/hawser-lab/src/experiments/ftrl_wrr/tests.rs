@@ -1,8 +1,7 @@
-use super::*;
 use crate::experiments::verify::{Verdict, testing};
 
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {
-    testing::verdict(&LIST, id, substitute)
+    testing::verdict("ftrl-wrr", id, substitute)
 }
 
 /// Negative control: what does not learn does not learn a hand-over.

@@ -214,10 +214,3 @@ impl Course {
         begun
     }
 }
-
-/// A quantile of some values; zero: there are none.
-pub(super) fn quantile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let rank = (share * values.len() as f64).ceil() as usize;
-    values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
-}

@@ -6,8 +6,9 @@ use hawser_policy::Time;
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{Delays, Options, Outcome, Simulation};
 
-use super::course::{Course, SEGMENT, Truth, quantile};
+use super::course::{Course, SEGMENT, Truth};
 use super::observed::{Log, Watch};
+use crate::data::statistics::{mean, nearest_rank};
 use crate::experiments::verify::{Measured, Request};
 
 /// Time without a satellite at a hand-over, and between hand-overs unless said otherwise.
@@ -18,17 +19,6 @@ const LATER: Time = Time::from_secs(5);
 /// Two round trips of the transition in which both subflows come together.
 const TWO_ROUND_TRIPS: Duration = Duration::from_millis(220);
 const ROUND_TRIP: Duration = Duration::from_millis(100);
-/// One satellite for all the time, that carries what it can.
-const STILL: [&str; 7] = [
-    "flow.main.links=[\"sat0\"]",
-    "scene.sky.handover_period=1000 s",
-    "scene.sky.speed=1 m/s",
-    "scene.sky.load=[1.0, 1.0]",
-    "scene.sky.loss=0",
-    "scene.sky.rtt_step=[\"0 ms\", \"0 ms\"]",
-    "duration=60 s",
-];
-
 /// A run that was watched.
 struct Watched {
     outcome: Outcome,
@@ -39,19 +29,9 @@ struct Watched {
     scenario: Scenario,
 }
 
-/// Runs a scenario with the policy of the request. BBR has one path, as in the dissertation.
-fn watch(request: &Request<'_>, file: &str, set: &[&str]) -> Result<Watched, String> {
-    let mut set: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
-    if request.policy.starts_with("bbr") {
-        set.push("flow.main.links=[\"sat0\"]".to_owned());
-    }
-    watch_all(request, file, set)
-}
-
-fn watch_all(request: &Request<'_>, file: &str, mut set: Vec<String>) -> Result<Watched, String> {
-    set.push(format!("{}=observed", request.key));
-    set.push(format!("seed={}", request.seed));
-    let scenario = (request.load)(file, &set)?;
+/// Runs the scenario of the request with its controller observed.
+fn watch(request: &Request<'_>) -> Result<Watched, String> {
+    let scenario = request.scenario(&[format!("{}=observed", request.key)])?;
     let watch = Watch::default();
     let registry = watch.registry(request.registry, request.policy)?;
     let simulation = Simulation::new(&scenario, &registry, Options::default());
@@ -88,26 +68,7 @@ impl Watched {
 
 /// Figures 3.8 to 3.11: a transfer for the whole time, beside NewReno or alone.
 pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
-    let (file, set): (&str, &[&str]) = match request.runs {
-        "p40" => ("maco-itsn-p40.toml", &[]),
-        "p40-known" => ("maco-itsn-p40.toml", &["scene.sky.load_known=true"]),
-        "p40-one-path" => ("maco-itsn-p40.toml", &["flow.main.links=[\"sat0\"]"]),
-        "p40-alone" => ("maco-itsn-alone.toml", &[]),
-        "p200" => ("maco-itsn-p200.toml", &["duration=60 s"]),
-        "isl" => ("maco-itsn-isl.toml", &[]),
-        // Where satellites carry all they can and nothing else does, what is dropped was sent too much.
-        "joining" => {
-            let set = &["scene.sky.load=[1.0, 1.0]", "scene.sky.loss=0", "segment.*.queue=125 kB"];
-            ("maco-itsn-alone.toml", set)
-        }
-        // As a control: two uncoupled paths.
-        "p40-two-bbr" => return report(request, &watch_all(request, "maco-itsn-p40.toml", Vec::new())?),
-        other => return Err(format!("there is no transfer {other}")),
-    };
-    report(request, &watch(request, file, set)?)
-}
-
-fn report(request: &Request<'_>, watched: &Watched) -> Result<Measured, String> {
+    let watched = watch(request)?;
     let main = watched.main().ok_or("there is no flow main")?;
     let truth = Truth::new(&watched.scenario, PERIOD);
     let (course, log) = (&watched.course, watched.watch.log());
@@ -134,16 +95,12 @@ fn report(request: &Request<'_>, watched: &Watched) -> Result<Measured, String> 
         .with("shared_tcp_bps", shared_tcp)
         .with("disjoint_bps", disjoint)
         .with("disjoint_tcp_bps", disjoint_tcp)
-        .with("hand_over_recovery_p99_ms", quantile(&mut hand_overs, 0.99))
+        .with("hand_over_recovery_p99_ms", nearest_rank(&mut hand_overs, 0.99))
         .with("hand_over_recovery_mean_ms", mean(&hand_overs))
-        .with("reduction_recovery_p99_ms", quantile(&mut reductions, 0.99))
+        .with("reduction_recovery_p99_ms", nearest_rank(&mut reductions, 0.99))
         .with("reduction_recovery_mean_ms", mean(&reductions))
-        .with("start_round_trips", quantile(&mut rounds, 0.5))
+        .with("start_round_trips", nearest_rank(&mut rounds, 0.5))
         .with("joining_drops_packets", course.drops_after_joining(&truth, OUTAGE, TWO_ROUND_TRIPS)))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// How many round trips slow starts up to a threshold took that began after a while, and with history.
@@ -158,9 +115,7 @@ fn start_rounds(log: &Log, after: Time) -> Vec<f64> {
 
 /// Item 4, and what it takes OLIA: the beginning of the first subflow.
 pub(super) fn beginning(request: &Request<'_>) -> Result<Measured, String> {
-    let mut set = STILL.map(str::to_owned).to_vec();
-    set.extend(["duration=4 s".to_owned(), "segment.beam0.queue=1000 kB".to_owned()]);
-    let watched = watch_all(request, "maco-itsn-alone.toml", set)?;
+    let watched = watch(request)?;
     let truth = Truth::new(&watched.scenario, PERIOD);
     let log = watched.watch.log();
     let (first_at, first) = *log.beginning.first().ok_or("nothing was acknowledged")?;
@@ -196,15 +151,7 @@ fn propagation(scenario: &Scenario) -> Option<f64> {
 
 /// Item 5: an application that needs nine tenths of what one satellite carries, and 1 % of random loss; or as much as there is.
 pub(super) fn random_loss(request: &Request<'_>) -> Result<Measured, String> {
-    let mut set = STILL.map(str::to_owned).to_vec();
-    set.push("scene.sky.loss=0.01".to_owned());
-    if request.runs == "random-loss" {
-        set.extend(
-            ["flow.main.kind=datagrams", "flow.main.rate=36 Mbit/s", "flow.main.size=1400"]
-                .map(str::to_owned),
-        );
-    }
-    let watched = watch_all(request, "maco-itsn-alone.toml", set)?;
+    let watched = watch(request)?;
     let log = watched.watch.log();
     let main = watched.main().ok_or("there is no flow main")?;
     Ok(watched
@@ -213,13 +160,9 @@ pub(super) fn random_loss(request: &Request<'_>) -> Result<Measured, String> {
         .with("reductions_per_loss_event", log.reductions.len() as f64 / (log.epochs as f64).max(1.0)))
 }
 
-/// Item 6: one satellite, whose queue overflows. The runs are named after its size in percent of the bandwidth-delay product.
+/// Item 6: one satellite, whose queue overflows.
 pub(super) fn overflow(request: &Request<'_>) -> Result<Measured, String> {
-    let percent: u64 =
-        request.runs.trim_start_matches("overflow-").parse().map_err(|_| "no size of a queue")?;
-    let mut set = STILL.map(str::to_owned).to_vec();
-    set.push(format!("segment.beam0.queue={} kB", 5 * percent));
-    let watched = watch_all(request, "maco-itsn-alone.toml", set)?;
+    let watched = watch(request)?;
     let (overflows, log) = (watched.course.overflows(), watched.watch.log());
     let answered = |at: &&Time| {
         let until = **at + Duration::from_millis(600);
@@ -240,46 +183,9 @@ pub(super) fn overflow(request: &Request<'_>) -> Result<Measured, String> {
         .with("goodput_bps", main.goodput_bps))
 }
 
-/// Figures 3.12 and 3.13: 10 MB. The runs are named after what is swept: `km-80-mhz-10`, `rtt-250`.
+/// Figures 3.12 and 3.13: 10 MB.
 pub(super) fn completion(request: &Request<'_>) -> Result<Measured, String> {
-    let parts: Vec<&str> = request.runs.split('-').collect();
-    let number = |text: &str| text.parse::<f64>().map_err(|_| format!("{text} is no number"));
-    let (file, set) = match parts.as_slice() {
-        ["km", spacing, "mhz", bandwidth] => {
-            let (period, bandwidth) = (number(spacing)? / 7.0, number(bandwidth)?);
-            // One bandwidth-delay product, as the scenario says.
-            let queue = match bandwidth as u32 {
-                5 => 1075,
-                10 => 2025,
-                15 => 2925,
-                20 => 3800,
-                25 => 4660,
-                _ => 5500,
-            };
-            let set = [
-                format!("scene.sky.handover_period={period:.2} s"),
-                format!("scene.sky.budget.bandwidth={bandwidth} MHz"),
-                format!(
-                    "link.sat1.via={{ steps = [[\"0 s\", [\"beam1\"]], [\"{:.2} s\", [\"beam0\"]]], repeat = \"{:.2} s\" }}",
-                    period + 0.15,
-                    2.0 * (period * 100.0).round() / 100.0
-                ),
-                format!("segment.*.queue={queue} kB"),
-            ];
-            ("maco-itsn-completion.toml", set.to_vec())
-        }
-        ["rtt", delay] => {
-            let delay = number(delay)?;
-            let set = [
-                format!("scene.sky.terrestrial_delay={:.1} ms", delay / 2.0 - 3.7),
-                format!("segment.*.queue={:.0} kB", 25.0 * delay),
-            ];
-            ("maco-itsn-delay.toml", set.to_vec())
-        }
-        _ => return Err(format!("there is no transfer {}", request.runs)),
-    };
-    let set: Vec<&str> = set.iter().map(String::as_str).collect();
-    let watched = watch(request, file, &set)?;
+    let watched = watch(request)?;
     let main = watched.main().ok_or("there is no flow main")?;
     // What does not end in time took all of it.
     let seconds = main.completion_seconds.unwrap_or(watched.outcome.simulated_seconds);

@@ -7,54 +7,19 @@ use hawser_policy::SchedulerInit;
 use hawser_sched::{Mams, MamsLog, MamsParameters, MamsRecord};
 use hawser_sim::run::{Options, Outcome, Simulation};
 
-use super::watch::{Watch, mean, quantile};
-use super::{HALF_SECOND, SEDPF, SYSTEM, VERSION_1};
+use super::watch::Watch;
+use crate::data::statistics::{mean, nearest_rank};
 use crate::experiments::verify::{Measured, Request};
 
 /// The name under which a scheduler with a log is registered.
 const LOGGED: &str = "mams-with-log";
 
-/// The receiver tells the sender of its links. The scheduler of the set is exchanged for the one of the request, so that
-/// baselines have the same acknowledgements, and the same messages, which they do not read.
-const WITH_REPORTS: &str = "transport.policy=mmquic";
-/// SEDPF is a scheduler and a code. It too has the controllers and the acknowledgements of the others.
-const STREAMING_CODE: &str = "transport.protection=sedpf";
-/// Acknowledgements return on the path of the packets.
-const OWN_PATH: &str = "transport.acknowledgements=own-path";
+/// What plans: MAMS, and MMQUIC-v1 without reports and path selection.
+const SYSTEM: &str = "mams";
+const VERSION_1: &str = "mams,reports=off,selection=off";
 
-/// Packets are lost below 0 dB and not below the 12 dB of the scenario: then both networks are in reach nearly everywhere.
-const ZERO_DB: [&str; 2] =
-    ["scene.road.links.wifi.loss.outage.threshold_db=0", "scene.road.links.lte.loss.outage.threshold_db=0"];
-
-/// File and fields of the runs that are transfers.
-fn scenario(runs: &str) -> Result<(&'static str, Vec<String>), String> {
-    let (file, set): (_, &[&str]) = match runs {
-        "static" => ("mams-static.toml", &[]),
-        "up-20" | "accuracy-up" => ("mams-highway-uplink-20.toml", &[]),
-        "up-40" => ("mams-highway-uplink-40.toml", &[]),
-        "down-20" | "accuracy-down" => ("mams-highway-downlink-20.toml", &[WITH_REPORTS]),
-        "up-20-0-db" => ("mams-highway-uplink-20.toml", &ZERO_DB),
-        "down-20-0-db" => ("mams-highway-downlink-20.toml", &[WITH_REPORTS, ZERO_DB[0], ZERO_DB[1]]),
-        "down-20-0-db-without-reports" => ("mams-highway-downlink-20.toml", &ZERO_DB),
-        "down-20-0-db-own-path" => {
-            ("mams-highway-downlink-20.toml", &[WITH_REPORTS, OWN_PATH, ZERO_DB[0], ZERO_DB[1]])
-        }
-        "down-20-without-reports" | "accuracy-down-without-reports" => ("mams-highway-downlink-20.toml", &[]),
-        "down-40" => ("mams-highway-downlink-40.toml", &[WITH_REPORTS]),
-        "urban-20" => ("mams-urban.toml", &[WITH_REPORTS, "scene.city.drive.mean_speed=20 km/h"]),
-        "urban-30" => ("mams-urban.toml", &[WITH_REPORTS, "scene.city.drive.mean_speed=30 km/h"]),
-        "urban-40" => ("mams-urban.toml", &[WITH_REPORTS, "scene.city.drive.mean_speed=40 km/h"]),
-        "urban-50" => ("mams-urban.toml", &[WITH_REPORTS, "scene.city.drive.mean_speed=50 km/h"]),
-        "itsn" => ("mams-itsn.toml", &[WITH_REPORTS]),
-        "itsn-7500" => ("mams-itsn-7500.toml", &[WITH_REPORTS]),
-        "dash" => ("mams-dash.toml", &[WITH_REPORTS]),
-        "paths-2" => ("mams-grid-2.toml", &[WITH_REPORTS]),
-        "paths-4" => ("mams-grid-4.toml", &[WITH_REPORTS]),
-        "paths-8" => ("mams-grid-8.toml", &[WITH_REPORTS]),
-        other => return Err(format!("there is no transfer {other}")),
-    };
-    Ok((file, set.iter().map(|field| (*field).to_owned()).collect()))
-}
+/// The deadline of video, in seconds.
+const HALF_SECOND: f64 = 0.5;
 
 /// Runs the scenario of the request with this scheduler.
 fn watch(
@@ -62,13 +27,7 @@ fn watch(
     policy: &str,
     registry: &Arc<hawser_policy::Registry>,
 ) -> Result<(Outcome, Watch), String> {
-    let (file, mut set) = scenario(request.runs)?;
-    set.push(format!("{}={policy}", request.key));
-    set.push(format!("seed={}", request.seed));
-    if policy == SEDPF {
-        set.push(STREAMING_CODE.to_owned());
-    }
-    let scenario = (request.load)(file, &set)?;
+    let scenario = request.scenario(&[format!("{}={policy}", request.key)])?;
     let simulation = Simulation::new(&scenario, registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
     let mut watch = Watch::default();
@@ -85,8 +44,8 @@ pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
     let mut measured = Measured::new(outcome.trace_hash.clone())
         .with("goodput_bps", watch.mean_goodput())
         .with("throughput_bps", flow.goodput_bps)
-        .with("p90_delay_ms", 1e3 * quantile(&mut watch.delays, 0.90))
-        .with("p99_delay_ms", 1e3 * quantile(&mut watch.delays, 0.99))
+        .with("p90_delay_ms", 1e3 * nearest_rank(&mut watch.delays, 0.90))
+        .with("p99_delay_ms", 1e3 * nearest_rank(&mut watch.delays, 0.99))
         .with("mean_reordering_ms", 1e3 * mean(&watch.reordering))
         .with("on_time_share", on_time)
         .with("return_packet_bytes", watch.mean_returned());

@@ -1,8 +1,7 @@
-use super::*;
 use crate::experiments::verify::{Verdict, testing};
 
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {
-    testing::verdict(&LIST, id, substitute)
+    testing::verdict("mams", id, substitute)
 }
 
 /// Item 15 is a matter of time, which no test may depend on: the planner's own tests count rounds.

@@ -6,6 +6,8 @@ use hawser_policy::{PathId, Time};
 use hawser_sim::run::{PacketRecord, PathSample, Recorder};
 use rustc_hash::FxHashMap;
 
+use crate::data::statistics::mean;
+
 /// Between samples of the paths.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -120,16 +122,4 @@ impl Watch {
         let within = arrivals[first..].iter().take_while(|arrival| arrival.at <= until);
         within.filter(|arrival| arrival.sent >= from).count()
     }
-}
-
-/// The mean; zero of nothing.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// A quantile; zero of nothing.
-pub(super) fn quantile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let rank = (share * values.len() as f64).ceil() as usize;
-    values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }

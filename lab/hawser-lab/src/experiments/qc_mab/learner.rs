@@ -14,14 +14,12 @@ use crate::experiments::verify::{Measured, Request};
 
 /// Digits of a digest that stand in for a trace hash.
 const DIGITS: usize = 16;
-/// A part of the walk.
-const WALK: &str = "duration=40 s";
 
 /// Item 13: the log of all decisions, twice with the same seed, and once with another.
 pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
     let log = |seed: u64| {
         let request = Request { seed, ..*request };
-        let (log, _) = watched(&request, "qcmab-a.toml", &[WALK])?;
+        let (log, _) = watched(&request)?;
         let is_decision = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { .. });
         let is_move = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { moves: true, .. });
         let [decisions, moves] = [log.iter().filter(is_decision).count(), log.iter().filter(is_move).count()];

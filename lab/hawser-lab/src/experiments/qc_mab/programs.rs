@@ -16,25 +16,20 @@ const END: f64 = 60.0;
 /// Share of the final level at which the curve has got there.
 const SETTLED: f64 = 0.95;
 
-/// Runs a scenario, and what its receiver noted. A scheduler runs under a receiver that changes nothing and only notes the
+/// Runs the scenario of the request, and what its receiver noted. A scheduler runs under a receiver that changes nothing and only notes the
 /// rewards.
-pub(super) fn watched(
-    request: &Request<'_>,
-    file: &str,
-    set: &[&str],
-) -> Result<(Vec<QcMabRecord>, Outcome), String> {
+pub(super) fn watched(request: &Request<'_>) -> Result<(Vec<QcMabRecord>, Outcome), String> {
     let log = QcMabLog::default();
     let mut registry = (**request.registry).clone();
     QcMab::register_with(&mut registry, Some(log.clone()));
-    let mut overrides: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
-    overrides.push(format!("seed={}", request.seed));
+    let mut policies = Vec::new();
     if request.policy.starts_with(QcMab::NAME) {
-        overrides.push(format!("transport.policy={}", request.policy));
+        policies.push(format!("transport.policy={}", request.policy));
     } else {
-        overrides.push("transport.policy=qc-mab,attach=off,fec=off".to_owned());
-        overrides.push(format!("transport.scheduler={}", request.policy));
+        policies.push("transport.policy=qc-mab,attach=off,fec=off".to_owned());
+        policies.push(format!("transport.scheduler={}", request.policy));
     }
-    let scenario = (request.load)(file, &overrides)?;
+    let scenario = request.scenario(&policies)?;
     let registry = Arc::new(registry);
     let simulation = Simulation::new(&scenario, &registry, Options::default());
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
@@ -67,7 +62,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Items 9 and 10: how the reward rises.
 pub(super) fn curve(request: &Request<'_>) -> Result<Measured, String> {
-    let (records, outcome) = watched(request, "qcmab-a.toml", &[])?;
+    let (records, outcome) = watched(request)?;
     let points = curve_of(&records);
     let last = points.last().ok_or("no frame was shown")?.0;
     let within =
@@ -95,20 +90,4 @@ pub(super) fn curve(request: &Request<'_>) -> Result<Measured, String> {
         .with("protected_share", protects / f64::max(decisions, 1.0));
     (measured.packets, measured.events) = (outcome.packets, outcome.events);
     Ok(measured)
-}
-
-/// Item 12: a film that is far too large for paths without loss, 4 Mbit/s each.
-pub(super) fn capacity(request: &Request<'_>) -> Result<Measured, String> {
-    let set = [
-        format!("{}={}", request.key, request.policy),
-        format!("seed={}", request.seed),
-        "duration=60 s".to_owned(),
-        "segment.*.loss=0 %".to_owned(),
-        "segment.*.rate=4 Mbit/s".to_owned(),
-        "link.*.loss=0 %".to_owned(),
-        "flow.video.application=layered,representation=8".to_owned(),
-    ];
-    let scenario = (request.load)("qcmab-b.toml", &set)?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    Ok(Measured::of(&simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder)))
 }

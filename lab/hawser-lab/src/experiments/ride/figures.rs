@@ -1,14 +1,19 @@
 //! Learning curves.
 
-use super::OURS;
 use super::programs::{TRAINED, agent_names, learning_curve};
 use crate::data::page::chart::{Line, Scale};
-use crate::experiments::verify::{Drawn, Kept, Metric, Value, line_chart};
+use crate::experiments::verify::{Drawn, Kept, Metric, Plot, Policy, Value, line_chart};
+
+/// By name.
+pub(in crate::experiments) const PLOTS: &[Plot] = &[
+    Plot { name: "ride-curves", draw: curves },
+    Plot { name: "ride-curves-continuous", draw: curves_continuous },
+];
 
 /// Item 11: the greedy reward of five training runs in sessions that are reserved for choosing weights, and RR's in the same.
-pub(super) fn curves(kept: &Kept) -> Result<Drawn, String> {
+fn curves(kept: &Kept) -> Result<Drawn, String> {
     let mut lines = family("ride")?;
-    let metric = Metric { runs: "curve", policy: OURS[0], name: "rr_reward_frames" };
+    let metric = Metric { runs: "curve".into(), policy: Policy::System, name: "rr_reward_frames".into() };
     let rr = kept.estimate(&Value::Mean(metric))?.value;
     let points = vec![(0.0, rr), (EPISODES, rr)];
     lines.push(Line { name: "rr".into(), colour: TRAINED, points, dashed: true, steps: false });
@@ -16,7 +21,7 @@ pub(super) fn curves(kept: &Kept) -> Result<Drawn, String> {
 }
 
 /// The same in E2.
-pub(super) fn curves_continuous(_: &Kept) -> Result<Drawn, String> {
+fn curves_continuous(_: &Kept) -> Result<Drawn, String> {
     Ok(drawn(family("ride-e2")?))
 }
 

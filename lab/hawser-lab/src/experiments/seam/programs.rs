@@ -38,13 +38,8 @@ fn metric_name(measure: &Measure) -> String {
 
 /// Runs a scenario twice: whether anything differs.
 pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
-    let set = [
-        "duration=5 s".to_owned(),
-        format!("{}={}", request.key, request.policy),
-        format!("seed={}", request.seed),
-    ];
     let run = || {
-        let scenario = (request.load)("wifi-lte.toml", &set)?;
+        let scenario = request.scenario(&[request.chosen()])?;
         let simulation = Simulation::new(&scenario, request.registry, Options::default());
         Ok::<_, String>(simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder))
     };

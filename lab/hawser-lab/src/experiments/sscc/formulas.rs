@@ -140,10 +140,7 @@ pub(super) fn cost(request: &Request<'_>) -> Result<Measured, String> {
 }
 
 fn run_time(request: &Request<'_>, policy: &str) -> Result<Duration, String> {
-    let set = ["link.p0.rate=200 Mbit/s", "link.p0.queue=2000 kB", "duration=10 s"].map(str::to_owned);
-    let mut set = set.to_vec();
-    set.push(format!("transport.policy={policy}"));
-    let scenario = (request.load)("sscc-steady.toml", &set)?;
+    let scenario = request.scenario(&[format!("transport.policy={policy}")])?;
     let simulation = Simulation::new(&scenario, request.registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
     let started = processor_time()?;

@@ -5,7 +5,7 @@ use hawser_cc::sscc::{Candidate, Choice};
 use hawser_policy::PathId;
 
 use super::environments::Environments;
-use super::watched::{Watched, run, run_with};
+use super::watched::{Watched, policies, run, run_in};
 use crate::experiments::verify::{Measured, Request};
 
 /// Seconds in which shares are measured (the thesis: 120 to 180 s).
@@ -18,21 +18,9 @@ fn jain(rates: &[f64]) -> f64 {
     if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
 }
 
-/// The number at the end of a name such as `static-3`.
-fn number(request: &Request<'_>) -> Result<usize, String> {
-    let last = request.runs.rsplit('-').next().unwrap_or_default();
-    last.parse().map_err(|_| format!("{} ends with no number", request.runs))
-}
-
-/// F1: one bottleneck, NewReno joins at 20 s. The runs are named `static-M`, or `buffer-E` with a buffer of E percent of the
-/// bandwidth-delay product and two paths.
+/// F1: one bottleneck, NewReno joins at 20 s.
 pub(super) fn fixed_bottleneck(request: &Request<'_>) -> Result<Measured, String> {
-    let number = number(request)?;
-    let watched = if request.runs.starts_with("buffer") {
-        run(request, "sscc-static-2.toml", &[&format!("segment.core.queue={} kB", 2 * number)])?
-    } else {
-        run(request, &format!("sscc-static-{number}.toml"), &[])?
-    };
+    let watched = run(request)?;
     let rates = ["main", "newreno"].map(|flow| watched.rate(flow, LATE.0, LATE.1));
     Ok(watched
         .measured()
@@ -43,12 +31,13 @@ pub(super) fn fixed_bottleneck(request: &Request<'_>) -> Result<Measured, String
         .with("changes", watched.decisions.changes.len() as f64))
 }
 
-/// F2: the bottleneck moves to the common link at 20 s; a NewReno flow per path joins at 40 s. Named `moving-M`.
+/// F2: the bottleneck moves to the common link at 20 s; a NewReno flow per path joins at 40 s.
 pub(super) fn moving_bottleneck(request: &Request<'_>) -> Result<Measured, String> {
-    let number = number(request)?;
-    let watched = run(request, &format!("sscc-moving-{number}.toml"), &[])?;
-    let mut rates = vec![watched.rate("main", LATE.0, LATE.1)];
-    rates.extend((0..number).map(|flow| watched.rate(&format!("newreno{flow}"), LATE.0, LATE.1)));
+    let watched = run(request)?;
+    let others = watched.outcome.flows.iter().map(|flow| flow.flow.as_str());
+    let others = others.filter(|flow| flow.starts_with("newreno"));
+    let rates: Vec<f64> =
+        ["main"].into_iter().chain(others).map(|flow| watched.rate(flow, LATE.0, LATE.1)).collect();
     let of = |path: &PathId| watched.ran_share(*path, &[Candidate::Bbr], LATE.0, LATE.1);
     let paths = watched.paths();
     let bbr = paths.iter().map(of).sum::<f64>() / paths.len().max(1) as f64;
@@ -64,7 +53,7 @@ pub(super) fn moving_bottleneck(request: &Request<'_>) -> Result<Measured, Strin
 
 /// Paths that share nothing.
 pub(super) fn apart(request: &Request<'_>) -> Result<Measured, String> {
-    let watched = run(request, &format!("sscc-{}.toml", request.runs), &[])?;
+    let watched = run(request)?;
     let seconds = watched.outcome.simulated_seconds;
     let paths = watched.paths().len().max(1) as f64;
     Ok(watched
@@ -78,8 +67,9 @@ pub(super) fn apart(request: &Request<'_>) -> Result<Measured, String> {
 
 /// P1 mixed: short and long downloads over two moving carriers, each of which counts alike.
 pub(super) fn mixed(request: &Request<'_>) -> Result<Measured, String> {
-    let short = run(request, "sscc-emulated-short.toml", &[])?;
-    let long = run(request, "sscc-emulated-long.toml", &[])?;
+    let [short, long] = request.scenarios else { return Err("expected two scenarios".to_owned()) };
+    let of = |file: &str| run_in(request, &request.scenario_of(file, &policies(request))?);
+    let (short, long) = (of(short)?, of(long)?);
     let (of_short, of_long) = (goodput(&short), goodput(&long));
     Ok(short
         .measured()
@@ -91,7 +81,7 @@ pub(super) fn mixed(request: &Request<'_>) -> Result<Measured, String> {
 
 /// Two paths share a bottleneck until 40 s.
 pub(super) fn parting(request: &Request<'_>) -> Result<Measured, String> {
-    let watched = run(request, "sscc-parting.toml", &[])?;
+    let watched = run(request)?;
     Ok(watched
         .measured()
         .with("coupled_by_seconds", watched.all_coupled_by())
@@ -104,7 +94,7 @@ const LOSS_TOLERANT: &[Candidate] = &[Candidate::Bbr, Candidate::Westwood];
 
 /// D1: the WiFi path loses 5 % from 10 to 20 s.
 pub(super) fn switching(request: &Request<'_>) -> Result<Measured, String> {
-    let watched = run(request, "sscc-switching.toml", &[])?;
+    let watched = run(request)?;
     let path = watched.path_over("wifi0").ok_or("there is no path over wifi0")?;
     let other = watched.decisions.first.iter().any(|(_, first)| *first != Choice::Single(Candidate::Cubic));
     Ok(watched
@@ -117,7 +107,7 @@ pub(super) fn switching(request: &Request<'_>) -> Result<Measured, String> {
 
 /// Item 12: BBR and CUBIC take turns twice a second where one path loses 5 %, so that changes fall into recovery.
 pub(super) fn second_cuts(request: &Request<'_>) -> Result<Measured, String> {
-    let watched = run(request, "sscc-switching.toml", &[])?;
+    let watched = run(request)?;
     Ok(watched
         .measured()
         .with("changes", watched.decisions.changes.len() as f64)
@@ -130,14 +120,14 @@ pub(super) fn second_cuts(request: &Request<'_>) -> Result<Measured, String> {
 pub(super) fn held_out(request: &Request<'_>) -> Result<Measured, String> {
     let environment = Environments::JUDGE.get(request.seed);
     let links = environment.links.ok_or("its links change")?;
-    let set: Vec<&str> = environment.set.iter().map(String::as_str).collect();
-    let watched = run_with(request, environment.file, &set, None)?;
+    let set: Vec<String> = environment.set.iter().cloned().chain(policies(request)).collect();
+    let watched = run_in(request, &(request.load)(environment.file, &set)?)?;
     Ok(watched.measured().with("reward", watched.mean_reward(&links)))
 }
 
 /// A steady path; the controller changes every two seconds, or not.
 pub(super) fn steady(request: &Request<'_>) -> Result<Measured, String> {
-    let watched = run(request, "sscc-steady.toml", &[])?;
+    let watched = run(request)?;
     // A round-trip time with a full queue is 120 ms; the sheet's bound is for one.
     let rises = watched.rises(0.1);
     let mean = rises.iter().sum::<f64>() / rises.len().max(1) as f64;
@@ -151,7 +141,7 @@ pub(super) fn steady(request: &Request<'_>) -> Result<Measured, String> {
 
 /// The same twice.
 pub(super) fn twice(request: &Request<'_>) -> Result<Measured, String> {
-    let once = || run(request, "sscc-static-3.toml", &["duration=40 s"]);
+    let once = || run(request);
     let (first, second) = (once()?, once()?);
     let differs =
         first.outcome.trace_hash != second.outcome.trace_hash || first.decisions != second.decisions;

@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::experiments::process::{Running, hawser};
 use crate::experiments::verify::{Measured, Request};
 
-const LINK: [&str; 2] = ["link.p0.rate=200 Mbit/s", "link.p0.queue=2000 kB"];
 /// Detection, and models that are asked and not followed.
 const ASKED: &str = "sscc,selection=model,dwell=100";
 /// The controller alone.
@@ -26,7 +25,7 @@ const SECONDS: &str = "4";
 /// `share`: of the sender's processor time per bit, the median of all rounds. `per_gigabit_s`: seconds with detection and selection in
 /// the quickest round, and for comparison what the set takes as it is, with the controllers that it chooses, and the default policies.
 pub(super) fn sender(request: &Request<'_>) -> Result<Measured, String> {
-    let scenario = (request.load)("sscc-steady.toml", &LINK.map(str::to_owned))?;
+    let scenario = request.scenario(&[])?;
     let emulation = Emulation::start(&scenario).map_err(|error| error.to_string())?;
     let (mut shares, mut goodput) = (Vec::new(), Vec::new());
     let (mut least_asked, mut least_alone) = (f64::INFINITY, f64::INFINITY);

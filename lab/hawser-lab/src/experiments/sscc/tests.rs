@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use hawser_cc::sscc::{self, Candidate, Choice, SsccParts};
 
-use super::*;
+use super::{formulas, watched};
 use crate::experiments::verify::{Request, Verdict, testing};
 
 fn verdict(id: &str, substitute: Option<&str>) -> Verdict {
-    testing::verdict(&LIST, id, substitute)
+    testing::verdict("sscc", id, substitute)
 }
 
 /// Items 12 and 14 must hold as well; the one takes long, and the other measures time: docs/sscc.md.
@@ -40,13 +40,15 @@ fn the_models_of_the_registry_are_judged() {
     let policy = "sscc,selection=model";
     let request = Request {
         runs: "",
+        scenarios: &["sscc-steady.toml".to_owned()],
+        set: &["duration=5 s".to_owned()],
         key: "transport.policy",
         policy,
         seed: 1,
         registry: &Arc::new(registry),
         load: &load,
     };
-    let watched = watched::run(&request, "sscc-steady.toml", &["duration=5 s"]).unwrap();
+    let watched = watched::run(&request).unwrap();
     let chosen: Vec<Choice> = watched.decisions.changes.iter().map(|(_, _, to)| *to).collect();
     assert_eq!(chosen, [Choice::Single(Candidate::Vegas)]);
 }

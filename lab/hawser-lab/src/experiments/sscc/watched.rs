@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hawser_cc::sscc::{self, Candidate, Choice, DataUnit, Observer, RewardForm, SsccParts};
 use hawser_policy::{GroupId, PathId, Registry, Side, Time};
+use hawser_scenario::Scenario;
 use hawser_sim::run::{FlowSample, Options, Outcome, PathSample, Recorder, Simulation};
 
 use super::cuts;
@@ -120,34 +121,30 @@ pub(super) struct Watched {
     course: Course,
 }
 
-/// Runs a scenario with the policy of the request. A controller in its place runs on every path of the set, which detects and asks for receive
+/// Runs the scenario of the request. A controller in its place runs on every path of the set, which detects and asks for receive
 /// timestamps as it always does: what those change is no advantage of either.
-pub(super) fn run(request: &Request<'_>, file: &str, set: &[&str]) -> Result<Watched, String> {
-    run_with(request, file, set, Some(request.seed))
+pub(super) fn run(request: &Request<'_>) -> Result<Watched, String> {
+    run_in(request, &request.scenario(&policies(request))?)
 }
 
-/// The same with another seed; without one, with that of `set`.
-pub(super) fn run_with(
-    request: &Request<'_>,
-    file: &str,
-    set: &[&str],
-    seed: Option<u64>,
-) -> Result<Watched, String> {
-    let mut set: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
-    if request.registry.controller(request.policy).is_ok() {
-        set.push("transport.policy=sscc".to_owned());
-        set.push(format!("transport.congestion={}", request.policy));
-    } else {
-        set.push(format!("transport.policy={}", request.policy));
+/// The policy of the request, or its controller under the set, as overrides.
+pub(super) fn policies(request: &Request<'_>) -> Vec<String> {
+    match request.registry.controller(request.policy) {
+        Ok(_) => {
+            vec!["transport.policy=sscc".to_owned(), format!("transport.congestion={}", request.policy)]
+        }
+        Err(_) => vec![format!("transport.policy={}", request.policy)],
     }
-    set.extend(seed.map(|seed| format!("seed={seed}")));
-    let scenario = (request.load)(file, &set)?;
+}
+
+/// Runs a scenario that has its policies.
+pub(super) fn run_in(request: &Request<'_>, scenario: &Scenario) -> Result<Watched, String> {
     let watch = Arc::new(Watch::default());
     let mut registry: Registry = (**request.registry).clone();
     let cuts = cuts::watch(&mut registry).map_err(|error| error.to_string())?;
     let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::of(&registry) };
     sscc::register(&mut registry, parts).map_err(|error| error.to_string())?;
-    let simulation = Simulation::new(&scenario, &registry, Options::default());
+    let simulation = Simulation::new(scenario, &registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
     let mut course = Course::default();
     let outcome = simulation.run(&mut course);

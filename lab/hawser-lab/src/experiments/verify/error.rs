@@ -5,6 +5,21 @@ use std::path::PathBuf;
 use crate::data::sweep::SweepError;
 use crate::data::table::TableError;
 
+/// Names that an error lists.
+const MOST_LISTED: usize = 60;
+
+/// What is wrong with a list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct ListError {
+    /// Name of the file.
+    pub file: String,
+    /// Line, counted from 1.
+    pub line: usize,
+    /// What was found, and what is allowed there.
+    pub message: String,
+}
+
 /// Why a list cannot be verified, or a figure not drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
@@ -15,6 +30,17 @@ pub enum VerifyError {
         name: String,
         /// The names of all.
         known: String,
+    },
+    /// A list says something that cannot be.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// The file of a list cannot be read.
+    #[error("{}: {reason}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// No figure has this name.
     #[error("there is no figure `{name}`; there are: {known}")]
@@ -66,4 +92,15 @@ pub enum VerifyError {
         /// Why not.
         reason: String,
     },
+}
+
+/// `no KIND "NAME"; known are ...`
+pub(super) fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let more = known.len().saturating_sub(MOST_LISTED);
+    let mut listed = known[..known.len().min(MOST_LISTED)].join(", ");
+    if more > 0 {
+        listed.push_str(&format!(" and {more} more"));
+    }
+    format!("no {kind} \"{name}\"; known are {listed}")
 }

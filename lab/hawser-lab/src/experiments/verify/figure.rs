@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::list::{Metric, Policy, Value};
-use super::text::{figure as shown, unit_of};
-use super::{Estimate, Kept};
+use super::estimate::Estimate;
+use super::kept::Kept;
+use super::metric::{Metric, Policy};
+use super::units::{figure as shown, unit_of};
+use super::value::Value;
 use crate::data::page::chart::{Chart, Line, Scale};
 use crate::data::page::html::colour;
 use crate::data::page::svg::{escape, nice_step};
@@ -28,30 +30,60 @@ const LINES_HEIGHT: f64 = 330.0;
 const LEGEND_LINE: f64 = 18.0;
 
 /// A figure of a list.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Figure {
     /// What it is called on the command line, behind the name of the list.
-    pub name: &'static str,
+    pub name: String,
     /// What it shows.
-    pub title: &'static str,
+    pub title: String,
     /// How it is drawn.
     pub drawing: Drawing,
 }
 
 /// How a figure is drawn.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Drawing {
     /// A bar per runs and policy: the mean over the seeds, and its 95 % interval.
     Bars {
         /// The metric, with the unit at its end.
-        metric: &'static str,
+        metric: String,
         /// The runs.
-        runs: &'static [&'static str],
+        runs: Vec<String>,
         /// The policies.
-        policies: &'static [Policy],
+        policies: Vec<Policy>,
     },
-    /// Anything else; an error says what is missing.
-    Custom(fn(&Kept) -> Result<Drawn, String>),
+    /// A line per policy, over the numbers of a group of runs.
+    Lines(Lines),
+    /// A drawing that is written in Rust.
+    Plot(Plot),
+}
+
+/// A line per policy: the mean of a metric over the numbers of a group of runs.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    /// The metric.
+    pub metric: String,
+    /// Runs, and where on the axis they lie.
+    pub points: Vec<(String, f64)>,
+    /// The policies.
+    pub policies: Vec<Policy>,
+    /// What the horizontal axis shows.
+    pub x: String,
+    /// What the vertical axis shows.
+    pub y: String,
+    /// Returns true if the horizontal axis is logarithmic.
+    pub logarithmic: bool,
+    /// What values are divided by.
+    pub unit: f64,
+}
+
+/// A drawing of its own; an error says what is missing.
+#[derive(Debug, Clone, Copy)]
+pub struct Plot {
+    /// What lists call it.
+    pub name: &'static str,
+    /// Draws it.
+    pub draw: fn(&Kept) -> Result<Drawn, String>,
 }
 
 /// The elements of an SVG, without its title, which takes the uppermost 40 units.
@@ -67,11 +99,12 @@ pub struct Drawn {
 
 /// Draws a figure as a file of its own; an error says what is missing.
 pub(super) fn svg(figure: &Figure, kept: &Kept) -> Result<String, String> {
-    let Drawn { body, width, height } = match figure.drawing {
+    let Drawn { body, width, height } = match &figure.drawing {
         Drawing::Bars { metric, runs, policies } => bars(kept, metric, runs, policies)?,
-        Drawing::Custom(draw) => draw(kept)?,
+        Drawing::Lines(chart) => lines(kept, chart)?,
+        Drawing::Plot(plot) => (plot.draw)(kept)?,
     };
-    let title = escape(figure.title);
+    let title = escape(&figure.title);
     Ok(format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" aria-label="{title}"><title>{title}</title><style>{STYLE}</style><rect class="paper" width="{width:.0}" height="{height:.0}"/><text class="title" x="14" y="26">{title}</text>{body}</svg>
 "#
@@ -101,25 +134,41 @@ pub(crate) fn line_chart(x_label: &str, y_label: &str, x: Scale, lines: Vec<Line
     Drawn { body, width: LINES_WIDTH, height: top + LINES_HEIGHT }
 }
 
-fn bars(
-    kept: &Kept,
-    metric: &'static str,
-    runs: &[&'static str],
-    policies: &[Policy],
-) -> Result<Drawn, String> {
+/// A line per policy.
+fn lines(kept: &Kept, chart: &Lines) -> Result<Drawn, String> {
+    let mut lines = Vec::new();
+    for (index, policy) in chart.policies.iter().enumerate() {
+        let metric =
+            |runs: &String| Metric { runs: runs.clone(), policy: policy.clone(), name: chart.metric.clone() };
+        let mut points = Vec::new();
+        for (runs, x) in &chart.points {
+            points.push((*x, kept.estimate(&Value::Mean(metric(runs)))?.value / chart.unit));
+        }
+        let name = chart.points.first().map(|(runs, _)| kept.policy(&metric(runs)).to_owned());
+        let name = name.unwrap_or_default();
+        lines.push(Line { name, colour: index, points, dashed: false, steps: false });
+    }
+    let ends = chart.points.iter().map(|point| point.1);
+    let low = ends.clone().fold(f64::INFINITY, f64::min);
+    let high = ends.fold(f64::NEG_INFINITY, f64::max);
+    let scale = if chart.logarithmic { Scale::Log(low, high) } else { Scale::Linear(low.min(0.0), high) };
+    Ok(line_chart(&chart.x, &chart.y, scale, lines))
+}
+
+fn bars(kept: &Kept, metric: &str, runs: &[String], policies: &[Policy]) -> Result<Drawn, String> {
     let unit = unit_of(metric);
     let mut groups: Vec<(&str, Vec<(String, Estimate)>)> = Vec::new();
     for runs in runs {
         let mut group: Vec<(String, Estimate)> = Vec::new();
         for policy in policies {
-            let metric = Metric { runs, policy: *policy, name: metric };
+            let metric = Metric { runs: runs.clone(), policy: policy.clone(), name: metric.to_owned() };
             let name = kept.policy(&metric).to_owned();
             // A substitute may be one of the others.
             if group.iter().all(|(other, _)| *other != name) {
                 group.push((name, kept.estimate(&Value::Mean(metric))?));
             }
         }
-        groups.push((runs, group));
+        groups.push((runs.as_str(), group));
     }
     let ends =
         groups.iter().flat_map(|(_, group)| group).map(|(_, it)| it.high.unwrap_or(it.value).max(it.value));

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::Kept;
-use super::list::{Claim, Data, Deviation, Item, Metric};
+use super::kept::Kept;
+use super::list::{Data, Deviation, Item};
+use super::metric::Metric;
+use super::value::Claim;
 
 /// What came of a list.
 #[derive(Debug, Clone, Serialize)]
@@ -103,14 +105,15 @@ impl Verdict {
 }
 
 /// Judges every item. Documented deviations are those of the system: they excuse no substitute.
-pub(super) fn judge(
+pub(super) fn judge<'a>(
     kept: &Kept,
-    items: impl Iterator<Item = &'static Item>,
+    name: &str,
+    items: impl Iterator<Item = &'a Item>,
     policy: &str,
     is_substitute: bool,
 ) -> Verdicts {
     let items = items.map(|item| row(kept, item, is_substitute)).collect();
-    Verdicts { name: kept.list().name.to_owned(), policy: policy.to_owned(), items }
+    Verdicts { name: name.to_owned(), policy: policy.to_owned(), items }
 }
 
 fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
@@ -118,20 +121,20 @@ fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
     let decides = claims.iter().find(|claim| !claim.met).or(claims.first());
     let holds = !claims.is_empty() && claims.iter().all(|claim| claim.met);
     // Must items cannot deviate (shared rules of all lists).
-    let deviation = item.deviation.filter(|_| !holds && !item.must && !is_substitute);
-    let verdict = match (holds, deviation) {
+    let deviation = item.deviation.clone().filter(|_| !holds && !item.must && !is_substitute);
+    let verdict = match (holds, &deviation) {
         (true, _) => Verdict::Holds,
         (false, Some(_)) => Verdict::Deviates,
         (false, None) => Verdict::FallsShort,
     };
     Row {
-        id: item.id.to_owned(),
-        statement: item.statement.to_owned(),
+        id: item.id.clone(),
+        statement: item.statement.clone(),
         value: decides.and_then(|claim| claim.value),
         low: decides.and_then(|claim| claim.low),
         high: decides.and_then(|claim| claim.high),
-        threshold: item.threshold.to_owned(),
-        paper: item.paper.to_owned(),
+        threshold: item.threshold.clone(),
+        paper: item.paper.clone(),
         must: item.must,
         data: item.data,
         verdict,
@@ -142,11 +145,12 @@ fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
 
 fn claim_row(kept: &Kept, claim: &Claim) -> ClaimRow {
     let estimate = kept.estimate(&claim.value);
-    let metrics = claim.value.metrics();
-    let named = |metric: &Metric| MetricRow {
-        scenario: metric.runs.to_owned(),
+    // What an expression is made of, its text says.
+    let metrics = if claim.value.is_estimator() { claim.value.metrics() } else { Vec::new() };
+    let named = |metric: &&Metric| MetricRow {
+        scenario: metric.runs.clone(),
         policy: kept.policy(metric).to_owned(),
-        metric: metric.name.to_owned(),
+        metric: metric.name.clone(),
     };
     let found = estimate.as_ref().ok();
     ClaimRow {

@@ -3,25 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Serialize;
-
-use super::VerifyError;
-use super::list::{List, Metric, Value};
-use super::work::{RUNS, resolved};
+use super::error::VerifyError;
+use super::estimate::Estimate;
+use super::expression::Values;
+use super::metric::Metric;
+use super::value::Value;
 use crate::data::statistics::{paired_difference, summary};
 use crate::data::sweep::{CELLS, merged_file};
 use crate::data::table::{Table, read_table};
 
-/// A value with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The value.
-    pub value: f64,
-    /// Lower end; none where there is no interval: extremes, sums, single runs.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-}
+/// The table of the metrics: one row per metric of a cell.
+pub(super) const RUNS: &str = "runs";
 
 /// A run that failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +27,8 @@ struct Failed {
 /// All runs behind a list.
 #[derive(Debug)]
 pub struct Kept {
-    list: &'static List,
+    /// The system's own policy, and what stood in for it.
+    system: String,
     substitute: Option<String>,
     /// By runs and policy: how many were made.
     made: BTreeMap<(String, String), usize>,
@@ -44,29 +37,23 @@ pub struct Kept {
     failed: Vec<Failed>,
 }
 
-impl Estimate {
-    /// A value without an interval.
-    pub fn exact(value: f64) -> Self {
-        Estimate { value, low: None, high: None }
-    }
-
-    fn with(value: f64, interval: Option<[f64; 2]>) -> Self {
-        Estimate { value, low: interval.map(|ends| ends[0]), high: interval.map(|ends| ends[1]) }
-    }
-}
-
 impl Kept {
-    /// Reads the merged tables of a folder.
+    /// Reads the merged tables of a folder: the runs behind the list of this name, whose system is this policy.
     ///
     /// # Errors
     /// [`VerifyError::NoRuns`] when there are none.
-    pub fn read(folder: &Path, list: &'static List, substitute: Option<&str>) -> Result<Self, VerifyError> {
+    pub fn read(
+        folder: &Path,
+        name: &str,
+        system: &str,
+        substitute: Option<&str>,
+    ) -> Result<Self, VerifyError> {
         let file = merged_file(folder, RUNS);
         if !file.is_file() {
-            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.to_owned() });
+            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: name.to_owned() });
         }
         let mut kept = Kept {
-            list,
+            system: system.to_owned(),
             substitute: substitute.map(str::to_owned),
             made: BTreeMap::new(),
             values: BTreeMap::new(),
@@ -108,28 +95,23 @@ impl Kept {
         Ok(())
     }
 
-    /// The list.
-    pub fn list(&self) -> &'static List {
-        self.list
-    }
-
     /// The policy that a metric is of.
-    pub fn policy<'a>(&'a self, metric: &Metric) -> &'a str {
-        resolved(metric.policy, self.list, self.substitute.as_deref())
+    pub fn policy<'a>(&'a self, metric: &'a Metric) -> &'a str {
+        metric.policy.resolved(&self.system, self.substitute.as_deref())
     }
 
     /// Values of a metric, with their seeds.
     pub fn values(&self, metric: &Metric) -> Vec<(u64, f64)> {
-        let key = (metric.runs.to_owned(), self.policy(metric).to_owned(), metric.name.to_owned());
+        let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
         self.values.get(&key).into_iter().flatten().map(|(seed, value)| (*seed, *value)).collect()
     }
 
     /// Values of the first seed of the metrics whose names begin with that of `metric` and end so, in the order of the names:
     /// a course over time.
     pub fn course(&self, metric: &Metric, ending: &str) -> Vec<f64> {
-        let first = (metric.runs.to_owned(), self.policy(metric).to_owned(), metric.name.to_owned());
+        let first = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
         let of_course = self.values.range(first.clone()..).take_while(|((runs, policy, name), _)| {
-            (runs, policy) == (&first.0, &first.1) && name.starts_with(metric.name)
+            (runs, policy) == (&first.0, &first.1) && name.starts_with(&metric.name)
         });
         let ends = of_course.filter(|((.., name), _)| name.ends_with(ending));
         ends.filter_map(|(_, seeds)| seeds.values().next().copied()).collect()
@@ -141,7 +123,7 @@ impl Kept {
     /// # Errors
     /// Says what is missing.
     pub fn estimate(&self, value: &Value) -> Result<Estimate, String> {
-        value.metrics().iter().try_for_each(|metric| self.complete(metric))?;
+        value.metrics().into_iter().try_for_each(|metric| self.complete(metric))?;
         let nothing = || "nothing was measured".to_owned();
         let numbers = |metric: &Metric| self.values(metric).into_iter().map(|(_, value)| value);
         match value {
@@ -158,7 +140,14 @@ impl Kept {
             Value::Sum(metric) => Ok(Estimate::exact(numbers(metric).sum())),
             Value::Ratio(first, second) => self.compare(first, second, true),
             Value::Difference(first, second) => self.compare(first, second, false),
-            Value::Computed { compute, .. } => compute(self).ok_or_else(nothing),
+            Value::Computed { expression, .. } => {
+                let value = expression.evaluate(self).ok_or_else(nothing)?;
+                if value.is_finite() {
+                    Ok(Estimate::exact(value))
+                } else {
+                    Err(format!("it comes to {value}"))
+                }
+            }
         }
     }
 
@@ -183,7 +172,7 @@ impl Kept {
     /// Whether every run has a metric.
     fn complete(&self, metric: &Metric) -> Result<(), String> {
         let policy = self.policy(metric);
-        let made = self.made.get(&(metric.runs.to_owned(), policy.to_owned())).copied().unwrap_or(0);
+        let made = self.made.get(&(metric.runs.clone(), policy.to_owned())).copied().unwrap_or(0);
         let found = self.values(metric).len();
         if made > 0 && found == made {
             return Ok(());
@@ -191,5 +180,16 @@ impl Kept {
         let failed = self.failed.iter().find(|run| run.runs == metric.runs && run.policy == policy);
         let why = failed.map(|run| format!(": seed {}: {}", run.seed, run.message)).unwrap_or_default();
         Err(format!("{} of {policy} in {}: {found} of {made} runs have it{why}", metric.name, metric.runs))
+    }
+}
+
+impl Values for Kept {
+    fn seeds(&self, metric: &Metric) -> Vec<u64> {
+        self.values(metric).into_iter().map(|(seed, _)| seed).collect()
+    }
+
+    fn value(&self, metric: &Metric, seed: u64) -> Option<f64> {
+        let key = (metric.runs.clone(), self.policy(metric).to_owned(), metric.name.clone());
+        self.values.get(&key)?.get(&seed).copied()
     }
 }

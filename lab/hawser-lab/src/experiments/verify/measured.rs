@@ -28,10 +28,12 @@ impl Measured {
         Measured { trace_hash: trace_hash.into(), ..Measured::default() }
     }
 
-    /// The same with one more metric.
+    /// The same with one more metric. What is not a number was not measured, and is left out: a claim that needs it says so.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: f64) -> Self {
-        self.metrics.push((name.into(), value));
+        if !value.is_nan() {
+            self.metrics.push((name.into(), value));
+        }
         self
     }
 

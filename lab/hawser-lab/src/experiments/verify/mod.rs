@@ -14,32 +14,42 @@
 //! the value of one field of all scenarios ([`System`]); another policy in its place is the negative control, under
 //! which every ordering has to fall short.
 
-mod entries;
+mod claim;
 mod error;
+mod estimate;
+mod expression;
 mod figure;
 mod judge;
 mod kept;
 mod list;
 mod measured;
+mod metric;
+mod metrics;
+mod names;
 mod page;
+mod read;
 mod text;
+mod tokens;
+mod units;
+mod value;
 mod work;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use entries::{ITEM, MUST, bars, claim, program, scenario};
-pub use error::VerifyError;
+pub use error::{ListError, VerifyError};
+pub use estimate::Estimate;
+pub use expression::{Estimator, Expression, Operator};
 pub(crate) use figure::line_chart;
-pub use figure::{Drawing, Drawn, Figure};
+pub use figure::{Drawing, Drawn, Figure, Lines, Plot};
 pub use judge::{ClaimRow, MetricRow, Row, Verdict, Verdicts};
-pub use kept::{Estimate, Kept};
-pub use list::{
-    Bound, Claim, Data, Deviation, Item, List, Load, Metric, Policy, Program, Request, Runs, Seeds, Source,
-    System, Value, of, ours,
-};
+pub use kept::Kept;
+pub use list::{Data, Deviation, Item, List, Load, NamedPolicy, Program, Request, Runs, Seeds, System};
 pub use measured::Measured;
+pub use metric::{Metric, Policy};
+pub use read::{Known, read, read_file};
+pub use value::{Bound, Claim, Value};
 pub use work::{Settings, Verification, default_folder};
 
 use crate::data::sweep::{self, Folder, Progress, RunSettings, RunSummary, merged_file, write_json};
@@ -49,17 +59,6 @@ use crate::data::table::{self, read_table};
 pub const VERDICTS: &str = "verdicts.json";
 /// The kept runs as JSON lines.
 pub const RUNS_LINES: &str = "runs.jsonl";
-
-/// A list by name, among these.
-///
-/// # Errors
-/// [`VerifyError::UnknownList`].
-pub fn find(lists: &[&'static List], name: &str) -> Result<&'static List, VerifyError> {
-    lists.iter().find(|list| list.name == name).copied().ok_or_else(|| VerifyError::UnknownList {
-        name: name.to_owned(),
-        known: lists.iter().map(|list| list.name).collect::<Vec<_>>().join(", "),
-    })
-}
 
 /// Makes the runs that a folder does not have yet, as [`sweep::run_work`] does.
 ///
@@ -79,9 +78,10 @@ pub fn run(
 /// [`VerifyError`]: there are no runs, or a file cannot be read or written.
 pub fn judge(verification: &Verification, folder: &Path) -> Result<(Verdicts, Kept), VerifyError> {
     let kept = collect(verification, folder)?;
-    let is_substitute = verification.policy() != verification.list().system.policy;
-    let items = verification.settings().items(verification.list());
-    let verdicts = judge::judge(&kept, items, verification.policy(), is_substitute);
+    let list = verification.list();
+    let is_substitute = verification.policy() != list.system.policy;
+    let items = verification.settings().items(list);
+    let verdicts = judge::judge(&kept, &list.name, items, verification.policy(), is_substitute);
     write_json(&folder.join(VERDICTS), &verdicts)?;
     write_lines(folder)?;
     Ok((verdicts, kept))
@@ -103,15 +103,15 @@ pub fn draw(verification: &Verification, folder: &Path, name: &str) -> Result<St
             .join(", "),
     })?;
     if !Folder::is_sweep(folder) {
-        return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.to_owned() });
+        return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.clone() });
     }
     let kept = collect(verification, folder)?;
     figure::svg(figure, &kept).map_err(|reason| VerifyError::Figure { name: name.to_owned(), reason })
 }
 
 /// The verdicts and figures as a page.
-pub fn page(verdicts: &Verdicts, kept: &Kept) -> String {
-    page::page(verdicts, kept)
+pub fn page(verdicts: &Verdicts, list: &List, kept: &Kept) -> String {
+    page::page(verdicts, list, kept)
 }
 
 /// The verdicts as a table of this width.
@@ -129,13 +129,14 @@ pub fn discard(folder: &Path) -> Result<(), VerifyError> {
 
 fn collect(verification: &Verification, folder: &Path) -> Result<Kept, VerifyError> {
     sweep::merge(&Folder::open(folder)?)?;
-    let substitute = Some(verification.policy()).filter(|it| *it != verification.list().system.policy);
-    Kept::read(folder, verification.list(), substitute)
+    let list = verification.list();
+    let substitute = Some(verification.policy()).filter(|it| *it != list.system.policy);
+    Kept::read(folder, &list.name, &list.system.policy, substitute)
 }
 
 /// The runs once more, for people and small programs.
 fn write_lines(folder: &Path) -> Result<(), VerifyError> {
-    let runs = read_table(&merged_file(folder, work::RUNS))?;
+    let runs = read_table(&merged_file(folder, kept::RUNS))?;
     let mut writer = table::create(&folder.join(RUNS_LINES), runs.schema().clone())?;
     for row in 0..runs.rows() {
         writer.row(&runs.row(row))?;

@@ -2,28 +2,28 @@
 
 use std::fmt::Write as _;
 
-use super::Kept;
 use super::figure::svg;
 use super::judge::{Row, Verdict, Verdicts};
+use super::kept::Kept;
 use super::list::{Data, List};
-use super::text::{deciding, figure, interval, unit, words};
+use super::text::{deciding, unit, words};
+use super::units::{figure, interval};
 use crate::data::page::html::{self, TableCell, marked, plain, table};
 use crate::data::page::svg::escape;
 
 /// The whole page.
-pub(super) fn page(verdicts: &Verdicts, kept: &Kept) -> String {
-    let list = kept.list();
+pub(super) fn page(verdicts: &Verdicts, list: &List, kept: &Kept) -> String {
     let mut sections = vec![heading(verdicts, list), rows(verdicts), details(verdicts)];
     sections.extend(list.figures.iter().map(|it| match svg(it, kept) {
-        Ok(svg) => format!("<h2>{}</h2>\n{svg}", escape(it.title)),
-        Err(reason) => format!("<h2>{}</h2>\n<p class=\"warn\">{}</p>", escape(it.title), escape(&reason)),
+        Ok(svg) => format!("<h2>{}</h2>\n{svg}", escape(&it.title)),
+        Err(reason) => format!("<h2>{}</h2>\n<p class=\"warn\">{}</p>", escape(&it.title), escape(&reason)),
     }));
     html::page(&format!("{}: acceptance list", list.name), &sections)
 }
 
 fn heading(verdicts: &Verdicts, list: &List) -> String {
     let count = |verdict| verdicts.count(verdict);
-    let mut html = format!("<h1>{}</h1>\n<p>{}</p>\n", escape(list.title), escape(list.source));
+    let mut html = format!("<h1>{}</h1>\n<p>{}</p>\n", escape(&list.title), escape(&list.source));
     let _ = writeln!(
         html,
         "<p><b>{}</b> of {} items hold, {} fall short, {} deviate. Verified: <code>{}={}</code>.</p>",
@@ -31,14 +31,14 @@ fn heading(verdicts: &Verdicts, list: &List) -> String {
         verdicts.items.len(),
         count(Verdict::FallsShort),
         count(Verdict::Deviates),
-        escape(list.system.key),
+        escape(&list.system.key),
         escape(&verdicts.policy)
     );
     if verdicts.policy != list.system.policy {
         let _ = writeln!(
             html,
             "<p class=\"warn\">A negative control: this is not the system, which is <code>{}</code>.</p>",
-            escape(list.system.policy)
+            escape(&list.system.policy)
         );
     }
     html + "<p class=\"soft\">Every run behind this page is in <code>merged/runs.parquet</code> and \
@@ -97,8 +97,8 @@ fn details(verdicts: &Verdicts) -> String {
                 html,
                 "<tr><td>{}</td><td>deviates: {} (<code>{}</code>)</td></tr>",
                 escape(&row.id),
-                escape(deviation.cause),
-                escape(deviation.page)
+                escape(&deviation.cause),
+                escape(&deviation.page)
             );
         }
     }

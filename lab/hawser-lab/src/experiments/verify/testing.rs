@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::{List, Settings, Verdict, Verification, judge, run};
+use super::{Settings, Verdict, Verification, judge, run};
 use crate::data::sweep::{RunSettings, Shard};
+use crate::experiments::lists;
 
 /// What an item says after runs of one seed, with the system or with something else in its place.
-pub(crate) fn verdict(list: &'static List, id: &str, substitute: Option<&str>) -> Verdict {
+pub(crate) fn verdict(list: &str, id: &str, substitute: Option<&str>) -> Verdict {
     let settings = Settings {
         scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
         seeds: Some(1),
@@ -19,7 +20,8 @@ pub(crate) fn verdict(list: &'static List, id: &str, substitute: Option<&str>) -
         items: vec![id.to_owned()],
     };
     let folder = TempDir::new().unwrap();
-    let verification = Verification::new(list, settings, Arc::new(hawser_net::policies())).unwrap();
+    let verification =
+        Verification::new(lists::find(list).unwrap(), settings, Arc::new(hawser_net::policies())).unwrap();
     let verification = Arc::new(verification);
     let settings = RunSettings { folder: folder.path().to_owned(), threads: 1, shard: Shard::ALL };
     run(&verification, &settings, &mut |_| ControlFlow::Continue(())).unwrap();

@@ -7,13 +7,13 @@ use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
 use hawser_scenario::Scenario;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use super::list::{Item, List, Policy, Request, Runs, Source};
-use super::{Measured, VerifyError};
+use super::error::{ListError, VerifyError};
+use super::kept::RUNS;
+use super::list::{Item, List, Request, Runs};
+use super::measured::Measured;
+use super::metrics;
 use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
 use crate::data::table::{Cell as TableCell, Kind, Schema, TableError, TableWriter, column};
-
-/// The table of the metrics: one row per metric of a cell.
-pub(super) const RUNS: &str = "runs";
 
 /// How a list is verified.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ pub struct Settings {
 
 impl Settings {
     /// The items to verify.
-    pub fn items(&self, list: &'static List) -> impl Iterator<Item = &'static Item> {
-        list.items().filter(|item| self.items.is_empty() || self.items.iter().any(|id| id == item.id))
+    pub fn items<'a>(&'a self, list: &'a List) -> impl Iterator<Item = &'a Item> {
+        list.items.iter().filter(|item| self.items.is_empty() || self.items.contains(&item.id))
     }
 }
 
@@ -48,7 +48,7 @@ struct Cell {
 
 /// The runs behind a list.
 pub struct Verification {
-    list: &'static List,
+    list: Arc<List>,
     settings: Settings,
     registry: Arc<Registry>,
     cells: Vec<Cell>,
@@ -61,11 +61,7 @@ impl Verification {
     ///
     /// # Errors
     /// [`VerifyError`]: a policy is not known, or a scenario cannot be read.
-    pub fn new(
-        list: &'static List,
-        settings: Settings,
-        registry: Arc<Registry>,
-    ) -> Result<Self, VerifyError> {
+    pub fn new(list: Arc<List>, settings: Settings, registry: Arc<Registry>) -> Result<Self, VerifyError> {
         let scenarios = settings.scenarios.clone();
         let settings = Settings {
             // Programs alone need no scenarios.
@@ -74,8 +70,8 @@ impl Verification {
         };
         let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
         let mut verification = Verification {
+            cells: cells(&list, &settings),
             list,
-            cells: cells(list, &settings),
             settings,
             inputs: Inputs::of(&registry),
             registry,
@@ -86,8 +82,8 @@ impl Verification {
     }
 
     /// The list.
-    pub fn list(&self) -> &'static List {
-        self.list
+    pub fn list(&self) -> &Arc<List> {
+        &self.list
     }
 
     /// How it is verified.
@@ -97,24 +93,28 @@ impl Verification {
 
     /// What is verified: the system, or its substitute.
     pub fn policy(&self) -> &str {
-        self.settings.substitute.as_deref().unwrap_or(self.list.system.policy)
+        self.settings.substitute.as_deref().unwrap_or(&self.list.system.policy)
     }
 
     /// Reads every scenario once, which finds mistakes before anything has run.
     fn check(&mut self) -> Result<(), VerifyError> {
-        for runs in self.list.runs {
-            let files: &[&str] = match &runs.source {
-                Source::Scenario { file, .. } => &[file],
-                Source::Program { reads, .. } => reads,
-            };
-            for file in files {
-                self.load(file, &[]).map_err(|reason| VerifyError::Scenario { reason })?;
+        let items = &self.list.items;
+        if let Some(id) = self.settings.items.iter().find(|id| items.iter().all(|item| item.id != **id)) {
+            let known = items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(VerifyError::UnknownItem { id: id.clone(), known });
+        }
+        for policy in &self.list.policies {
+            // A program may run it as what it is: a controller under the set that is verified, say.
+            if !self.is_of_any_kind(&policy.text) {
+                let known = self.known(&policy.text);
+                known.map_err(|error| self.wrong(policy.line, error.to_string()))?;
             }
         }
-        if let Some(id) = self.settings.items.iter().find(|id| self.list.items().all(|item| item.id != **id))
-        {
-            let known = self.list.items().map(|item| item.id).collect::<Vec<_>>().join(", ");
-            return Err(VerifyError::UnknownItem { id: id.clone(), known });
+        for runs in &self.list.runs {
+            for file in &runs.scenarios {
+                let scenario = self.load(file, &[]).map_err(|reason| VerifyError::Scenario { reason })?;
+                self.check_claims(runs, &scenario)?;
+            }
         }
         if let Some(policy) = &self.settings.substitute {
             self.known(policy)?;
@@ -122,11 +122,30 @@ impl Verification {
         Ok(())
     }
 
+    /// Whether claims name flows, links and segments that the scenario of their runs has.
+    fn check_claims(&self, runs: &Runs, scenario: &Scenario) -> Result<(), VerifyError> {
+        for claim in self.list.items.iter().flat_map(|item| &item.claims) {
+            for metric in claim.value.metrics().into_iter().filter(|metric| metric.runs == runs.name) {
+                metrics::check_in(scenario, runs, &metric.name).map_err(|it| self.wrong(claim.line, it))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, line: usize, message: String) -> VerifyError {
+        VerifyError::List(ListError { file: self.list.file.clone(), line, message })
+    }
+
+    fn is_of_any_kind(&self, policy: &str) -> bool {
+        let Ok(spec) = policy.parse::<PolicySpec>() else { return false };
+        PolicyKind::ALL.into_iter().any(|kind| self.registry.check(kind, &spec).is_ok())
+    }
+
     /// Whether a policy can stand in for the system.
     fn known(&self, policy: &str) -> Result<(), VerifyError> {
         let wrong = |reason: String| VerifyError::Policy { reason };
         let spec: PolicySpec = policy.parse().map_err(|error: SpecError| wrong(error.to_string()))?;
-        let checked = match kind_of(self.list.system.key) {
+        let checked = match kind_of(&self.list.system.key) {
             // A set may be a scheduler that stands for itself.
             Some(PolicyKind::Scheduler) => self.registry.check(PolicyKind::Set, &spec),
             Some(kind) => self.registry.check(kind, &spec),
@@ -137,8 +156,8 @@ impl Verification {
 
     /// The field of a scenario that chooses this policy: that of the system, but a set in the place of a scheduler is chosen
     /// as such.
-    fn field(&self, policy: &str) -> &'static str {
-        let key = self.list.system.key;
+    fn field(&self, policy: &str) -> &str {
+        let key = self.list.system.key.as_str();
         let name = policy.split(',').next().unwrap_or_default().trim();
         let is_set = || self.registry.policy(PolicyKind::Set, name).is_some();
         let is_scheduler = || self.registry.policy(PolicyKind::Scheduler, name).is_some();
@@ -154,18 +173,16 @@ impl Verification {
         self.inputs.load(&base, &folder.join(file), set).map_err(|error| error.to_string())
     }
 
-    fn simulate(&self, file: &str, set: &[&str], cell: &Cell) -> Result<Measured, String> {
-        let mut overrides: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
-        overrides.push(format!("{}={}", self.field(&cell.policy), cell.policy));
-        overrides.push(format!("seed={}", cell.seed));
-        let scenario = self.load(file, &overrides)?;
+    /// The outcome of a run in the simulator.
+    fn simulate(&self, request: &Request<'_>) -> Result<Measured, String> {
+        let scenario = request.scenario(&[request.chosen()])?;
         let mut simulation = Simulation::new(&scenario, &self.registry, Options::default())
             .map_err(|error| error.to_string())?;
         Ok(Measured::of(&simulation.run(&mut NoRecorder)))
     }
 
-    fn name(&self, cell: &Cell) -> &'static str {
-        self.list.runs[cell.runs].name
+    fn name(&self, cell: &Cell) -> &str {
+        &self.list.runs[cell.runs].name
     }
 }
 
@@ -178,16 +195,16 @@ fn kind_of(key: &str) -> Option<PolicyKind> {
 }
 
 /// All runs, those of one seed side by side: what is compared is there early.
-fn cells(list: &'static List, settings: &Settings) -> Vec<Cell> {
+fn cells(list: &List, settings: &Settings) -> Vec<Cell> {
     let mut cells = Vec::new();
     let wanted = |runs: &Runs| {
-        let mut claims = settings.items(list).flat_map(|item| item.claims);
-        settings.items.is_empty() || claims.any(|claim| claim.value.runs().contains(&runs.name))
+        let mut claims = settings.items(list).flat_map(|item| &item.claims);
+        settings.items.is_empty() || claims.any(|claim| claim.value.runs().contains(&runs.name.as_str()))
     };
     for (index, runs) in list.runs.iter().enumerate().filter(|(_, runs)| wanted(runs)) {
         for seed in 1..=seeds(runs, settings) {
-            for policy in runs.policies {
-                let policy = resolved(*policy, list, settings.substitute.as_deref()).to_owned();
+            for policy in &runs.policies {
+                let policy = policy.resolved(&list.system.policy, settings.substitute.as_deref()).to_owned();
                 let cell = Cell { runs: index, policy, seed };
                 // A substitute may be one of those that the system is compared with.
                 if !cells.contains(&cell) {
@@ -208,19 +225,15 @@ fn seeds(runs: &Runs, settings: &Settings) -> u64 {
     }
 }
 
-/// The policy that is meant.
-pub(super) fn resolved<'a>(policy: Policy, list: &List, substitute: Option<&'a str>) -> &'a str {
-    match policy {
-        Policy::System => substitute.unwrap_or(list.system.policy),
-        Policy::Named(name) => name,
-    }
-}
-
 impl Work for Verification {
     type Output = Measured;
 
     fn manifest(&self) -> Manifest {
         let mut identity = format!("{:?} {:?}", self.list.system, self.policy());
+        for runs in &self.list.runs {
+            let program = runs.program.map(|program| program.name);
+            identity.push_str(&format!("\n{} {:?} {:?} {program:?}", runs.name, runs.scenarios, runs.set));
+        }
         for cell in &self.cells {
             identity.push_str(&format!("\n{} {} {}", self.name(cell), cell.policy, cell.seed));
         }
@@ -230,8 +243,8 @@ impl Work for Verification {
             plan: format!("verify {}", self.list.name),
             plan_sha256: digest(identity.as_bytes()),
             inputs: self.inputs.digests(&self.settings.scenarios.join("list")),
-            scenarios: self.list.runs.iter().map(|runs| runs.name.to_owned()).collect(),
-            factors: vec![(self.list.system.key.to_owned(), vec![self.policy().to_owned()])],
+            scenarios: self.list.runs.iter().map(|runs| runs.name.clone()).collect(),
+            factors: vec![(self.list.system.key.clone(), vec![self.policy().to_owned()])],
             cells: self.cells.len(),
             tables: [CELLS, RUNS, TIMING].map(str::to_owned).into(),
             program_sha256: Some(self.program_sha256.clone()),
@@ -240,17 +253,25 @@ impl Work for Verification {
 
     fn run(&self, cell: usize) -> Result<Measured, String> {
         let cell = &self.cells[cell];
-        match &self.list.runs[cell.runs].source {
-            Source::Scenario { file, set } => self.simulate(file, set, cell),
-            Source::Program { run, .. } => run(&Request {
-                runs: self.name(cell),
-                key: self.field(&cell.policy),
-                policy: &cell.policy,
-                seed: cell.seed,
-                registry: &self.registry,
-                load: &|file, set| self.load(file, set),
-            }),
+        let runs = &self.list.runs[cell.runs];
+        // What the runs say counts more than what the policy brings.
+        let set: Vec<String> = self.list.set_for(&cell.policy).iter().chain(&runs.set).cloned().collect();
+        let request = Request {
+            runs: &runs.name,
+            scenarios: &runs.scenarios,
+            set: &set,
+            key: self.field(&cell.policy),
+            policy: &cell.policy,
+            seed: cell.seed,
+            registry: &self.registry,
+            load: &|file, set| self.load(file, set),
+        };
+        let Some(program) = runs.program else { return self.simulate(&request) };
+        let measured = (program.run)(&request)?;
+        for (name, _) in &measured.metrics {
+            metrics::check(runs, name)?;
         }
+        Ok(measured)
     }
 
     fn schema(&self, table: &str) -> Result<Schema, TableError> {
@@ -313,7 +334,7 @@ impl Work for Verification {
 
 /// Where the results of a list go unless told otherwise: what gives other runs goes elsewhere.
 pub fn default_folder(list: &List, settings: &Settings) -> PathBuf {
-    let mut name = list.name.to_owned();
+    let mut name = list.name.clone();
     match (settings.seeds, settings.full) {
         (Some(seeds), _) => name.push_str(&format!("-{seeds}-seeds")),
         (None, true) => name.push_str("-full"),

@@ -13,10 +13,6 @@ use hawser_sim::run::{
 
 use crate::experiments::verify::{Measured, Request};
 
-/// WiFi without edges beside a cellular link.
-pub(super) const ARRIVAL: &str = "xfi-arrival.toml";
-/// Drives through the cities beside a cellular link.
-pub(super) const DRIVES: &[&str] = &["xfi-city-macao.toml", "xfi-city-bologna.toml"];
 pub(super) const WIFI: &str = "wifi0";
 pub(super) const CELLULAR: &str = "lte0";
 /// How closely progress is looked at.
@@ -32,7 +28,7 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// Steady WiFi that comes and goes: use after three round trips and the validation of the path, stalls at its going.
 pub(super) fn arrivals(request: &Request<'_>) -> Result<Measured, String> {
-    let scenario = load(request, ARRIVAL, &[])?;
+    let scenario = request.scenario(&[])?;
     let run = watch(request, &scenario)?;
     let shares = run.used_shares(&scenario);
     let measured = with_stalls(Measured::of(&run.outcome), &run, &scenario);
@@ -45,8 +41,8 @@ pub(super) fn arrivals(request: &Request<'_>) -> Result<Measured, String> {
 /// Encounters of a city beside the cellular link: stalls at each departure, and connections that broke.
 pub(super) fn departures(request: &Request<'_>) -> Result<Measured, String> {
     let mut all = Measured::new("");
-    for file in DRIVES {
-        let scenario = load(request, file, &["link.wifi0.detaches=true"])?;
+    for file in request.scenarios {
+        let scenario = request.scenario_of(file, &[])?;
         let run = watch(request, &scenario)?;
         let name = file.trim_start_matches("xfi-city-").trim_end_matches(".toml");
         let measured = with_stalls(Measured::new(""), &run, &scenario);
@@ -60,8 +56,8 @@ pub(super) fn departures(request: &Request<'_>) -> Result<Measured, String> {
 /// The same drives with a connection for each address, one connection over WiFi alone, several paths, and the cellular link alone.
 pub(super) fn modes(request: &Request<'_>) -> Result<Measured, String> {
     let mut measured = Measured::new("");
-    for file in DRIVES {
-        let scenario = load(request, file, &["link.wifi0.detaches=true"])?;
+    for file in request.scenarios {
+        let scenario = request.scenario_of(file, &[])?;
         let name = file.trim_start_matches("xfi-city-").trim_end_matches(".toml");
         let wifi = number(&scenario, WIFI)?;
         let cellular = number(&scenario, CELLULAR)?;
@@ -84,12 +80,6 @@ pub(super) fn modes(request: &Request<'_>) -> Result<Measured, String> {
         }
     }
     Ok(measured)
-}
-
-fn load(request: &Request<'_>, file: &str, set: &[&str]) -> Result<Scenario, String> {
-    let mut overrides: Vec<String> = set.iter().map(|field| (*field).to_owned()).collect();
-    overrides.push(format!("seed={}", request.seed));
-    (request.load)(file, &overrides)
 }
 
 fn number(scenario: &Scenario, name: &str) -> Result<usize, String> {

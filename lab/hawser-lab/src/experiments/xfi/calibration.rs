@@ -7,8 +7,11 @@ use hawser_policy::Registry;
 use hawser_radio::{City, WifiEncounters};
 use serde_json::Value;
 
-use super::{session, transport};
+use super::transport;
 use crate::experiments::verify::{Load, Measured, Request};
+
+/// The scenario around an association, as in the list.
+const SCENARIO: &str = "xfi-association.toml";
 
 /// A city with some of its statistics set otherwise.
 #[derive(Debug, Clone)]
@@ -61,7 +64,9 @@ impl Calibration {
     /// # Errors
     /// In words: a scenario that cannot be read, or a session that cannot run.
     pub fn run(&self, seed: u64, registry: &Arc<Registry>, load: &Load<'_>) -> Result<Measured, String> {
-        let request = Request { runs: session::SCENARIO, key: "", policy: "", seed, registry, load };
+        let scenarios = [SCENARIO.to_owned()];
+        let request =
+            Request { runs: "", scenarios: &scenarios, set: &[], key: "", policy: "", seed, registry, load };
         match self.sessions {
             Sessions::Drive => transport::sessions(&request, &self.scene, self.hours),
             Sessions::Bands => transport::bands_in(&request, &self.scene),

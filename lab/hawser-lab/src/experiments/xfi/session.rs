@@ -11,10 +11,8 @@ use hawser_scenario::{FlowKind, Scenario};
 use hawser_sim::run::{FlowSample, NoRecorder, Options, PathSample, Recorder, Simulation};
 
 use crate::data::measure::{Configuration, variation};
-use crate::experiments::verify::{Load, Request};
+use crate::experiments::verify::Request;
 
-/// The scenario around an association.
-pub(super) const SCENARIO: &str = "xfi-association.toml";
 /// How often the tool samples a flow.
 const SAMPLE: Duration = Duration::from_millis(100);
 const SAMPLES_OF_A_SECOND: usize = 10;
@@ -49,8 +47,9 @@ impl Session {
 }
 
 /// Reads the scenario around an association, with so many bytes of queue in each direction.
-pub(super) fn base(load: &Load<'_>, queue: u64) -> Result<Scenario, String> {
-    let mut scenario = load(SCENARIO, &[])?;
+pub(super) fn base(request: &Request<'_>, queue: u64) -> Result<Scenario, String> {
+    let file = request.scenarios.first().ok_or("there is no scenario")?;
+    let mut scenario = (request.load)(file, &[])?;
     for link in &mut scenario.links {
         for direction in [&mut link.up, &mut link.down] {
             direction.queue.limit = QueueLimit::Bytes(queue);

@@ -8,7 +8,7 @@ use hawser_emu::{Direction, Emulation, Host, SERVER_ADDRESS};
 use hawser_link::Outages;
 use serde_json::Value;
 
-use super::beside::{ARRIVAL, CELLULAR, WIFI};
+use super::beside::{CELLULAR, WIFI};
 use crate::experiments::process::{Running, hawser};
 use crate::experiments::verify::{Measured, Request};
 
@@ -35,7 +35,7 @@ const BEGINNING: f64 = 1.0;
 /// What comes of the WiFi's going and coming.
 pub(super) fn beside(request: &Request<'_>) -> Result<Measured, String> {
     let program = hawser()?;
-    let mut scenario = (request.load)(ARRIVAL, &[])?;
+    let mut scenario = (request.load)(request.scenarios.first().ok_or("there is no scenario")?, &[])?;
     // The interface goes by our hand: the link itself is always there.
     for link in &mut scenario.links {
         (link.up.outages, link.down.outages) = (Outages::none(), Outages::none());

@@ -35,7 +35,7 @@ struct Drive {
 
 impl Drive {
     fn new(request: &Request<'_>, scene: &WifiEncounters, hours: f64) -> Result<Self, String> {
-        let (base, seed) = (session::base(request.load, scene.city.quality.queue)?, request.seed);
+        let (base, seed) = (session::base(request, scene.city.quality.queue)?, request.seed);
         let seconds = hours * 3600.0;
         let duration = (seconds * 1e9) as Nanos;
         let failed = |error: hawser_radio::RadioError| error.to_string();
