@@ -12,7 +12,7 @@ use http::header::ETAG;
 use http::{HeaderMap, StatusCode};
 use nix::fcntl::{AtFlags, renameat};
 use nix::sys::stat::{FileStat, fstatat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use super::Rights;
@@ -42,6 +42,7 @@ pub(crate) struct Upload {
     max_length: Option<u64>,
     reservation: Reservation,
     quota: Quota,
+    replaces: bool,
 }
 
 /// Removes the temporary file unless it got its final name.
@@ -83,8 +84,12 @@ impl Upload {
             }
             _ => Refusal::new(super::failed(&error)),
         })?;
-        if stat(&folder, name).is_some_and(|found| found.st_mode & nix::libc::S_IFMT == nix::libc::S_IFDIR) {
+        let found = stat(&folder, name);
+        if found.is_some_and(|found| found.st_mode & nix::libc::S_IFMT == nix::libc::S_IFDIR) {
             return Err(Reply::text(StatusCode::CONFLICT, "there is a folder of that name").into());
+        }
+        if found.is_some() && !rights.replace {
+            return Err(exists().into());
         }
         let expected_digest = announced_digest(headers);
         let expected_length = content_length(headers)
@@ -114,6 +119,7 @@ impl Upload {
             max_length,
             reservation,
             quota,
+            replaces: rights.replace,
         })
     }
 
@@ -182,11 +188,17 @@ impl Upload {
         let (from, to) = (self.temporary.name.as_os_str(), self.name.as_os_str());
         let replaced = {
             let _alone = self.quota.replace();
-            let replaced = stat(&self.folder, &self.name);
-            renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
-            replaced
+            if self.replaces {
+                let replaced = stat(&self.folder, &self.name);
+                renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
+                self.temporary.moved = true;
+                replaced
+            } else {
+                // A link replaces nothing; the other name goes afterwards.
+                linkat(self.folder.as_fd(), from, self.folder.as_fd(), to, AtFlags::empty())?;
+                None
+            }
         };
-        self.temporary.moved = true;
         // The new name must survive a power cut, too.
         self.folder.sync_all()?;
         Ok(replaced)
@@ -235,6 +247,13 @@ fn field<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
+fn exists() -> Reply {
+    Reply::text(
+        StatusCode::CONFLICT,
+        "there is a file of that name, and this server replaces none (--no-replace)",
+    )
+}
+
 /// The reply to a failed write.
 fn refused(error: &io::Error) -> Reply {
     if is_full(error) {
@@ -247,6 +266,7 @@ fn refused(error: &io::Error) -> Reply {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             Reply::text(StatusCode::FORBIDDEN, "the server may not write into this folder")
         }
+        io::ErrorKind::AlreadyExists => exists(),
         io::ErrorKind::InvalidFilename => Reply::text(StatusCode::BAD_REQUEST, "the file's name is too long"),
         _ => Reply::text(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot store the file: {error}")),
     }

@@ -18,9 +18,16 @@ pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Comman
 /// Without what the environment of the tests says.
 pub(crate) fn clean(mut command: Command) -> Command {
     command.stdin(Stdio::null());
-    for variable in
-        ["SSLKEYLOGFILE", "QLOGDIR", "HAWSER_LIVE_KEY", "HAWSER_POLICY", "HAWSER_SCHEDULER", "HAWSER_CC"]
-    {
+    for variable in [
+        "SSLKEYLOGFILE",
+        "QLOGDIR",
+        "HAWSER_LIVE_KEY",
+        "HAWSER_KEY",
+        "HAWSER_PUT_KEY",
+        "HAWSER_POLICY",
+        "HAWSER_SCHEDULER",
+        "HAWSER_CC",
+    ] {
         command.env_remove(variable);
     }
     command
@@ -54,7 +61,7 @@ impl Server {
         command
             .args(["serve", folder.path().to_str().unwrap(), "--listen", "127.0.0.1:0", "--json"])
             .args(arguments);
-        if !arguments.contains(&"--cert") {
+        if !["--cert", "--state"].iter().any(|own| arguments.contains(own)) {
             command.arg("--state").arg(state.path());
         }
         let (process, hello) = spawn_and_read_line(command);
