@@ -22,7 +22,7 @@ const MAX_CLIENTS: usize = 256;
 /// There is no place for the client.
 const CODE_REFUSED: u64 = 1;
 /// Longest measurement that a client may ask for.
-const MAX_SECONDS: f64 = 24.0 * 3600.0;
+const MAX_SECONDS: f64 = 3600.0;
 /// Most streams that a client may ask for.
 const MAX_STREAMS: u32 = 64;
 
