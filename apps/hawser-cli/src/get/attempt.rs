@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use hawser::{EarlyData, Printable};
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
+use http::header::{CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE, TE};
 use http::{HeaderMap, Method, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 
