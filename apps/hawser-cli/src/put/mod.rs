@@ -168,10 +168,9 @@ async fn send(
     session: &Session,
     interrupt: &mut Interrupt,
 ) -> Result<TransferReport, Failure> {
-    let url = target.url;
     let mut requests = session.http().await?;
     let asks = arguments.resume || retries > 0;
-    let offset = if asks { resume::offset(&mut requests, url, source).await? } else { 0 };
+    let offset = if asks { resume::offset(&mut requests, target.url, source).await? } else { 0 };
     let request = request_of(target, source, offset)?;
     let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
     let mut stream = requests.send_request(request).await.map_err(lost)?;
@@ -207,7 +206,7 @@ async fn send(
         (Err(_), Err(failure)) => return Err(failure),
         (Err(error), Ok(_)) => return Err(lost(error)),
     };
-    if let Some(mut failure) = check_status(url, &response, &mut stream).await {
+    if let Some(mut failure) = check_status(target.url, &response, &mut stream).await {
         if is_transient(response.status()) {
             failure.exit = Exit::ConnectionLost;
         }
@@ -225,7 +224,7 @@ async fn send(
     goodput.seconds = session.started.elapsed().as_secs_f64();
     goodput.goodput_bps = goodput.bytes as f64 * 8.0 / goodput.seconds;
     Ok(TransferReport {
-        url: url.to_string(),
+        url: target.url.to_string(),
         file: source.path.display().to_string(),
         status: response.status().as_u16(),
         sha256: digest.to_string(),

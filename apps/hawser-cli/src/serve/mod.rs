@@ -42,7 +42,7 @@ a command to paste. With --cert and --key it uses a real one, and browsers and o
 Examples:
   hawser serve .                                     everything in this folder, on UDP port 4433
   hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
-  hawser serve inbox --allow-put --put-key keys      whoever has a key may store files here
+  hawser serve inbox --allow-put --put-key keys      holders of a key may store files here
   hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
   hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 

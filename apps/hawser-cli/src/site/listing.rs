@@ -210,7 +210,7 @@ mod tests {
         assert!(std::str::from_utf8(&html).unwrap().contains("more entries than are listed"));
     }
 
-    /// Whoever asks within some seconds gets the same bytes, not a copy.
+    /// A client that asks within some seconds gets the same bytes, not a copy.
     #[test]
     fn a_page_is_made_once_until_the_folder_changes_or_some_seconds_passed() {
         let (folder, tree) = folder_of(3);
