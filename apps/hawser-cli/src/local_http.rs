@@ -18,15 +18,20 @@ pub(crate) struct Request {
     pub(crate) method: String,
     /// Without what stands behind a `?`.
     pub(crate) path: String,
-    /// The fields `Host`; there must be one.
+    /// The fields `Host`.
     hosts: Vec<String>,
 }
 
 impl Request {
     /// Whether it is meant for a page of this machine: its `Host` is an address or `localhost`. Another name is one of a
-    /// web page that had its name lead here (DNS rebinding), so that browsers let it read what is answered.
+    /// web page that had its name lead here (DNS rebinding), so that browsers let it read what is answered. Browsers always send
+    /// the field; programs that do not are no browsers.
     pub(crate) fn is_for_this_machine(&self) -> bool {
-        let [host] = self.hosts.as_slice() else { return false };
+        let host = match self.hosts.as_slice() {
+            [] => return true,
+            [host] => host,
+            _ => return false,
+        };
         let has_port = |text: &str| text.parse::<u16>().is_ok();
         let is_name = |name: &str| name.eq_ignore_ascii_case("localhost");
         host.parse::<std::net::SocketAddr>().is_ok()
@@ -125,7 +130,7 @@ mod tests {
         ] {
             assert!(!asked(&format!("Host: {host}")).is_for_this_machine(), "{host}");
         }
-        assert!(!asked("Accept: */*").is_for_this_machine());
+        assert!(asked("Accept: */*").is_for_this_machine(), "no browser");
         assert!(!asked("Host: localhost\r\nHost: evil.example").is_for_this_machine());
         assert_eq!(parse("GET / HTTP/2"), None);
     }

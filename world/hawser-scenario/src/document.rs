@@ -259,7 +259,7 @@ fn parse(text: &str, origin: &Origin) -> Result<Table> {
 pub(crate) fn assemble(text: &str, file: &str, overrides: &[String], files: &mut dyn Files) -> Result<Node> {
     let path = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let origin = Origin::file(file, path);
-    let mut table = include::with_includes(text, &origin, &mut vec![path.to_owned()], files)?;
+    let mut table = include::with_includes(text, &origin, &mut include::Includes::of(path), files)?;
     // Segments of a grid can be overridden one by one, so grids come first, with what is said about them.
     let (of_grids, others): (Vec<_>, Vec<_>) =
         overrides.iter().partition(|text| text.trim_start().starts_with("grid."));

@@ -1,7 +1,7 @@
 //! Where the files come from that a scenario names.
 
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The files that a scenario names. Their names are relative to the folder of the scenario, with `/` between folders.
@@ -50,13 +50,33 @@ impl Files for Folder {
         if path.is_dir() {
             return Err(format!("cannot read {}: it is a folder", path.display()));
         }
-        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+        read_text(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
     }
 
     fn matching(&mut self, pattern: &str) -> Result<Vec<String>, String> {
         let cannot = |error| format!("cannot list {}: {error}", self.0.join(pattern).display());
         files_matching(&self.0, pattern).map_err(cannot)
     }
+}
+
+/// Most bytes of a file that is read: more than the longest recording that is known.
+const MAX_FILE: u64 = 256 << 20;
+
+/// The text of a file, which may be a pipe, but ends.
+///
+/// # Errors
+/// Those of the system, and for a file of more than 256 MiB.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    read_at_most(File::open(path)?, MAX_FILE)
+}
+
+fn read_at_most(file: impl Read, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    if file.take(most + 1).read_to_string(&mut text)? as u64 > most {
+        let words = format!("it is longer than {most} bytes");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, words));
+    }
+    Ok(text)
 }
 
 /// [`Files::matching`] for the files on disk, names relative to `base`. Folders and names that are not Unicode are
@@ -130,6 +150,16 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), expected, "{name:?} by {pattern:?}");
         }
+    }
+
+    #[test]
+    fn what_does_not_end_is_read_to_a_limit() {
+        let error = read_at_most(io::repeat(0), 1 << 20).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::FileTooLarge, "it is longer than 1048576 bytes")
+        );
+        assert_eq!(read_at_most(io::repeat(b'a').take(1 << 20), 1 << 20).unwrap().len(), 1 << 20);
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Scenarios and the files they name, from disk.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use hawser_policy::Registry;
 
 use crate::error::LoadError;
-use crate::files::Folder;
+use crate::files::{Folder, read_text};
 use crate::{ReadOptions, Scenario};
 
 /// Reads the scenario in a file. Files that it names are looked up relative to it.
@@ -35,7 +34,7 @@ fn load_from(path: &Path, overrides: &[String], registry: Option<&Registry>) -> 
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, LoadError> {
-    fs::read_to_string(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })
+    read_text(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {

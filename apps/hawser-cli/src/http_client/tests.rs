@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use h3::error::Code;
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 
-use super::{await_response, fits_early, next_piece};
+use super::{BadLength, await_response, content_length, fits_early, next_piece};
 use hawser::{
     ClientConfig, EarlyData, Endpoint, Identity, Links, MemorySessions, ServerConfig, SessionStore, Trust,
 };
@@ -21,6 +21,34 @@ async fn answer_early(server: Endpoint) {
     stream.send_data(Bytes::from_static(b"early")).await.unwrap();
     stream.finish().await.unwrap();
     let _ = http.accept().await;
+}
+
+#[test]
+fn a_content_length_is_one_number_of_bytes() {
+    let read = |values: &[&'static str]| {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(http::header::CONTENT_LENGTH, http::HeaderValue::from_static(value));
+        }
+        content_length(&headers)
+    };
+    assert_eq!(read(&[]), Ok(None));
+    assert_eq!(read(&["18446744073709551615"]), Ok(Some(u64::MAX)));
+    for good in [&["10"][..], &["10", "10"], &["10, 10"], &["010"]] {
+        assert_eq!(read(good), Ok(Some(10)), "{good:?}");
+    }
+    for bad in [
+        &["18446744073709551616"][..],
+        &["10", "11"],
+        &["10, 11"],
+        &["-1"],
+        &["+10"],
+        &["0x10"],
+        &[""],
+        &["10,"],
+    ] {
+        assert_eq!(read(bad), Err(BadLength), "{bad:?}");
+    }
 }
 
 #[tokio::test]

@@ -119,9 +119,12 @@ pub(crate) struct Relay {
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
     /// Key of a stream, and behind `=` the key that its players need, if that is another one. Repeatable. Default: random
-    /// ones, which are printed
-    #[arg(long = "key", value_name = "KEY[=VIEWKEY]", value_parser = Keys::parse)]
+    /// ones, which are printed. Other users of the machine can see options: --keys-file or HAWSER_LIVE_KEY hides them
+    #[arg(long = "key", value_name = "KEY[=VIEWKEY]", env = "HAWSER_LIVE_KEY", hide_env_values = true, value_parser = Keys::parse)]
     keys: Vec<Keys>,
+    /// The same in the lines of a file
+    #[arg(long, value_name = "FILE", conflicts_with = "keys")]
+    keys_file: Option<PathBuf>,
     /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,

@@ -62,10 +62,7 @@ pub(super) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT, &[])?;
-    let keys: Vec<Keys> = match arguments.keys.is_empty() {
-        false => arguments.keys.clone(),
-        true => vec![Keys::random()],
-    };
+    let keys = keys(&arguments)?;
     let streams = keys.iter().map(|keys| {
         let hub = Hub::new(arguments.delivery.buffer(super::PLAY_BUFFER));
         Stream {
@@ -108,6 +105,21 @@ pub(super) async fn run(
     endpoint.close(CODE_DONE, b"the relay stops");
     let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     Ok(())
+}
+
+/// The keys that are given, or random ones.
+fn keys(arguments: &Relay) -> Result<Vec<Keys>, Failure> {
+    let Some(path) = &arguments.keys_file else {
+        return Ok(if arguments.keys.is_empty() { vec![Keys::random()] } else { arguments.keys.clone() });
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys: Result<Vec<Keys>, String> = lines.map(Keys::parse).collect();
+    let wrong = |error: String| Failure::usage(format!("{}: {error}", path.display()));
+    match keys.map_err(wrong)? {
+        keys if keys.is_empty() => Err(wrong("there is no key in it".to_owned())),
+        keys => Ok(keys),
+    }
 }
 
 /// The keys of a stream.

@@ -1,6 +1,7 @@
 //! `hawser put`: a file to an HTTP/3 server.
 
 mod body;
+mod key;
 mod resume;
 
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use h3::error::StreamError;
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use http::{Method, Request, StatusCode};
 
 use crate::digest::REPR_DIGEST;
@@ -68,6 +69,10 @@ pub(crate) struct Put {
     /// Try again this often when the connection fails, with growing pauses, and go on as with --resume
     #[arg(long, value_name = "N", default_value_t = 0)]
     retry: u32,
+    /// The key with which the server lets files be stored, in a file of its own (`hawser serve --put-key`). It may be in HAWSER_KEY
+    /// instead, but not on the command line, which others see
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
     /// Add the bytes of every 100 ms to the JSON result
     #[arg(long, requires = "json")]
     bins: bool,
@@ -85,6 +90,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let client = arguments.client.setup(registry, &HTTP, output)?;
     let mut url: Url = arguments.url.parse()?;
+    let key = key::find(arguments.key_file.as_deref())?;
     let source = Source::open(&arguments.file).await?;
     if url.path.ends_with('/') {
         if source.is_standard_input() {
@@ -98,11 +104,12 @@ pub(crate) async fn run(
     let (mut retries, mut stalls) = (0, 0);
     loop {
         let before = retries + stalls;
-        let failure = match attempt(&arguments, &client, &url, &source, output, before, &mut interrupt).await
-        {
-            Ok(()) => return Ok(()),
-            Err(failure) => failure,
-        };
+        let target = Target { url: &url, key: key.as_deref() };
+        let failure =
+            match attempt(&arguments, &client, target, &source, output, before, &mut interrupt).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => failure,
+            };
         let goes_on = failure.is_stalled && stalls < MAX_STALLS && !source.is_standard_input();
         if goes_on && !interrupt.is_raised() {
             stalls += 1;
@@ -124,18 +131,25 @@ pub(crate) async fn run(
     }
 }
 
+/// Where the file goes, and the key to it.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    url: &'a Url,
+    key: Option<&'a str>,
+}
+
 async fn attempt(
     arguments: &Put,
     client: &ClientSetup,
-    url: &Url,
+    target: Target<'_>,
     source: &Source,
     output: Output,
     retries: u32,
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
-    let mut session = connect_to(url, client, interrupt).await?;
+    let mut session = connect_to(target.url, client, interrupt).await?;
     session.watch_silence(client, output);
-    let sent = send(arguments, url, source, output, retries, &session, interrupt).await;
+    let sent = send(arguments, target, source, output, retries, &session, interrupt).await;
     let sent = sent.map_err(|failure| client.explain(failure, &session.connection));
     let result =
         sent.map(|report| print(&TransferReport { caps: client.cap_reports(), ..report }, client, output));
@@ -144,8 +158,8 @@ async fn attempt(
 }
 
 /// The request that announces what is sent from `offset` on: its type by the name, its length and digest where they are known.
-fn request_of(url: &Url, source: &Source, offset: u64) -> Result<Request<()>, Failure> {
-    let name = if source.is_standard_input() { Path::new(&url.path) } else { &source.path };
+fn request_of(target: Target<'_>, source: &Source, offset: u64) -> Result<Request<()>, Failure> {
+    let name = if source.is_standard_input() { Path::new(&target.url.path) } else { &source.path };
     let mut fields = vec![(CONTENT_TYPE, mime_guess::from_path(name).first_or_octet_stream().to_string())];
     if let Some((length, digest)) = &source.known {
         fields.push((CONTENT_LENGTH, (length - offset).to_string()));
@@ -154,12 +168,15 @@ fn request_of(url: &Url, source: &Source, offset: u64) -> Result<Request<()>, Fa
         }
         fields.push((REPR_DIGEST, digest.to_field()));
     }
-    request(Method::PUT, url, &fields)
+    if let Some(key) = target.key {
+        fields.push((AUTHORIZATION, format!("Bearer {key}")));
+    }
+    request(Method::PUT, target.url, &fields)
 }
 
 async fn send(
     arguments: &Put,
-    url: &Url,
+    target: Target<'_>,
     source: &Source,
     output: Output,
     retries: u32,
@@ -168,8 +185,8 @@ async fn send(
 ) -> Result<TransferReport, Failure> {
     let mut requests = session.http().await?;
     let asks = arguments.resume || retries > 0;
-    let offset = if asks { resume::offset(&mut requests, url, source).await? } else { 0 };
-    let request = request_of(url, source, offset)?;
+    let offset = if asks { resume::offset(&mut requests, target.url, source).await? } else { 0 };
+    let request = request_of(target, source, offset)?;
     let lost = |error: StreamError| Failure::new(Exit::ConnectionLost, describe(&error));
     let mut stream = requests.send_request(request).await.map_err(lost)?;
     let progress = Progress::default();
@@ -212,7 +229,7 @@ async fn send(
         (Err(_), Err(failure)) => return Err(failure),
         (Err(error), Ok(_)) => return Err(lost(error)),
     };
-    if let Some(mut failure) = check_status(url, &response, &mut stream).await {
+    if let Some(mut failure) = check_status(target.url, &response, &mut stream).await {
         if is_transient(response.status()) {
             failure.exit = Exit::ConnectionLost;
         }
@@ -230,7 +247,7 @@ async fn send(
     goodput.seconds = session.started.elapsed().as_secs_f64();
     goodput.goodput_bps = goodput.bytes as f64 * 8.0 / goodput.seconds;
     Ok(TransferReport {
-        url: url.to_string(),
+        url: target.url.to_string(),
         file: source.path.display().to_string(),
         status: response.status().as_u16(),
         sha256: digest.to_string(),

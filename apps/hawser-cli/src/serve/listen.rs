@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::{Serve, reset_key};
@@ -82,6 +83,9 @@ pub(crate) fn identity(
         Some(folder) => folder.to_owned(),
         None => state_folder()?,
     };
+    // Whatever the umask says: keys are kept here. A folder that is there stays as it is.
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    made.map_err(|error| Failure::write(&folder, &error))?;
     Ok(Identity::load_or_create(&folder, &["localhost"])?)
 }
 

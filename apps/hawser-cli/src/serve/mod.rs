@@ -24,7 +24,7 @@ use crate::options::{TransportOptions, listen_address, workers};
 use crate::output::Output;
 use crate::profile::HTTP;
 use crate::server_scheduler::AllowedSchedulers;
-use crate::site::{Quota, Rights, Site};
+use crate::site::{Keys, Quota, Rights, Site};
 use crate::sources::Sources;
 use crate::units::parse_bytes;
 use hawser::Registry;
@@ -43,10 +43,12 @@ a command to paste. With --cert and --key it uses a real one, and browsers and o
 Examples:
   hawser serve .                                     everything in this folder, on UDP port 4433
   hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
-  hawser serve inbox --allow-put                     others may store files here
+  hawser serve inbox --allow-put --put-key keys      holders of a key may store files here
   hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
   hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 
+/// The variable with the key of those who may upload.
+const PUT_KEY: &str = "HAWSER_PUT_KEY";
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: u64 = 0x100;
 
@@ -59,9 +61,16 @@ pub(crate) struct Serve {
     /// UDP address to listen on. Default: [::]:4433, or 0.0.0.0:4433 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// Let clients store files with PUT
+    /// Let clients store files with PUT: everybody, unless --put-key or HAWSER_PUT_KEY says who
     #[arg(long)]
     allow_put: bool,
+    /// Only clients that name one of the keys in this file may store files (`hawser put --key-file`); one in each line, of at least 16
+    /// letters and digits. One key alone may be in HAWSER_PUT_KEY instead
+    #[arg(long, value_name = "FILE", requires = "allow_put")]
+    put_key: Option<PathBuf>,
+    /// Stored files do not replace others
+    #[arg(long, requires = "allow_put")]
+    no_replace: bool,
     /// Most bytes of a file that clients may store (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16G", requires = "allow_put")]
     max_upload: u64,
@@ -136,6 +145,8 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let rights = Rights {
         put: arguments.allow_put,
+        keys: put_keys(&arguments)?,
+        replace: !arguments.no_replace,
         max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
         upload_quota: Quota::new(Some(arguments.upload_quota).filter(|most| *most > 0)),
         hidden: arguments.hidden,
@@ -217,6 +228,23 @@ fn configuration(
         config = config.retry_above_handshakes(0);
     }
     Ok(config.build()?)
+}
+
+/// The keys of those who may upload; `None`: everybody may, if anybody.
+fn put_keys(arguments: &Serve) -> Result<Option<Keys>, Failure> {
+    let wrong = |name: &dyn std::fmt::Display, error| Failure::usage(format!("{name}: {error}"));
+    match &arguments.put_key {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
+            Keys::parse(&text).map(Some).map_err(|error| wrong(&path.display(), error))
+        }
+        None if arguments.allow_put => match std::env::var(PUT_KEY) {
+            Ok(key) => Keys::parse(&key).map(Some).map_err(|error| wrong(&PUT_KEY, error)),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(error) => Err(wrong(&PUT_KEY, error.to_string())),
+        },
+        None => Ok(None),
+    }
 }
 
 /// SIGHUP; never without `--token-keys`: it then ends the process, as ever.

@@ -128,11 +128,18 @@ async fn answer(server: &Arc<Server>, share: &Share, request: &Request<()>) -> i
             }
         },
     };
+    let mut memory = None;
+    if let Body::Bytes(bytes) = &reply.body {
+        let length = bytes.len() as u64;
+        memory = share.try_memory(length);
+        if memory.is_none() {
+            // What waits for memory has none.
+            drop(reply);
+            memory = Some(share.memory(length).await);
+            reply = lookup(server, share, request).await?.1;
+        }
+    }
     reply.settle_digest().await;
-    let memory = match &reply.body {
-        Body::Bytes(bytes) => Some(share.memory(bytes.len() as u64).await),
-        Body::Empty | Body::File(..) => None,
-    };
     Ok(Answered { reply, _permit: Some(permit), _memory: memory })
 }
 

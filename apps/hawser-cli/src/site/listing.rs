@@ -13,13 +13,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::header::CONTENT_SECURITY_POLICY;
+use http::{HeaderValue, StatusCode};
 
 use super::reply::Reply;
 use super::tree::{Location, TEMPORARY_PREFIX, read_folder};
 use crate::percent;
 use crate::units::bytes;
 
+/// The page has a style, and needs nothing else.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// Entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 /// Bytes of a page, to within an entry.
@@ -67,7 +70,11 @@ impl Pages {
     /// The page of an open folder: folders first, then files, by name. Blocks on the disk.
     pub(super) fn reply(&self, folder: &File, location: &Location, hidden: bool, now: Instant) -> Reply {
         match self.page(folder, location, hidden, now) {
-            Ok(html) => Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", html),
+            Ok(html) => {
+                let mut reply = Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", html);
+                reply.headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+                reply
+            }
             Err(error) => super::failed(&error),
         }
     }
@@ -203,7 +210,7 @@ mod tests {
         assert!(std::str::from_utf8(&html).unwrap().contains("more entries than are listed"));
     }
 
-    /// Whoever asks within some seconds gets the same bytes, not a copy.
+    /// A client that asks within some seconds gets the same bytes, not a copy.
     #[test]
     fn a_page_is_made_once_until_the_folder_changes_or_some_seconds_passed() {
         let (folder, tree) = folder_of(3);

@@ -1,6 +1,7 @@
 //! A folder as a web site: from a request to a reply, without the network.
 
 mod digests;
+mod keys;
 mod leftovers;
 mod listing;
 mod quota;
@@ -20,10 +21,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, TE};
+use http::header::{
+    ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LAST_MODIFIED,
+    LOCATION, TE, WWW_AUTHENTICATE,
+};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 pub(crate) use digests::PendingDigest;
+pub(crate) use keys::{Keys, check_key};
 pub(crate) use quota::Quota;
 pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
@@ -36,11 +41,20 @@ use tree::{Entry, Location, Tree};
 use unfinished::Unfinished;
 use validators::Validators;
 
+/// What a browser may do with a file where anybody may have stored it: show it, run nothing of it, and let it see nothing of the
+/// other files.
+const OF_STRANGERS: &str = "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'self' 'unsafe-inline'; \
+                            sandbox allow-downloads";
+
 /// What may be done with the folder besides reading it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rights {
     /// PUT stores files.
     pub(crate) put: bool,
+    /// For those who name one of these keys; `None`: for everybody.
+    pub(crate) keys: Option<Keys>,
+    /// Also in the place of others.
+    pub(crate) replace: bool,
     /// Most bytes of one; `None`: as many as the disk has room for.
     pub(crate) max_upload: Option<u64>,
     /// Bytes that all uploads together may add.
@@ -52,7 +66,14 @@ pub(crate) struct Rights {
 impl Default for Rights {
     /// Reading only.
     fn default() -> Self {
-        Rights { put: false, max_upload: None, upload_quota: Quota::new(None), hidden: false }
+        Rights {
+            put: false,
+            keys: None,
+            replace: true,
+            max_upload: None,
+            upload_quota: Quota::new(None),
+            hidden: false,
+        }
     }
 }
 
@@ -128,7 +149,16 @@ impl Site {
             let text = "uploads are not allowed; the server must be started with --allow-put";
             return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
         }
+        if self.rights.keys.as_ref().is_some_and(|keys| !keys.admit(headers)) {
+            let mut reply = Reply::text(StatusCode::UNAUTHORIZED, "uploads need a key of this server");
+            reply.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return Err(reply.into());
+        }
         let location = self.locate(uri)?;
+        if !location.is_plain_text() {
+            let text = "names of stored files are UTF-8 without control characters";
+            return Err(Reply::text(StatusCode::BAD_REQUEST, text).into());
+        }
         if let Some(upload) = self.unfinished.resume(&location, headers, Instant::now())? {
             return Ok(upload);
         }
@@ -193,6 +223,9 @@ impl Site {
         };
         if reply.status != StatusCode::NOT_MODIFIED {
             reply.set(CONTENT_TYPE, &content_type(location));
+        }
+        if self.rights.put && self.rights.keys.is_none() {
+            reply.headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(OF_STRANGERS));
         }
         reply.set(ETAG, validators.etag());
         reply.set(LAST_MODIFIED, &validators.last_modified());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SERVER, TRAILER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SERVER, TRAILER, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::digests::PendingDigest;
@@ -47,7 +47,11 @@ impl Reply {
         let server = HeaderValue::from_static(concat!("hawser/", env!("CARGO_PKG_VERSION")));
         Reply {
             status,
-            headers: HeaderMap::from_iter([(SERVER, server)]),
+            // Types are by the names of files: browsers are not to find others in what is in them.
+            headers: HeaderMap::from_iter([
+                (SERVER, server),
+                (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            ]),
             body: Body::Empty,
             digest: None,
             accepts_trailers: false,

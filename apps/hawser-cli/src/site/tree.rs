@@ -90,6 +90,13 @@ impl Location {
         &self.names
     }
 
+    /// Whether the names can be shown as they are: UTF-8 without control characters.
+    pub(super) fn is_plain_text(&self) -> bool {
+        let is_plain =
+            |name: &OsString| name.to_str().is_some_and(|name| !name.chars().any(char::is_control));
+        self.names.iter().all(is_plain)
+    }
+
     /// Whether a name in it begins with a dot.
     pub(super) fn is_hidden(&self) -> bool {
         self.names.iter().any(|name| name.as_bytes().starts_with(b"."))

@@ -13,7 +13,7 @@ use http::header::ETAG;
 use http::{HeaderMap, StatusCode};
 use nix::fcntl::{AtFlags, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, fstatat};
-use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
+use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, linkat, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use super::Rights;
@@ -46,6 +46,7 @@ pub(crate) struct Upload {
     max_length: Option<u64>,
     reservation: Reservation,
     quota: Quota,
+    replaces: bool,
 }
 
 /// Removes the temporary file unless it got its final name.
@@ -76,6 +77,9 @@ impl Upload {
         let quota = rights.upload_quota.clone();
         let mut reservation = quota.reservation();
         let (folder, name, replaced) = behind_links(tree, location)?;
+        if replaced.is_some() && !rights.replace {
+            return Err(exists().into());
+        }
         let expected_digest = announced_digest(headers);
         let expected_length = content_length(headers)
             .map_err(|error| Refusal::new(Reply::text(StatusCode::BAD_REQUEST, error.to_string())))?;
@@ -104,6 +108,7 @@ impl Upload {
             max_length,
             reservation,
             quota,
+            replaces: rights.replace,
         })
     }
 
@@ -175,11 +180,17 @@ impl Upload {
         let (from, to) = (self.temporary.name.as_os_str(), self.name.as_os_str());
         let replaced = {
             let _alone = self.quota.replace();
-            let replaced = stat(&self.folder, &self.name);
-            renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
-            replaced
+            if self.replaces {
+                let replaced = stat(&self.folder, &self.name);
+                renameat(self.folder.as_fd(), from, self.folder.as_fd(), to)?;
+                self.temporary.moved = true;
+                replaced
+            } else {
+                // A link replaces nothing; the other name goes afterwards.
+                linkat(self.folder.as_fd(), from, self.folder.as_fd(), to, AtFlags::empty())?;
+                None
+            }
         };
-        self.temporary.moved = true;
         // The new name must survive a power cut, too.
         self.folder.sync_all()?;
         Ok(replaced)
@@ -278,6 +289,13 @@ fn field<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
+fn exists() -> Reply {
+    Reply::text(
+        StatusCode::CONFLICT,
+        "there is a file of that name, and this server replaces none (--no-replace)",
+    )
+}
+
 /// The reply to a failed write.
 fn refused(error: &io::Error) -> Reply {
     if is_full(error) {
@@ -290,6 +308,7 @@ fn refused(error: &io::Error) -> Reply {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             Reply::text(StatusCode::FORBIDDEN, "the server may not write into this folder")
         }
+        io::ErrorKind::AlreadyExists => exists(),
         io::ErrorKind::InvalidFilename => Reply::text(StatusCode::BAD_REQUEST, "the file's name is too long"),
         _ => Reply::text(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot store the file: {error}")),
     }

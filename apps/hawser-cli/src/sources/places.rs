@@ -160,8 +160,8 @@ impl Waiting {
         seat(connection, remote, &places, code)
     }
 
-    /// A connection that is used before its handshake is complete (0-RTT). Its place is taken then, and it is closed if there
-    /// is none, or if the handshake takes too long.
+    /// A connection that is used before its handshake is complete (0-RTT). Its place is taken then, and it is closed if all
+    /// are taken, or if the handshake takes too long.
     ///
     /// # Errors
     /// It cannot be accepted.

@@ -170,7 +170,7 @@ mod tests {
         assert!(Pool::new(32).try_take(ip("192.0.2.1"), 5).is_none(), "more than a share at once");
     }
 
-    /// Whoever waits for his own share does not keep others waiting, however many wait.
+    /// A source that waits for its own share does not keep others waiting, however many wait.
     #[tokio::test(start_paused = true)]
     async fn waiting_for_ones_share_delays_nobody_else() {
         let pool = Pool::new(16);

@@ -83,6 +83,7 @@ mod tests {
         let many: Vec<_> = (0..u16::MAX).map_while(|tile| under_way.begin(3, tile, 1).ok()).collect();
         assert_eq!(many.len(), MAX_TILES - 1);
         drop(many);
-        assert_eq!((under_way.lock().tiles.len(), under_way.lock().bytes), (1, 10));
+        let inner = under_way.lock();
+        assert_eq!((inner.tiles.len(), inner.bytes), (1, 10));
     }
 }

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hawser_wifi::supplicant::{Event, MAX_DATAGRAM};
@@ -16,9 +15,6 @@ use tokio::time::timeout;
 const ANSWER: Duration = Duration::from_secs(2);
 /// Most events that wait while a command is answered; of more the oldest are dropped.
 const MAX_WAITING: usize = 256;
-
-/// Sockets of this process so far: each has a name of its own.
-static SOCKETS: AtomicU32 = AtomicU32::new(0);
 
 /// Our end of the socket. Its name goes with it.
 #[derive(Debug)]
@@ -62,10 +58,8 @@ impl Control {
     /// Connects to the socket of an interface in this folder.
     pub(super) fn connect(folder: &Path, interface: &str) -> Result<Control, ControlError> {
         let temporary = std::env::temp_dir();
-        let number = SOCKETS.fetch_add(1, Ordering::Relaxed);
-        // wpa_supplicant answers to the name of our socket, so it needs one.
-        let name = temporary.join(format!("hawser-wifi-{}-{number}", std::process::id()));
-        let _ = std::fs::remove_file(&name);
+        // wpa_supplicant answers to the name of our socket, so it needs one: one that nobody can take before.
+        let name = temporary.join(format!("hawser-wifi-{:032x}", rand::random::<u128>()));
         let socket = UnixDatagram::bind(&name)
             .map_err(|error| ControlError::Own { folder: temporary.display().to_string(), error })?;
         let control = Control { socket, name, waiting: VecDeque::new() };

@@ -215,3 +215,53 @@ fn a_key_that_everybody_can_read_is_warned_of() {
     let words = fs::read_to_string(&log).unwrap();
     assert!(words.contains("every user") && words.contains("key.pem"), "{words}");
 }
+
+/// A folder for keys that is made under a lax umask.
+#[test]
+fn the_state_folder_is_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("new/state");
+    let mut shell = clean(std::process::Command::new("sh"));
+    shell.arg("-c").arg("umask 0; exec \"$0\" \"$@\"").arg(env!("CARGO_BIN_EXE_hawser"));
+    let server = Server::start_with(shell, &["-q", "--state", state.to_str().unwrap()]);
+    assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
+    drop(server);
+}
+
+/// The first datagram of a client that then hears nothing.
+async fn client_hello() -> Vec<u8> {
+    let trap = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = trap.local_addr().unwrap();
+    let trust = hawser::Trust::Pins(Vec::new());
+    let config = hawser::ClientConfig::builder().trust(trust).alpn([hawser::h3::ALPN]).build().unwrap();
+    let endpoint = Endpoint::client(config, hawser::Links::All).unwrap();
+    let connecting = tokio::spawn(async move { endpoint.connect(address, "localhost").await.map(drop) });
+    let mut datagram = vec![0; 2048];
+    let length = trap.recv(&mut datagram).await.unwrap();
+    connecting.abort();
+    datagram.truncate(length);
+    datagram
+}
+
+/// Initial packets whose sender never answers, as forged ones: far more than there are places. A client is served meanwhile, and so
+/// is one of another source when the first has its share.
+#[tokio::test(flavor = "multi_thread")]
+async fn half_open_connections_take_no_places() {
+    let server = Server::start(&["--max-connections", "16"]);
+    server.add("small", b"content");
+    for _ in 0..64 {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.send_to(&client_hello().await, ("127.0.0.1", server.port)).unwrap();
+    }
+    time_of_small_file(&server).await;
+    // An eighth of the places, which are two.
+    let first = Raw::connect(&server, hawser::default_transport()).await;
+    let second = Raw::connect(&server, hawser::default_transport()).await;
+    let trust = hawser::Trust::Pins(vec![server.pin.parse().unwrap()]);
+    let config = hawser::ClientConfig::builder().trust(trust).alpn([hawser::h3::ALPN]).build().unwrap();
+    let endpoint = Endpoint::client(config, hawser::Links::All).unwrap();
+    assert!(endpoint.connect(([127, 0, 0, 1], server.port).into(), "localhost").await.is_err());
+    let open = [&first, &second].map(|raw| raw.connection.close_reason().is_none());
+    assert_eq!(open, [true, true]);
+}

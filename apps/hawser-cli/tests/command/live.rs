@@ -259,7 +259,8 @@ fn http_players_are_served_and_others_refused() {
     };
     assert!(answer("GET /other.flv HTTP/1.1\r\n\r\n").contains("404"));
     assert!(answer("POST /live.flv HTTP/1.1\r\n\r\n").contains("405"));
-    let mut stream = BufReader::new(ask("GET /live.flv HTTP/1.1\r\nHost: here\r\n\r\n"));
+    assert!(answer("GET /live.flv HTTP/1.1\r\nHost: evil.example\r\n\r\n").contains("404"));
+    let mut stream = BufReader::new(ask("GET /live.flv HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     let mut line = String::new();
     while line != "\r\n" {
         line.clear();

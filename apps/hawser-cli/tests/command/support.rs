@@ -21,8 +21,9 @@ pub(crate) fn clean(mut command: Command) -> Command {
     for variable in [
         "SSLKEYLOGFILE",
         "QLOGDIR",
-        "HAWSER_KEY",
         "HAWSER_LIVE_KEY",
+        "HAWSER_KEY",
+        "HAWSER_PUT_KEY",
         "HAWSER_POLICY",
         "HAWSER_SCHEDULER",
         "HAWSER_CC",
@@ -60,7 +61,7 @@ impl Server {
         command
             .args(["serve", folder.path().to_str().unwrap(), "--listen", "127.0.0.1:0", "--json"])
             .args(arguments);
-        if !arguments.contains(&"--cert") {
+        if !["--cert", "--state"].iter().any(|own| arguments.contains(own)) {
             command.arg("--state").arg(state.path());
         }
         let (process, hello) = spawn_and_read_line(command);

@@ -156,7 +156,7 @@ fn playing_goes_on_when_a_path_dies() {
 
 /// An answer over HTTP: its first line and its body.
 fn get(address: &str, path: &str) -> (String, Vec<u8>) {
-    request(address, &format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n"))
+    request(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"))
 }
 
 fn request(address: &str, text: &str) -> (String, Vec<u8>) {
@@ -196,6 +196,9 @@ fn the_page_shows_what_is_played() {
     assert!(status.contains("200") && String::from_utf8(html).unwrap().starts_with("<!doctype html>"));
     assert!(get(page, "/film.json").0.contains("404"));
     assert!(request(page, "POST / HTTP/1.1\r\n\r\n").0.contains("405"));
+    // The name of a web page that leads to this machine.
+    let rebound = request(page, "GET /state HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    assert!(rebound.0.contains("421") && !String::from_utf8(rebound.1).unwrap().contains("chunks"));
 }
 
 #[test]

@@ -4,11 +4,29 @@ use super::merge::{merge, normalise};
 use super::{Content, Origin, Result, Table, parse};
 use crate::files::Files;
 
-/// A file with what it includes. `open` are the files being read at the moment, this one last.
+/// Includes of a scenario in all. Each file that includes two others twice doubles the work of those above it.
+const MAX_INCLUDES: usize = 256;
+
+/// The files that are being read.
+pub(super) struct Includes {
+    /// One includes the next.
+    open: Vec<String>,
+    /// How many there were so far.
+    count: usize,
+}
+
+impl Includes {
+    /// Begins with the scenario itself.
+    pub(super) fn of(path: &str) -> Self {
+        Includes { open: vec![path.to_owned()], count: 0 }
+    }
+}
+
+/// A file with what it includes.
 pub(super) fn with_includes(
     text: &str,
     origin: &Origin,
-    open: &mut Vec<String>,
+    includes: &mut Includes,
     files: &mut dyn Files,
 ) -> Result<Table> {
     let mut table = parse(text, origin)?;
@@ -24,16 +42,22 @@ pub(super) fn with_includes(
             return Err(name.origin.error(&field, format!("expected a file name, found {}", name.kind())));
         };
         let path = name.origin.resolve(file);
-        if open.contains(&path) {
-            let chain: Vec<_> = open.iter().map(String::as_str).chain([path.as_str()]).collect();
+        if includes.open.contains(&path) {
+            let chain: Vec<_> = includes.open.iter().map(String::as_str).chain([path.as_str()]).collect();
             let message = format!("a file includes itself: {}", chain.join(" -> "));
+            return Err(name.origin.error(&field, message));
+        }
+        includes.count += 1;
+        if includes.count > MAX_INCLUDES {
+            let message =
+                format!("a scenario includes at most {MAX_INCLUDES} files, each as often as it is included");
             return Err(name.origin.error(&field, message));
         }
         let text = files.read(&path).map_err(|message| name.origin.error(&field, message))?;
         let inner = Origin::file(&name.origin.display(file), &path);
-        open.push(path);
-        let included = with_includes(&text, &inner, open, files)?;
-        open.pop();
+        includes.open.push(path);
+        let included = with_includes(&text, &inner, includes, files)?;
+        includes.open.pop();
         merge(&mut below, included);
     }
     merge(&mut below, table);

@@ -74,6 +74,32 @@ fn the_including_file_wins_field_by_field() {
     assert_eq!(scenario.transport.policies.to_string(), "scheduler = ecf, congestion = newreno");
 }
 
+/// Twenty-five small files that each include the next one twice are 2^25 includes.
+#[test]
+fn includes_that_double_end() {
+    let mut reads = 0;
+    let error = Scenario::read(ReadOptions {
+        text: "include = [\"1.toml\", \"1.toml\"]",
+        file: "0.toml",
+        overrides: &[],
+        files: &mut |name: &str| {
+            reads += 1;
+            let number: u32 =
+                name.trim_end_matches(".toml").parse().map_err(|_| "no such file".to_owned())?;
+            let next = number + 1;
+            Ok(if number < 25 {
+                format!("include = [\"{next}.toml\", \"{next}.toml\"]")
+            } else {
+                String::new()
+            })
+        },
+        registry: None,
+    });
+    let words = error.unwrap_err().to_string();
+    assert!(words.contains("at most 256 files"), "{words}");
+    assert!(reads <= 256, "{reads}");
+}
+
 #[test]
 fn overrides_replace_single_values() {
     let scenario = read(

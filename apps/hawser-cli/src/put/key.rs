@@ -1,0 +1,31 @@
+//! The key to a server that lets not everybody store files.
+
+use std::path::Path;
+
+use crate::exit::Failure;
+use crate::site::check_key;
+
+/// The variable that may hold it.
+const VARIABLE: &str = "HAWSER_KEY";
+/// Most bytes of its file.
+const MAX_FILE: u64 = 4096;
+
+/// From the file, or else from the environment.
+pub(super) fn find(file: Option<&Path>) -> Result<Option<String>, Failure> {
+    let (text, name) = match file {
+        Some(path) => (read(path).map_err(|error| Failure::read(path, &error))?, path.display().to_string()),
+        None => match std::env::var(VARIABLE) {
+            Ok(text) => (text, VARIABLE.to_owned()),
+            Err(std::env::VarError::NotPresent) => return Ok(None),
+            Err(error) => return Err(Failure::usage(format!("{VARIABLE}: {error}"))),
+        },
+    };
+    let key = check_key(text.trim()).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    Ok(Some(key.to_owned()))
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut std::io::Read::take(std::fs::File::open(path)?, MAX_FILE), &mut text)?;
+    Ok(text)
+}
