@@ -60,11 +60,11 @@ mod tests {
     use super::*;
 
     /// `:method CONNECT`, `:scheme https`, `:authority a:1`, `:path /`, `x: y`.
-    const CONNECT: &[u8] = b"\x01\x0f\x00\x00\xcf\xd7\x50\x03a:1\xc1\x21x\x01y";
+    const CONNECT: &[u8] = b"\x01\x0e\x00\x00\xcf\xd7\x50\x03a:1\xc1\x21x\x01y";
 
     #[test]
     fn plain_connect_has_neither_scheme_nor_path() {
-        assert_eq!(rewrite(Bytes::from_static(CONNECT)), &b"\x01\x0d\x00\x00\xcf\x50\x03a:1\x21x\x01y"[..]);
+        assert_eq!(rewrite(Bytes::from_static(CONNECT)), &b"\x01\x0c\x00\x00\xcf\x50\x03a:1\x21x\x01y"[..]);
     }
 
     #[test]

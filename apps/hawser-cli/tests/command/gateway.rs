@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -80,7 +80,7 @@ impl Gateway {
 struct Client {
     _process: Running,
     hello: Value,
-    lines: mpsc::Receiver<String>,
+    lines: Mutex<mpsc::Receiver<String>>,
 }
 
 impl Client {
@@ -92,7 +92,11 @@ impl Client {
         std::thread::spawn(move || {
             stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line).ok())
         });
-        Client { _process: Running(process), hello: serde_json::from_str(&hello).unwrap(), lines }
+        Client {
+            _process: Running(process),
+            hello: serde_json::from_str(&hello).unwrap(),
+            lines: Mutex::new(lines),
+        }
     }
 
     fn address(&self) -> SocketAddr {
@@ -101,9 +105,9 @@ impl Client {
 
     /// Waits for a line with this in it.
     fn says(&self, words: &str) -> String {
-        let mut heard = Vec::new();
+        let (lines, mut heard) = (self.lines.lock().unwrap(), Vec::new());
         let deadline = Instant::now() + Duration::from_secs(60);
-        while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        while let Ok(line) = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             if line.contains(words) {
                 return line;
             }
@@ -192,7 +196,8 @@ fn halves_are_closed_one_by_one() {
         stream.write_all(&question).unwrap();
     });
     let gateway = Gateway::start(&ALLOW);
-    let mut stream = gateway.proxy().socks("127.0.0.1", port).unwrap();
+    let proxy = gateway.proxy();
+    let mut stream = proxy.socks("127.0.0.1", port).unwrap();
     let question = noise(300_000);
     stream.write_all(&question).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
@@ -258,7 +263,8 @@ fn what_is_not_public_is_denied_until_it_is_allowed() {
     }
     drop((proxy, gateway));
     let gateway = Gateway::start(&["--allow-egress", "127.0.0.0/8", "--allow-egress", "::1/128"]);
-    let mut stream = gateway.proxy().socks("localhost", port).unwrap();
+    let proxy = gateway.proxy();
+    let mut stream = proxy.socks("localhost", port).unwrap();
     stream.write_all(b"hello").unwrap();
     let mut answer = [0; 5];
     stream.read_exact(&mut answer).unwrap();

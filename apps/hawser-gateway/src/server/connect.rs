@@ -35,10 +35,9 @@ pub(super) async fn tcp(addresses: Vec<SocketAddr>, patience: Duration) -> Resul
 }
 
 async fn race(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
-    let (mut attempts, mut addresses) = (JoinSet::new(), addresses.into_iter());
+    let mut attempts = JoinSet::new();
     let mut failed: Option<io::Error> = None;
-    loop {
-        let Some(address) = addresses.next() else { break };
+    for address in addresses {
         attempts.spawn(TcpStream::connect(address));
         // The next one begins when this one has failed or taken its time.
         match tokio::time::timeout(ATTEMPT_DELAY, attempts.join_next()).await {
