@@ -43,7 +43,7 @@ pub(crate) struct GatewayOptions {
     /// File with the key that `hawser gateway user add` printed. Default: the variable HAWSER_KEY
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Seconds that a new connection waits while there is none to the gateway
+    /// Seconds that a new connection waits while the gateway is not connected
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     wait: Duration,
     /// How to reach the gateway

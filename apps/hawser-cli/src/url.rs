@@ -83,7 +83,7 @@ impl Url {
         ((&url.host, url.port) == (&self.host, self.port)).then_some(url)
     }
 
-    /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` when there is none that
+    /// The last part of the path, decoded: the name under which `-O` keeps the file. `None` without a part that
     /// could be a file's name.
     pub(crate) fn file_name(&self) -> Option<OsString> {
         let path = self.path.split('?').next().unwrap_or_default();

@@ -108,7 +108,7 @@ fn names() -> String {
 /// `hawser lab figure`.
 #[derive(Args, Debug)]
 pub(crate) struct FigureArguments {
-    /// The figure: a list, a dot, and its name there; if there is none, those of the list are told
+    /// The figure: a list, a dot, and its name there; without one, those of the list are named
     #[arg(value_name = "LIST.FIGURE")]
     figure: String,
     #[command(flatten)]

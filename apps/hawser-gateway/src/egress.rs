@@ -1,6 +1,6 @@
 //! Which addresses a gateway connects to.
 //!
-//! Whoever has a key reaches what the gateway reaches. Without rules that would be the services that listen on its loopback,
+//! A user with a key reaches what the gateway reaches. Without rules that would be the services that listen on its loopback,
 //! its neighbours behind the firewall and the cloud's metadata. So all that is not public is denied, and the gateway's own
 //! addresses with it, unless it is allowed. Rules are applied to the address that is connected to, not to the name: a name
 //! may stand for another address each time it is looked up.

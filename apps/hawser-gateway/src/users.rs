@@ -24,7 +24,7 @@ const MAX_NAME: usize = 64;
 const MAX_FILE: u64 = 16 << 20;
 /// Bytes of a new key.
 const KEY_BYTES: usize = 18;
-/// Characters that a key may have at most, whoever made it.
+/// Characters that a key may have at most, of whatever origin.
 const MAX_KEY: usize = 256;
 
 /// What a user shows. Never printed by accident.

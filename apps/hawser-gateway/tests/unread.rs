@@ -63,7 +63,7 @@ async fn start(transport: TransportConfig) -> (GatewayClient, Endpoint, tempfile
     (client, server, folder)
 }
 
-/// A server that sends without end.
+/// A server that never stops sending.
 async fn source() -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -103,7 +103,7 @@ impl ProxyStatus {
         format!("{proxy}; error={}; details=\"{details}\"", self.error.name())
     }
 
-    /// Reads the first member of a field that has an error. Details that are none are left out; `None` without an error that
+    /// Reads the first member of a field that has an error. Malformed details are left out; `None` without an error that
     /// is known.
     pub fn parse(field: &str) -> Option<Self> {
         let field = field.get(..field.len().min(MAX_FIELD))?;

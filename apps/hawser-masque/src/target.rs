@@ -12,7 +12,7 @@ pub const MAX_LABEL: usize = 63;
 /// A host, by name or by address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// To be looked up by whoever connects. Letters, digits, `-` and `_` in labels; in lower case, without a dot at the end.
+    /// To be looked up by the end that connects. Letters, digits, `-` and `_` in labels; in lower case, without a dot at the end.
     Name(String),
     /// An address.
     Address(IpAddr),

@@ -24,7 +24,7 @@ const PREFIX: &str = "/.well-known/masque/udp/";
 /// [`CONNECT_UDP`](crate::connect::CONNECT_UDP).
 ///
 /// # Errors
-/// [`RequestError::Unwritable`] for an authority that is none.
+/// [`RequestError::Unwritable`] for an invalid authority.
 pub fn request(proxy: &str, target: &Target) -> Result<Request<()>, RequestError> {
     let host = percent::encode(&target.host.to_string());
     let uri = Uri::builder()

@@ -9,7 +9,7 @@ use crate::names::{create_new, is_at, of_drafts, of_note, open_own};
 use crate::note::{About, Note, text_of};
 use crate::place::{Appeared, Place};
 
-/// A file under construction beside its place, usually as `NAME.part`, with a note `NAME.part.json` that proves what it is.
+/// A file under construction next to its place, usually as `NAME.part`, with a note `NAME.part.json` that proves what it is.
 /// Where one of these names is taken, both have others. It is locked as long as this lives.
 #[derive(Debug)]
 pub struct Draft {
@@ -69,7 +69,7 @@ impl Draft {
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 return Err(DraftError::Busy(path));
             }
-            // Whoever had it may have completed it just now: then the name is free, and this file has another one.
+            // The process that had it may have completed it just now: then the name is free, and this file has another one.
             if is_at(&file, &path) {
                 let draft = Draft { path, file, note_path, note_file, note };
                 draft.write_note()?;
@@ -99,7 +99,7 @@ impl Draft {
                 return Err(DraftError::Busy(path));
             }
             let note_path = of_note(&path);
-            // A note of ours whose draft is gone.
+            // A note of Hawser whose draft is gone.
             if read(&note_path)
                 .and_then(|(_, text)| Note::parse(&text))
                 .is_some_and(|note| note.is_about(name))

@@ -157,7 +157,7 @@ fn claim(place: &Place, mode: u32) -> io::Result<(PathBuf, File)> {
     ))
 }
 
-/// Removes what a killed writer left: a file that has the name of one and that nobody has locked. Whoever holds the lock is
+/// Removes what a killed writer left: a file that has the name of one and that nobody has locked. The process that holds the lock is
 /// the only one that may remove it.
 fn remove_abandoned(own: &Path) -> bool {
     open_own(own).is_ok_and(|file| {

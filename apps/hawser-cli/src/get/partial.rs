@@ -1,7 +1,7 @@
 //! A file that is not complete yet.
 //!
-//! It is a [`Draft`] beside its place, with a note saying which version of which resource it is the beginning of. Whoever
-//! sees `NAME` sees a complete and checked file. Where no draft can be made, a file that is there is written in place.
+//! It is a [`Draft`] next to its place, with a note saying which version of which resource it is the beginning of. A reader
+//! of `NAME` sees a complete and checked file. Where no draft can be made, a file that is there is written in place.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -301,7 +301,7 @@ fn not_written(error: &DraftError) -> Failure {
     Failure::new(exit, error.to_string())
 }
 
-/// Opens a file that is there and that no other process of ours writes to, nor will until it is closed here.
+/// Opens a file that is there and that no other `hawser` writes to, nor will until it is closed here.
 fn open_alone(path: &Path) -> Result<File, Failure> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).open(path);

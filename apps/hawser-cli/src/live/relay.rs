@@ -247,7 +247,7 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
         status: stream.status.clone(),
         deadline: shared.deadline,
         stops_at_end: false,
-        // Whoever has the key may take over at any time.
+        // A publisher with the key may take over at any time.
         stall: None,
     };
     let ended = match connection.accept_uni().await {

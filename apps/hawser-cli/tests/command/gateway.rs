@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::*;
 
-/// What tests of loopback allow; what is beside it stays denied.
+/// What tests of loopback allow; what lies next to it stays denied.
 const ALLOW: [&str; 2] = ["--allow-egress", "127.0.0.1"];
 
 /// A gateway on loopback with one user.
@@ -26,7 +26,7 @@ struct Gateway {
 impl Gateway {
     fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // A port of its own choice: only then has the gateway, started anew, the key of its stateless resets.
+        // A port of its own choice: only then has the gateway, started again, the key of its stateless resets.
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
         let key = run_json(Self::users(&folder, &["add", "alice"]))["key"].as_str().unwrap().to_owned();
@@ -206,7 +206,7 @@ fn halves_are_closed_one_by_one() {
     assert!(answer == question);
 }
 
-/// A reset is no end: whoever reads a file must not take half of it for the whole.
+/// A reset is no end: a program that reads a file must not take half of it for the whole.
 #[test]
 fn resets_travel_in_both_directions() {
     let (told, heard) = mpsc::channel();
@@ -349,10 +349,10 @@ fn downloads_that_nobody_reads_slow_no_other() {
     let unread: Vec<TcpStream> = (0..UNREAD).map(|_| proxy.socks("127.0.0.1", port).unwrap()).collect();
     // Until nothing comes any more.
     std::thread::sleep(Duration::from_secs(3));
-    let beside = download();
+    let loaded = download();
     assert!(
-        beside < alone * 4 + Duration::from_secs(1),
-        "{beside:?} beside {UNREAD} unread, {alone:?} alone"
+        loaded < alone * 4 + Duration::from_secs(1),
+        "{loaded:?} next to {UNREAD} unread, {alone:?} alone"
     );
     drop(unread);
 }

@@ -24,7 +24,7 @@ queue = '100 ms'
 outage = [{ from = '3 s' }]
 ";
 
-/// Beside the gateway a web server, both in the server's namespace.
+/// Next to the gateway a web server, both in the server's namespace.
 const SERVER: &str = "
 cd \"$WORK/www\"
 python3 -m http.server 8000 --bind \"$HAWSER_SERVER_ADDR\" >/dev/null 2>&1 &

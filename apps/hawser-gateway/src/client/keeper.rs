@@ -84,7 +84,7 @@ async fn redial(dialer: &Dialer, state: &watch::Sender<State>, say: &Say) -> Arc
     }
 }
 
-/// Keeps a session that takes no new tunnels until the gateway closes it, which it does when the running ones have ended: whoever
+/// Keeps a session that takes no new tunnels until the gateway closes it, which it does when the running ones have ended: a client that
 /// closed it sooner would lose what their last bytes are.
 async fn see_off(session: Arc<Session>) {
     session.connection.closed().await;

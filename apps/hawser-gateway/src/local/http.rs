@@ -84,7 +84,7 @@ pub(super) async fn accept(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await
 }
 
-/// Says why there is none, in words for people.
+/// Says why no connection exists, in words for people.
 pub(super) async fn refuse(stream: &mut TcpStream, error: &OpenError) -> io::Result<()> {
     let status = match error {
         OpenError::Refused(status) => status.clone(),

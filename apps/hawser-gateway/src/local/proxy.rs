@@ -44,7 +44,7 @@ impl Proxy {
         Proxy { client, config, say }
     }
 
-    /// Serves whoever connects, as long as it is waited for.
+    /// Serves every program that connects, as long as it is waited for.
     pub async fn run(&self, listener: TcpListener) {
         let connections = Arc::new(Semaphore::new(self.config.connections));
         loop {

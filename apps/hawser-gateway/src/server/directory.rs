@@ -82,7 +82,7 @@ impl Directory {
         self.users.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The user with this key. Looked up by its hash: how long that takes says nothing of hashes that whoever asks could use.
+    /// The user with this key. Looked up by its hash: how long that takes says nothing of hashes that a stranger could use.
     pub(super) fn find(&self, key: &Key) -> Option<Arc<User>> {
         self.users.read().unwrap_or_else(PoisonError::into_inner).get(&key.hash()).cloned()
     }

@@ -41,17 +41,17 @@ pub struct DetectorSettings {
     pub loss_gap: f64,
     /// Share of losses from which on a path is congested whatever its delays (p_l).
     pub loss: f64,
-    /// Deviation below which a path without such losses is not congested. Ours: where a link has no noise all delays are
+    /// Deviation below which a path without such losses is not congested. Hawser's: where a link has no noise all delays are
     /// equal, the skewness is zero, and a path that was congested would stay so indefinitely.
     pub least_deviation: Duration,
-    /// What counts alike in skewness and deviation. Both presets: samples. With [`Weights::Intervals`], which is ours, paths of one
+    /// What counts alike in skewness and deviation. Both presets: samples. With [`Weights::Intervals`], which is Hawser's, paths of one
     /// bottleneck look alike although each samples its queue at a rate of its own.
     pub weights: Weights,
     /// A shorter memory for mean, skewness and deviation, as RFC 8382 has it; the thesis has none.
     pub recent: Option<Recent>,
     /// How votes are counted.
     pub vote: Vote,
-    /// How long a pair stays grouped that the votes no longer find together. Ours: a coupled path fills the queue less, and what
+    /// How long a pair stays grouped that the votes no longer find together. Hawser's: a coupled path fills the queue less, and what
     /// it shares may go out of sight. Zero in both presets.
     pub keep: Duration,
 }

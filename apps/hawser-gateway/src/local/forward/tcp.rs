@@ -31,7 +31,7 @@ impl TcpForward {
         TcpForward { client, target, idle, say }
     }
 
-    /// Serves whoever connects, as long as it is waited for.
+    /// Serves every program that connects, as long as it is waited for.
     pub async fn run(&self, listener: TcpListener) {
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {

@@ -36,7 +36,7 @@ impl UdpForward {
         UdpForward { peers: Peers::new(client, MAX_PROGRAMS, idle, say), target }
     }
 
-    /// Serves whoever sends, as long as it is waited for.
+    /// Serves every program that sends, as long as it is waited for.
     pub async fn run(&mut self, socket: UdpSocket) {
         let socket = Arc::new(socket);
         let mut buffer = vec![0; MAX_DATAGRAM];
@@ -93,7 +93,7 @@ impl<K: Clone + Eq + Hash> Peers<K> {
         Peers { client, most, idle, say, peers: HashMap::new() }
     }
 
-    /// Sends a payload through the tunnel of this key, and opens it if there is none.
+    /// Sends a payload through the tunnel of this key, and opens it if it is not open.
     pub(in crate::local) fn send(&mut self, key: K, target: &Target, payload: &[u8], back: Back) {
         let now = Instant::now();
         let is_there = self.peers.get(&key).is_some_and(|peer| !peer.task.is_finished());

@@ -254,7 +254,7 @@ fn lock(folder: &Path) -> Result<File, SweepError> {
     Ok(file)
 }
 
-/// Opens a file to lock, or makes it. It is not ours to empty: somebody may keep something under this name.
+/// Opens a file to lock, or makes it. It must not be emptied: somebody may keep something under this name.
 fn open_lock(path: &Path) -> Result<File, SweepError> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     opened.map_err(|error| SweepError::write(path, error))
