@@ -1,7 +1,7 @@
 //! One budget for what all connections of an endpoint hold unread.
 //!
 //! Flow control bounds each connection, but not their number times that bound. Windows do not grow beyond half of an equal
-//! share of the budget. Where it is exceeded all the same, a connection that holds more than an equal share is closed: so nobody who
+//! share of the budget, which those have that hold something: idle connections, however many, leave the windows of others as they are. Where it is exceeded all the same, a connection that holds more than an equal share is closed: so nobody who
 //! keeps to his share suffers from others, and all together hold less than twice the budget.
 
 use std::sync::Arc;
@@ -19,14 +19,15 @@ pub struct ReceiveMemory(Arc<Pool>);
 struct Pool {
     limit: u64,
     held: AtomicU64,
-    connections: AtomicU64,
+    /// Connections that hold something.
+    holders: AtomicU64,
 }
 
 impl ReceiveMemory {
     /// A budget of its own. Data of streams counts from the first byte unread to the highest received, with the gaps in
     /// between; unread datagrams count with what they cost.
     pub fn new(limit: u64) -> Self {
-        let pool = Pool { limit, held: AtomicU64::new(0), connections: AtomicU64::new(0) };
+        let pool = Pool { limit, held: AtomicU64::new(0), holders: AtomicU64::new(0) };
         ReceiveMemory(Arc::new(pool))
     }
 
@@ -37,7 +38,6 @@ impl ReceiveMemory {
 
     /// A further connection takes part.
     pub(crate) fn join(&self) -> Share {
-        self.0.connections.fetch_add(1, Ordering::Relaxed);
         Share { pool: self.0.clone(), held: 0 }
     }
 }
@@ -59,7 +59,8 @@ impl Share {
 
     /// What its windows may grow to: half of an equal share, so that a connection whose application reads does not come near to it.
     pub(crate) fn largest_window(&self) -> u64 {
-        self.pool.limit / 2 / self.pool.connections.load(Ordering::Relaxed).max(1)
+        let others = self.pool.holders.load(Ordering::Relaxed).saturating_sub(u64::from(self.held > 0));
+        self.pool.limit / 2 / (others + 1)
     }
 
     #[inline(never)]
@@ -68,17 +69,28 @@ impl Share {
         let change = held.wrapping_sub(self.held);
         let before = self.pool.held.fetch_add(change, Ordering::Relaxed);
         let grows = held > self.held;
-        self.held = held;
-        let connections = self.pool.connections.load(Ordering::Relaxed);
+        let held_before = std::mem::replace(&mut self.held, held);
+        let holders = self.pool.count(held_before, held);
         let exceeded = before.wrapping_add(change) > self.pool.limit;
-        grows && exceeded && held > self.pool.limit / connections.max(1)
+        grows && exceeded && held > self.pool.limit / holders.max(1)
+    }
+}
+
+impl Pool {
+    /// A connection held so much, and holds so much now. Returns how many hold something.
+    fn count(&self, before: u64, now: u64) -> u64 {
+        match (before > 0, now > 0) {
+            (false, true) => self.holders.fetch_add(1, Ordering::Relaxed) + 1,
+            (true, false) => self.holders.fetch_sub(1, Ordering::Relaxed) - 1,
+            _ => self.holders.load(Ordering::Relaxed),
+        }
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         self.pool.held.fetch_sub(self.held, Ordering::Relaxed);
-        self.pool.connections.fetch_sub(1, Ordering::Relaxed);
+        self.pool.count(self.held, 0);
     }
 }
 
@@ -102,6 +114,21 @@ mod tests {
         assert!(!shares[0].update(500 * KIB));
         drop(shares);
         assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn idle_connections_do_not_shrink_windows() {
+        let memory = ReceiveMemory::new(1_000 * KIB);
+        let mut shares: Vec<Share> = (0..1000).map(|_| memory.join()).collect();
+        assert_eq!(shares[0].largest_window(), 500 * KIB);
+        assert!(!shares[0].update(100 * KIB));
+        assert_eq!(shares[0].largest_window(), 500 * KIB, "it holds something itself");
+        assert_eq!(shares[1].largest_window(), 250 * KIB, "it would share with one other");
+        assert!(!shares[1].update(100 * KIB));
+        assert_eq!((shares[0].largest_window(), shares[2].largest_window()), (250 * KIB, 1_000 * KIB / 6));
+        assert!(!shares[0].update(0));
+        drop(shares.remove(1));
+        assert_eq!(shares[2].largest_window(), 500 * KIB, "nobody holds anything");
     }
 
     #[test]

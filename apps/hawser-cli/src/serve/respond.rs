@@ -114,13 +114,16 @@ struct Answered {
 async fn answer(server: &Arc<Server>, share: &Share, request: &Request<()>) -> io::Result<Answered> {
     let (looking, reply) = lookup(server, share, request).await?;
     let (permit, mut reply) = match small(share, reply).await {
-        Ok(mut small) => {
+        Size::Small(mut small) => {
             drop(looking);
             small.reply.settle_digest().await;
             return Ok(small);
         }
-        Err(reply) => match share.try_reply() {
-            Some(permit) => (permit, reply),
+        Size::Large(reply) => match share.try_reply() {
+            Some(permit) => {
+                drop(looking);
+                (permit, reply)
+            }
             None => {
                 drop((looking, reply));
                 let permit = share.reply().await?;
@@ -157,18 +160,26 @@ async fn lookup(
     Ok((looking, reply))
 }
 
-/// A reply that needs no right to it; hands back one that does. A small file is read, so that it need not stay open.
-async fn small(share: &Share, mut reply: Reply) -> Result<Answered, Reply> {
+/// Whether a reply needs the right to reply.
+enum Size {
+    /// It does not.
+    Small(Answered),
+    /// It does.
+    Large(Reply),
+}
+
+/// Looks how large a reply is. A small file is read, so that it need not stay open.
+async fn small(share: &Share, mut reply: Reply) -> Size {
     let length = match &reply.body {
         Body::Empty => 0,
         Body::Bytes(bytes) => bytes.len() as u64,
         Body::File(_, range) => range.end - range.start,
     };
     if length == 0 || !reply.status.is_success() && length <= SMALL {
-        return Ok(Answered { reply, _permit: None, _memory: None });
+        return Size::Small(Answered { reply, _permit: None, _memory: None });
     }
     let Some(memory) = (length <= SMALL).then(|| share.try_memory(length)).flatten() else {
-        return Err(reply);
+        return Size::Large(reply);
     };
     if let Body::File(file, range) = &reply.body {
         match read_block(file, range.start, range.end).await.map_err(io::Error::other).flatten() {
@@ -176,7 +187,7 @@ async fn small(share: &Share, mut reply: Reply) -> Result<Answered, Reply> {
             Err(error) => reply = internal(&error),
         }
     }
-    Ok(Answered { reply, _permit: None, _memory: Some(memory) })
+    Size::Small(Answered { reply, _permit: None, _memory: Some(memory) })
 }
 
 /// A response on its way.

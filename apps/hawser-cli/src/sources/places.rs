@@ -191,3 +191,86 @@ fn seat(connection: Connection, remote: SocketAddr, places: &Pool, code: u64) ->
     };
     Some(Client { connection, remote, _place: Place::Taken { _place: place } })
 }
+
+#[cfg(test)]
+mod tests {
+    use hawser::{ClientConfig, Identity, Links, ServerConfig, Trust};
+
+    use super::*;
+
+    const CODE: u64 = 7;
+
+    /// A server with these places, and a client for it.
+    fn pair(sources: &Sources) -> (Endpoint, Endpoint) {
+        let identity = Identity::self_signed(&["localhost"]).unwrap();
+        let trust = Trust::Pins(vec![identity.pin().unwrap()]);
+        let config =
+            sources.server(ServerConfig::builder(identity).alpn([b"test".as_slice()])).build().unwrap();
+        let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+        let config = ClientConfig::builder().trust(trust).alpn([b"test".as_slice()]).build().unwrap();
+        (server, Endpoint::client(config, Links::All).unwrap())
+    }
+
+    async fn connect(client: &Endpoint, server: &Endpoint) -> Option<Connection> {
+        client.connect(server.listening()[0], "localhost").await.ok()
+    }
+
+    /// The next client of a server that another task connects meanwhile, whether it had proven its address, and its own end.
+    async fn next(
+        sources: &Sources,
+        server: &Endpoint,
+        client: &Endpoint,
+    ) -> (Option<Client>, bool, Option<Connection>) {
+        let accepting = async {
+            let waiting = sources.accept(server).await.unwrap();
+            let is_proven = waiting.proven.is_some();
+            (waiting.connect(CODE).await, is_proven)
+        };
+        let ((seated, is_proven), connected) = tokio::join!(accepting, connect(client, server));
+        (seated, is_proven, connected)
+    }
+
+    #[tokio::test]
+    async fn a_source_that_has_its_share_is_turned_away_until_it_leaves() {
+        let sources = Sources::new(8);
+        let (server, client) = pair(&sources);
+        let (first, _, _connection) = next(&sources, &server, &client).await;
+        let first = first.unwrap();
+        let refused = tokio::select! {
+            refused = connect(&client, &server) => refused,
+            _ = sources.accept(&server) => panic!("there is no place for it"),
+        };
+        assert!(refused.is_none());
+        drop(first);
+        assert!(next(&sources, &server, &client).await.0.is_some());
+    }
+
+    #[tokio::test]
+    async fn from_half_of_the_places_on_clients_prove_their_address() {
+        let sources = Sources::new(4).places_per_source(None);
+        let (server, client) = pair(&sources);
+        let mut held = Vec::new();
+        for proves in [false, false, true, true] {
+            let (seated, is_proven, connection) = next(&sources, &server, &client).await;
+            held.push((seated.unwrap(), connection));
+            assert_eq!(is_proven, proves, "place {}", held.len());
+        }
+        assert_eq!((sources.places.free(), sources.proven.free()), (0, MAX_PROVEN));
+    }
+
+    /// Two handshakes run at the same time, and there is one place.
+    #[tokio::test]
+    async fn a_place_is_taken_when_the_handshake_is_complete() {
+        let sources = Sources::new(1);
+        let (server, client) = pair(&sources);
+        let accepting = async {
+            let (first, second) =
+                (sources.accept(&server).await.unwrap(), sources.accept(&server).await.unwrap());
+            tokio::join!(first.connect(CODE), second.connect(CODE))
+        };
+        let ((first, second), one, other) =
+            tokio::join!(accepting, connect(&client, &server), connect(&client, &server));
+        assert_eq!([&first, &second].into_iter().flatten().count(), 1);
+        drop((one, other));
+    }
+}

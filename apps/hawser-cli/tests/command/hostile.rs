@@ -167,6 +167,32 @@ async fn responses_that_nobody_reads_pin_little() {
     time_of_small_file(&server).await;
 }
 
+/// Pages of a large folder that nobody reads: the memory of their source holds one of them, and the others wait for it with neither a
+/// page nor the right to look something up.
+#[tokio::test]
+async fn listings_that_nobody_reads_stop_nobody() {
+    let server = Server::start(&["--reply-memory", "16M"]);
+    server.add("small", b"content");
+    for n in 0..4000 {
+        server.add(&format!("{n:04}{}", "x".repeat(150)), b"");
+    }
+    let before = server.memory();
+    let mut transport = hawser::default_transport();
+    (transport.initial_stream_window, transport.max_stream_window) = (2_000, 2_000);
+    let (mut attackers, mut answers) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        let raw = Raw::connect(&server, transport.clone()).await;
+        for _ in 0..40 {
+            answers.push(raw.ask(&request(GET, b"/", &[])).await);
+        }
+        attackers.push(raw);
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    time_of_small_file(&server).await;
+    let memory = server.memory().saturating_sub(before);
+    assert!(memory < 48 << 20, "{} MiB", memory >> 20);
+}
+
 /// RFC 9000 section 21.11: who knows a connection id of one server must not learn its reset token from the other.
 #[test]
 fn two_servers_of_one_state_folder_have_different_reset_tokens() {

@@ -18,6 +18,10 @@ use crate::{Code, TransportError, Versions};
 const LONG_FORM: u8 = 0x80;
 const FIXED_BIT: u8 = 0x40;
 
+/// UDP ports of services that answer everybody (RFC 9308 section 8.1): DNS, NTP, SNMP, CLDAP, SSDP, memcached. No client has
+/// them, and a server's answer to a forged packet would make it and the service answer each other. Port 0 is no port.
+const REFLECTORS: [u16; 7] = [0, 53, 123, 161, 389, 1900, 11211];
+
 impl Endpoint {
     /// Takes a received datagram and says for whom it is; `None` if it is for nobody. What the endpoint answers itself is
     /// added to `responses`.
@@ -36,6 +40,9 @@ impl Endpoint {
             .and_then(|token| self.routes.by_reset(datagram.tuple.remote, token))
         {
             return Some(Routed::Connection(handle, datagram));
+        }
+        if REFLECTORS.contains(&datagram.tuple.remote.port()) {
+            return None;
         }
         if first & LONG_FORM != 0 {
             return self.handle_long(now, datagram, responses);

@@ -10,8 +10,16 @@ use super::{MAX_FIELD_LINES, Violation};
 pub(super) enum Section {
     Request,
     Response,
-    ResponseOrTrailers,
     Trailers,
+}
+
+/// What a section that is well-formed says of its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// It is the last but for trailers.
+    Final,
+    /// It is an informational response, which another one follows (RFC 9110 section 15.2).
+    Informational,
 }
 
 /// What is wrong with a field section.
@@ -55,10 +63,10 @@ const TE: (&[u8], &[u8]) = (b"te", b"\x49\x7f");
 const TRAILERS: (&[u8], &[u8]) = (b"trailers", b"\x4d\x83\x35\x05\xb1\x1f");
 
 /// Checks an encoded field section.
-pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
+pub(super) fn check(section: &[u8], of: Section) -> Result<Says, Problem> {
     let allowed = match of {
         Section::Request => !STATUS,
-        Section::Response | Section::ResponseOrTrailers => STATUS,
+        Section::Response => STATUS,
         Section::Trailers => 0,
     };
     let mut rest = Reader { bytes: section };
@@ -67,14 +75,14 @@ pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
         return Err(dynamic());
     }
     rest.integer(7)?;
-    let (mut seen, mut lines, mut is_regular) = (0, 0, false);
+    let (mut seen, mut lines, mut is_regular, mut says) = (0, 0, false, Says::Final);
     while !rest.bytes.is_empty() {
         lines += 1;
         if lines > MAX_FIELD_LINES {
             let reason = "a field section of too many lines";
             return Err(Problem::Fatal(Violation::new(Code::H3_EXCESSIVE_LOAD, reason)));
         }
-        match rest.line()? {
+        match rest.line(&mut says)? {
             Name::Regular => is_regular = true,
             Name::ConnectionSpecific => return Err(Problem::Malformed),
             // `h3` knows no others.
@@ -87,7 +95,7 @@ pub(super) fn check(section: &[u8], of: Section) -> Result<(), Problem> {
             }
         }
     }
-    Ok(())
+    Ok(says)
 }
 
 /// What a field line names.
@@ -131,7 +139,7 @@ impl<'a> FieldLines<'a> {
         let mut lines = Vec::new();
         while !rest.bytes.is_empty() {
             let before = rest.bytes;
-            let field = match rest.line().ok()? {
+            let field = match rest.line(&mut Says::Final).ok()? {
                 Name::Pseudo(Some(METHOD)) => RequestField::Method,
                 Name::Pseudo(Some(SCHEME)) => RequestField::Scheme,
                 Name::Pseudo(Some(PATH)) => RequestField::Path,
@@ -157,26 +165,46 @@ impl<'a> FieldLines<'a> {
     }
 }
 
+impl Name {
+    /// A status that begins with 1. Its Huffman code is 00001.
+    fn note(&self, (is_huffman, value): Coded<'_>, says: &mut Says) {
+        let is_one =
+            value.first().is_some_and(|first| if is_huffman { first >> 3 == 1 } else { *first == b'1' });
+        if matches!(self, Name::Pseudo(Some(STATUS))) && is_one {
+            *says = Says::Informational;
+        }
+    }
+}
+
 /// The rest of a field section.
 struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// A field line (RFC 9204 section 4.5.2 and following).
-    fn line(&mut self) -> Result<Name, Problem> {
+    /// A field line (RFC 9204 section 4.5.2 and following). Notes the status of an informational response.
+    fn line(&mut self, says: &mut Says) -> Result<Name, Problem> {
         match self.bytes.first().copied().unwrap_or_default() {
             // Indexed, from the static table.
-            first if first & 0xc0 == 0xc0 => static_name(self.integer(6)?),
+            first if first & 0xc0 == 0xc0 => {
+                let index = self.integer(6)?;
+                if INFORMATIONAL.contains(&index) {
+                    *says = Says::Informational;
+                }
+                static_name(index)
+            }
             // A name of the static table with a value of its own.
             first if first & 0xd0 == 0x50 => {
                 let name = static_name(self.integer(4)?)?;
-                self.string(7)?;
+                name.note(self.string(7)?, says);
                 Ok(name)
             }
             first if first & 0xe0 == 0x20 => {
                 let name = self.string(3)?;
-                Ok(literal_name(name, self.string(7)?))
+                let value = self.string(7)?;
+                let name = literal_name(name, value);
+                name.note(value, says);
+                Ok(name)
             }
             _ => Err(dynamic()),
         }
@@ -216,6 +244,8 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Lines of the static table with an informational status: 103 and 100.
+const INFORMATIONAL: [u64; 2] = [24, 63];
 /// The last line of the static table.
 const LAST_STATIC_INDEX: u64 = 98;
 

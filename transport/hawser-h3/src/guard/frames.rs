@@ -1,7 +1,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 use h3::error::Code;
 
-use super::fields::{self, Problem, Section};
+use super::fields::{self, Problem, Says, Section};
 use super::{MAX_FIELD_SECTION_SIZE, MAX_SETTINGS_LENGTH, Violation};
 
 /// RFC 9114 section 7.2.
@@ -64,8 +64,9 @@ enum State {
 /// How far the message of a request stream is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Message {
+    /// Before the header; also after informational responses.
     Start,
-    /// After the first field section; informational responses may be followed by another one.
+    /// After the header.
     Headers,
     Body,
     Trailers,
@@ -262,7 +263,11 @@ impl Frames {
         }
         let section = self.next_section()?;
         match fields::check(frame.get(header..).unwrap_or_default(), section) {
-            Ok(()) => Ok(frame.freeze()),
+            Ok(Says::Informational) if section == Section::Response => {
+                self.message = Message::Start;
+                Ok(frame.freeze())
+            }
+            Ok(_) => Ok(frame.freeze()),
             Err(Problem::Malformed) => Ok(Bytes::from_static(MALFORMED_HEADERS)),
             Err(Problem::Fatal(violation)) => Err(violation),
         }
@@ -283,8 +288,6 @@ impl Frames {
         let (section, after) = match (self.message, self.rules) {
             (Message::Start, Rules::Request) => (Section::Request, Message::Headers),
             (Message::Start, _) => (Section::Response, Message::Headers),
-            // After an informational response another one follows.
-            (Message::Headers, Rules::Response) => (Section::ResponseOrTrailers, Message::Headers),
             (Message::Headers | Message::Body, _) => (Section::Trailers, Message::Trailers),
             (Message::Trailers, _) => {
                 return Err(Violation::new(Code::H3_FRAME_UNEXPECTED, "a field section after the trailers"));

@@ -62,6 +62,29 @@ fn fields_about_the_connection_are_malformed() {
     }
 }
 
+/// RFC 9114 sections 4.1 and 4.3: a status after that of the final response is in trailers, where it is malformed; informational
+/// responses come before.
+#[test]
+fn a_status_in_trailers_is_malformed() {
+    const MALFORMED: &[u8] = b"\x01\x05\x00\x00\x21:\x00";
+    let section = |line: &[u8]| [&[1, 2 + u8::try_from(line.len()).unwrap(), 0, 0], line].concat();
+    let (final_, status) = (section(b"\xd9"), section(b"\x5f\x09\x03200"));
+    let data = b"\x00\x01x".to_vec();
+    // 100 and 103 by index, with a value, and in Huffman code.
+    let informational: [&[u8]; 4] = [b"\xff\x00", b"\xd8", b"\x5f\x09\x03103", b"\x5f\x09\x82\x08\x19"];
+    for before in informational {
+        let good = [section(before), section(before), final_.clone(), data.clone()].concat();
+        assert_eq!(pass(Rules::Response, &good, 100).unwrap(), good, "{before:x?}");
+        let early = [section(before), data.clone()].concat();
+        assert_eq!(pass(Rules::Response, &early, 100).unwrap_err().code, Code::H3_FRAME_UNEXPECTED);
+    }
+    for body in [data, Vec::new()] {
+        let bad = [final_.clone(), body.clone(), status.clone()].concat();
+        let passed = [final_.clone(), body, MALFORMED.to_vec()].concat();
+        assert_eq!(pass(Rules::Response, &bad, 100).unwrap(), passed);
+    }
+}
+
 /// RFC 9114 sections 4.6, 7.2.3, 7.2.5 and 7.2.7. We never send MAX_PUSH_ID, nor PUSH_PROMISE.
 #[test]
 fn pushes_that_nobody_allowed_cost_the_connection() {

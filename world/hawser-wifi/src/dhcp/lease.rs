@@ -12,6 +12,9 @@ use super::message::Message;
 pub const MAX_LEASES: usize = 256;
 /// What a server that gives no mask probably means. Only neighbours would be missed: everything else goes over the router.
 const USUAL_PREFIX: u8 = 24;
+/// Shortest prefix of a network that is believed: that of 10.0.0.0/8, the largest private one. A mask of fewer bits would lead a part
+/// of the Internet past the default route, a VPN's too, to the host that answers for it.
+const SHORTEST_PREFIX: u8 = 8;
 /// Shorter ones are taken to last this long: below it a client would do nothing but renew. Seconds.
 const SHORTEST_LEASE: u32 = 30;
 
@@ -21,7 +24,7 @@ const SHORTEST_LEASE: u32 = 30;
 pub struct Lease {
     /// The address.
     pub address: Ipv4Addr,
-    /// Bits of its network, 1 to 32.
+    /// Bits of its network, 8 to 32.
     pub prefix: u8,
     /// The first router.
     pub router: Option<Ipv4Addr>,
@@ -45,6 +48,9 @@ impl Lease {
             Some(mask) if mask.leading_ones() + mask.trailing_zeros() == 32 => mask.leading_ones() as u8,
             Some(_) => return None,
         };
+        if prefix < SHORTEST_PREFIX {
+            return None;
+        }
         // RFC 2131 section 4.4.5: half of the time, unless the server says otherwise.
         let renew_seconds = message.renew.filter(|renew| (1..seconds).contains(renew)).unwrap_or(seconds / 2);
         Some(Lease {
@@ -98,8 +104,9 @@ impl Leases {
     /// It is not what [`Leases::to_json`] writes.
     pub fn from_json(text: &str) -> Result<Leases, LeasesError> {
         let mut known: BTreeMap<String, KnownLease> = serde_json::from_str(text).map_err(LeasesError)?;
-        let usable =
-            |known: &KnownLease| (1..=32).contains(&known.lease.prefix) && is_host(&known.lease.address);
+        let usable = |known: &KnownLease| {
+            (SHORTEST_PREFIX..=32).contains(&known.lease.prefix) && is_host(&known.lease.address)
+        };
         known.retain(|_, known| usable(known));
         let mut leases = Leases(known);
         leases.shorten();

@@ -120,6 +120,8 @@ fn answers_to_others_and_addresses_that_nobody_can_use_are_ignored() {
         Message { given: Some(Ipv4Addr::BROADCAST), ..good.clone() },
         Message { given: Some(Ipv4Addr::LOCALHOST), ..good.clone() },
         Message { mask: Some(Ipv4Addr::new(255, 0, 255, 0)), ..good.clone() },
+        Message { mask: Some(Ipv4Addr::new(128, 0, 0, 0)), ..good.clone() },
+        Message { mask: Some(Ipv4Addr::new(254, 0, 0, 0)), ..good.clone() },
         Message { lease: None, ..good.clone() },
         Message { kind: Kind::Ack, ..good.clone() },
     ];

@@ -56,6 +56,22 @@ fn unknown_versions_are_told_the_known_ones() {
     assert!(feed(&mut client_only, client(), &unknown(1200)).is_nothing(), "only servers negotiate");
 }
 
+/// RFC 9308 section 8.1: the packet is forged, and the answer would go to a DNS server or the like.
+#[test]
+fn ports_of_services_that_answer_everybody_get_no_answer() {
+    let mut endpoint = server();
+    let mut unknown_version = first_initial();
+    unknown_version[1] ^= 0x7a;
+    let short = vec![0x45; 100];
+    for port in [0, 53, 123, 161, 389, 1900, 11211] {
+        let from = tuple(&format!("192.0.2.9:{port}"));
+        for packet in [&first_initial(), &unknown_version, &short] {
+            assert!(feed(&mut endpoint, from, packet).is_nothing(), "port {port}");
+        }
+    }
+    assert!(!feed(&mut endpoint, tuple("192.0.2.9:54"), &first_initial()).is_nothing());
+}
+
 #[test]
 fn what_waits_for_acceptance_is_bounded_per_connection() {
     let mut endpoint = server();
