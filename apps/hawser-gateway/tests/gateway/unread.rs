@@ -1,67 +1,20 @@
 //! Downloads that nobody reads, with the windows of tunnels and with those of other applications.
 
-#![allow(clippy::unwrap_used)]
-
-use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient};
-use hawser_gateway::egress::EgressRules;
-use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
+use hawser_gateway::client::GatewayClient;
+use hawser_gateway::local::TCP_IDLE;
 use hawser_gateway::profile;
-use hawser_gateway::server::{Gateway, GatewayConfig};
-use hawser_gateway::users::UserFile;
-use hawser_net::{Endpoint, Identity, Links, ServerConfig, TransportConfig, Trust};
+use hawser_net::TransportConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::Setup;
 
 const UNREAD: usize = 64;
 const READ: usize = 4 << 20;
 /// Of a download on loopback, which takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A client of a gateway with this transport at both ends, and what must live as long as it.
-async fn start(transport: TransportConfig) -> (GatewayClient, Endpoint, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let users = UserFile::new(folder.path().join("users.toml"));
-    let key = users.add("alice").unwrap();
-    let gateway = GatewayConfig {
-        users,
-        egress: EgressRules::new(vec!["127.0.0.1/32".parse().unwrap()]),
-        tunnels_per_user: 1_000,
-        connect_timeout: Duration::from_secs(5),
-        tcp_idle: TCP_IDLE,
-        udp_idle: UDP_IDLE,
-    };
-    let gateway = Gateway::start(gateway, Arc::new(|_: &str| {})).unwrap();
-    let identity = Identity::self_signed(&["localhost"]).unwrap();
-    let trust = Trust::Pins(vec![identity.pin().unwrap()]);
-    let config = ServerConfig::builder(identity).alpn([hawser_h3::ALPN]).transport(transport.clone());
-    let server = Endpoint::server(config.build().unwrap(), "127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = server.listening()[0];
-    let accepting = server.clone();
-    tokio::spawn(async move {
-        while let Some(incoming) = accepting.accept().await {
-            let gateway = gateway.clone();
-            tokio::spawn(async move { gateway.serve(incoming.await.unwrap()).await });
-        }
-    });
-    let config =
-        hawser_net::ClientConfig::builder().trust(trust).alpn([hawser_h3::ALPN]).transport(transport);
-    let endpoint = Endpoint::client(config.build().unwrap(), Links::All).unwrap();
-    let connection = endpoint.connect(address, "localhost").await.unwrap();
-    let first = Dialed { connection, keep: Box::new(endpoint) };
-    let dialer: Dialer = Box::new(|| Box::pin(async { Err("once is enough".into()) }));
-    let config = ClientConfig {
-        authority: "localhost:1".to_owned(),
-        key,
-        patience: Duration::from_secs(5),
-        open_timeout: Duration::from_secs(30),
-    };
-    let (client, hello) = GatewayClient::start(config, first, dialer, Arc::new(|_: &str| {})).await.unwrap();
-    assert_eq!(hello.user, "alice");
-    (client, server, folder)
-}
 
 /// A server that sends without end.
 async fn source() -> std::net::SocketAddr {
@@ -90,7 +43,8 @@ async fn tunnel(client: &GatewayClient, target: std::net::SocketAddr) -> TcpStre
 
 /// Whether a download comes through in time next to those that nobody reads.
 async fn comes_through(transport: TransportConfig, patience: Duration) -> bool {
-    let (client, _server, _folder) = start(transport).await;
+    let setup = Setup::start(transport).await;
+    let (client, _) = setup.client(setup.key.clone()).await.unwrap();
     let source = source().await;
     let mut unread = Vec::new();
     for _ in 0..UNREAD {
