@@ -92,7 +92,13 @@ impl TransportOptions {
     /// The transport configuration these options describe, for an application protocol.
     fn transport(&self, registry: &Registry, alpn: &[u8]) -> Result<TransportConfig, Failure> {
         let is_live = alpn == crate::live::ALPN;
-        let policies = if is_live { self.live_policies(registry)? } else { self.policies(registry)? };
+        let policies = if is_live {
+            self.policies_with(registry, crate::live::CONTROLLER)?
+        } else if self.tunnels.is_some() {
+            self.policies_with(registry, hawser_gateway::profile::CONTROLLER)?
+        } else {
+            self.policies(registry)?
+        };
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..hawser::default_transport() };
         if alpn == hawser::h3::ALPN || alpn == crate::hq::ALPN {
@@ -118,9 +124,13 @@ impl TransportOptions {
         policies.map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// The same for live video.
-    fn live_policies(&self, registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, Failure> {
-        let policies = registry.set(&self.policies.with_controller(registry, crate::live::CONTROLLER)?);
+    /// The same for an application that has a congestion controller of its own where none is chosen.
+    fn policies_with(
+        &self,
+        registry: &Registry,
+        controller: &str,
+    ) -> Result<Arc<dyn PolicySetFactory>, Failure> {
+        let policies = registry.set(&self.policies.with_controller(registry, controller)?);
         policies.map_err(|error| Failure::usage(error.to_string()))
     }
 

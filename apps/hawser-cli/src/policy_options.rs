@@ -39,7 +39,11 @@ pub(crate) fn with_names(command: Command, registry: &Registry) -> Command {
 
 /// The same for a command below others; `controller` is the one that they use by default, if it is not the registry's.
 fn with_names_below(mut command: Command, registry: &Registry, controller: Option<&str>) -> Command {
-    let controller = if command.get_name() == live::NAME { Some(live::CONTROLLER) } else { controller };
+    let controller = match command.get_name() {
+        live::NAME => Some(live::CONTROLLER),
+        "proxy" | "forward" | "gateway" => Some(hawser_gateway::profile::CONTROLLER),
+        _ => controller,
+    };
     for kind in PolicyKind::ALL {
         let own = controller.filter(|_| kind == PolicyKind::Congestion);
         let id = option(kind).trim_start_matches("--").replace('-', "_");
