@@ -28,9 +28,9 @@ const GOODBYE: Duration = Duration::from_millis(500);
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Tunnels through a gateway, which opens no streams for requests.
-const PROFILE: Profile<'static> = Profile {
+pub(crate) const PROFILE: Profile<'static> = Profile {
     alpn: hawser::h3::ALPN,
-    controller: None,
+    controller: Some(hawser_gateway::profile::CONTROLLER),
     tune: &|transport| hawser_gateway::profile::apply(transport, 0),
 };
 

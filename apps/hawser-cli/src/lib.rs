@@ -157,11 +157,14 @@ enum Command {
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
 pub fn run(registry: Registry) -> ExitCode {
     let registry = Arc::new(registry);
-    let command = policy_options::with_names(
-        audience::grouped(Cli::command()),
-        &registry,
-        &[(live::NAME, live::PROFILE.controller)],
-    );
+    let gateway = gateway_client::PROFILE.controller;
+    let controllers = [
+        (live::NAME, live::PROFILE.controller),
+        ("proxy", gateway),
+        ("forward", gateway),
+        ("gateway", gateway),
+    ];
+    let command = policy_options::with_names(audience::grouped(Cli::command()), &registry, &controllers);
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use hawser_gateway::egress::EgressRules;
 use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
+use hawser_gateway::profile::CONTROLLER;
 use hawser_gateway::server::{self, GatewayConfig};
 use hawser_gateway::users::UserFile;
 use ipnet::IpNet;
@@ -191,7 +192,7 @@ fn configuration(
 ) -> Result<ServerConfig, Failure> {
     let tunnels = arguments.tunnels_per_user as u64;
     let tune = |transport: &mut _| hawser_gateway::profile::apply(transport, tunnels);
-    let profile = Profile { alpn: hawser::h3::ALPN, controller: None, tune: &tune };
+    let profile = Profile { alpn: hawser::h3::ALPN, controller: Some(CONTROLLER), tune: &tune };
     let config = ServerConfig::builder(identity.clone())
         .workers(arguments.workers)
         .max_connections(arguments.max_connections);

@@ -1,25 +1,22 @@
 //! Downloads that nobody reads, with the windows of tunnels and with those of other applications.
 
-#![allow(clippy::unwrap_used)]
-
-use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient};
-use hawser_gateway::egress::EgressRules;
-use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
+use hawser_gateway::client::GatewayClient;
+use hawser_gateway::local::TCP_IDLE;
 use hawser_gateway::profile;
-use hawser_gateway::server::{Gateway, GatewayConfig};
-use hawser_gateway::users::UserFile;
-use hawser_net::{Endpoint, Identity, Links, ServerConfig, TransportConfig, Trust};
+use hawser_net::TransportConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::Setup;
 
 const UNREAD: usize = 64;
 const READ: usize = 4 << 20;
 /// Of a download on loopback, which takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+<<<<<<< HEAD:apps/hawser-gateway/tests/unread.rs
 /// A client of a gateway with this transport at both ends, and what must live as long as it.
 async fn start(transport: TransportConfig) -> (GatewayClient, Endpoint, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -64,6 +61,9 @@ async fn start(transport: TransportConfig) -> (GatewayClient, Endpoint, tempfile
 }
 
 /// A server that never stops sending.
+=======
+/// A server that sends without end.
+>>>>>>> tunnel:apps/hawser-gateway/tests/gateway/unread.rs
 async fn source() -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -90,7 +90,8 @@ async fn tunnel(client: &GatewayClient, target: std::net::SocketAddr) -> TcpStre
 
 /// Whether a download comes through in time next to those that nobody reads.
 async fn comes_through(transport: TransportConfig, patience: Duration) -> bool {
-    let (client, _server, _folder) = start(transport).await;
+    let setup = Setup::start(transport).await;
+    let (client, _) = setup.client(setup.key.clone()).await.unwrap();
     let source = source().await;
     let mut unread = Vec::new();
     for _ in 0..UNREAD {

@@ -1,0 +1,7 @@
+//! A gateway and its clients in one process.
+
+#![allow(clippy::unwrap_used)]
+
+mod keys;
+mod support;
+mod unread;

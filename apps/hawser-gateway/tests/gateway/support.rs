@@ -1,0 +1,75 @@
+//! A gateway on loopback.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError};
+use hawser_gateway::egress::EgressRules;
+use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
+use hawser_gateway::server::{Gateway, GatewayConfig};
+use hawser_gateway::users::{Key, UserFile};
+use hawser_net::{Connection, Endpoint, Identity, Links, Pin, ServerConfig, TransportConfig, Trust};
+
+/// A gateway with one user, and this transport at both ends.
+pub(crate) struct Setup {
+    pub(crate) key: Key,
+    address: SocketAddr,
+    pin: Pin,
+    transport: TransportConfig,
+    _server: Endpoint,
+    _folder: tempfile::TempDir,
+}
+
+impl Setup {
+    pub(crate) async fn start(transport: TransportConfig) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let users = UserFile::new(folder.path().join("users.toml"));
+        let key = users.add("alice").unwrap();
+        let gateway = GatewayConfig {
+            users,
+            egress: EgressRules::new(vec!["127.0.0.1/32".parse().unwrap()]),
+            tunnels_per_user: 1_000,
+            connect_timeout: Duration::from_secs(5),
+            tcp_idle: TCP_IDLE,
+            udp_idle: UDP_IDLE,
+        };
+        let gateway = Gateway::start(gateway, Arc::new(|_: &str| {})).unwrap();
+        let identity = Identity::self_signed(&["localhost"]).unwrap();
+        let pin = identity.pin().unwrap();
+        let config = ServerConfig::builder(identity).alpn([hawser_h3::ALPN]).transport(transport.clone());
+        let server = Endpoint::server(config.build().unwrap(), "127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.listening()[0];
+        let accepting = server.clone();
+        tokio::spawn(async move {
+            while let Some(incoming) = accepting.accept().await {
+                let gateway = gateway.clone();
+                tokio::spawn(async move { gateway.serve(incoming.await.unwrap()).await });
+            }
+        });
+        Setup { key, address, pin, transport, _server: server, _folder: folder }
+    }
+
+    /// A connection to the gateway, and the endpoint that it stands on.
+    pub(crate) async fn connect(&self) -> (Connection, Endpoint) {
+        let trust = Trust::Pins(vec![self.pin]);
+        let config = hawser_net::ClientConfig::builder().trust(trust).alpn([hawser_h3::ALPN]);
+        let config = config.transport(self.transport.clone()).build().unwrap();
+        let endpoint = Endpoint::client(config, Links::All).unwrap();
+        (endpoint.connect(self.address, "localhost").await.unwrap(), endpoint)
+    }
+
+    /// A client with this key.
+    pub(crate) async fn client(&self, key: Key) -> Result<(GatewayClient, Hello), OpenError> {
+        let (connection, endpoint) = self.connect().await;
+        let first = Dialed { connection, keep: Box::new(endpoint) };
+        let dialer: Dialer = Box::new(|| Box::pin(async { Err("once is enough".into()) }));
+        let config = ClientConfig {
+            authority: "localhost:1".to_owned(),
+            key,
+            patience: Duration::from_secs(5),
+            open_timeout: Duration::from_secs(30),
+        };
+        GatewayClient::start(config, first, dialer, Arc::new(|_: &str| {})).await
+    }
+}
