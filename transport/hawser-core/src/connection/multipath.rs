@@ -13,7 +13,7 @@ use super::paths::control::Control;
 use super::paths::life_cycle::{LifeCycle, LifeEvent};
 use super::paths::migration::{PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
 use super::paths::mtu::MtuDiscovery;
-use super::paths::path::{Path, Suspect};
+use super::paths::path::{Path, Suspect, SuspectPace};
 use super::paths::path_ids::CannotOpen;
 use super::paths::remote_cids::OfferedCid;
 use super::paths::validation::ValidationFailure;
@@ -497,8 +497,9 @@ impl Connection {
     /// Acknowledgements on a path have been outstanding for too long while others work: its data goes on them at once, and it
     /// is probed until it answers.
     pub(super) fn suspect(&mut self, now: Time, id: PathId) {
+        let pace = if self.awaits_data() { SuspectPace::WITH_DATA } else { SuspectPace::WITHOUT_DATA };
         let Some(path) = self.paths.get_mut(id) else { return };
-        path.suspect = Some(Suspect::new(now, path.recovery.probe_timeout()));
+        path.suspect = Some(Suspect::new(now, &pace, path.recovery.rtt.smoothed()));
         path.traffic.times_suspect += 1;
         path.copies.clear();
         let mut frames = Vec::new();
