@@ -159,7 +159,7 @@ fn a_link_that_loses_every_third_packet_is_in_use_next_to_a_clean_one() {
         format!("[[link]]\nname = \"{name}\"\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nloss = \"{loss}\"\n")
     };
     let (good, bad) = (link("good", "0 %"), link("bad", "30 %"));
-    let (alone, _) = rates(&[good.clone()], "cubic", 1);
+    let (alone, _) = rates(std::slice::from_ref(&good), "cubic", 1);
     let outcome = outcome(&[good, bad], "cubic", 1);
     let suspected: u64 = outcome.paths.iter().map(|path| path.times_suspect).sum();
     let goodput = outcome.flows[0].goodput_bps / 1e6;
