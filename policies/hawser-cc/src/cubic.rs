@@ -3,7 +3,7 @@ mod parameters;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, Parameters, Sent, Siblings, Snapshot, Time,
+    Ack, CongestionController, ControllerInit, Loss, Outage, Parameters, Sent, Siblings, Snapshot, Time,
 };
 
 pub use parameters::CubicParameters;
@@ -170,6 +170,13 @@ impl Rule for CubicRule {
     fn on_unused(&mut self, ack: &Ack) {
         if let Some(epoch) = &mut self.avoidance.epoch {
             epoch.counted_to = ack.now;
+        }
+    }
+
+    /// Nor does the time of an outage.
+    fn on_outage(&mut self, outage: &Outage) {
+        if let Some(epoch) = &mut self.avoidance.epoch {
+            epoch.counted_to = epoch.counted_to.max(outage.now);
         }
     }
 

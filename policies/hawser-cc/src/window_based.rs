@@ -3,7 +3,8 @@
 use std::fmt;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, GroupId, Loss, LossCause, Rate, Sent, Siblings, Snapshot, Time,
+    Ack, CongestionController, ControllerInit, GroupId, Loss, LossCause, Outage, Rate, Sent, Siblings,
+    Snapshot, Time,
 };
 
 use crate::return_path::{ReturnPath, RttSample};
@@ -46,6 +47,9 @@ pub trait Rule: Clone + fmt::Debug + Send + 'static {
 
     /// `bytes`, more than zero, were acknowledged in congestion avoidance.
     fn avoid(&mut self, window: &mut Window, acked: &Acked<'_>, bytes: f64);
+
+    /// The path was silent for a while through no fault of the sender.
+    fn on_outage(&mut self, _outage: &Outage) {}
 
     /// An acknowledgement that opens nothing.
     fn on_unused(&mut self, _ack: &Ack) {}
@@ -138,6 +142,10 @@ impl<R: Rule> CongestionController for WindowBased<R> {
             self.rule.on_persistent_congestion();
             self.window.collapse();
         }
+    }
+
+    fn on_outage(&mut self, outage: &Outage) {
+        self.rule.on_outage(outage);
     }
 
     fn on_spurious_loss(&mut self, now: Time) {

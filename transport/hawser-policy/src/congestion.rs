@@ -121,6 +121,21 @@ pub struct Loss {
     pub new_epoch: bool,
 }
 
+/// A path was silent and answers again: its link was gone in between.
+#[derive(Clone, Copy, Debug)]
+pub struct Outage {
+    /// When it answered, or when more of what the outage took was found.
+    pub now: Time,
+    /// When the last acknowledgement before it came.
+    pub since: Time,
+    /// Bytes lost to it.
+    pub bytes: u64,
+    /// Packets lost to it.
+    pub packets: u64,
+    /// Bytes in flight after removal.
+    pub bytes_in_flight: u64,
+}
+
 /// What a coupled controller may know of another path of the same connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Sibling {
@@ -211,6 +226,10 @@ pub trait CongestionController: Send + fmt::Debug {
 
     /// Packets were lost or marked. Called once per detection, before `on_ack` of the same frame.
     fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>);
+
+    /// Packets were lost to an outage: that tells nothing about what the path carries, and no [`Loss`] has them. The time since the
+    /// outage began tells nothing either. Called once per detection, before `on_ack` of the same frame.
+    fn on_outage(&mut self, _outage: &Outage) {}
 
     /// The losses since the last epoch turned out to be reordering (all were acknowledged later).
     fn on_spurious_loss(&mut self, _now: Time) {}

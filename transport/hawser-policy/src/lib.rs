@@ -94,8 +94,8 @@ mod wrapped;
 pub use ack::{AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, ReturnPath};
 pub use composition::Composition;
 pub use congestion::{
-    Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Sent,
-    Sibling, Siblings, Snapshot,
+    Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Outage,
+    Sent, Sibling, Siblings, Snapshot,
 };
 pub use cost_cap::{CostCap, InvalidCostCap, LinkTraffic};
 pub use event::{

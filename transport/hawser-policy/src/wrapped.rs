@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Ack, Commands, CongestionController, GroupId, LinkUpdate, Loss, Rate, Sent, Siblings, Snapshot, Time,
+    Ack, Commands, CongestionController, GroupId, LinkUpdate, Loss, Outage, Rate, Sent, Siblings, Snapshot,
+    Time,
 };
 
 /// A [`CongestionController`] around another one, which it watches, bounds, or exchanges. Every method passes on what it is
@@ -54,6 +55,11 @@ pub trait WrappedController: Send + fmt::Debug {
     /// As [`CongestionController::on_loss`].
     fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
         self.inner_mut().on_loss(loss, siblings);
+    }
+
+    /// As [`CongestionController::on_outage`].
+    fn on_outage(&mut self, outage: &Outage) {
+        self.inner_mut().on_outage(outage);
     }
 
     /// As [`CongestionController::on_spurious_loss`].
@@ -159,6 +165,10 @@ impl<T: WrappedController> CongestionController for T {
         WrappedController::on_loss(self, loss, siblings);
     }
 
+    fn on_outage(&mut self, outage: &Outage) {
+        WrappedController::on_outage(self, outage);
+    }
+
     fn on_spurious_loss(&mut self, now: Time) {
         WrappedController::on_spurious_loss(self, now);
     }
@@ -251,6 +261,10 @@ mod tests {
             self.told.push("size");
         }
 
+        fn on_outage(&mut self, _: &Outage) {
+            self.told.push("outage");
+        }
+
         fn on_spurious_loss(&mut self, _: Time) {
             self.told.push("spurious");
         }
@@ -333,10 +347,12 @@ mod tests {
         assert_eq!(controller.bottleneck_group(), GroupId(3));
         assert!(controller.wants_siblings() && controller.gives_commands());
         controller.on_max_datagram_size(1_400);
+        let (now, since) = (Time::from_secs(2), Time::from_secs(1));
+        controller.on_outage(&Outage { now, since, bytes: 1_200, packets: 1, bytes_in_flight: 0 });
         controller.on_spurious_loss(Time::ZERO);
         controller.on_path_reset(Time::ZERO);
         controller.on_probe_timeout(Time::ZERO, 1);
         controller.on_timeout(Time::ZERO);
-        assert_eq!(bounded.0.told, ["size", "spurious", "reset", "probe", "timer"]);
+        assert_eq!(bounded.0.told, ["size", "outage", "spurious", "reset", "probe", "timer"]);
     }
 }

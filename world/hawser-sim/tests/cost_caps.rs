@@ -47,6 +47,11 @@ fn billed(outcome: &Outcome, link: &str) -> u64 {
     outcome.links.iter().filter(|of| of.link == link).map(|of| of.counters.offered_bytes).sum()
 }
 
+/// What came out of this link: bytes of both directions.
+fn carried(outcome: &Outcome, link: &str) -> u64 {
+    outcome.links.iter().filter(|of| of.link == link).map(|of| of.counters.delivered_bytes).sum()
+}
+
 /// Bytes over `lte0` by the middle of each of three periods of ten seconds, when it rests already, and at the end of the run.
 fn billed_by_period(flow: &str) -> [u64; 3] {
     let until = |seconds| run(seconds, flow, "", "cap = \"5MB/10s\"");
@@ -85,7 +90,8 @@ fn a_backup_with_a_cap_is_used_in_need_and_no_further() {
     let lte = "backup = true\ncap = \"5MB/1h\"";
     let idle = billed(&run(10, flow, "", lte), "lte0");
     assert!(idle < 20_000, "only validation and probes: {idle}");
-    let needed = billed(&run(10, flow, "outage = [{ from = \"2 s\" }]", lte), "lte0");
+    // What the first slow start overflows the queue by, now little and now a window, is dropped there and reaches nobody.
+    let needed = carried(&run(10, flow, "outage = [{ from = \"2 s\" }]", lte), "lte0");
     assert!((4_000_000..=5_000_000 + LTE_IN_FLIGHT).contains(&needed), "{needed}");
 }
 

@@ -93,26 +93,34 @@ fn protection_brings_lost_packets_back_in_time() {
 /// is the same log.
 #[test]
 fn qc_mab_walks_decides_and_protects() {
-    let set = [SHORT, "transport.policy=qc-mab"];
-    let (outcome, log) = run("qcmab-a.toml", &set);
-    let (mut decisions, mut moves, mut protected, mut rewards) = (0, 0, 0, 0.0);
-    for record in &log {
-        match record {
-            QcMabRecord::Decision { moves: is_move, arm, .. } => {
-                decisions += 1;
-                moves += u32::from(*is_move);
-                protected += u32::from(arm.fec);
+    const SEEDS: u32 = 3;
+    let mut all_protected = 0;
+    for seed in ["seed=1", "seed=2", "seed=3"] {
+        let set = [SHORT, "transport.policy=qc-mab", seed];
+        let (outcome, log) = run("qcmab-a.toml", &set);
+        let (mut decisions, mut moves, mut protected, mut rewards) = (0, 0, 0, 0.0);
+        for record in &log {
+            match record {
+                QcMabRecord::Decision { moves: is_move, arm, .. } => {
+                    decisions += 1;
+                    moves += u32::from(*is_move);
+                    protected += u32::from(arm.fec);
+                }
+                QcMabRecord::Frame { reward, .. } => rewards += reward,
+                QcMabRecord::Credit { .. } => {}
             }
-            QcMabRecord::Frame { reward, .. } => rewards += reward,
-            QcMabRecord::Credit { .. } => {}
         }
+        println!("{decisions} decisions, {moves} moves, {protected} protected, reward {rewards:.1}");
+        println!("{:?}", video(&outcome).measures);
+        // About 157 frames, and two links.
+        assert!((250..330).contains(&decisions), "{decisions}");
+        assert!(moves > 20 && protected < decisions - 20, "{moves} {protected}");
+        assert!(rewards > 20.0, "{rewards}");
+        assert_eq!(measure(&outcome, "corrupt"), 0.0);
+        all_protected += protected;
     }
-    println!("{decisions} decisions, {moves} moves, {protected} protected, reward {rewards:.1}");
-    println!("{:?}", video(&outcome).measures);
-    // About 157 frames, and two links.
-    assert!((250..330).contains(&decisions), "{decisions}");
-    assert!(moves > 20 && protected > 50 && protected < decisions - 20, "{moves} {protected}");
-    assert!(rewards > 20.0, "{rewards}");
-    assert_eq!(measure(&outcome, "corrupt"), 0.0);
-    assert_eq!(run("qcmab-a.toml", &set).1, log);
+    // How often is the learner's chance.
+    assert!(all_protected > 50 * SEEDS, "{all_protected}");
+    let set = [SHORT, "transport.policy=qc-mab"];
+    assert_eq!(run("qcmab-a.toml", &set).1, run("qcmab-a.toml", &set).1);
 }

@@ -16,54 +16,7 @@ const READ: usize = 4 << 20;
 /// Of a download on loopback, which takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-<<<<<<< HEAD:apps/hawser-gateway/tests/unread.rs
-/// A client of a gateway with this transport at both ends, and what must live as long as it.
-async fn start(transport: TransportConfig) -> (GatewayClient, Endpoint, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let users = UserFile::new(folder.path().join("users.toml"));
-    let key = users.add("alice").unwrap();
-    let gateway = GatewayConfig {
-        users,
-        egress: EgressRules::new(vec!["127.0.0.1/32".parse().unwrap()]),
-        tunnels_per_user: 1_000,
-        connect_timeout: Duration::from_secs(5),
-        tcp_idle: TCP_IDLE,
-        udp_idle: UDP_IDLE,
-    };
-    let gateway = Gateway::start(gateway, Arc::new(|_: &str| {})).unwrap();
-    let identity = Identity::self_signed(&["localhost"]).unwrap();
-    let trust = Trust::Pins(vec![identity.pin().unwrap()]);
-    let config = ServerConfig::builder(identity).alpn([hawser_h3::ALPN]).transport(transport.clone());
-    let server = Endpoint::server(config.build().unwrap(), "127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = server.listening()[0];
-    let accepting = server.clone();
-    tokio::spawn(async move {
-        while let Some(incoming) = accepting.accept().await {
-            let gateway = gateway.clone();
-            tokio::spawn(async move { gateway.serve(incoming.await.unwrap()).await });
-        }
-    });
-    let config =
-        hawser_net::ClientConfig::builder().trust(trust).alpn([hawser_h3::ALPN]).transport(transport);
-    let endpoint = Endpoint::client(config.build().unwrap(), Links::All).unwrap();
-    let connection = endpoint.connect(address, "localhost").await.unwrap();
-    let first = Dialed { connection, keep: Box::new(endpoint) };
-    let dialer: Dialer = Box::new(|| Box::pin(async { Err("once is enough".into()) }));
-    let config = ClientConfig {
-        authority: "localhost:1".to_owned(),
-        key,
-        patience: Duration::from_secs(5),
-        open_timeout: Duration::from_secs(30),
-    };
-    let (client, hello) = GatewayClient::start(config, first, dialer, Arc::new(|_: &str| {})).await.unwrap();
-    assert_eq!(hello.user, "alice");
-    (client, server, folder)
-}
-
 /// A server that never stops sending.
-=======
-/// A server that sends without end.
->>>>>>> tunnel:apps/hawser-gateway/tests/gateway/unread.rs
 async fn source() -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -13,6 +13,11 @@ use super::recovery::{AckInfo, ReceivedPackets, SentPacket};
 use crate::TransportError;
 use crate::crypto::Level;
 
+/// Acknowledgements are repeated of paths on which nothing came for so long: they are then not just in between two packets.
+const REPEAT_AFTER: Duration = Duration::from_millis(25);
+/// And not for longer than this: the peer has sent everything again by then.
+const REPEAT_UNTIL: Duration = Duration::from_secs(1);
+
 impl Connection {
     /// The record of received packets of a space.
     pub(super) fn received_mut(&mut self, space: SpaceId) -> Option<&mut ReceivedPackets> {
@@ -130,8 +135,10 @@ impl Connection {
             }
         };
         let outcome = outcome?;
-        if outcome.is_some_and(|outcome| outcome.newly_acked) {
-            self.on_answer(now, space);
+        if let Some(outcome) = outcome.filter(|outcome| outcome.newly_acked) {
+            if !outcome.stale {
+                self.on_answer(now, space);
+            }
             self.on_packet_read(now, space, ack.ranges.largest());
         }
         if let Some(outcome) = outcome.filter(|outcome| outcome.spurious_losses > 0)
@@ -283,6 +290,18 @@ impl Connection {
         }
     }
 
+    /// A path is heard again after a pause. Where another one fell silent meanwhile, its last acknowledgements went where nobody
+    /// heard them, and the peer would send all of that again: they are repeated, here.
+    #[cold]
+    pub(super) fn repeat_acknowledgements(&mut self, now: Time, returned: PathId) {
+        for path in self.paths.iter_mut().filter(|path| path.id != returned) {
+            let silent = path.heard_at.map(|at| now.since(at));
+            if silent.is_some_and(|silent| REPEAT_AFTER < silent && silent < REPEAT_UNTIL) {
+                path.space.received.repeat(now);
+            }
+        }
+    }
+
     /// The path answers: a silent one is back.
     fn on_answer(&mut self, now: Time, space: SpaceId) {
         let SpaceId::Path(id) = space else { return };
@@ -298,7 +317,9 @@ impl Connection {
     /// just what we send is lost, the peer is heard all the time.
     #[cold]
     pub(super) fn on_heard_again(&mut self, now: Time, id: PathId) {
-        let Some(path) = self.paths.get_mut(id).filter(|path| path.trusted_from.is_none()) else { return };
+        let Some(path) = self.paths.get_mut(id).filter(|path| path.trusted_from.is_none()) else {
+            return;
+        };
         path.trusted_from = Some(path.space.end());
         path.recovery.restart_silence(now);
         path.probes = path.probes.max(1);

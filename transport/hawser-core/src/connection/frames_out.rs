@@ -12,7 +12,7 @@ use super::contents::Contents;
 use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::paths::path::Path;
-use super::recovery::{MAX_REPORTED_RANGES, ReceivedPackets};
+use super::recovery::{MAX_REPORTED_RANGES, PacketKind, ReceivedPackets};
 use super::streams::WrittenData;
 
 /// Our acknowledgement delays are sent in units of 2^3 microseconds, the default (RFC 9000 section 18.2).
@@ -66,6 +66,9 @@ impl Connection {
         if contents.control && !self.ack_frequencies.immediate_paths().is_empty() && self.may_send_control(id)
         {
             ack_eliciting |= self.ack_frequencies.write_immediate(id, w);
+        }
+        if contents.ping && contents.kind == PacketKind::Normal {
+            ack_eliciting |= self.paths.write_abandonments(w, frames);
         }
         let takes_datagrams = contents.data.is_some_and(|data| {
             !matches!(data, Selection::Range { .. } | Selection::Unsent(_) | Selection::Repair)

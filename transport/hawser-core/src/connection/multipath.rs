@@ -13,7 +13,7 @@ use super::paths::control::Control;
 use super::paths::life_cycle::{LifeCycle, LifeEvent};
 use super::paths::migration::{PacketFacts, TupleDecision, TupleEvent, Tuples, ValidationContext};
 use super::paths::mtu::MtuDiscovery;
-use super::paths::path::{Path, Suspect};
+use super::paths::path::{Path, Suspect, SuspectPace};
 use super::paths::path_ids::CannotOpen;
 use super::paths::remote_cids::OfferedCid;
 use super::paths::validation::ValidationFailure;
@@ -291,8 +291,9 @@ impl Connection {
     #[cold]
     fn on_packet_after_abandon(&mut self, now: Time, id: PathId) {
         let probe_timeout = self.largest_probe_timeout();
-        if let Some(control) = self.paths.control_mut(id) {
-            control.on_packet_after_abandon(now, probe_timeout);
+        let Some(control) = self.paths.control_mut(id) else { return };
+        if control.on_packet_after_abandon(now, probe_timeout) {
+            self.ask_other_paths(id);
         }
     }
 
@@ -381,9 +382,7 @@ impl Connection {
                 let released = path.control.remote_cids.release_previous(&mut self.cids.changes);
                 self.after_cid_change(now, released);
             }
-            TupleEvent::Failed { failure: ValidationFailure::Unreachable, began }
-                if path.heard_at.is_some_and(|at| at >= began) =>
-            {
+            TupleEvent::Failed { failure, began } if failure.is_doubtful(began, path.heard_at) => {
                 self.validate_again(now, id);
             }
             TupleEvent::Failed { failure, .. } => self.on_validation_failed(now, id, failure),
@@ -468,6 +467,16 @@ impl Connection {
         self.datagrams.on_path_gone(id);
         self.release_in_flight(now, id);
         self.sync_cids();
+        if event != LifeEvent::AbandonedByPeer {
+            self.ask_other_paths(id);
+        }
+    }
+
+    /// Any path may be the one on which the peer hears: each carries PATH_ABANDON, in a probe, and again in every later probe until
+    /// one is acknowledged.
+    fn ask_other_paths(&mut self, abandoned: PathId) {
+        let others = self.paths.iter_mut().filter(|path| path.id != abandoned && path.can_transmit());
+        others.for_each(|path| path.probes = path.probes.max(1));
     }
 
     /// Everything in flight on an abandoned path counts as lost, without a congestion signal.
@@ -488,8 +497,9 @@ impl Connection {
     /// Acknowledgements on a path have been outstanding for too long while others work: its data goes on them at once, and it
     /// is probed until it answers.
     pub(super) fn suspect(&mut self, now: Time, id: PathId) {
+        let pace = if self.awaits_data() { SuspectPace::WITH_DATA } else { SuspectPace::WITHOUT_DATA };
         let Some(path) = self.paths.get_mut(id) else { return };
-        path.suspect = Some(Suspect::new(now, path.recovery.probe_timeout()));
+        path.suspect = Some(Suspect::new(now, &pace, path.recovery.rtt.smoothed()));
         path.traffic.times_suspect += 1;
         path.copies.clear();
         let mut frames = Vec::new();

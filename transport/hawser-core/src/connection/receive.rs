@@ -405,6 +405,9 @@ impl Connection {
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
         if let Some(id) = path {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
+            if self.paths.get(id).is_some_and(|path| path.recovery.is_late(now)) {
+                self.probe_when_heard(now, id);
+            }
         }
         Ok(())
     }
@@ -428,10 +431,14 @@ impl Connection {
     #[inline]
     fn note_heard(&mut self, now: Time, opened: &Opened) {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
+        let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
         let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);
+        }
+        if returned && self.paths.len() > 1 && self.streams.awaits_data() {
+            self.repeat_acknowledgements(now, id);
         }
         if is_suspect {
             self.on_heard_again(now, id);

@@ -10,7 +10,7 @@ use super::arrival::SpaceId;
 use super::frames::SentFrames;
 use super::packet_room::{MIN_ONE_RTT_ROOM, handshake_room};
 use super::paths::life_cycle::LifeCycle;
-use super::paths::path::Path;
+use super::paths::path::{Path, SuspectPace};
 use super::policies::schedule::{has_queued, has_waiting};
 use super::recovery::{BackOff, SpaceKind};
 use super::zero_rtt::EarlyData;
@@ -20,6 +20,12 @@ use crate::{Code, ConnectionError, TransportError};
 
 /// Packets sent when a probe timeout expires (RFC 9002 section 6.2.4: one or two).
 const PROBES_PER_TIMEOUT: u8 = 2;
+
+/// Probe timeouts in a row that send so many. The later ones come at short intervals, and a link that is back answers one.
+const PAIRED_PROBES: u32 = 2;
+
+/// Probes that are sent for a reason other than a timeout are at least so far apart.
+const MIN_PROBE_PAUSE: Duration = Duration::from_millis(25);
 
 impl Connection {
     /// When [`handle_timeout`](Self::handle_timeout) should be called next.
@@ -79,7 +85,17 @@ impl Connection {
     /// How far probe timeouts back off.
     #[inline]
     fn back_off(&self) -> BackOff {
-        if self.paths.is_multipath() { BackOff::Capped } else { BackOff::Unlimited }
+        match self.paths.is_multipath() {
+            false => BackOff::Unlimited,
+            true if self.awaits_data() => BackOff::WITH_DATA,
+            true => BackOff::WITHOUT_DATA,
+        }
+    }
+
+    /// Whether data waits to be sent or acknowledged, so that a link that returns is wanted at once.
+    #[inline]
+    pub(super) fn awaits_data(&self) -> bool {
+        self.streams.has_unacked() || has_waiting(&self.streams, &self.datagrams)
     }
 
     /// Whether another path than this can carry data.
@@ -253,7 +269,7 @@ impl Connection {
         }
         let anti_deadlock = self.anti_deadlock_deadline(space).is_some_and(|at| at <= now);
         let mut lost = std::mem::take(&mut self.scratch.lost);
-        let back_off = self.back_off();
+        let (back_off, random) = (self.back_off(), self.next_random());
         let mut probe = anti_deadlock;
         if let (Some(path), Some(level)) =
             (self.paths.get_mut(PathId::ZERO), self.handshake.long_level(space.level()))
@@ -265,7 +281,7 @@ impl Connection {
                 probe |= timer.is_some_and(|at| at <= now);
             }
             if probe {
-                path.recovery.on_pto();
+                path.recovery.on_pto(random);
                 level.probes = PROBES_PER_TIMEOUT;
                 level.send.resend_all();
             }
@@ -331,8 +347,16 @@ impl Connection {
             let code = Code::PATH_UNSTABLE_OR_POOR;
             self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
         } else if suspect.next_probe <= now {
-            suspect.on_probe(now);
-            path.recovery.on_pto();
+            let (random, is_multipath) = (self.next_random(), self.paths.is_multipath());
+            let longest = if self.awaits_data() { SuspectPace::WITH_DATA } else { SuspectPace::WITHOUT_DATA };
+            let Some(path) = self.paths.get_mut(id) else { return };
+            if let Some(suspect) = &mut path.suspect {
+                suspect.on_probe(now, &longest, path.recovery.rtt.smoothed(), random);
+            }
+            path.recovery.on_pto(random);
+            if is_multipath {
+                path.recovery.begin_silence(&path.space);
+            }
             if replaceable {
                 path.probes = path.probes.max(1);
             } else {
@@ -343,11 +367,18 @@ impl Connection {
 
     fn on_probe_timeout(&mut self, now: Time, id: PathId) {
         let back_off = self.back_off();
-        let Some(path) = self.paths.get_mut(id).filter(|path| path.suspect.is_none()) else { return };
-        if probe_deadline(path, back_off).is_none_or(|at| at > now) {
+        let is_due = |path: &Path| {
+            path.suspect.is_none() && probe_deadline(path, back_off).is_some_and(|at| at <= now)
+        };
+        if !self.paths.get(id).is_some_and(is_due) {
             return;
         }
-        path.recovery.on_pto();
+        let random = self.next_random();
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.recovery.on_pto(random);
+        if back_off != BackOff::Unlimited {
+            path.recovery.begin_silence(&path.space);
+        }
         path.recovery.signal_probe_timeout(now);
         let count = path.recovery.pto_count();
         if path.mtu.on_probe_timeout(now, count) {
@@ -355,8 +386,36 @@ impl Connection {
             path.recovery.on_max_datagram_size(now, size);
         }
         self.probe_with_data(id);
+        if count == 1 {
+            self.probe_suspects(now);
+        }
         if self.policies.wants(Interests::PROBE_TIMEOUT) {
             self.policies.on_event(&Event::ProbeTimeout { now, path: id, count });
+        }
+    }
+
+    /// A path that was in use is late: one that fell silent before may be back, and is asked now.
+    fn probe_suspects(&mut self, now: Time) {
+        for path in self.paths.iter_mut() {
+            let may_probe = path.recovery.may_probe_again(&path.space, now, MIN_PROBE_PAUSE);
+            if let Some(suspect) = path.suspect.as_mut().filter(|_| may_probe) {
+                suspect.next_probe = now;
+            }
+        }
+    }
+
+    /// The peer was heard on a path that is late to acknowledge: the link may be back in both directions, and is asked at
+    /// once, but at most once in a round trip, since where only what we send is lost, the peer is heard all the time.
+    #[cold]
+    pub(super) fn probe_when_heard(&mut self, now: Time, id: PathId) {
+        let alone = !self.has_alternative(id);
+        let Some(path) = self.paths.get_mut(id).filter(|path| path.can_transmit()) else { return };
+        if !path.recovery.may_probe_again(&path.space, now, MIN_PROBE_PAUSE) {
+            return;
+        }
+        path.probes = path.probes.max(1);
+        if alone {
+            self.probe_with_data(id);
         }
     }
 
@@ -364,12 +423,14 @@ impl Connection {
     ///
     /// What was retransmitted once is in a newer packet, which has its turn later: if only the acknowledgements are lost,
     /// everything arrives in the end. The oldest is wanted most, but one of the probes is left to what waits already,
-    /// which no acknowledgement may ever make room for in the window.
+    /// which no acknowledgement may ever make room for in the window. Later probes go alone and take turns with that.
     fn probe_with_data(&mut self, id: PathId) {
         let waiting = has_waiting(&self.streams, &self.datagrams);
         let Some(path) = self.paths.get_mut(id) else { return };
-        path.probes = PROBES_PER_TIMEOUT;
-        let packets = usize::from(PROBES_PER_TIMEOUT) - usize::from(waiting);
+        let count = path.recovery.pto_count();
+        path.probes = if count <= PAIRED_PROBES { PROBES_PER_TIMEOUT } else { 1 };
+        let for_waiting = waiting && (path.probes > 1 || count.is_multiple_of(2));
+        let packets = usize::from(path.probes) - usize::from(for_waiting);
         let mut frames = SentFrames::new();
         path.space.sent.retransmit_oldest(packets, is_movable, &mut frames);
         for frame in &frames {

@@ -75,7 +75,15 @@ impl Abandonment {
 
     /// Writes the frame if it is pending and fits.
     pub(crate) fn write(&mut self, writer: &mut Writer<'_>, frames: &mut SentFrames) {
-        if !self.pending() {
+        if self.pending() {
+            self.write_again(writer, frames);
+        }
+    }
+
+    /// Writes the frame unless it was acknowledged. A probe has it, whichever path it goes on: the one that carried it may be
+    /// silent for the peer, and until the peer hears of it, it may wait for a path on which nobody sends.
+    pub(crate) fn write_again(&mut self, writer: &mut Writer<'_>, frames: &mut SentFrames) {
+        if self.delivery == Delivery::Acknowledged {
             return;
         }
         let frame = Frame::PathAbandon { path_id: self.path.0, error_code: self.code.0 };

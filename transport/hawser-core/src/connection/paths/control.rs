@@ -86,11 +86,12 @@ impl Control {
         }
     }
 
-    /// The peer sent a packet on the path after it was given up.
-    pub(crate) fn on_packet_after_abandon(&mut self, now: Time, probe_timeout: Duration) {
-        if let Some(abandonment) = &mut self.abandonment {
+    /// The peer sent a packet on the path after it was given up. Returns whether it is to hear of that once more.
+    pub(crate) fn on_packet_after_abandon(&mut self, now: Time, probe_timeout: Duration) -> bool {
+        self.abandonment.as_mut().is_some_and(|abandonment| {
             abandonment.on_packet(now, probe_timeout);
-        }
+            abandonment.pending()
+        })
     }
 
     /// When the abandonment is over and the path id may be forgotten.

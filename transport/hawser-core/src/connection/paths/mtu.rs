@@ -23,7 +23,8 @@ const BLACK_HOLE_INTERVAL: Duration = Duration::from_secs(60);
 const BLACK_HOLE_LOSSES: u8 = 3;
 
 /// Probe timeouts in a row after which large packets are no longer tried: nothing at all is acknowledged then, and
-/// so nothing is found lost either.
+/// so nothing is found lost either. Most such silences are outages, which say nothing about sizes: the first
+/// acknowledgement after one begins the search again, at the size that was in use.
 const BLACK_HOLE_PROBE_TIMEOUTS: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,9 @@ pub(crate) struct MtuDiscovery {
     /// Detections in a row with large packets lost, and the largest number sent when the last one was counted.
     losses: u8,
     counted_up_to: Option<u64>,
+    /// The size in use before probe timeouts in a row, and the largest that was still searched for; until something is
+    /// acknowledged.
+    before_silence: Option<(u16, u16)>,
 }
 
 impl MtuDiscovery {
@@ -64,6 +68,7 @@ impl MtuDiscovery {
             largest_acked: None,
             losses: 0,
             counted_up_to: None,
+            before_silence: None,
         }
     }
 
@@ -139,6 +144,9 @@ impl MtuDiscovery {
     /// A packet that is not a probe arrived. To be called before the losses found by the same acknowledgement.
     #[inline]
     pub(crate) fn on_acked(&mut self, packet_number: u64, size: u16) {
+        if let Some((probe, high)) = self.before_silence.take() {
+            self.state = State::Searching { high, probe, failures: 0, in_flight: None };
+        }
         if size > MIN_DATAGRAM_SIZE {
             self.largest_acked = self.largest_acked.max(Some(packet_number));
             self.losses = 0;
@@ -164,7 +172,16 @@ impl MtuDiscovery {
     /// Probe timeouts (RFC 9002 section 6.2) followed each other without an acknowledgement. Returns whether datagrams
     /// are smaller from now on.
     pub(crate) fn on_probe_timeout(&mut self, now: Time, consecutive: u32) -> bool {
-        consecutive >= BLACK_HOLE_PROBE_TIMEOUTS && self.fall_to_base(now)
+        let high = match self.state {
+            State::Searching { high, .. } => high,
+            _ => self.current,
+        };
+        let before = (self.current, high);
+        let fell = consecutive >= BLACK_HOLE_PROBE_TIMEOUTS && self.fall_to_base(now);
+        if fell {
+            self.before_silence = Some(before);
+        }
+        fell
     }
 
     /// When [`on_timeout`](Self::on_timeout) is to be called.

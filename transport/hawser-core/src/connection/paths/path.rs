@@ -19,11 +19,25 @@ use crate::connection::packet_room::MIN_ONE_RTT_ROOM;
 use crate::connection::recovery::{PacketKind, PacketNumberSpace, PathRecovery, SentPacket, SpaceKind};
 use crate::connection::stats::{PathInfo, PathStats};
 
-/// First interval between probes of a silent path; it doubles up to [`MAX_SUSPECT_INTERVAL`].
-const MIN_SUSPECT_INTERVAL: Duration = Duration::from_millis(100);
+/// How a silent path is probed: the first interval is half a round trip, within `least` and `longest`; then each is longer by the
+/// factor, up to `longest` or to a round trip where that is longer.
+#[derive(Debug)]
+pub(crate) struct SuspectPace {
+    least: Duration,
+    longest: Duration,
+    /// In quarters.
+    growth: u32,
+}
 
-/// Longest interval between probes of a silent path: a link that returns is noticed within it.
-const MAX_SUSPECT_INTERVAL: Duration = Duration::from_secs(1);
+impl SuspectPace {
+    /// Data is outstanding: a link that returns is wanted within a fifth of a second. Outages of some tens to hundreds of
+    /// milliseconds, as of hand-overs, are most frequent, so the first probes are close to each other.
+    pub(crate) const WITH_DATA: SuspectPace =
+        SuspectPace { least: Duration::from_millis(25), longest: Duration::from_millis(180), growth: 5 };
+    /// Nothing is.
+    pub(crate) const WITHOUT_DATA: SuspectPace =
+        SuspectPace { least: Duration::from_millis(100), longest: Duration::from_secs(1), growth: 8 };
+}
 
 /// Copies that may wait for one path.
 const MAX_COPIES: usize = 4096;
@@ -66,14 +80,17 @@ pub(crate) struct Suspect {
 }
 
 impl Suspect {
-    pub(crate) fn new(now: Time, probe_timeout: Duration) -> Self {
-        let interval = probe_timeout.clamp(MIN_SUSPECT_INTERVAL, MAX_SUSPECT_INTERVAL);
+    /// Silent from now on.
+    pub(crate) fn new(now: Time, pace: &SuspectPace, round_trip: Duration) -> Self {
+        let interval = (round_trip / 2).clamp(pace.least, pace.longest);
         Suspect { since: now, next_probe: now + interval, interval }
     }
 
-    pub(crate) fn on_probe(&mut self, now: Time) {
-        self.interval = (self.interval * 2).min(MAX_SUSPECT_INTERVAL);
-        self.next_probe = now + self.interval;
+    /// It is probed now. `random` is uniform and shortens the next interval by up to a quarter: an outage that comes periodically
+    /// must not meet every probe.
+    pub(crate) fn on_probe(&mut self, now: Time, pace: &SuspectPace, round_trip: Duration, random: u64) {
+        self.interval = (self.interval * pace.growth / 4).min(pace.longest.max(round_trip));
+        self.next_probe = now + self.interval - self.interval / 4 * (random % 256) as u32 / 255;
     }
 }
 

@@ -315,6 +315,24 @@ impl PathSet {
         }
     }
 
+    /// Writes PATH_ABANDON of each path whose abandonment the peer has not acknowledged. Returns whether there was any.
+    pub(crate) fn write_abandonments(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) -> bool {
+        let before = frames.len();
+        // Nearly always there is none, and looking for it must not spoil what is known of the others.
+        let is_open = |path: &Path| path.control.abandonment.is_some();
+        for path in self.open.iter_mut().filter(|path| is_open(path)) {
+            if let Some(abandonment) = &mut path.control.abandonment {
+                abandonment.write_again(w, frames);
+            }
+        }
+        if self.reserved.iter().any(|control| control.abandonment.is_some()) {
+            for abandonment in self.reserved.iter_mut().filter_map(|control| control.abandonment.as_mut()) {
+                abandonment.write_again(w, frames);
+            }
+        }
+        frames.len() > before
+    }
+
     /// A frame about paths arrived.
     pub(crate) fn on_control_acked(&mut self, now: Time, probe_timeout: Duration, frame: PathControl) {
         match (frame.path(), frame) {

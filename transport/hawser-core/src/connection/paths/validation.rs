@@ -56,6 +56,17 @@ pub(crate) enum ValidationFailure {
     DatagramsTooSmall,
 }
 
+impl ValidationFailure {
+    /// Whether more than the addresses may be to blame: challenges were lost where something was heard since they `began`; and
+    /// large ones need not have been too large where nothing at all was heard meanwhile.
+    pub(crate) fn is_doubtful(self, began: Time, heard_at: Option<Time>) -> bool {
+        match self {
+            ValidationFailure::Unreachable => heard_at.is_some_and(|at| at >= began),
+            ValidationFailure::DatagramsTooSmall => heard_at.is_none_or(|at| at <= began),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Challenge {
     data: [u8; 8],
@@ -133,6 +144,7 @@ impl TupleValidation {
         }
         if !self.address_proven {
             self.address_proven = true;
+            self.began = now;
             self.next_send = Some(now);
             self.next_interval = self.probe_timeout / FIRST_INTERVAL_DIVISOR;
             self.give_up = now + self.probe_timeout * GIVE_UP_PROBE_TIMEOUTS;
@@ -149,7 +161,7 @@ impl TupleValidation {
         })
     }
 
-    /// When the first challenge could leave.
+    /// When the first challenge could leave, or the first one of full size.
     pub(crate) fn began(&self) -> Time {
         self.began
     }

@@ -37,6 +37,8 @@ pub(crate) struct AckInfo<'a, R> {
 pub(crate) struct AckOutcome {
     /// It told something new.
     pub(crate) newly_acked: bool,
+    /// In a silence: it is about packets of before, and took long to come, so that it says nothing about the path now.
+    pub(crate) stale: bool,
     /// It gave a round-trip sample.
     pub(crate) rtt_updated: bool,
     /// Packets that were taken for lost and are not.
@@ -86,7 +88,8 @@ impl PathRecovery {
         }
         let newly_acked = walk.packets > 0 || walk.spurious > 0;
         let mut outcome = AckOutcome { newly_acked, spurious_losses: walk.spurious, ..AckOutcome::default() };
-        let raised = space.largest_acked.is_none_or(|largest| ack.largest > largest);
+        let largest_before = space.largest_acked;
+        let raised = largest_before.is_none_or(|largest| ack.largest > largest);
         if raised {
             space.check_acknowledged(&(ack.largest..=ack.largest))?;
             space.largest_acked = Some(ack.largest);
@@ -94,12 +97,18 @@ impl PathRecovery {
         if !newly_acked {
             return Ok(outcome);
         }
-        self.note_progress(space.kind, now);
         walk.tally.received_on = ack.received_on;
-        outcome.rtt_updated = self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now);
+        outcome.stale = self.is_stale(walk.newest.map(|(number, ..)| number), ack.delay);
+        if !outcome.stale {
+            self.note_progress(space.kind, now);
+            outcome.rtt_updated = self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now);
+        }
         self.sample_one_way_delay(&mut walk, &ack.arrivals);
         if raised {
             self.process_ecn(space, &mut walk, ack.ecn, now, siblings, &mut outcome);
+        }
+        if self.is_silent() {
+            self.end_silence(space, largest_before, acked, now);
         }
         self.detect_lost(space, now, siblings, lost);
         let (delivery, round_began) = self.delivery.finish(walk.sample, self.rtt.min());

@@ -204,7 +204,9 @@ impl PathRecovery {
     /// Takes over the controller's window and rate. They are cached because every packet asks for them.
     pub(super) fn refresh_limits(&mut self, now: Time) {
         let least = MIN_WINDOW_DATAGRAMS * u64::from(self.max_datagram_size);
-        self.window = self.controller.window().max(least);
+        let refill = self.refill_bounds(now);
+        let allowed = refill.map_or(u64::MAX, |(_, in_flight)| in_flight);
+        self.window = self.controller.window().min(allowed).max(least);
         let rate = self.controller.pacing_rate().unwrap_or_else(|| {
             // RFC 9002 section 7.7: a little faster than the window per round trip, so that pacing does not become
             // the limit. In slow start 2 / ln 2 times as fast: with less, what leaves late in a round trip is
@@ -215,6 +217,7 @@ impl PathRecovery {
         });
         let rate =
             if self.pacing_percent == 100 { rate } else { rate.scaled(self.pacing_percent.into(), 100) };
+        let rate = refill.map_or(rate, |(most, _)| rate.min(most));
         self.pacer.set_rate(now, rate, self.rtt.has_sample());
         self.controller_timer = self.controller.next_timeout();
     }

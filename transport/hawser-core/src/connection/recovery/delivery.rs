@@ -110,6 +110,12 @@ impl DeliveryRateEstimator {
         self.limited_by = by;
     }
 
+    /// The path is back after an outage: what is sent from now on is measured without the time before.
+    pub(crate) fn restart(&mut self, now: Time) {
+        (self.limited_until, self.limited_by) = (0, LimitedBy::Nothing);
+        (self.first_sent_at, self.delivered_at) = (now, now);
+    }
+
     /// A packet in flight was acknowledged.
     #[inline]
     pub(crate) fn on_packet_acked(&mut self, sample: &mut SampleBuilder, packet: &SentPacket, now: Time) {

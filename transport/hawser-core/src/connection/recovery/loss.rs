@@ -6,6 +6,7 @@ use hawser_policy::{Siblings, Time};
 
 use super::PathRecovery;
 use super::congestion::LossTally;
+use super::outage::OutageTally;
 use super::rtt::GRANULARITY;
 use super::sent::{PacketKind, SentPacket};
 use super::space::{LossRun, LostRecord, PacketNumberSpace, SpaceKind};
@@ -34,7 +35,7 @@ impl PathRecovery {
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
         let patience = self.patience();
         let packet_threshold = self.reordering.packet_threshold(self.window_packets());
-        let mut tally = LossTally::default();
+        let (mut tally, mut outage) = (LossTally::default(), OutageTally::default());
         // Send times rise with packet numbers, so the first packet that is not lost ends the search.
         while let Some(oldest) = space.sent.oldest() {
             if oldest.packet_number > largest_acked {
@@ -46,12 +47,17 @@ impl PathRecovery {
                 break;
             }
             let Some(packet) = space.sent.pop_oldest() else { break };
-            self.on_packet_lost(space, &packet, now, &mut tally);
+            if self.silences.explain(&packet) {
+                self.on_packet_lost_in_outage(space, &packet, now, &mut outage);
+            } else {
+                self.on_packet_lost(space, &packet, now, &mut tally);
+            }
             lost.push(packet);
         }
         if !space.lost_records.is_empty() {
             space.forget_lost_before(now - rtt * LATE_ACK_ROUND_TRIPS);
         }
+        self.signal_outage(&outage, now);
         self.signal_loss(&tally, now, siblings);
     }
 
@@ -121,6 +127,30 @@ impl PathRecovery {
             }
         }
         self.ack_eliciting_outstanding -= u64::from(packet.ack_eliciting);
+    }
+
+    /// Neither the controller nor any estimate hears of it.
+    fn on_packet_lost_in_outage(
+        &mut self,
+        space: &mut PacketNumberSpace,
+        packet: &SentPacket,
+        now: Time,
+        tally: &mut OutageTally,
+    ) {
+        self.release(packet);
+        let bytes = u64::from(packet.bytes);
+        self.totals.packets_lost += 1;
+        self.totals.bytes_lost += bytes;
+        tally.bytes += bytes;
+        tally.packets += 1;
+        space.loss_run = None;
+        space.record_lost(LostRecord {
+            packet_number: packet.packet_number,
+            sent_at: packet.sent_at,
+            lost_at: now,
+            epoch: None,
+            bytes: packet.bytes,
+        });
     }
 
     fn on_packet_lost(

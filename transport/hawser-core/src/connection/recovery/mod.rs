@@ -10,6 +10,7 @@
 //! | `space`, `numbers` | a packet number space, numbers with gaps |
 //! | `sent`, `received` | packets in flight; packets that arrived and what to acknowledge |
 //! | `loss`, `reordering` | which packets are lost, and how patient to be |
+//! | `outage` | silences that ended with an answer |
 //! | `timers` | loss timer, probe timeout, silence |
 //! | `rtt`, `delivery`, `statistics` | estimators |
 //! | `congestion`, `pacer`, `ecn` | how much may leave, and when |
@@ -21,6 +22,7 @@ mod delivery;
 mod ecn;
 mod loss;
 mod numbers;
+mod outage;
 mod pacer;
 mod received;
 mod reordering;
@@ -60,6 +62,7 @@ pub(crate) use tuple::TupleGenerations;
 use congestion::{RecoveryEpoch, controller_init};
 use delivery::DeliveryRateEstimator;
 use ecn::EcnValidator;
+use outage::Silences;
 use pacer::Pacer;
 use reordering::ReorderingTolerance;
 use statistics::RecentLoss;
@@ -88,6 +91,9 @@ pub(crate) struct PathRecovery {
     /// The last acknowledgement, or when something became outstanding after nothing was.
     last_progress: Time,
     pto_count: u32,
+    /// Random: how much shorter than capped the present back-off is.
+    jitter: u8,
+    silences: Silences,
     /// Which 4-tuple packets leave on, and all estimates are of.
     tuple_generation: u32,
     /// What was known of the 4-tuple to which the path may have to return.
@@ -144,6 +150,8 @@ impl PathRecovery {
             ack_eliciting_outstanding: 0,
             last_progress: now,
             pto_count: 0,
+            jitter: 0,
+            silences: Silences::default(),
             tuple_generation: 0,
             former: None,
             handshake_confirmed: false,

@@ -217,6 +217,15 @@ impl ReceivedPackets {
         (self.ecn != EcnCounts::default()).then_some(self.ecn)
     }
 
+    /// What was reported is reported once more: it may not have arrived.
+    pub(crate) fn repeat(&mut self, now: Time) {
+        // A frame leaves only while something is unacknowledged.
+        if self.largest_eliciting.is_some() {
+            self.unacknowledged = self.unacknowledged.max(1);
+            self.deadline = Some(now);
+        }
+    }
+
     /// An ACK frame with everything above left.
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;

@@ -89,8 +89,13 @@ impl Link {
             if self.bench.recovery.loss_timer(&self.bench.space).is_some_and(|at| at <= now) {
                 self.bench.detect_lost(now);
             }
-            if self.bench.recovery.pto_timer(&self.bench.space, BackOff::Capped).is_some_and(|at| at <= now) {
-                self.bench.recovery.on_pto();
+            if self
+                .bench
+                .recovery
+                .pto_timer(&self.bench.space, BackOff::WITHOUT_DATA)
+                .is_some_and(|at| at <= now)
+            {
+                self.bench.recovery.on_pto(0);
                 self.send(now);
             }
             while self.bench.recovery.can_send(now, 1200) {

@@ -177,6 +177,16 @@ impl SentPackets {
         })
     }
 
+    /// The packets in flight with this number or a larger one, oldest first.
+    pub(crate) fn iter_from(&self, number: u64) -> impl Iterator<Item = &SentPacket> {
+        let mut position = self.lower_bound(number);
+        std::iter::from_fn(move || {
+            let found = self.next_occupied(position)?;
+            position = found + 1;
+            self.slot(found)
+        })
+    }
+
     /// Hands each packet in flight to `visit`, oldest first.
     pub(crate) fn for_each_mut(&mut self, mut visit: impl FnMut(&mut SentPacket)) {
         let mut position = self.head;

@@ -8,6 +8,9 @@ const RECENT_PACKETS: u64 = 1024;
 /// ... or, with at least an eighth of them, after this many rounds.
 const RECENT_ROUNDS: u64 = 32;
 
+/// Fewer packets than this say nothing about the share.
+const HEAVY_PACKETS: u64 = 32;
+
 /// Totals over the life of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathTotals {
@@ -68,6 +71,11 @@ impl RecentLoss {
             (self.acked, self.lost, self.packets) = (self.acked / 2, self.lost / 2, self.packets / 2);
             self.halved_in_round = round;
         }
+    }
+
+    /// Whether at least an eighth is lost, as far as some tens of packets can tell: what is answered late then was mostly lost.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.packets >= HEAVY_PACKETS && self.lost * 8 >= self.acked + self.lost
     }
 
     /// Lost share in parts per million.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Decision, LimitedBy, Loss, PathId, Scheduler, SchedulerInit,
-    SendView, Siblings, Snapshot, Tag, Time,
+    Ack, CongestionController, ControllerInit, Decision, LimitedBy, Loss, Outage, PathId, Scheduler,
+    SchedulerInit, SendView, Siblings, Snapshot, Tag, Time,
 };
 use hawser_wire::frame::EcnCounts;
 
@@ -27,6 +27,7 @@ pub(super) const WINDOW: u64 = 1000 * DATAGRAM as u64;
 pub(super) enum Call {
     Ack(Ack),
     Loss(Loss),
+    Outage(Outage),
     Spurious,
     Reset,
     Return(Snapshot),
@@ -58,6 +59,10 @@ impl CongestionController for FixedWindow {
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
         self.note(Call::Loss(*loss));
+    }
+
+    fn on_outage(&mut self, outage: &Outage) {
+        self.note(Call::Outage(*outage));
     }
 
     fn on_spurious_loss(&mut self, _now: Time) {

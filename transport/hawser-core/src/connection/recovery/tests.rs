@@ -177,7 +177,7 @@ fn keep_books(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 }
             }
             Step::Wait { millis: wait } => now += millis(wait),
-            Step::Probe => bench.recovery.on_pto(),
+            Step::Probe => bench.recovery.on_pto(0),
             Step::ChangeTuple => {
                 last_generation += 1;
                 tuples = TupleGenerations { current: last_generation, previous: Some(tuples.current) };

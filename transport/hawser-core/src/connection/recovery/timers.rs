@@ -12,19 +12,31 @@ mod tests;
 
 /// Doublings of the probe timeout. The idle timeout ends the connection long before.
 const MAX_BACKOFF: u32 = 16;
-/// Where the back-off stops once multipath is negotiated (or at the probe timeout itself, where that is longer).
-/// RFC 9002 section 6.2.1 doubles without a bound and trusts the idle timeout to end the connection. For hosts with several links
-/// that is the wrong trade, and most of all while they have one path only, since then they stand in a dead zone: a path that drops every eighth packet loses some probes in a row, and a link that returns after a
-/// tunnel must be found while it is there. One or two packets in two seconds burden nobody.
-const MAX_BACKED_OFF_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Jitter shortens a backed-off timeout by up to this part of it: probes at equal intervals would meet every outage of a link
+/// that fails periodically with the same period.
+const JITTER_DIVISOR: u32 = 4;
 
 /// How far the probe timeout backs off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackOff {
     /// As RFC 9002 says: there never is another path, and the timeout doubles until the connection ends.
     Unlimited,
-    /// Up to [`MAX_BACKED_OFF_TIMEOUT`]: multipath is negotiated.
-    Capped,
+    /// Up to this, or to a round trip where that is longer, and with jitter: multipath is negotiated.
+    ///
+    /// RFC 9002 section 6.2.1 doubles without end and trusts the idle timeout to end the connection. For hosts with several links
+    /// that is the wrong trade, and most of all while they have one path only, since then they stand in a dead zone: a path that
+    /// drops every eighth packet loses some probes in a row, and a link that returns after a tunnel must be found while it is
+    /// there.
+    Capped(Duration),
+}
+
+impl BackOff {
+    /// Once multipath is negotiated and while data waits for an acknowledgement: a link that returns is found within a fifth of
+    /// a second and a round trip. At most one packet per round trip burdens no path.
+    pub(crate) const WITH_DATA: BackOff = BackOff::Capped(Duration::from_millis(180));
+    /// Once multipath is negotiated while there is no data.
+    pub(crate) const WITHOUT_DATA: BackOff = BackOff::Capped(Duration::from_secs(2));
 }
 
 impl PathRecovery {
@@ -34,10 +46,13 @@ impl PathRecovery {
         self.rtt.probe_timeout()
     }
 
-    /// When silence makes the path suspect, if there is another.
+    /// When silence makes the path suspect, if there is another. One that loses many packets at random falls silent all the time, and
+    /// as suspect it would carry nothing: there the answers of some probes are waited for.
     #[inline]
     pub(crate) fn silence_timer(&self) -> Option<Time> {
-        Some(self.outstanding_since()? + self.rtt.silence())
+        let since = self.outstanding_since()?;
+        let silence = self.rtt.silence();
+        Some(since + if self.recent_loss.is_heavy() { silence * 3 } else { silence })
     }
 
     /// When [`detect_lost`](PathRecovery::detect_lost) must look at `space` again.
@@ -64,9 +79,10 @@ impl PathRecovery {
         since + self.backed_off_timeout(kind, back_off)
     }
 
-    /// A probe timeout expired: one or two probes follow, whatever window and pacer say (section 6.2.4).
-    pub(crate) fn on_pto(&mut self) {
+    /// A probe timeout expired: one or two probes follow, whatever window and pacer say (section 6.2.4). `random` is uniform.
+    pub(crate) fn on_pto(&mut self, random: u64) {
         self.pto_count += 1;
+        self.jitter = random as u8;
         self.totals.probe_timeouts += 1;
     }
 
@@ -74,6 +90,20 @@ impl PathRecovery {
     pub(crate) fn signal_probe_timeout(&mut self, now: Time) {
         self.controller.on_probe_timeout(now, self.pto_count);
         self.refresh_limits(now);
+    }
+
+    /// Whether probes were not answered, or an acknowledgement has been outstanding for longer than a round trip and the peer's delay
+    /// take.
+    #[inline]
+    pub(crate) fn is_late(&self, now: Time) -> bool {
+        let expected = self.rtt.smoothed() + self.rtt.max_ack_delay();
+        self.pto_count > 0 || self.outstanding_since().is_some_and(|since| since + expected < now)
+    }
+
+    /// Whether nothing that the peer must acknowledge left within the last round trip, or since `least`.
+    pub(crate) fn may_probe_again(&self, space: &PacketNumberSpace, now: Time, least: Duration) -> bool {
+        let pause = self.rtt.smoothed().max(least);
+        space.last_ack_eliciting_sent.is_none_or(|at| at + pause <= now)
     }
 
     /// Probe timeouts since the last acknowledgement.
@@ -112,7 +142,10 @@ impl PathRecovery {
         let backed_off = timeout.saturating_mul(1 << self.pto_count.min(MAX_BACKOFF));
         match back_off {
             BackOff::Unlimited => backed_off,
-            BackOff::Capped => backed_off.min(MAX_BACKED_OFF_TIMEOUT).max(timeout),
+            BackOff::Capped(longest) => {
+                let capped = backed_off.min(longest.max(self.rtt.smoothed()));
+                capped - capped / JITTER_DIVISOR * u32::from(self.jitter) / u32::from(u8::MAX)
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use hawser_policy::{Rate, Snapshot, Time};
 use super::PathRecovery;
 use super::delivery::DeliveryRateEstimator;
 use super::ecn::EcnValidator;
+use super::outage::Silences;
 use super::pacer::Pacer;
 use super::reordering::ReorderingTolerance;
 use super::rtt::RttEstimator;
@@ -92,6 +93,7 @@ impl PathRecovery {
             congestion,
         };
         self.pto_count = 0;
+        self.silences = Silences::default();
         // The next loss is one of another network path: neither part of this epoch nor a reason to undo it.
         self.epoch.leave();
         self.pipe_full = false;

@@ -306,6 +306,12 @@ impl Streams {
         self.interrupted.is_some() && self.table.iter().any(is_awaited)
     }
 
+    /// Whether more of a stream is to come.
+    pub(crate) fn awaits_data(&self) -> bool {
+        let awaits = |stream: &Stream| stream.recv.as_ref().is_some_and(RecvStream::awaits_data);
+        self.table.iter().any(awaits)
+    }
+
     /// What arrived, and how much of it was there already.
     pub(crate) fn arrived(&self) -> Arrived {
         self.shared.arrived

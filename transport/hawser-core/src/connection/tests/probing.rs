@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{PathId, PathState, Side, StreamId, Time};
 
-use super::pair::{Pair, Sent, Settings};
+use super::pair::{DELAY, Pair, Sent, Settings};
 use crate::Code;
 
 /// When the connection is at rest and the trouble begins.
@@ -87,7 +87,8 @@ fn probes_carry_new_data_although_the_window_is_full() {
     pair.run(Duration::from_millis(20));
     let first = pair.client().stats();
     assert!(first.stream_bytes_sent < window && first.stream_bytes_retransmitted == 0);
-    pair.run(Duration::from_secs(10));
+    // Until the send buffer, which is a few windows, is empty.
+    pair.run(Duration::from_secs(3));
     let probes = pair.datagrams(Side::Client, TROUBLE + Duration::from_millis(30)).count() as u64;
     let last = pair.client().stats();
     let (new, again) = (last.stream_bytes_sent - first.stream_bytes_sent, last.stream_bytes_retransmitted);
@@ -130,4 +131,20 @@ fn a_suspect_path_that_is_left_alone_carries_what_is_outstanding() {
     let (at, total) = run_until_read(&mut pair, id, 5_000, Time::from_secs(25));
     assert!(total == 5_000 && at < Time::from_secs(5), "{total} bytes at {at:?}");
     assert_eq!(pair.client().paths()[0].state, PathState::Suspect, "it never answered");
+}
+
+/// Without data probes back off to two seconds. The link is back in both directions when the peer is heard, and nothing has to wait for
+/// the timer to find that out.
+#[test]
+fn a_path_that_backs_off_is_probed_when_the_peer_is_heard() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.run(Time::from_secs(1).since(pair.now));
+    pair.lose = |sent| (Time::from_secs(1)..Time::from_secs(6)).contains(&sent.at);
+    pair.server().paths.get_mut(PathId::ZERO).unwrap().probes = 1;
+    pair.run(Time::from_secs(6).since(pair.now));
+    let count = |pair: &mut Pair| pair.server().paths.get(PathId::ZERO).unwrap().recovery.pto_count();
+    assert!(count(&mut pair) > 2);
+    pair.write(Side::Client, 100);
+    pair.run(3 * DELAY + Duration::from_millis(1));
+    assert_eq!(count(&mut pair), 0, "answered");
 }

@@ -27,6 +27,19 @@ fn repeated_until_acknowledged() {
     assert!(!abandonment.pending());
 }
 
+/// The path that carried it may be out of coverage.
+#[test]
+fn every_probe_says_it_until_one_is_acknowledged() {
+    let mut abandonment = Abandonment::by_us(PathId(4), Code(0x3e));
+    for _ in 0..3 {
+        let written = write(|w, f| abandonment.write_again(w, f));
+        assert_eq!(written.decode(), [Frame::PathAbandon { path_id: 4, error_code: 0x3e }]);
+        assert!(!abandonment.pending(), "other packets need not");
+    }
+    abandonment.on_acked(millis(500), PROBE_TIMEOUT);
+    assert!(write(|w, f| abandonment.write_again(w, f)).is_empty());
+}
+
 #[test]
 fn kept_three_probe_timeouts_after_the_answer() {
     let mut abandonment = Abandonment::by_us(PathId(1), Code::NO_ERROR);

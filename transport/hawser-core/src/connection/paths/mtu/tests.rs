@@ -119,6 +119,32 @@ fn black_hole_found_although_nothing_is_acknowledged() {
     assert!(!mtu.on_probe_timeout(Time::ZERO, 4));
 }
 
+/// Nothing is acknowledged in an outage, whatever the size.
+#[test]
+fn the_first_acknowledgement_after_an_outage_brings_the_size_back() {
+    let mut mtu = at_1452();
+    assert!(mtu.on_probe_timeout(Time::ZERO, 3));
+    assert_eq!(mtu.next_probe(), None, "not into the outage");
+    let back = Time::from_secs(3);
+    mtu.on_acked(200, 1200);
+    assert_eq!(mtu.next_probe(), Some(1452));
+    assert_eq!(search(&mut mtu, back, |size| size <= 1452), 1);
+    assert_eq!((mtu.current(), mtu.timeout()), (1452, None));
+}
+
+/// What lies on the other side of a hand-over carries less: small packets get through, the search finds how much.
+#[test]
+fn a_black_hole_found_by_silence_is_searched_for_its_size() {
+    let mut mtu = at_1452();
+    assert!(mtu.on_probe_timeout(Time::ZERO, 3));
+    mtu.on_acked(200, 1200);
+    search(&mut mtu, Time::ZERO, |size| size <= 1300);
+    assert!((1300 - SEARCH_STEP..=1300).contains(&mtu.current()));
+    let (current, raise) = (mtu.current(), mtu.timeout());
+    mtu.on_acked(300, current);
+    assert_eq!((mtu.next_probe(), mtu.timeout()), (None, raise), "once");
+}
+
 #[test]
 fn losses_before_the_path_is_validated_are_counted_without_end() {
     // Above 1200 bytes from the start: even then nothing may be concluded before the path is validated.

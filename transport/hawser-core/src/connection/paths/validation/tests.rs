@@ -65,6 +65,23 @@ fn short_challenge_proves_the_address_and_is_followed_by_a_full_one() {
     assert_eq!(validation.on_response(millis(339), [2; 8]), ResponseEffect::Complete);
 }
 
+/// Who answers a small challenge and is silent from then on is out of coverage: that says nothing about sizes.
+#[test]
+fn large_challenges_were_too_large_only_if_something_was_heard_meanwhile() {
+    let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);
+    challenge(&mut validation, millis(0), 1, false);
+    validation.on_response(millis(40), [1; 8]);
+    let failure = validation.failure(millis(340)).unwrap();
+    assert_eq!(validation.began(), millis(40));
+    assert!(failure.is_doubtful(validation.began(), Some(millis(40))), "{failure:?}");
+    assert!(!failure.is_doubtful(validation.began(), Some(millis(90))), "{failure:?}");
+    let unreachable = ValidationFailure::Unreachable;
+    assert!(unreachable.is_doubtful(millis(40), Some(millis(90))));
+    assert!(
+        !unreachable.is_doubtful(millis(40), Some(millis(30))) && !unreachable.is_doubtful(millis(40), None)
+    );
+}
+
 #[test]
 fn a_challenge_that_does_not_fit_stays_due() {
     let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);

@@ -33,7 +33,11 @@ fn nine_eighths_of_a_round_trip_later_means_lost() {
     bench.ack(ms(185), &[2..=2]);
     let timer = bench.recovery.loss_timer(&bench.space);
     assert!(timer > Some(ms(188)) && timer <= Some(ms(191)), "{timer:?}");
-    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::Capped), None, "the loss timer goes first");
+    assert_eq!(
+        bench.recovery.pto_timer(&bench.space, BackOff::WITHOUT_DATA),
+        None,
+        "the loss timer goes first"
+    );
     bench.detect_lost(ms(188));
     assert!(bench.lost.is_empty());
     bench.detect_lost(ms(191));
@@ -190,7 +194,7 @@ fn a_drained_or_discarded_space_is_empty_and_no_signal() {
     assert_eq!((lost.len(), recovery.bytes_in_flight(), space.sent.len()), (3, 0, 0));
     assert_eq!(recovery.silent_for(ms(500)), std::time::Duration::ZERO);
     bench.send_many(ms(200), 2);
-    bench.recovery.on_pto();
+    bench.recovery.on_pto(0);
     bench.recovery.discard_space(&mut bench.space);
     assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.pto_count()), (0, 0));
     assert!(bench.losses().is_empty());

@@ -10,16 +10,29 @@ fn the_probe_timeout_doubles_up_to_a_cap() {
     assert_eq!(bench.recovery.probe_timeout(), millis(265));
     let mut timeouts = Vec::new();
     for _ in 0..6 {
-        let at = bench.recovery.pto_timer(&bench.space, BackOff::Capped).expect("armed");
-        timeouts.push(at.since(ms(100)).as_millis());
-        bench.recovery.on_pto();
+        let due = |back_off| bench.recovery.pto_timer(&bench.space, back_off).expect("armed").since(ms(100));
+        timeouts.push((due(BackOff::WITHOUT_DATA).as_millis(), due(BackOff::WITH_DATA).as_millis()));
+        bench.recovery.on_pto(0);
     }
-    assert_eq!(timeouts, [265, 530, 1060, 2000, 2000, 2000]);
+    assert_eq!(timeouts, [(265, 265), (530, 180), (1060, 180), (2000, 180), (2000, 180), (2000, 180)]);
     bench.ack(ms(1000), &[1..=1]);
-    assert_eq!(
-        (bench.recovery.pto_count(), bench.recovery.pto_timer(&bench.space, BackOff::Capped)),
-        (0, None)
-    );
+    let timer = bench.recovery.pto_timer(&bench.space, BackOff::WITHOUT_DATA);
+    assert_eq!((bench.recovery.pto_count(), timer), (0, None));
+}
+
+/// Equal intervals would meet each outage of a link that fails periodically.
+#[test]
+fn backed_off_timeouts_differ() {
+    let mut bench = Bench::new();
+    bench.settle_rtt(millis(80));
+    bench.send(ms(100));
+    let mut due = |random| {
+        bench.recovery.on_pto(random);
+        bench.recovery.pto_timer(&bench.space, BackOff::WITH_DATA).expect("armed").since(ms(100))
+    };
+    assert_eq!((due(0), due(255)), (millis(180), millis(135)));
+    let between = due(100);
+    assert!(millis(135) < between && between < millis(180), "{between:?}");
 }
 
 #[test]
@@ -31,22 +44,22 @@ fn the_probe_timeout_of_the_only_path_doubles_without_a_cap() {
     for _ in 0..40 {
         let at = bench.recovery.pto_timer(&bench.space, BackOff::Unlimited).expect("armed");
         timeouts.push(at.since(ms(100)).as_millis());
-        bench.recovery.on_pto();
+        bench.recovery.on_pto(0);
     }
     assert_eq!(timeouts[..6], [265, 530, 1060, 2120, 4240, 8480]);
     assert_eq!(timeouts[39], 265 << 16, "nothing overflows");
 }
 
 #[test]
-fn a_long_path_is_not_probed_before_its_timeout() {
+fn a_long_path_is_probed_once_in_a_round_trip() {
     let mut bench = Bench::new();
     bench.settle_rtt(millis(3_000));
     bench.send(ms(5_000));
     for _ in 0..60 {
-        bench.recovery.on_pto();
+        bench.recovery.on_pto(0);
     }
-    let timeout = bench.recovery.probe_timeout();
-    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::Capped), Some(ms(5_000) + timeout));
+    let timer = bench.recovery.pto_timer(&bench.space, BackOff::WITH_DATA);
+    assert_eq!(timer, Some(ms(5_000) + bench.recovery.rtt.smoothed()));
 }
 
 #[test]
@@ -54,7 +67,7 @@ fn handshake_packets_are_acknowledged_without_delay() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);
     bench.send(ms(0));
     // Initial RTT 333 ms: 333 + 4 * 166.5
-    let timer = bench.recovery.pto_timer(&bench.space, BackOff::Capped);
+    let timer = bench.recovery.pto_timer(&bench.space, BackOff::WITH_DATA);
     assert_eq!(timer, Some(ms(999)));
     assert_eq!(bench.recovery.anti_deadlock_timer(SpaceKind::Handshake, ms(1), BackOff::Unlimited), ms(1000));
 }
@@ -64,16 +77,16 @@ fn application_data_waits_for_the_handshake() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);
     bench.space.kind = SpaceKind::Application;
     bench.send(ms(0));
-    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::Capped), None);
+    assert_eq!(bench.recovery.pto_timer(&bench.space, BackOff::WITH_DATA), None);
     bench.recovery.on_handshake_confirmed();
-    assert!(bench.recovery.pto_timer(&bench.space, BackOff::Capped).is_some());
+    assert!(bench.recovery.pto_timer(&bench.space, BackOff::WITH_DATA).is_some());
 }
 
 #[test]
 fn the_back_off_of_a_client_outlasts_acknowledged_initials() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);
     bench.send_many(ms(0), 2);
-    bench.recovery.on_pto();
+    bench.recovery.on_pto(0);
     bench.ack(ms(50), &[0..=0]);
     assert_eq!(bench.recovery.pto_count(), 1, "the server may still be blocked");
     bench.recovery.on_peer_validated_us();
