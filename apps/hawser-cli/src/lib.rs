@@ -70,6 +70,7 @@ mod vr360;
 mod wifi;
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -217,7 +218,8 @@ fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Resu
 
 /// Ends with this code; a success whose result was lost on its way is none.
 fn end(code: ExitCode) -> ExitCode {
-    let Err(failure) = report::all_printed() else { return code };
+    let Some(error) = report::lost_output() else { return code };
+    let failure = Failure::write(Path::new("standard output"), error);
     report::remark(format_args!("hawser: {failure}"));
     if code == ExitCode::SUCCESS { ExitCode::from(failure.exit as u8) } else { code }
 }

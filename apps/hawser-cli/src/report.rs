@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::exit::{Exit, Failure, Measured};
 use crate::output::Output;
 
-pub(crate) use crate::terminal::{all_printed, draw, note_lost, print, remark, wipe};
+pub(crate) use crate::terminal::{draw, lost_output, note_lost, print, remark, wipe};
 
 /// What `--json` prints when there is no result.
 #[derive(Debug, Serialize)]

@@ -2,10 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
-
-use crate::exit::Failure;
 
 /// Why standard output lost something, if it did.
 static LOST_OUTPUT: OnceLock<io::Error> = OnceLock::new();
@@ -34,7 +31,7 @@ pub(crate) fn wipe() {
     draw("", 0);
 }
 
-/// Prints a line that was asked for. What is lost is told at the end, by [`all_printed`].
+/// Prints a line that was asked for. What is lost is told at the end, by [`lost_output`].
 pub(crate) fn print(line: impl Display) {
     wipe();
     note_lost(writeln!(io::stdout(), "{line}"));
@@ -49,10 +46,10 @@ pub(crate) fn note_lost(result: io::Result<()>) {
     }
 }
 
-/// Fails if something that was printed did not arrive.
-pub(crate) fn all_printed() -> Result<(), Failure> {
+/// Returns why something that was printed did not arrive, if that is so.
+pub(crate) fn lost_output() -> Option<&'static io::Error> {
     note_lost(io::stdout().flush());
-    LOST_OUTPUT.get().map_or(Ok(()), |error| Err(Failure::write(Path::new("standard output"), error)))
+    LOST_OUTPUT.get()
 }
 
 /// Prints a line that accompanies what was asked for.

@@ -4,7 +4,7 @@ use hawser_net::TransportConfig;
 
 /// The congestion controller of both ends where none is chosen. A call shares each link with downloads: what they keep waiting
 /// in its queue, it waits for. Two links of 50 Mbit/s, 20 ms and queues of 100 ms, 160 bytes 50 times a second through the gateway
-/// and back beside a download: with CUBIC 99 % of them within 114 ms, with BBRv3 within 45 ms, and the download as fast.
+/// and back during a download: with CUBIC 99 % of them within 114 ms, with BBRv3 within 45 ms, and the download as fast.
 pub const CONTROLLER: &str = "bbr3";
 /// Bytes that a peer may send on one stream before any of it is read. It grows while the stream is read.
 const STREAM_WINDOW: u64 = 1 << 20;

@@ -97,7 +97,7 @@ fn bulk(links: &[String], controller: &str, seed: u64) -> FlowOutcome {
     flows.into_iter().find(|flow| flow.flow == "main").expect("it has one")
 }
 
-/// Goodput in Mbit/s, and which part of the bytes was sent again, in percent.
+/// Goodput in Mbit/s, and which part of the bytes was sent again, in %.
 fn rates(links: &[String], controller: &str, seed: u64) -> (f64, f64) {
     let flow = bulk(links, controller, seed);
     let again = flow.repair.retransmitted_bytes as f64 / flow.bytes as f64;
@@ -152,7 +152,7 @@ fn an_only_link_that_is_up_every_other_second_has_no_gap_of_three() {
 }
 
 /// Paths that lose at random are not suspected all the time: a link of 20 Mbit/s and 30 % loss was 109 times in half a minute, and
-/// carried one percent.
+/// carried 1 %.
 #[test]
 fn a_link_that_loses_every_third_packet_is_in_use_next_to_a_clean_one() {
     let link = |name: &str, loss: &str| {

@@ -19,7 +19,7 @@ async fn a_key_has_a_user_or_is_unknown() {
     assert_eq!(unknown.map(|_| ()).unwrap_err(), OpenError::UnknownKey);
 }
 
-/// Nothing tells a key that was removed from one that never was, nor a tunnel that exists from one that does not; and whoever
+/// Nothing tells a key that was removed from one that never was, nor a tunnel that exists from one that does not; and a client that
 /// goes on is closed.
 #[tokio::test]
 async fn all_without_a_known_key_get_one_answer_and_then_none() {

@@ -31,7 +31,7 @@ pub(crate) struct SuspectPace {
 
 impl SuspectPace {
     /// Data is outstanding: a link that returns is wanted within a fifth of a second. Outages of some tens to hundreds of
-    /// milliseconds, as of hand-overs, are most frequent, so the first probes are close to each other.
+    /// milliseconds, as of handovers, are most frequent, so the first probes are close to each other.
     pub(crate) const WITH_DATA: SuspectPace =
         SuspectPace { least: Duration::from_millis(25), longest: Duration::from_millis(180), growth: 5 };
     /// Nothing is.

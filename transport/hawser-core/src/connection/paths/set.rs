@@ -318,7 +318,7 @@ impl PathSet {
     /// Writes PATH_ABANDON of each path whose abandonment the peer has not acknowledged. Returns whether there was any.
     pub(crate) fn write_abandonments(&mut self, w: &mut Writer<'_>, frames: &mut SentFrames) -> bool {
         let before = frames.len();
-        // Nearly always there is none, and looking for it must not spoil what is known of the others.
+        // Nearly always no such path exists, and looking for it must not spoil what is known of the others.
         let is_open = |path: &Path| path.control.abandonment.is_some();
         for path in self.open.iter_mut().filter(|path| is_open(path)) {
             if let Some(abandonment) = &mut path.control.abandonment {

@@ -2,7 +2,7 @@
 //!
 //! A silence begins with a probe timeout. It ends when a packet is acknowledged that left after that. Where the link was gone in
 //! between, everything that left into the silence is lost, and that says nothing about how much the path carries: RFC 9002 would
-//! halve the window, or call it persistent congestion and begin again with two packets, once for each tunnel, hand-over or
+//! halve the window, or call it persistent congestion and begin again with two packets, once for each tunnel, handover or
 //! obstruction. Here window, rate and estimates stay as they were before.
 //!
 //! What speaks for an outage is a loss that no queue explains: a probe that went into a path on which nothing else was, or a

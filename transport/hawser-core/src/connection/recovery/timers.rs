@@ -24,7 +24,7 @@ pub(crate) enum BackOff {
     Unlimited,
     /// Up to this, or to a round trip where that is longer, and with jitter: multipath is negotiated.
     ///
-    /// RFC 9002 section 6.2.1 doubles without end and trusts the idle timeout to end the connection. For hosts with several links
+    /// RFC 9002 section 6.2.1 doubles it without a bound and trusts the idle timeout to end the connection. For hosts with several links
     /// that is the wrong trade, and most of all while they have one path only, since then they stand in a dead zone: a path that
     /// drops every eighth packet loses some probes in a row, and a link that returns after a tunnel must be found while it is
     /// there.

@@ -132,7 +132,7 @@ fn the_first_acknowledgement_after_an_outage_brings_the_size_back() {
     assert_eq!((mtu.current(), mtu.timeout()), (1452, None));
 }
 
-/// What lies on the other side of a hand-over carries less: small packets get through, the search finds how much.
+/// What lies on the other side of a handover carries less: small packets get through, the search finds how much.
 #[test]
 fn a_black_hole_found_by_silence_is_searched_for_its_size() {
     let mut mtu = at_1452();
