@@ -13,7 +13,7 @@
 /// let played = descent.play(true);
 /// assert_eq!(played, 0.6);
 /// descent.update(played, 0.25);
-/// assert!((descent.centre() - 0.25).abs() < 1e-12);
+/// assert!((descent.center() - 0.25).abs() < 1e-12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GradientDescent {
@@ -47,7 +47,7 @@ impl GradientDescent {
         self.update_from(self.center, played, loss);
     }
 
-    /// Takes in the loss of a point that was played around `centre`.
+    /// Takes in the loss of a point that was played around `center`.
     pub fn update_from(&mut self, center: f64, played: f64, loss: f64) {
         let gradient = loss * (played - center) / (self.radius * self.radius);
         self.center = (self.center - self.step * gradient).clamp(self.radius, 1.0 - self.radius);
