@@ -31,6 +31,8 @@ const MAX_REPLIES: usize = 8192;
 const MAX_UPLOADS: usize = 256;
 /// Files and folders that are looked up at the same time, which waits for the disk and for no client.
 const MAX_LOOKUPS: usize = 32;
+/// Small answers that wait for their clients, of at most [`SMALL`] bytes each.
+const MAX_SMALL: usize = 4096;
 /// Descriptors besides those of replies: sockets, standard streams, digests, folders being listed.
 const OTHER_DESCRIPTORS: usize = 256;
 /// Bytes in a unit of memory.
@@ -43,6 +45,8 @@ pub(super) struct Limits {
     uploads: Pool,
     /// What was read of files and not taken by clients, in units.
     memory: Pool,
+    /// Small answers have their own: large ones of the same source do not keep them waiting.
+    small: Pool,
     lookups: Arc<Semaphore>,
 }
 
@@ -82,6 +86,7 @@ impl Limits {
             uploads: Pool::new(MAX_UPLOADS),
             // A share holds a block at least, or nothing could be sent.
             memory: Pool::new(units.max(8 * units_of(BLOCK as u64) as usize)),
+            small: Pool::new(MAX_SMALL),
             lookups: Arc::new(Semaphore::new(MAX_LOOKUPS)),
         }
     }
@@ -132,7 +137,12 @@ impl Share {
         self.limits.memory.take(self.source, units_of(bytes)).await
     }
 
-    /// The same for a small answer, if there is room.
+    /// Memory for a small answer, if there is room.
+    pub(super) fn try_small(&self) -> Option<Taken> {
+        self.limits.small.try_take(self.source, 1)
+    }
+
+    /// Memory for a page, if there is room.
     pub(super) fn try_memory(&self, bytes: u64) -> Option<Taken> {
         self.limits.memory.try_take(self.source, units_of(bytes))
     }
@@ -211,6 +221,7 @@ mod tests {
         let other = limits.share(ip(2));
         assert!(other.try_reply().is_some() && other.try_block(BLOCK as u64).is_some());
         assert!(other.upload().is_some() && other.try_memory(SMALL).is_some());
+        assert!(limits.share(ip(1)).try_small().is_some(), "small answers do not wait for large ones");
         tokio::time::timeout(Duration::from_secs(1), other.reply()).await.unwrap().unwrap();
     }
 

@@ -178,7 +178,7 @@ async fn small(share: &Share, mut reply: Reply) -> Size {
     if length == 0 || !reply.status.is_success() && length <= SMALL {
         return Size::Small(Answered { reply, _permit: None, _memory: None });
     }
-    let Some(memory) = (length <= SMALL).then(|| share.try_memory(length)).flatten() else {
+    let Some(memory) = (length <= SMALL).then(|| share.try_small()).flatten() else {
         return Size::Large(reply);
     };
     if let Body::File(file, range) = &reply.body {
