@@ -130,7 +130,10 @@ impl PathRecovery {
         let flight = sent.iter_from(first).take_while(|packet| packet.packet_number < silence.probes_from);
         if probe_lost || flight.take(WHOLE_FLIGHT).count() == WHOLE_FLIGHT {
             self.silences.ended = Some((first..=answered, silence.since));
-            self.refill(now);
+            // Where many are lost at random it was chance, and no queue is refilled.
+            if !self.recent_loss.is_heavy() {
+                self.refill(now);
+            }
             self.delivery.restart(now);
         }
     }
