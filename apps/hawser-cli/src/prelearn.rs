@@ -117,6 +117,7 @@ pub(crate) struct FourDMapData {
         long = "4d-map-model",
         id = "4d-map-model",
         global = true,
+        hide_short_help = true,
         value_name = "FILE",
         help_heading = "Policies"
     )]
@@ -126,6 +127,7 @@ pub(crate) struct FourDMapData {
         long = "dqn-model",
         id = "dqn-model",
         global = true,
+        hide_short_help = true,
         value_name = "FILE",
         help_heading = "Policies"
     )]

@@ -27,13 +27,13 @@ const SAVE_EVERY: Duration = Duration::from_secs(60);
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SsccData {
     /// Models that the policy sscc chooses by in place of those that come with it: a file, or a folder of `make train-sscc`
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Policies")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", help_heading = "Policies")]
     sscc_models: Option<PathBuf>,
     /// File in which the policy sscc keeps which controller worked for which network; made if it is not there
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Policies")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", help_heading = "Policies")]
     sscc_prefixes: Option<PathBuf>,
     /// Write what the policy sscc decides to this file: groups, controllers, Data Units (JSON lines)
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Policies")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", help_heading = "Policies")]
     sscc_log: Option<PathBuf>,
 }
 

@@ -42,6 +42,8 @@ a{color:#7db8f0}tr:hover td{background:#22262b}}";
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     kept: Mutex<VecDeque<Page>>,
+    /// Held while a page is made: requests that come together get one page, not one each.
+    making: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -87,6 +89,10 @@ impl Pages {
             changed: (metadata.mtime(), metadata.mtime_nsec()),
             names: location.names().to_vec(),
         };
+        if let Some(html) = self.find(&version, now) {
+            return Ok(html);
+        }
+        let _alone = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(html) = self.find(&version, now) {
             return Ok(html);
         }

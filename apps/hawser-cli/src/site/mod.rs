@@ -156,7 +156,7 @@ impl Site {
         }
         let location = self.locate(uri)?;
         if !location.is_plain_text() {
-            let text = "names of stored files are UTF-8 without control characters";
+            let text = "names of stored files have no control characters";
             return Err(Reply::text(StatusCode::BAD_REQUEST, text).into());
         }
         if let Some(upload) = self.unfinished.resume(&location, headers, Instant::now())? {

@@ -106,11 +106,13 @@ fn what_strangers_may_have_stored_runs_in_no_browser() {
 #[test]
 fn names_with_control_characters_are_not_stored() {
     let (folder, site) = site(Rights::default());
-    for path in ["/a%1b%5b2J", "/a%0ab", "/a%7f", "/%c2%9b31m", "/%ff%fe"] {
+    for path in ["/a%1b%5b2J", "/a%0ab", "/a%7f", "/%c2%9b31m", "/%9b31m"] {
         assert_eq!(put(&site, path, b"x"), StatusCode::BAD_REQUEST, "{path}");
     }
-    assert_eq!(put(&site, "/Z%C3%BCrich%20%26%20Bern", b"x"), StatusCode::CREATED);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    for path in ["/Z%C3%BCrich%20%26%20Bern", "/Z%FCrich"] {
+        assert_eq!(put(&site, path, b"x"), StatusCode::CREATED, "{path}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
 /// Uploads that replace the same file at the same time give its bytes back once: what is on the disk stays below the quota.

@@ -90,11 +90,12 @@ impl Location {
         &self.names
     }
 
-    /// Whether the names can be shown as they are: UTF-8 without control characters.
+    /// Returns true if a terminal can show the names as they are: without control characters, be it of UTF-8 or, where a name
+    /// is none, of a terminal with eight bits (C1: 0x80 to 0x9f).
     pub(super) fn is_plain_text(&self) -> bool {
-        let is_plain =
-            |name: &OsString| name.to_str().is_some_and(|name| !name.chars().any(char::is_control));
-        self.names.iter().all(is_plain)
+        self.names.iter().flat_map(|name| name.as_bytes().utf8_chunks()).all(|chunk| {
+            !chunk.valid().chars().any(char::is_control) && chunk.invalid().iter().all(|byte| *byte >= 0xa0)
+        })
     }
 
     /// Whether a name in it begins with a dot.

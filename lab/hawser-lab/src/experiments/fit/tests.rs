@@ -40,7 +40,8 @@ fn recordings_are_measured_as_generated_links_are() {
     assert_eq!(value(&tables, "up below 1 Mbit/s, second carrier"), 1.0);
     assert!((value(&tables, "handover duration median, s") - 0.08).abs() < 1e-9);
     assert!((value(&tables, "ping worst, s") - 0.0837).abs() < 1e-9);
-    assert!((value(&tables, "rate median, Mbit/s") - 2.4).abs() < 1e-9);
+    // Between 2.4 and 1.2, the two bins.
+    assert!((value(&tables, "rate median, Mbit/s") - 1.8).abs() < 1e-9);
     assert_eq!(value(&tables, "one-way delay median, ms"), 12.0);
     write("pam2025/DL_1.csv", "TIME_STAMP_x,b\n1,2\n");
     let error = recorded(folder.path()).unwrap_err().to_string();
