@@ -47,6 +47,6 @@ mod tests {
     fn short_help_fits_a_screen() {
         let text = grouped(crate::Cli::command()).render_help().to_string();
         assert!(text.lines().count() <= 40, "{text}");
-        assert!(text.contains("Use several links:\n  get       Get files"), "{text}");
+        assert!(text.contains("Use several links:\n  proxy     Let programs"), "{text}");
     }
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 use clap::Args;
 use h3::error::StreamError;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 
-use crate::digest::REPR_DIGEST;
+use crate::digest::{Digest, REPR_DIGEST};
 use crate::exit::{Exit, Failure, Measured};
 use crate::http_client::{check_status, describe, is_transient, repr_digest, request};
 use crate::interrupt::Interrupt;
@@ -25,8 +25,7 @@ use crate::profile::HTTP;
 use crate::report::Channel;
 use crate::session::{Session, connect_to};
 use crate::stall::in_time;
-use crate::transfer::TransferReport;
-use crate::transfer::{Meter, Progress, RateLimit, Recorder};
+use crate::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, TransferReport};
 use crate::units::{self, parse_bytes};
 use crate::url::Url;
 use hawser::Registry;
@@ -174,6 +173,24 @@ fn request_of(target: Target<'_>, source: &Source, offset: u64) -> Result<Reques
     request(Method::PUT, target.url, &fields)
 }
 
+/// Returns whether the server says that it stored what was sent; an error if it stored something else.
+fn is_confirmed(response: &Response<()>, digest: Digest) -> Result<bool, Failure> {
+    match repr_digest(response.headers()) {
+        Some(stored) if stored != digest => {
+            let text = format!("what the server stored is not what was sent, whose SHA-256 is {digest}");
+            Err(Failure::new(Exit::Digest, text))
+        }
+        stored => Ok(stored.is_some()),
+    }
+}
+
+/// The last bytes are there when the server says so, not when they were handed to the transport.
+fn until_stored(mut goodput: Goodput, session: &Session) -> Goodput {
+    goodput.seconds = session.started.elapsed().as_secs_f64();
+    goodput.goodput_bps = goodput.bytes as f64 * 8.0 / goodput.seconds;
+    goodput
+}
+
 async fn send(
     arguments: &Put,
     target: Target<'_>,
@@ -237,21 +254,14 @@ async fn send(
     }
     // One that was content before it had all of it has something else.
     let digest = digest?;
-    let confirmed = repr_digest(response.headers());
-    if confirmed.is_some_and(|stored| stored != digest) {
-        let text = format!("what the server stored is not what was sent, whose SHA-256 is {digest}");
-        return Err(Failure::new(Exit::Digest, text));
-    }
-    // The last bytes are there when the server says so, not when they were handed to the transport.
-    let mut goodput = recorder.summary(arguments.bins);
-    goodput.seconds = session.started.elapsed().as_secs_f64();
-    goodput.goodput_bps = goodput.bytes as f64 * 8.0 / goodput.seconds;
+    let verified = is_confirmed(&response, digest)?;
+    let goodput = until_stored(recorder.summary(arguments.bins), session);
     Ok(TransferReport {
         url: target.url.to_string(),
         file: source.path.display().to_string(),
         status: response.status().as_u16(),
         sha256: digest.to_string(),
-        verified: confirmed.is_some(),
+        verified,
         resumed_from: offset,
         retries,
         connect_seconds: session.connected_after.as_secs_f64(),
