@@ -19,7 +19,7 @@ use crate::http_client::{check_status, describe, is_transient, repr_digest, requ
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, ClientSetup};
 use crate::output::Output;
-use crate::paths::by_interface;
+use crate::paths::{PathReport, by_interface};
 use crate::percent;
 use crate::profile::HTTP;
 use crate::report::Channel;
@@ -173,6 +173,11 @@ fn request_of(target: Target<'_>, source: &Source, offset: u64) -> Result<Reques
     request(Method::PUT, target.url, &fields)
 }
 
+/// The failure of a transfer, with what it achieved until then.
+fn measured(failure: Failure, goodput: Goodput, paths: Vec<PathReport>) -> Failure {
+    Failure { measured: Some(Box::new(Measured { goodput, paths })), ..failure }
+}
+
 /// Returns whether the server says that it stored what was sent; an error if it stored something else.
 fn is_confirmed(response: &Response<()>, digest: Digest) -> Result<bool, Failure> {
     match repr_digest(response.headers()) {
@@ -226,8 +231,7 @@ async fn send(
     };
     let sent = match sent {
         Err(failure) if failure.is_stalled || failure.exit == Exit::Signal => {
-            let measured = Measured { goodput: recorder.summary(arguments.bins), paths: meter.stop().await };
-            return Err(Failure { measured: Some(Box::new(measured)), ..failure });
+            return Err(measured(failure, recorder.summary(arguments.bins), meter.stop().await));
         }
         sent => sent,
     };
@@ -237,10 +241,8 @@ async fn send(
         () = interrupt.raised() => Err(Failure::new(Exit::Signal, "stopped before the server confirmed the file")),
     };
     let paths = meter.stop().await;
-    let response = response.map_err(|failure| {
-        let measured = Measured { goodput: recorder.summary(arguments.bins), paths: paths.clone() };
-        Failure { measured: Some(Box::new(measured)), ..failure }
-    })?;
+    let response =
+        response.map_err(|failure| measured(failure, recorder.summary(arguments.bins), paths.clone()))?;
     let (response, digest) = match (response, sent) {
         (Ok(response), sent) => (response, sent),
         (Err(_), Err(failure)) => return Err(failure),
