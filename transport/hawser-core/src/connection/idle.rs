@@ -7,6 +7,10 @@ use hawser_policy::{Earliest, Time};
 /// After which memory of busier times is given back, if no data moved meanwhile.
 const SHRINK_AFTER: Duration = Duration::from_secs(1);
 
+/// How long a handshake takes at most: an idle timeout is longer for connections that rest for hours, or there is none, and a peer
+/// that is not known yet is not waited for as long.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(30);
+
 /// The timers of a silent connection (RFC 9000 section 10.1).
 #[derive(Debug)]
 pub(crate) struct IdleTimer {
@@ -26,8 +30,8 @@ pub(crate) struct IdleTimer {
     moved: u64,
     /// When a client that waits for the rest of something asks for it next, and the pause after that.
     question: Option<(Time, Duration)>,
-    /// When the handshake must be over: a peer may not be silent for longer than the timeout, and not busy without getting
-    /// anywhere either.
+    /// When the handshake must be over: a peer may not be silent for longer than the timeout or [`LONGEST_HANDSHAKE`], and not busy
+    /// without getting anywhere either.
     handshake_deadline: Option<Time>,
     /// The peer abandoned the last path: how long another one is waited for.
     pub(crate) no_path_deadline: Option<Time>,
@@ -44,7 +48,9 @@ impl IdleTimer {
             rests_since: now,
             moved: 0,
             question: None,
-            handshake_deadline: timeout.map(|timeout| now + timeout),
+            handshake_deadline: Some(
+                now + timeout.map_or(LONGEST_HANDSHAKE, |timeout| timeout.min(LONGEST_HANDSHAKE)),
+            ),
             no_path_deadline: None,
         }
     }
@@ -157,6 +163,17 @@ mod tests {
 
     const fn ms(millis: u64) -> Time {
         Time::from_millis(millis)
+    }
+
+    #[test]
+    fn a_handshake_ends_after_half_a_minute_without_an_idle_timeout_too() {
+        let deadline = |timeout| IdleTimer::new(ms(0), timeout).deadline(Duration::from_millis(600));
+        assert_eq!(deadline(None), Some(ms(30_000)));
+        assert_eq!(deadline(Some(Duration::from_secs(600))), Some(ms(30_000)));
+        assert_eq!(deadline(Some(Duration::from_secs(10))), Some(ms(10_000)));
+        let mut idle = IdleTimer::new(ms(0), None);
+        idle.on_handshake_complete();
+        assert_eq!(idle.deadline(Duration::from_millis(600)), None);
     }
 
     #[test]
