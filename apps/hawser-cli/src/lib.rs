@@ -42,6 +42,7 @@ mod paths;
 mod percent;
 mod perf;
 mod policies;
+mod policy_files;
 mod policy_options;
 mod prelearn;
 mod profile;
@@ -98,9 +99,7 @@ struct Cli {
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
-    sscc: sscc_data::SsccData,
-    #[command(flatten)]
-    four_d_map: prelearn::FourDMapData,
+    former: policy_files::FormerOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -141,8 +140,7 @@ enum Command {
     #[command(subcommand)]
     Sim(sim::Sim),
     /// Experiments with simulator and emulator
-    #[command(subcommand)]
-    Lab(lab::Lab),
+    Lab(lab::Laboratory),
     /// List schedulers, congestion controllers and other policies, and their parameters
     Policies(policies::Policies),
     /// Check scenario files
@@ -156,8 +154,7 @@ enum Command {
 /// Does what the arguments of this process say, with the policies of this registry. Returns the exit status.
 ///
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
-pub fn run(registry: Registry) -> ExitCode {
-    let registry = Arc::new(registry);
+pub fn run(mut registry: Registry) -> ExitCode {
     let gateway = gateway_client::PROFILE.controller;
     let controllers = [
         (live::NAME, live::PROFILE.controller),
@@ -185,12 +182,10 @@ pub fn run(registry: Registry) -> ExitCode {
             | Command::Sim(_)
             | Command::Trace(_)
     );
-    // What keeps the state that a policy learns lives until the end of the command.
-    let result = cli
-        .four_d_map
-        .apply(registry)
-        .and_then(|registry| cli.sscc.apply(registry, is_real, output))
-        .and_then(|(registry, _keeper)| carry_out(cli.command, &registry, output));
+    // What policies learned is written when the command ends.
+    let keepers = policy_files::attach(&mut registry, is_real, output);
+    let result = cli.former.apply(&mut registry).and_then(|()| carry_out(cli.command, registry, output));
+    keepers.close();
     let code = result.unwrap_or_else(|failure| {
         if !failure.is_told {
             results.tell(&failure, output);
@@ -201,14 +196,18 @@ pub fn run(registry: Registry) -> ExitCode {
 }
 
 /// Runs a command.
-fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
+fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result<ExitCode, Failure> {
+    if let Command::Lab(command) = &command {
+        command.set_defaults(&mut registry)?;
+    }
+    let registry = &Arc::new(registry);
     match command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, registry, output),
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
-        Command::Lab(command) => lab::experiment(&command, registry, output),
+        Command::Lab(command) => lab::experiment(&command.command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
         Command::Trace(command) => trace::run(command, output),

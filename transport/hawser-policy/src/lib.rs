@@ -108,7 +108,9 @@ pub use link::{
     MAX_LINK_CANDIDATES, Signal,
 };
 pub use message::{FeatureId, FeatureSet, MAX_FEATURES, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery};
-pub use parameters::{ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters};
+pub use parameters::{
+    FileContents, ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters, PolicyFile,
+};
 pub use path_manager::{PathAction, PathEvent, PathManager, PathManagerFactory, PathManagerInit};
 pub use protection::{
     BlockReport, ErasureCode, MAX_REPAIR_SYMBOLS, MAX_SOURCE_SYMBOLS, Protection, ProtectionFactory,
