@@ -23,6 +23,7 @@ mod exit;
 mod forward;
 mod gateway;
 mod gateway_client;
+mod generate;
 mod get;
 mod guarantee;
 mod hq;
@@ -94,7 +95,7 @@ use hawser::Registry;
 /// A link that dies costs a fraction of a second, one that appears is used at once,
 /// and an interrupted transfer goes on with `-C -`.
 #[derive(Parser, Debug)]
-#[command(name = "hawser", version, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
+#[command(name = "hawser", version, long_version = LONG_VERSION, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
 struct Cli {
     #[command(flatten)]
     output: Output,
@@ -149,20 +150,19 @@ enum Command {
     /// Inspect link traces: statistics, plots, conversion to scenarios
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Make man pages and shell completions
+    #[command(subcommand)]
+    Generate(generate::Generate),
 }
+
+/// The version, the commit that a release was built from, the target, and the cryptography.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HAWSER_BUILD"), ")");
 
 /// Does what the arguments of this process say, with the policies of this registry. Returns the exit status.
 ///
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
 pub fn run(mut registry: Registry) -> ExitCode {
-    let gateway = gateway_client::PROFILE.controller;
-    let controllers = [
-        (live::NAME, live::PROFILE.controller),
-        ("proxy", gateway),
-        ("forward", gateway),
-        ("gateway", gateway),
-    ];
-    let command = policy_options::with_names(audience::grouped(Cli::command()), &registry, &controllers);
+    let command = audience::grouped(whole_command(&registry));
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
@@ -176,6 +176,7 @@ pub fn run(mut registry: Registry) -> ExitCode {
     let is_real = !matches!(
         cli.command,
         Command::Emu(_)
+            | Command::Generate(_)
             | Command::Lab(_)
             | Command::Policies(_)
             | Command::Scenario(_)
@@ -195,6 +196,18 @@ pub fn run(mut registry: Registry) -> ExitCode {
     end(code)
 }
 
+/// The command, with the names of the policies of a registry in its help.
+fn whole_command(registry: &Registry) -> clap::Command {
+    let gateway = gateway_client::PROFILE.controller;
+    let controllers = [
+        (live::NAME, live::PROFILE.controller),
+        ("proxy", gateway),
+        ("forward", gateway),
+        ("gateway", gateway),
+    ];
+    policy_options::with_names(Cli::command(), registry, &controllers)
+}
+
 /// Runs a command.
 fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result<ExitCode, Failure> {
     if let Command::Lab(command) = &command {
@@ -204,6 +217,7 @@ fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result
     match command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, registry, output),
+        Command::Generate(what) => generate::run(&what, whole_command(registry)),
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
@@ -255,6 +269,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Wifi(command) => wifi::run(command, output, interrupt).await,
             Command::Emu(_)
+            | Command::Generate(_)
             | Command::Lab(_)
             | Command::Policies(_)
             | Command::Scenario(_)
