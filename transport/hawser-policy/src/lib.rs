@@ -95,7 +95,7 @@ pub use ack::{AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFac
 pub use composition::Composition;
 pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Outage,
-    Sent, Sibling, Siblings, Snapshot,
+    Sent, Sibling, Siblings, Snapshot, SpuriousLoss,
 };
 pub use cost_cap::{CostCap, InvalidCostCap, LinkTraffic};
 pub use event::{

@@ -31,6 +31,7 @@ mod pauses;
 mod policy_sets;
 mod qlog;
 mod recordings;
+mod reordering;
 mod returning_links;
 mod scenario;
 mod schedulers;

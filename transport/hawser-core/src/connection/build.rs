@@ -283,7 +283,7 @@ impl Connection {
         };
         let number = path.space.next_packet_number(random);
         let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
-        let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
+        let truncated = path.recovery.truncate(&path.space, number);
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
         let header = ShortHeader { destination_cid, spin: spin_of(random), key_phase }

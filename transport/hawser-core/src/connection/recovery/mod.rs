@@ -402,11 +402,6 @@ impl PathRecovery {
         view.bytes_lost = self.totals.bytes_lost;
     }
 
-    /// Congestion window in datagrams.
-    fn window_packets(&self) -> u64 {
-        self.window / u64::from(self.max_datagram_size).max(1)
-    }
-
     #[inline]
     fn tell_sent(&mut self, packet: &SentPacket, bytes: u64, limited_by: LimitedBy) {
         self.controller.on_sent(&Sent {
