@@ -243,7 +243,7 @@ impl Connection {
     /// Queues again what a frame carried, if it still matters.
     pub(super) fn on_frame_lost(&mut self, space: SpaceId, frame: &SentFrame) {
         match frame {
-            SentFrame::Stream(range) => self.streams.on_lost(range),
+            SentFrame::Stream(range) => self.streams.on_lost(range, Some(space.path())),
             SentFrame::Crypto { offset, length } => {
                 self.handshake.on_crypto_lost(space.level(), *offset, *length)
             }

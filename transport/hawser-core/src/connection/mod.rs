@@ -56,6 +56,7 @@ mod plan;
 mod policies;
 mod protection;
 pub(crate) mod qlog;
+pub(crate) mod range_set;
 mod receive;
 pub(crate) mod receive_times;
 pub(crate) mod recovery;

@@ -24,7 +24,7 @@ impl Connection {
         if let Some(mut ended) = self.repair.set_protected(self.policies.protects()) {
             ended.end(now);
             while let Some(range) = ended.take_released() {
-                self.streams.on_lost(&range);
+                self.streams.on_lost(&range, None);
             }
         }
     }
@@ -113,7 +113,7 @@ impl Connection {
     pub(super) fn settle_repair(&mut self) {
         let Some(sender) = &mut self.repair.sender else { return };
         while let Some(range) = sender.take_released() {
-            self.streams.on_lost(&range);
+            self.streams.on_lost(&range, None);
         }
         while let Some(report) = sender.take_report() {
             self.policies.on_block(&report);

@@ -33,7 +33,6 @@ mod numbers;
 mod order;
 mod outgoing;
 mod outgoing_copies;
-mod range_set;
 mod recv;
 mod repair;
 mod rewind;
@@ -65,10 +64,11 @@ use send::{Amounts, SendStream, WriteBlock};
 use skips::Skips;
 use table::{Stream, Table};
 
-pub(crate) use copies::ANY_ROUND;
+pub(crate) use copies::{ANY_ROUND, Carried};
 pub use errors::{Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, WriteError};
 pub use events::StreamEvent;
 pub(crate) use outgoing::WrittenData;
+
 pub(crate) use segments::Segments;
 
 /// The send buffer before the connection sets one by its congestion windows.
@@ -104,6 +104,8 @@ pub(crate) struct Streams {
     /// Bytes sent as copies, and of these those whose original was acknowledged first.
     copied_bytes: u64,
     needless_copies: u64,
+    /// Losses of a transmission of something for which another one answers.
+    shared_losses: u64,
     acked_bytes: u64,
     /// When the windows were last tuned.
     now: Time,
@@ -159,6 +161,7 @@ impl Streams {
             max_send_buffer: config.max_send_buffer,
             copied_bytes: 0,
             needless_copies: 0,
+            shared_losses: 0,
             acked_bytes: 0,
             now: Time::ZERO,
             last_received: None,
@@ -411,6 +414,7 @@ impl Streams {
         let amounts = send.amounts();
         let (priority, queued, requeued) = (send.priority, send.queued, send.requeued);
         self.totals.replace(&amounts, &Amounts::default());
+        self.forget_expiry(key);
         // Where a scheduler names what it sends, no walk removed them.
         for (order, is_in) in [(&mut self.order, queued), (&mut self.retransmissions, requeued)] {
             if is_in {

@@ -86,7 +86,8 @@ impl Streams {
                     let gap = if takes_gaps { send.gap_before(lost.start, path) } else { None };
                     let is_gap = gap.is_some();
                     let range = gap.unwrap_or(lost);
-                    let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
+                    let Some(count) =
+                        write_frame(send, key.id, range.clone(), Purpose::Deliver(path), w, sent)
                     else {
                         full = true;
                         break;
@@ -152,7 +153,7 @@ impl Streams {
                         // Nearly always the frame before filled the packet.
                         0 => None,
                         _ if written.new_bytes > 0 && send.is_gap_of(&range, packet) => None,
-                        _ => write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent),
+                        _ => write_frame(send, key.id, range.clone(), Purpose::Deliver(path), w, sent),
                     };
                     let Some(count) = count else {
                         full = true;
@@ -217,8 +218,8 @@ fn whole_packets(skip: u64, available: u64, send: &SendStream, packet: u64) -> u
 /// Why a frame is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The bytes are in flight nowhere else.
-    Deliver,
+    /// The bytes are in flight nowhere else, and go on this path.
+    Deliver(PathId),
     /// Other packets carry them as well.
     Copy,
 }
@@ -256,8 +257,12 @@ pub(super) fn write_frame(
     if header.fin && !copy {
         send.mark_fin_sent();
     }
-    let retransmitted = !copy && !send.copies.is_empty();
-    let round = if retransmitted { send.copies.on_retransmitted(range.start..end) } else { 0 };
+    let round = match purpose {
+        Purpose::Deliver(path) if !send.copies.is_empty() => {
+            send.copies.on_retransmitted(range.start..end, path)
+        }
+        _ => 0,
+    };
     sent.push(SentFrame::Stream(SentStream {
         id,
         offset: range.start,

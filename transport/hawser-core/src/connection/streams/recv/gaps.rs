@@ -9,8 +9,8 @@ use hawser_wire::codepoints::frame;
 
 use super::super::assembler::{Budget, MAX_DISJOINT_RANGES};
 use super::super::errors::{Chunk, ReadError};
-use super::super::range_set::RangeSet;
 use super::{RecvStream, Shared, State};
+use crate::connection::range_set::RangeSet;
 use crate::{Code, TransportError};
 
 /// Ranges that [`RecvStream::missing`] lists at most.

@@ -200,6 +200,38 @@ fn expired_frames_are_not_sent_and_not_sent_again() {
     assert_eq!(pieces(&mut server, id), [(false, 0..900), (true, 900..1_800), (false, 1_800..2_700)]);
 }
 
+/// Only streams whose frames may expire are looked at when a deadline passes, each once.
+#[test]
+fn a_deadline_concerns_no_other_stream() {
+    let [mut client, _] = ends();
+    let at = |millis| NOW + Duration::from_millis(millis);
+    let mut stream = |deadlines: &[u64]| {
+        let id = client.open(false).expect("allowed");
+        for (number, millis) in deadlines.iter().enumerate() {
+            let info = frame(number as u64, Reliability::UntilDeadline);
+            write(&mut client, id, &FrameInfo { deadline: Some(at(*millis)), ..info }, 100);
+        }
+        id
+    };
+    let (_plain, late, soon) = (stream(&[]), stream(&[90, 80, 70]), stream(&[50, 60]));
+    assert_eq!((client.expiring_streams(), client.next_expiry()), (2, Some(at(50))));
+    client.expire(at(55));
+    assert_eq!(
+        (client.queue().unsent, client.expiring_streams(), client.next_expiry()),
+        (400, 2, Some(at(60)))
+    );
+    client.expire(at(75));
+    assert_eq!(
+        (client.queue().unsent, client.expiring_streams(), client.next_expiry()),
+        (200, 1, Some(at(80)))
+    );
+    client.reset(late, 0).expect("open");
+    client.reset(soon, 0).expect("open");
+    let packet = send(&mut client, 1_200);
+    acked(&mut client, &packet);
+    assert_eq!((client.expiring_streams(), client.next_expiry()), (0, None), "the streams are over");
+}
+
 #[test]
 fn a_deadline_can_be_moved_and_a_frame_cancelled() {
     let [mut client, mut server] = ends();

@@ -310,7 +310,7 @@ fn copies_leave_out_what_has_arrived() {
     }
     let (mut frames, mut buffer) = (SentFrames::new(), [0; 1_000]);
     let copy = crate::connection::frames::SentStream { copy: true, ..range };
-    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, copy).expect("more");
+    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, PathId(1), copy).expect("more");
     let parts: Vec<_> = frames
         .iter()
         .map(|frame| match frame {
@@ -333,9 +333,9 @@ fn the_loss_of_a_copy_counts_if_it_answers_for_the_range() {
         let SentFrame::Stream(range) = original.frames[0].clone() else { panic!("stream data") };
         let (mut frames, mut buffer) = (SentFrames::new(), [0; 4_000]);
         let range = crate::connection::frames::SentStream { copy, ..range };
-        assert_eq!(streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, range), None);
+        assert_eq!(streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, PathId(1), range), None);
         let SentFrame::Stream(sent) = frames[0].clone() else { panic!("stream data") };
-        streams.on_lost(&sent);
+        streams.on_lost(&sent, Some(PathId(1)));
         assert_eq!(streams.queue().retransmit, queued, "copy: {copy}");
     }
 }
