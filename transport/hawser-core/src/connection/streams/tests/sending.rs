@@ -104,6 +104,39 @@ fn urgent_streams_go_first_and_so_do_their_losses() {
     assert_eq!(ranges(&again)[0], (urgent, 0, 1_000));
 }
 
+/// Lost data goes before new data of its own priority and of lower ones, and no further.
+#[test]
+fn new_data_goes_before_lost_data_of_less_urgent_streams() {
+    let mut streams = client();
+    let mut stream = |priority| {
+        let id = stream_with(&mut streams, 1_000);
+        streams.set_priority(id, priority).expect("open");
+        id
+    };
+    let (bulk, plain) = (stream(-10), stream(0));
+    let sent = build(&mut streams, 3_000, 0).expect("data");
+    assert_eq!(ranges(&sent).iter().map(|range| range.0).collect::<Vec<_>>(), [plain, bulk]);
+    lost(&mut streams, &sent);
+    let mut stream = |priority| {
+        let id = stream_with(&mut streams, 1_000);
+        streams.set_priority(id, priority).expect("open");
+        id
+    };
+    let (urgent, second_plain, second_bulk) = (stream(10), stream(0), stream(-10));
+    let expected = [urgent, plain, second_plain, bulk, second_bulk];
+    let mut seen = Vec::new();
+    Segments(&streams).segments(&mut |segment| {
+        seen.push(segment.stream);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(seen, expected, "as schedulers see it");
+    let packets: Vec<_> = std::iter::from_fn(|| build(&mut streams, 1_030, 0)).collect();
+    let mut order: Vec<_> = packets.iter().flat_map(ranges).map(|range| range.0).collect();
+    order.dedup();
+    assert_eq!(order, expected);
+    check(&streams);
+}
+
 #[test]
 fn a_skipped_head_is_left_for_later() {
     let mut streams = client();
