@@ -106,6 +106,7 @@ use self::trace::tracer::Tracer;
 use self::zero_rtt::ZeroRtt;
 use crate::endpoint::EndpointEvent;
 use crate::receive_memory::Share;
+use crate::send_memory;
 use crate::{EndpointConfig, TransportConfig};
 
 pub use self::api::SetControllerError;
@@ -141,6 +142,7 @@ pub struct Connection {
     streams: Streams,
     datagrams: DatagramQueue,
     memory: Share,
+    send_memory: send_memory::Share,
     messages: Messages,
     repair: Repair,
     receive_times: ReceiveTimes,

@@ -22,7 +22,7 @@ pub(super) fn wide() -> TransportConfig {
 
 pub(super) fn client() -> Streams {
     let [mut client, _] = pair(&wide());
-    client.set_send_buffer_limit(50 << 20);
+    client.set_send_buffer_limit(50 << 20, u64::MAX);
     client
 }
 
@@ -242,7 +242,7 @@ fn stream_frames_after_acks(streams: &mut Streams, acks: usize, skip: u64) -> us
 fn skipping_keeps_the_connections_credit_for_the_head() {
     let config = small_config();
     let [mut client, mut server] = pair(&config);
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     for _ in 0..3 {
         stream_with(&mut client, 2_000);
     }
@@ -397,7 +397,7 @@ fn an_end_without_data_is_control() {
 #[test]
 fn blocked_frames_are_not_repeated_once_untrue() {
     let [mut client, mut server] = pair(&small_config());
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     let ids: Vec<_> = (0..3).map(|_| stream_with(&mut client, 2_000)).collect();
     client.write(ids[0], b"x").expect_err("the stream allows no more");
     let mut blocked = Vec::new();
