@@ -56,7 +56,7 @@ impl Connection {
             }
         }
         if contents.control {
-            let allowed = contents.data.is_some() || self.may_send_control(id);
+            let allowed = contents.data.is_some() || contents.is_probe || self.may_send_control(id);
             if allowed && self.has_control() {
                 let before = w.position();
                 self.write_control(now, id, w, frames);

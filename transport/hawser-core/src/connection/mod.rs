@@ -41,6 +41,7 @@ mod frames_in;
 mod frames_out;
 pub(crate) mod handshake;
 mod handshake_progress;
+mod held_up;
 mod identity;
 mod idle;
 pub(crate) mod init;

@@ -54,6 +54,8 @@ pub(crate) struct Path {
     pub(crate) copies: CopyQueue,
     /// What others took over of what is in flight here.
     pub(crate) settled: Settled,
+    /// Whether its socket takes nothing more at present.
+    pub(crate) is_held_up: bool,
     /// Ack-eliciting packets to send regardless of the congestion window.
     pub(crate) probes: u8,
     /// When a silent path is probed next, and how long it has been so.
@@ -117,6 +119,7 @@ impl Path {
             link: None,
             copies: CopyQueue::default(),
             settled: Settled::default(),
+            is_held_up: false,
             probes: 0,
             suspect: None,
             trusted_from: None,
@@ -146,10 +149,13 @@ impl Path {
         self.control.life.can_send() && self.amplification_room() >= MIN_ONE_RTT_ROOM
     }
 
-    /// Whether an ack-eliciting packet may leave: on a path in use, within the congestion window.
+    /// Whether an ack-eliciting packet may leave: on a path in use whose socket has room, within the congestion window.
     #[inline]
     pub(crate) fn can_send_ack_eliciting(&self) -> bool {
-        self.life() == LifeCycle::Active && self.can_transmit() && self.recovery.window_left() > 0
+        self.life() == LifeCycle::Active
+            && !self.is_held_up
+            && self.can_transmit()
+            && self.recovery.window_left() > 0
     }
 
     /// Whether window, pacer and address let a whole datagram of data out: whether [`PathView::sendable`] is above zero.
@@ -158,7 +164,10 @@ impl Path {
         let recovery = &self.recovery;
         let budget = recovery.pacing_budget(now).min(self.amplification_room() as u64);
         let bytes = recovery.window_left().min(budget);
-        self.life() == LifeCycle::Active && bytes > 0 && bytes >= u64::from(recovery.max_datagram_size())
+        self.life() == LifeCycle::Active
+            && !self.is_held_up
+            && bytes > 0
+            && bytes >= u64::from(recovery.max_datagram_size())
     }
 
     /// Whether there is a connection id to send to. A client may open a path before the frames have arrived that bring
@@ -227,7 +236,7 @@ impl Path {
         let size = self.mtu.next_probe()?;
         let fits =
             self.recovery.window_left() >= u64::from(size) && self.amplification_room() >= usize::from(size);
-        (self.life() == LifeCycle::Active && fits).then_some(size)
+        (self.life() == LifeCycle::Active && !self.is_held_up && fits).then_some(size)
     }
 
     /// Queues a copy of a range; whether there was room. Beyond the bound copies are dropped: nothing depends on them.
@@ -301,8 +310,9 @@ impl Path {
         view.oldest_packet = oldest.map(|packet| packet.packet_number);
         view.copies_queued = self.copies.bytes();
         self.recovery.fill_view(now, view);
-        // Data waits where the address allows less than a datagram.
-        view.pacing_budget = view.pacing_budget.min(self.amplification_room() as u64);
+        // Data waits where the address allows less than a datagram, and where the socket takes none.
+        let room = if self.is_held_up { 0 } else { self.amplification_room() as u64 };
+        view.pacing_budget = view.pacing_budget.min(room);
     }
 
     /// What is told where acknowledgements may leave; `None` for paths that policies do not see.
