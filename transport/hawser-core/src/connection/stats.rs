@@ -23,6 +23,8 @@ pub struct ConnectionStats {
     pub packets_undecryptable: u64,
     /// Packets received twice.
     pub packets_duplicate: u64,
+    /// Packets that were not acknowledged, so that the peer sends them again: there was no room for what was in them.
+    pub packets_refused: u64,
     /// Packets dropped for other reasons: no keys yet, unknown version, malformed header.
     pub packets_dropped: u64,
     /// Stream bytes sent for the first time.

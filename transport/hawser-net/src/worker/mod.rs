@@ -243,7 +243,9 @@ impl Worker {
         for news in state.link_states.current() {
             connection.on_link_news(news, now);
         }
-        Ok(self.adopt(state, handle, connection, tuple))
+        let shared = self.adopt(state, handle, connection, tuple);
+        shared.touch(&mut shared.lock());
+        Ok(shared)
     }
 
     /// Accepts a client's connection.
@@ -253,12 +255,22 @@ impl Worker {
         config: Option<Arc<hawser_core::ServerConfig>>,
     ) -> Result<Arc<ConnectionShared>, hawser_core::AcceptErrorReason> {
         let tuple = FourTuple { local: incoming.local_address(), remote: incoming.remote_address() };
+        let now = self.clock.now();
         let mut state = self.lock();
-        match state.core.accept(self.clock.now(), incoming, config) {
-            Ok((handle, core)) => {
+        match state.core.admit(now, incoming, config) {
+            Ok((handle, core, first_flight)) => {
                 state.accepted += 1;
                 let connection = ConnectionState::new(core, self.policies.clone());
-                Ok(self.adopt(&mut state, handle, connection, tuple))
+                let shared = self.adopt(&mut state, handle, connection, tuple);
+                let mut connection = shared.lock();
+                // The handshake's cryptography takes a millisecond, in which the worker serves others.
+                drop(state);
+                for datagram in first_flight {
+                    connection.core.handle_datagram(now, datagram);
+                }
+                shared.touch(&mut connection);
+                drop(connection);
+                Ok(shared)
             }
             Err(error) => {
                 if let Some(response) = error.response {
@@ -269,6 +281,7 @@ impl Worker {
         }
     }
 
+    /// Takes a connection in. The caller has the worker look after it.
     fn adopt(
         &self,
         state: &mut WorkerState,
@@ -285,7 +298,6 @@ impl Worker {
         state.live += 1;
         state.unsettled += 1;
         state.tally.0.fetch_add(1, Ordering::AcqRel);
-        shared.touch(&mut shared.lock());
         shared
     }
 

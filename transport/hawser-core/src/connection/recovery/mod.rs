@@ -53,7 +53,7 @@ pub(crate) use delivery::DeliveryState;
 pub(crate) use ecn::EcnState;
 pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
 pub(crate) use rtt::{GRANULARITY, RttEstimator};
-pub(crate) use sent::{PacketKind, SentPacket};
+pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
 pub(crate) use timers::BackOff;
