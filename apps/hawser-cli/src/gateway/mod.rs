@@ -146,6 +146,8 @@ pub(crate) async fn run(
         connect_timeout: arguments.target_timeout,
         tcp_idle: Duration::from_secs(arguments.tcp_idle),
         udp_idle: Duration::from_secs(arguments.udp_idle),
+        ip: None,
+        dns: Vec::new(),
     };
     let gateway = server::Gateway::start(config, say(output)).map_err(|error| user::failure(&error))?;
     let sources = Sources::new(arguments.max_connections);
