@@ -1,0 +1,201 @@
+//! Whose queue it is.
+//!
+//! A queue of this sender's alone is gone a round trip after it sends less than the path carries. One that others fill stays. So where
+//! the queue stays above its limit for two round trips, although the window came down to what the model asks for, the sender holds
+//! back for a round trip (a dip) and looks. The same dip, every few seconds, shows the delay without queue where it is not seen
+//! otherwise.
+
+use std::time::Duration;
+
+use hawser_policy::Time;
+
+/// In a dip as much is in flight as this share of rate times round trip without queue.
+const DIP: f64 = 0.85;
+/// Whose queue falls to less than this share in a dip was the sender's own.
+const OWN: f64 = 0.3;
+/// And to less than this, seconds: half a datagram at a megabit.
+const OWN_SECONDS: f64 = 0.002;
+/// Round trips above the limit before a dip.
+const OVER_ROUNDS: u32 = 2;
+/// Dips of one outcome in a row before the mode changes: a capacity that falls amid a dip looks like another flow.
+const VOTES: u32 = 2;
+/// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
+const CHECK_ROUNDS: u32 = 15;
+const FIRST_CHECK: Duration = Duration::from_millis(1500);
+const LAST_CHECK: Duration = Duration::from_secs(8);
+/// Not within so many round trips of a loss: two flows that lost together both have less in the queue.
+const AFTER_LOSS: u32 = 4;
+/// A dip that lasts longer than this many times its round trip is given up: nothing is acknowledged.
+const LONGEST_DIP: f64 = 8.0;
+
+/// What a dip found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Own,
+    Shared,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dip {
+    began: Time,
+    window: f64,
+    queue_before: f64,
+    /// From when on what is sent counts: little is in flight by then. And the least queue that it met.
+    quiet_since: Option<Time>,
+    least: f64,
+}
+
+/// The detector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contest {
+    dip: Option<Dip>,
+    over_rounds: u32,
+    votes: u32,
+    rounds_since_loss: u32,
+    next_check: Time,
+    check_every: Duration,
+}
+
+/// The path when a dip is decided about; bytes and seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) now: Time,
+    pub(crate) rate: f64,
+    pub(crate) base: f64,
+    /// The least queue of the round trip that is over.
+    pub(crate) queue: f64,
+    pub(crate) smoothed_rtt: Duration,
+}
+
+impl Contest {
+    pub(crate) fn new(now: Time) -> Contest {
+        Contest {
+            dip: None,
+            over_rounds: 0,
+            votes: 0,
+            rounds_since_loss: AFTER_LOSS,
+            next_check: now,
+            check_every: FIRST_CHECK,
+        }
+    }
+
+    /// The window in a dip.
+    pub(crate) fn dip_window(&self) -> Option<f64> {
+        self.dip.map(|dip| dip.window)
+    }
+
+    /// Whether the queue is above its limit at present.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over_rounds > 0
+    }
+
+    pub(crate) fn on_loss(&mut self) {
+        self.rounds_since_loss = 0;
+    }
+
+    /// A round trip in which the queue is the sender's own as far as it knows. `limit`: above it the queue is not what it aims for.
+    pub(crate) fn on_own_round(&mut self, seen: &Seen, limit: f64, refresh: bool) {
+        self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        if self.dip.is_some() {
+            return;
+        }
+        if seen.queue > limit {
+            self.over_rounds += 1;
+        } else {
+            (self.over_rounds, self.votes) = (0, 0);
+        }
+        if self.over_rounds >= OVER_ROUNDS || refresh {
+            self.begin(seen);
+        }
+    }
+
+    /// A round trip next to others.
+    pub(crate) fn on_shared_round(&mut self, seen: &Seen, least_queue: f64) {
+        self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        let is_settled = self.rounds_since_loss >= AFTER_LOSS && seen.now >= self.next_check;
+        if self.dip.is_none() && is_settled && seen.queue > least_queue {
+            self.begin(seen);
+        }
+    }
+
+    fn begin(&mut self, seen: &Seen) {
+        let window = DIP * seen.rate * seen.base;
+        if window > 0.0 {
+            self.dip = Some(Dip {
+                began: seen.now,
+                window,
+                queue_before: seen.queue,
+                quiet_since: None,
+                least: f64::INFINITY,
+            });
+        }
+    }
+
+    /// An acknowledgement in a dip, of a packet that left at `sent_at` and met this queue. Returns what the dip found when it is
+    /// over.
+    pub(crate) fn on_ack(&mut self, now: Time, sent_at: Time, in_flight: f64, queue: f64, base: f64) -> Option<Verdict> {
+        let dip = self.dip.as_mut()?;
+        let Some(since) = dip.quiet_since else {
+            if in_flight <= dip.window {
+                dip.quiet_since = Some(now);
+            }
+            return self.abandon(now, base);
+        };
+        if sent_at < since {
+            return self.abandon(now, base);
+        }
+        dip.least = dip.least.min(queue);
+        // A round trip after the sender held back, and the packets of a quarter of the next.
+        if now.since(since).as_secs_f64() < 1.25 * base + dip.least {
+            return None;
+        }
+        let is_own = dip.least <= (OWN * dip.queue_before).max(OWN_SECONDS);
+        self.dip = None;
+        Some(if is_own { Verdict::Own } else { Verdict::Shared })
+    }
+
+    fn abandon(&mut self, now: Time, base: f64) -> Option<Verdict> {
+        let dip = self.dip?;
+        if now.since(dip.began).as_secs_f64() > LONGEST_DIP * (base + dip.queue_before) {
+            self.dip = None;
+        }
+        None
+    }
+
+    /// A dip is over and the queue was taken for the sender's own. True: it is not, from now on.
+    pub(crate) fn is_contested(&mut self, verdict: Verdict, now: Time) -> bool {
+        let was_over = self.over_rounds >= OVER_ROUNDS;
+        if verdict == Verdict::Own || !was_over {
+            (self.over_rounds, self.votes) = (0, 0);
+            return false;
+        }
+        self.votes += 1;
+        if self.votes < VOTES {
+            return false;
+        }
+        (self.over_rounds, self.votes) = (0, 0);
+        self.check_every = FIRST_CHECK;
+        self.next_check = now + self.check_every;
+        true
+    }
+
+    /// A dip is over and others were taken to be there. True: they are gone.
+    pub(crate) fn is_released(&mut self, verdict: Verdict, now: Time, smoothed_rtt: Duration) -> bool {
+        if verdict == Verdict::Own {
+            self.votes += 1;
+            self.next_check = now + smoothed_rtt.saturating_mul(AFTER_LOSS);
+        } else {
+            self.votes = 0;
+            self.check_every = (self.check_every * 3 / 2).min(LAST_CHECK);
+            self.next_check = now + self.check_every.max(smoothed_rtt.saturating_mul(CHECK_ROUNDS));
+        }
+        let released = self.votes >= VOTES;
+        if released {
+            self.votes = 0;
+        }
+        released
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,403 @@
+//! Tide: rate times delay with a bounded queue, for links whose capacity moves. `docs/tide.md` has the model, and a reason for each
+//! constant.
+//!
+//! Three phases. In [`Startup`](Phase::Startup) the window doubles per round trip until a train shows the capacity. In
+//! [`Own`](Phase::Own) the queue is this sender's: the window follows the delivery rate times the round trip without queue and half the
+//! bound. In [`Shared`](Phase::Shared) others fill the queue, and the window is CUBIC's.
+
+mod contest;
+mod delay;
+mod losses;
+mod rate;
+mod settings;
+mod startup;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use hawser_policy::{
+    Ack, AttachmentPoint, CongestionController, ControllerInit, LinkUpdate, Loss, LossCause, Outage, Parameters, Rate,
+    Sent, Siblings, Snapshot, Time,
+};
+
+use crate::cubic::{Avoidance, CubicParameters, CubicRule};
+use crate::return_path::ReturnPath;
+use crate::window::{Window, bytes_that_count};
+use crate::window_based::{Acked, PacketRounds, Rule};
+use contest::Contest;
+use delay::Delay;
+use losses::Losses;
+use rate::RateFilter;
+pub(crate) use settings::info;
+use settings::{NAME, Settings};
+use startup::{Startup, Step, TRAIN_GAIN};
+
+/// The queue to aim at, in bounds: swings of the capacity take the other half.
+const AIM: f64 = 0.5;
+/// A slow flow aims this much higher, one of [`FAIR_RATE`] half as much more: that is what makes flows alike share alike.
+const FAIR: f64 = 0.3;
+/// 20 Mbit/s in bytes per second.
+const FAIR_RATE: f64 = 2_500_000.0;
+/// Above the aim by this much, and by [`OVER_SECONDS`], the queue is not what the window asks for.
+const OVER: f64 = 1.4;
+const OVER_SECONDS: f64 = 0.002;
+/// How fast the window approaches what the model asks for, per round trip: half the way. Answers are a round trip late, so that the
+/// whole way would overshoot.
+const APPROACH: f64 = 0.5;
+/// Growth per round trip while the queue is empty: up within three round trips, as the window doubles in two of them.
+const EMPTY_GROWTH: f64 = 0.5;
+/// Pacing in windows per round trip: room to follow a capacity that rises; where the queue overflows, hardly any.
+const PACING: f64 = 1.25;
+const TIGHT_PACING: f64 = 1.05;
+/// RFC 9002 section 7.2 has two; rate samples need more.
+const MIN_DATAGRAMS: f64 = 4.0;
+/// Next to others, a queue below this (seconds) tells nothing.
+const LEAST_QUEUE: f64 = 0.004;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Startup,
+    Own,
+    Shared,
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub(crate) struct Tide {
+    settings: Settings,
+    phase: Phase,
+    window: Window,
+    initial_window: u64,
+    return_path: ReturnPath,
+    rounds: PacketRounds,
+    delay: Delay,
+    rate: RateFilter,
+    startup: Startup,
+    losses: Losses,
+    contest: Contest,
+    cubic: CubicRule,
+    /// The least queue of this round trip, seconds; infinite before a sample.
+    round_queue: f64,
+    /// Largest windows of this and the last round trips before the queue was over its limit.
+    peak: f64,
+    smoothed_rtt: Duration,
+    /// Window and CUBIC's memory before the last reduction.
+    before_loss: Option<(Window, Avoidance)>,
+    attached_to: Option<AttachmentPoint>,
+}
+
+/// Makes one for a path.
+pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
+    Box::new(Tide::new(init, Settings::read(parameters)))
+}
+
+impl Tide {
+    fn new(init: &ControllerInit, settings: Settings) -> Tide {
+        let mut tide = Tide {
+            settings,
+            phase: Phase::Startup,
+            window: Window::new(init),
+            initial_window: init.initial_window,
+            return_path: ReturnPath::default(),
+            rounds: PacketRounds::default(),
+            delay: Delay::new(init.now),
+            rate: RateFilter::default(),
+            startup: Startup::default(),
+            losses: Losses::default(),
+            contest: Contest::new(init.now),
+            cubic: CubicRule::new(CubicParameters::default()),
+            round_queue: f64::INFINITY,
+            peak: 0.0,
+            smoothed_rtt: Duration::ZERO,
+            before_loss: None,
+            attached_to: None,
+        };
+        if let Some(snapshot) = &init.snapshot {
+            tide.take_over(snapshot);
+        }
+        tide
+    }
+
+    fn take_over(&mut self, from: &Snapshot) {
+        self.delay.seed(from);
+        self.smoothed_rtt = from.smoothed_rtt;
+        if let Some(rate) = from.max_delivery_rate.filter(|_| !self.window.in_slow_start()) {
+            self.rate.seed(rate.bits_per_second() as f64 / 8.0);
+            self.phase = Phase::Own;
+        }
+    }
+
+    /// The queue to aim at with this rate, seconds.
+    fn aim(&self, rate: f64) -> f64 {
+        let wanted = AIM * self.settings.bound * (1.0 + FAIR / (1.0 + rate / FAIR_RATE));
+        let ceiling = self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
+        wanted.min(ceiling)
+    }
+
+    /// The queue that is over the limit.
+    fn limit(&self) -> f64 {
+        OVER * self.aim(self.rate.present()) + OVER_SECONDS
+    }
+
+    fn least_window(&self) -> f64 {
+        MIN_DATAGRAMS * self.window.datagram()
+    }
+
+    /// Rate times round trip without queue and the aim.
+    fn wanted(&self, rate: f64, base: f64) -> f64 {
+        (rate * (base + self.aim(rate))).max(self.least_window())
+    }
+
+    /// The window of a sender alone.
+    fn steer(&mut self, ack: &Ack, base: f64) {
+        let (window, queue) = (self.window.exact(), self.delay.standing());
+        let present = self.rate.present();
+        let aim = self.aim(present);
+        if queue > aim {
+            // What is acknowledged leaves and nothing follows, until no more is in flight than the present rate asks for.
+            let wanted = self.wanted(present, base);
+            if wanted < window {
+                self.window.step(-(window - wanted).min(ack.bytes as f64));
+            }
+            return;
+        }
+        if ack.limited_by.leaves_window_unused() {
+            return;
+        }
+        let wanted = self.wanted(self.rate.largest(), base);
+        let emptiness = if aim > 0.0 { 1.0 - queue / aim } else { 0.0 };
+        let growth = (APPROACH * (wanted / window - 1.0)).max(EMPTY_GROWTH * emptiness * emptiness).min(1.0);
+        self.window.step(growth * ack.bytes as f64);
+    }
+
+    fn on_startup(&mut self, ack: &Ack, base: f64, round_over: bool) {
+        let (datagram, window) = (self.window.datagram(), self.window.exact());
+        let seen = startup::Seen { round_over, datagram, window, base, rate: self.rate.largest() };
+        match self.startup.on_ack(ack, &seen) {
+            Step::Full(capacity) => {
+                if let Some(capacity) = capacity {
+                    self.rate.seed(capacity);
+                    self.window.set(window.max(capacity * base));
+                }
+                self.begin_own();
+            }
+            Step::Grow if self.delay.standing() > AIM * self.settings.bound => self.begin_own(),
+            Step::Grow => self.window.grow(bytes_that_count(ack)),
+        }
+    }
+
+    fn begin_own(&mut self) {
+        self.phase = Phase::Own;
+        self.window.set_threshold_here();
+        self.peak = 0.0;
+    }
+
+    fn begin_shared(&mut self) {
+        self.phase = Phase::Shared;
+        self.window.set(self.window.exact().max(self.peak));
+        self.window.set_threshold_here();
+        self.cubic.restart();
+    }
+
+    /// A round trip is over.
+    fn on_round(&mut self, ack: &Ack, base: f64) {
+        let queue = std::mem::replace(&mut self.round_queue, f64::INFINITY);
+        self.losses.on_round(self.window.datagram());
+        self.losses.forget_above(2.0 * self.rate.largest() * self.settings.bound);
+        let rate = match self.phase {
+            Phase::Own => self.rate.present(),
+            _ => self.rate.largest(),
+        };
+        if queue.is_finite() {
+            let seen = contest::Seen { now: ack.now, rate, base, queue, smoothed_rtt: ack.smoothed_rtt };
+            match self.phase {
+                Phase::Startup => {}
+                Phase::Own => {
+                    let quiet = ack.now.since(self.delay.emptied_at()).as_secs_f64();
+                    let refresh = quiet > self.settings.probe.max(20.0 * base);
+                    self.contest.on_own_round(&seen, self.limit(), refresh);
+                }
+                Phase::Shared => self.contest.on_shared_round(&seen, LEAST_QUEUE),
+            }
+        }
+        if !self.contest.is_over() {
+            self.peak = self.window.exact();
+        }
+        self.rate.next_round();
+    }
+
+    fn on_dip(&mut self, ack: &Ack, base: f64) {
+        let queue = self.delay.queue();
+        let verdict =
+            self.contest.on_ack(ack.now, ack.largest_sent_at, ack.bytes_in_flight as f64, queue, base);
+        let Some(verdict) = verdict else { return };
+        match self.phase {
+            Phase::Startup => {}
+            Phase::Own => {
+                if self.settings.competitive && self.contest.is_contested(verdict, ack.now) {
+                    self.begin_shared();
+                }
+            }
+            Phase::Shared => {
+                if self.contest.is_released(verdict, ack.now, ack.smoothed_rtt) {
+                    self.begin_own();
+                }
+            }
+        }
+    }
+
+    /// Bytes that wait in the queue.
+    fn queued(&self) -> f64 {
+        self.delay.queue() * self.rate.present()
+    }
+}
+
+impl CongestionController for Tide {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.rounds.on_sent(sent.packet_number);
+        self.cubic.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
+        let rtt = self.return_path.sample(ack);
+        let sampled = self.delay.on_ack(ack, rtt);
+        self.smoothed_rtt = ack.smoothed_rtt;
+        self.losses.on_ack(ack.bytes as f64);
+        if let Some(delivery) = &ack.delivery {
+            self.rate.on_sample(delivery);
+        }
+        if sampled {
+            self.round_queue = self.round_queue.min(self.delay.queue());
+        }
+        let round_over = self.rounds.on_ack(ack.largest_acked);
+        let Some(base) = self.delay.base() else { return };
+        if self.contest.dip_window().is_some() {
+            self.on_dip(ack, base);
+        } else {
+            match self.phase {
+                Phase::Startup => self.on_startup(ack, base, round_over),
+                Phase::Own => self.steer(ack, base),
+                Phase::Shared => {
+                    let bytes = bytes_that_count(ack);
+                    let acked = Acked { ack, rtt, bytes, siblings };
+                    if bytes > 0.0 {
+                        self.cubic.avoid(&mut self.window, &acked, bytes);
+                    } else {
+                        self.cubic.on_unused(ack);
+                    }
+                }
+            }
+        }
+        if round_over {
+            self.on_round(ack, base);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
+        let datagram = self.window.datagram();
+        match loss.cause {
+            LossCause::EcnMark => self.losses.on_mark(self.queued(), datagram),
+            LossCause::Loss | LossCause::Persistent => {
+                self.losses.on_loss(loss.bytes as f64, self.queued());
+                self.contest.on_loss();
+            }
+        }
+        if loss.new_epoch {
+            self.before_loss = Some((self.window, self.cubic.memory()));
+            match self.phase {
+                Phase::Startup if loss.packets > 2 => self.begin_own(),
+                Phase::Startup | Phase::Own => {}
+                Phase::Shared => self.cubic.reduce(&mut self.window, loss, siblings),
+            }
+        }
+        if loss.cause == LossCause::Persistent {
+            self.before_loss = None;
+            self.cubic.on_persistent_congestion();
+            self.window.collapse();
+            self.window.set_threshold_here();
+        }
+    }
+
+    fn on_outage(&mut self, outage: &Outage) {
+        self.cubic.on_outage(outage);
+    }
+
+    fn on_spurious_loss(&mut self, now: Time) {
+        if let Some((window, memory)) = self.before_loss.take()
+            && self.phase == Phase::Shared
+        {
+            self.window.restore(&window);
+            self.cubic.undo(memory, now);
+        }
+    }
+
+    fn on_path_reset(&mut self, now: Time) {
+        self.window.restart(self.initial_window);
+        self.phase = Phase::Startup;
+        self.return_path = ReturnPath::default();
+        self.delay = Delay::new(now);
+        self.rate = RateFilter::default();
+        self.startup = Startup::default();
+        self.losses = Losses::default();
+        self.contest = Contest::new(now);
+        self.cubic.restart();
+        (self.round_queue, self.peak, self.before_loss) = (f64::INFINITY, 0.0, None);
+    }
+
+    fn on_path_return(&mut self, before: &Snapshot) {
+        self.window.take_over(before);
+        self.take_over(before);
+    }
+
+    fn on_max_datagram_size(&mut self, bytes: u16) {
+        self.window.set_datagram(bytes);
+    }
+
+    fn window(&self) -> u64 {
+        let least = self.least_window();
+        match self.contest.dip_window() {
+            Some(dip) => self.window.exact().min(dip.max(least)) as u64,
+            None => self.window.bytes(),
+        }
+    }
+
+    fn slow_start_threshold(&self) -> u64 {
+        if self.phase == Phase::Startup { self.window.threshold() } else { self.window.bytes() }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.phase == Phase::Startup
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let base = self.delay.base()?;
+        let gain = match self.phase {
+            Phase::Startup => TRAIN_GAIN,
+            _ if self.contest.dip_window().is_some() => 1.0,
+            Phase::Own if self.losses.ceiling().is_some() => TIGHT_PACING,
+            Phase::Own | Phase::Shared => PACING,
+        };
+        let bytes = gain * self.window() as f64 / (base + self.delay.standing());
+        // At least a datagram per second, so that nothing stops for good.
+        Some(Rate::from_bits_per_second((8.0 * bytes.max(self.window.datagram())) as u64))
+    }
+
+    /// A new satellite or cell has another delay.
+    fn on_link_update(&mut self, update: &LinkUpdate<'_>) {
+        let point = update.state.attached_to;
+        if point.is_some() && self.attached_to.is_some() && point != self.attached_to {
+            self.delay.forget_least();
+        }
+        self.attached_to = point.or(self.attached_to);
+    }
+
+    fn fill_snapshot(&self, snapshot: &mut Snapshot) {
+        snapshot.pipe_full = self.phase != Phase::Startup;
+        self.cubic.fill_snapshot(snapshot);
+    }
+}

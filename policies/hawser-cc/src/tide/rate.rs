@@ -1,0 +1,52 @@
+//! What the path delivers.
+
+use hawser_policy::DeliverySample;
+
+/// Weight of a new sample; a sample is itself the mean of a round trip.
+const GAIN: f64 = 0.25;
+
+/// Delivery rate in bytes per second: at present, and the largest of this round trip and the last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateFilter {
+    present: f64,
+    rounds: [f64; 2],
+}
+
+impl RateFilter {
+    /// A round trip is over.
+    pub(crate) fn next_round(&mut self) {
+        // Without a sample in it the last one's stays.
+        if self.rounds[0] > 0.0 {
+            self.rounds = [0.0, self.rounds[0]];
+        }
+    }
+
+    /// Takes in a sample. One that the sender held down only raises.
+    pub(crate) fn on_sample(&mut self, sample: &DeliverySample) {
+        let Some(rate) = sample.rate.map(|rate| rate.bits_per_second() as f64 / 8.0) else { return };
+        if sample.limited_by.leaves_window_unused() && rate < self.present {
+            return;
+        }
+        self.present =
+            if self.present > 0.0 { self.present + GAIN * (rate - self.present) } else { rate };
+        self.rounds[0] = self.rounds[0].max(rate);
+    }
+
+    /// What an estimate of another kind found.
+    pub(crate) fn seed(&mut self, rate: f64) {
+        (self.present, self.rounds) = (rate, [rate, 0.0]);
+    }
+
+    /// Zero before the first sample.
+    pub(crate) fn present(&self) -> f64 {
+        self.present
+    }
+
+    /// The largest of this round trip and the last.
+    pub(crate) fn largest(&self) -> f64 {
+        self.rounds[0].max(self.rounds[1])
+    }
+}
+
+#[cfg(test)]
+mod tests;
