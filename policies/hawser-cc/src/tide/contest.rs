@@ -13,12 +13,19 @@ use hawser_policy::Time;
 const DIP: f64 = 0.85;
 /// Whose queue falls to less than this share in a dip was the sender's own.
 const OWN: f64 = 0.3;
+/// Another flow's dip takes this much of a round's queue, while the rate stays below this much of what it was.
+const JOIN: f64 = 0.6;
+const JOIN_RATE: f64 = 1.1;
 /// And to less than this, seconds: half a datagram at a megabit.
 const OWN_SECONDS: f64 = 0.002;
+/// A queue shorter than this before the dip tells nothing, seconds.
+const LEAST_QUEUE: f64 = 0.004;
 /// Round trips above the limit before a dip.
 const OVER_ROUNDS: u32 = 2;
 /// Dips of one outcome in a row before the mode changes: a capacity that falls amid a dip looks like another flow.
 const VOTES: u32 = 2;
+/// Another dip soon after one that found others, in round trips: what it changed has settled by then.
+const AGAIN: u32 = 4;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
 const CHECK_ROUNDS: u32 = 15;
 const FIRST_CHECK: Duration = Duration::from_millis(1500);
@@ -52,8 +59,11 @@ pub(crate) struct Contest {
     over_rounds: u32,
     votes: u32,
     rounds_since_loss: u32,
+    /// No dip before then.
     next_check: Time,
     check_every: Duration,
+    /// Queue and rate of the last round.
+    last: (f64, f64),
 }
 
 /// The path when a dip is decided about; bytes and seconds.
@@ -64,7 +74,6 @@ pub(crate) struct Seen {
     pub(crate) base: f64,
     /// The least queue of the round trip that is over.
     pub(crate) queue: f64,
-    pub(crate) smoothed_rtt: Duration,
 }
 
 impl Contest {
@@ -76,6 +85,7 @@ impl Contest {
             rounds_since_loss: AFTER_LOSS,
             next_check: now,
             check_every: FIRST_CHECK,
+            last: (0.0, 0.0),
         }
     }
 
@@ -94,33 +104,37 @@ impl Contest {
     }
 
     /// A round trip in which the queue is the sender's own as far as it knows. `limit`: above it the queue is not what it aims for.
-    pub(crate) fn on_own_round(&mut self, seen: &Seen, limit: f64, refresh: bool) {
+    /// `quiet`: how long no empty queue was seen, in times that are allowed.
+    pub(crate) fn on_own_round(&mut self, seen: &Seen, limit: f64, quiet: f64, fallen: bool) {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
         if self.dip.is_some() {
             return;
         }
-        if seen.queue > limit {
-            self.over_rounds += 1;
-        } else {
-            (self.over_rounds, self.votes) = (0, 0);
+        self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
+        if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
+            self.begin(seen);
         }
-        if self.over_rounds >= OVER_ROUNDS || refresh {
+        // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
+        // do so together they find it.
+        let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
+        if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip) {
             self.begin(seen);
         }
     }
 
     /// A round trip next to others.
-    pub(crate) fn on_shared_round(&mut self, seen: &Seen, least_queue: f64) {
+    pub(crate) fn on_shared_round(&mut self, seen: &Seen) {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && seen.now >= self.next_check;
-        if self.dip.is_none() && is_settled && seen.queue > least_queue {
+        if self.dip.is_none() && is_settled && seen.queue > LEAST_QUEUE {
             self.begin(seen);
         }
     }
 
     fn begin(&mut self, seen: &Seen) {
         let window = DIP * seen.rate * seen.base;
-        if window > 0.0 {
+        if window > 0.0 && self.dip.is_none() {
             self.dip = Some(Dip {
                 began: seen.now,
                 window,
@@ -149,7 +163,7 @@ impl Contest {
         if now.since(since).as_secs_f64() < 1.25 * base + dip.least {
             return None;
         }
-        let is_own = dip.least <= (OWN * dip.queue_before).max(OWN_SECONDS);
+        let is_own = dip.queue_before < LEAST_QUEUE || dip.least <= (OWN * dip.queue_before).max(OWN_SECONDS);
         self.dip = None;
         Some(if is_own { Verdict::Own } else { Verdict::Shared })
     }
@@ -162,18 +176,15 @@ impl Contest {
         None
     }
 
-    /// A dip is over and the queue was taken for the sender's own. True: it is not, from now on.
-    pub(crate) fn is_contested(&mut self, verdict: Verdict, now: Time) -> bool {
-        let was_over = self.over_rounds >= OVER_ROUNDS;
-        if verdict == Verdict::Own || !was_over {
-            (self.over_rounds, self.votes) = (0, 0);
-            return false;
-        }
-        self.votes += 1;
+    /// A dip is over and the queue was taken for the sender's own. True: it is not, from now on. `rest`: until the next look.
+    pub(crate) fn is_contested(&mut self, verdict: Verdict, now: Time, smoothed_rtt: Duration, rest: Duration) -> bool {
+        self.over_rounds = 0;
+        self.votes = if verdict == Verdict::Own { 0 } else { self.votes + 1 };
         if self.votes < VOTES {
+            self.next_check = now + if self.votes == 0 { rest } else { smoothed_rtt.saturating_mul(AGAIN) };
             return false;
         }
-        (self.over_rounds, self.votes) = (0, 0);
+        self.votes = 0;
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
         true

@@ -13,11 +13,15 @@ use crate::two_buckets::TwoBuckets;
 /// A least delay holds for this long (as BBR's RTprop), and for [`LEAST_ROUNDS`] round trips.
 const LEAST_WINDOW: Duration = Duration::from_secs(10);
 const LEAST_ROUNDS: u32 = 50;
+/// Next to others that fill the queue, since it may not be empty for as long (BBRv2+'s dual mode).
+const SHARED_WINDOW: Duration = Duration::from_secs(120);
 /// Forward delays that did not come for this long do not come any more.
 const FORWARD_STALE: Duration = Duration::from_secs(1);
 /// A queue below this, or below a tenth of the round trip, is none: timers and bursts of a sender make as much.
 const EMPTY: f64 = 0.002;
 const EMPTY_SHARE: f64 = 0.1;
+/// The least delay fell if it is shorter by this share, or by [`EMPTY`].
+const FALLEN: f64 = 0.05;
 /// Of the moving average of the round trip without queue.
 const GAIN: f64 = 0.125;
 
@@ -31,6 +35,8 @@ pub(crate) struct Delay {
     base: Option<f64>,
     queue: f64,
     emptied_at: Time,
+    /// The least delay fell since this was asked.
+    fallen: bool,
 }
 
 impl Delay {
@@ -43,6 +49,7 @@ impl Delay {
             base: None,
             queue: 0.0,
             emptied_at: now,
+            fallen: false,
         }
     }
 
@@ -55,14 +62,16 @@ impl Delay {
         }
     }
 
-    /// Takes in an acknowledgement; true if it had a sample.
-    pub(crate) fn on_ack(&mut self, ack: &Ack, rtt: Option<RttSample>) -> bool {
-        let window = LEAST_WINDOW.max(ack.min_rtt.saturating_mul(LEAST_ROUNDS).min(6 * LEAST_WINDOW));
+    /// Takes in an acknowledgement; true if it had a sample. `shared`: others keep the queue filled.
+    pub(crate) fn on_ack(&mut self, ack: &Ack, rtt: Option<RttSample>, shared: bool) -> bool {
+        let least = if shared { SHARED_WINDOW } else { LEAST_WINDOW };
+        let window = least.max(ack.min_rtt.saturating_mul(LEAST_ROUNDS).min(6 * LEAST_WINDOW));
         if rtt.is_some_and(|sample| sample.changed) {
             (self.round_trip, self.standing) = (TwoBuckets::EMPTY, TwoBuckets::EMPTY);
         }
         let forward = ack.one_way_delay.zip(ack.latest_rtt);
         let by_forward = self.forward_at.is_some_and(|at| ack.now.since(at) < FORWARD_STALE);
+        let least_before = if by_forward { self.forward.get() } else { self.round_trip.get() };
         let (queue, base) = match (forward, rtt) {
             (Some((forward, rtt)), _) => {
                 if !by_forward {
@@ -80,6 +89,8 @@ impl Delay {
             }
             _ => return false,
         };
+        let least = if forward.is_some() { self.forward.get() } else { self.round_trip.get() };
+        self.fallen |= least_before.is_finite() && least_before - least > EMPTY.max(FALLEN * base);
         self.base = Some(match self.base.filter(|_| forward.is_some() && by_forward) {
             Some(before) => before + GAIN * (base - before),
             None => base,
@@ -101,6 +112,11 @@ impl Delay {
     /// The round trip without the queue of this direction; `None` before the first sample.
     pub(crate) fn base(&self) -> Option<f64> {
         self.base
+    }
+
+    /// Whether the least delay fell since this was asked last: another flow made room, and looks for the delay without queue.
+    pub(crate) fn take_fallen(&mut self) -> bool {
+        std::mem::take(&mut self.fallen)
     }
 
     /// Of the last sample.

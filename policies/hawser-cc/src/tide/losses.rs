@@ -6,17 +6,21 @@
 
 /// What a period of losses is judged by: at least so many datagrams, so that one loss is no share.
 const PERIOD_DATAGRAMS: f64 = 60.0;
-/// Above what the path loses anyway by more than this (BBRv2's threshold), and by at least [`LEAST_LOST`] datagrams.
-const EXCESS: f64 = 0.02;
-const LEAST_LOST: f64 = 2.5;
-/// What remains of the queue in which packets were lost (CUBIC's beta).
-const KEEP: f64 = 0.7;
-/// Losses that fell by less than this factor were not the queue's.
+/// More is lost than usual from this share of what is lost anyway on, and this much above it, and so many datagrams: tails of
+/// random loss in windows of some hundred datagrams stay below.
+const UNUSUAL: f64 = 1.5;
+const EXCESS: f64 = 0.01;
+const LEAST_LOST: f64 = 3.0;
+/// What remains of the queue in which packets were lost, in one trial after the other: CUBIC's beta, then less, then next to nothing.
+const KEEP: [f64; 3] = [0.7, 0.4, 0.1];
+/// Losses that fell by less than this factor were not the queue's, or not only.
 const CURED: f64 = 0.5;
 /// A path that loses more than this anyway is not believed.
 const MOST_ORDINARY: f64 = 0.1;
-/// A ceiling rises by this per round trip: it doubles in 35.
-const RISE: f64 = 1.02;
+/// A ceiling rises by this per round trip, tenfold in 460: the queue of a router keeps its size. Where the queue is empty, so that the
+/// ceiling may hold the sender back, by more.
+const RISE: f64 = 1.005;
+const RISE_EMPTY: f64 = 1.1;
 /// Weight of a quiet period in what is lost anyway.
 const GAIN: f64 = 0.125;
 
@@ -37,6 +41,9 @@ pub(crate) struct Losses {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     share: f64,
+    /// Bytes in the queue when that was lost.
+    queued: f64,
+    stage: usize,
     /// Round trips until what was sent before is settled.
     settle: u32,
 }
@@ -46,52 +53,67 @@ impl Losses {
         self.acked += bytes;
     }
 
-    /// Lost with so many bytes in the queue.
-    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64) {
+    /// Lost with so many bytes in the queue. True if that lowers the ceiling.
+    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, window: f64, datagram: f64) -> bool {
         self.lost += bytes;
         self.queued = self.queued.max(queued);
+        let total = (self.acked + self.lost).max(window);
+        if self.trial.is_some() || !self.is_unusual(self.lost / total, datagram) {
+            return false;
+        }
+        let trial = Trial { share: self.lost / total, queued: self.queued, stage: 0, settle: SETTLE };
+        self.begin(trial, datagram);
+        true
     }
 
-    /// A round trip is over. True if a ceiling was set.
-    pub(crate) fn on_round(&mut self, datagram: f64) -> bool {
+    fn is_unusual(&self, share: f64, datagram: f64) -> bool {
+        share > UNUSUAL * self.ordinary + EXCESS && self.lost >= LEAST_LOST * datagram
+    }
+
+    fn begin(&mut self, trial: Trial, datagram: f64) {
+        let ceiling = (KEEP[trial.stage] * trial.queued).max(2.0 * datagram);
+        self.ceiling = Some(self.ceiling.map_or(ceiling, |before| before.min(ceiling)));
+        self.trial = Some(trial);
+        (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
+    }
+
+    /// A round trip is over, with or without a queue.
+    pub(crate) fn on_round(&mut self, datagram: f64, is_empty: bool) {
         if let Some(ceiling) = &mut self.ceiling {
-            *ceiling *= RISE;
+            *ceiling *= if is_empty && self.trial.is_none() { RISE_EMPTY } else { RISE };
         }
         if let Some(trial) = &mut self.trial
             && trial.settle > 0
         {
             trial.settle -= 1;
             (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
-            return false;
+            return;
         }
         let total = self.acked + self.lost;
         if total < PERIOD_DATAGRAMS * datagram {
-            return false;
+            return;
         }
-        let (share, lost, queued) = (self.lost / total, self.lost, self.queued);
-        (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
+        let share = self.lost / total;
         match self.trial.take() {
-            Some(trial) if share > CURED * trial.share => {
-                self.ordinary = ((share + trial.share) / 2.0).max(self.ordinary).min(MOST_ORDINARY);
-                self.ceiling = None;
-                false
-            }
-            None if share > self.ordinary + EXCESS && lost > LEAST_LOST * datagram => {
-                let ceiling = (KEEP * queued).max(2.0 * datagram);
-                self.ceiling = Some(self.ceiling.map_or(ceiling, |before| before.min(ceiling)));
-                self.trial = Some(Trial { share, settle: 2 });
-                true
-            }
-            _ => {
-                self.ordinary += GAIN * (share.min(MOST_ORDINARY) - self.ordinary);
-                false
-            }
+            Some(trial) if share > CURED * trial.share => self.on_uncured(trial, share, datagram),
+            Some(_) => {}
+            None => self.ordinary += GAIN * (share.min(MOST_ORDINARY) - self.ordinary),
+        }
+        (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
+    }
+
+    fn on_uncured(&mut self, trial: Trial, share: f64, datagram: f64) {
+        if trial.stage + 1 < KEEP.len() {
+            self.begin(Trial { stage: trial.stage + 1, settle: SETTLE, ..trial }, datagram);
+        } else {
+            self.ordinary = share.max(self.ordinary).min(MOST_ORDINARY);
+            self.ceiling = None;
         }
     }
 
     /// A congestion mark with so many bytes in the queue: no trial is needed.
     pub(crate) fn on_mark(&mut self, queued: f64, datagram: f64) {
-        self.ceiling = Some((KEEP * queued).max(2.0 * datagram));
+        self.ceiling = Some((KEEP[0] * queued).max(2.0 * datagram));
     }
 
     /// Most bytes that the queue may hold; `None` while it never overflowed.
@@ -104,6 +126,9 @@ impl Losses {
         self.ceiling = self.ceiling.filter(|ceiling| *ceiling < wanted);
     }
 }
+
+/// Round trips after a cut until what was sent before it is acknowledged or lost.
+const SETTLE: u32 = 2;
 
 #[cfg(test)]
 mod tests;

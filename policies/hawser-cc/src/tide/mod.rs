@@ -52,8 +52,13 @@ const PACING: f64 = 1.25;
 const TIGHT_PACING: f64 = 1.05;
 /// RFC 9002 section 7.2 has two; rate samples need more.
 const MIN_DATAGRAMS: f64 = 4.0;
-/// Next to others, a queue below this (seconds) tells nothing.
-const LEAST_QUEUE: f64 = 0.004;
+/// A queue below this share of the aim is none.
+const EMPTY_SHARE: f64 = 0.1;
+/// What it had before it made room for others: the largest window, which fades by this per round trip, and so much of it at once.
+const PEAK_FADES: f64 = 0.97;
+const MOST_REGAINED: f64 = 3.0;
+/// A dip costs at most a round trip of this many.
+const DIP_ROUNDS: f64 = 20.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -149,6 +154,11 @@ impl Tide {
         (rate * (base + self.aim(rate))).max(self.least_window())
     }
 
+    /// How long without an empty queue until one is made, seconds.
+    fn rest(&self, base: f64) -> f64 {
+        self.settings.probe.max(DIP_ROUNDS * base)
+    }
+
     /// The window of a sender alone.
     fn steer(&mut self, ack: &Ack, base: f64) {
         let (window, queue) = (self.window.exact(), self.delay.standing());
@@ -166,9 +176,15 @@ impl Tide {
             return;
         }
         let wanted = self.wanted(self.rate.largest(), base);
-        let emptiness = if aim > 0.0 { 1.0 - queue / aim } else { 0.0 };
-        let growth = (APPROACH * (wanted / window - 1.0)).max(EMPTY_GROWTH * emptiness * emptiness).min(1.0);
-        self.window.step(growth * ack.bytes as f64);
+        let mut growth = APPROACH * (wanted / window - 1.0);
+        if self.losses.ceiling().is_none() {
+            let emptiness = if aim > 0.0 { 1.0 - queue / aim } else { 0.0 };
+            growth = growth.max(EMPTY_GROWTH * emptiness * emptiness);
+        } else if wanted < window {
+            // More in flight than rate and ceiling allow: it is where the queue is too short to show as delay.
+            self.window.step(-(window - wanted).min(ack.bytes as f64));
+        }
+        self.window.step(growth.clamp(0.0, 1.0) * ack.bytes as f64);
     }
 
     fn on_startup(&mut self, ack: &Ack, base: f64, round_over: bool) {
@@ -195,7 +211,8 @@ impl Tide {
 
     fn begin_shared(&mut self) {
         self.phase = Phase::Shared;
-        self.window.set(self.window.exact().max(self.peak));
+        let window = self.window.exact();
+        self.window.set(window.max(self.peak.min(MOST_REGAINED * window)));
         self.window.set_threshold_here();
         self.cubic.restart();
     }
@@ -203,27 +220,26 @@ impl Tide {
     /// A round trip is over.
     fn on_round(&mut self, ack: &Ack, base: f64) {
         let queue = std::mem::replace(&mut self.round_queue, f64::INFINITY);
-        self.losses.on_round(self.window.datagram());
+        let is_empty = queue < EMPTY_SHARE * self.aim(self.rate.present());
+        self.losses.on_round(self.window.datagram(), is_empty);
         self.losses.forget_above(2.0 * self.rate.largest() * self.settings.bound);
         let rate = match self.phase {
             Phase::Own => self.rate.present(),
             _ => self.rate.largest(),
         };
         if queue.is_finite() {
-            let seen = contest::Seen { now: ack.now, rate, base, queue, smoothed_rtt: ack.smoothed_rtt };
+            let seen = contest::Seen { now: ack.now, rate, base, queue };
             match self.phase {
                 Phase::Startup => {}
                 Phase::Own => {
-                    let quiet = ack.now.since(self.delay.emptied_at()).as_secs_f64();
-                    let refresh = quiet > self.settings.probe.max(20.0 * base);
-                    self.contest.on_own_round(&seen, self.limit(), refresh);
+                    let quiet = ack.now.since(self.delay.emptied_at()).as_secs_f64() / self.rest(base);
+                    let fallen = self.delay.take_fallen();
+                    self.contest.on_own_round(&seen, self.limit(), quiet, fallen);
                 }
-                Phase::Shared => self.contest.on_shared_round(&seen, LEAST_QUEUE),
+                Phase::Shared => self.contest.on_shared_round(&seen),
             }
         }
-        if !self.contest.is_over() {
-            self.peak = self.window.exact();
-        }
+        self.peak = self.window.exact().max(PEAK_FADES * self.peak);
         self.rate.next_round();
     }
 
@@ -232,10 +248,12 @@ impl Tide {
         let verdict =
             self.contest.on_ack(ack.now, ack.largest_sent_at, ack.bytes_in_flight as f64, queue, base);
         let Some(verdict) = verdict else { return };
+        let rest = Duration::try_from_secs_f64(self.rest(base) / 2.0).unwrap_or(Duration::MAX);
         match self.phase {
             Phase::Startup => {}
             Phase::Own => {
-                if self.settings.competitive && self.contest.is_contested(verdict, ack.now) {
+                let contested = self.contest.is_contested(verdict, ack.now, ack.smoothed_rtt, rest);
+                if self.settings.competitive && contested {
                     self.begin_shared();
                 }
             }
@@ -265,7 +283,7 @@ impl CongestionController for Tide {
 
     fn on_ack(&mut self, ack: &Ack, siblings: &Siblings<'_>) {
         let rtt = self.return_path.sample(ack);
-        let sampled = self.delay.on_ack(ack, rtt);
+        let sampled = self.delay.on_ack(ack, rtt, self.phase == Phase::Shared);
         self.smoothed_rtt = ack.smoothed_rtt;
         self.losses.on_ack(ack.bytes as f64);
         if let Some(delivery) = &ack.delivery {
@@ -303,7 +321,8 @@ impl CongestionController for Tide {
         match loss.cause {
             LossCause::EcnMark => self.losses.on_mark(self.queued(), datagram),
             LossCause::Loss | LossCause::Persistent => {
-                self.losses.on_loss(loss.bytes as f64, self.queued());
+                let (queued, window) = (self.queued(), self.window.exact());
+                self.losses.on_loss(loss.bytes as f64, queued, window, datagram);
                 self.contest.on_loss();
             }
         }

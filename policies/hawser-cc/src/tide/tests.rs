@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 
-use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, beside, measure};
+use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, measure};
 use crate::testing::build_with;
 
 /// Marks that were missed; all of a scenario are looked at.
@@ -240,4 +240,38 @@ fn a_capacity_that_never_rests_is_used() {
         marks.check(met, format!("{spec}: used {used:.3}, lost {:.2} %, p95 {wait:.1} ms", loss * 100.0));
     }
     marks.finish();
+}
+
+#[test]
+fn zz_course() {
+    let get = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.into());
+    let (products, a, b): (f64, String, String) =
+        (get("P", "4").parse().unwrap(), get("A", "tide"), get("B", "cubic"));
+    let (sa, sb): (u64, u64) = (get("SA", "5").parse().unwrap(), get("SB", "0").parse().unwrap());
+    let mut network = Network::new(vec![Link::new(40.0, (products * BDP as f64) as u64)]);
+    for (connection, (spec, starts)) in [(a, sa), (b, sb)].into_iter().enumerate() {
+        network.add(|init| build_with(&spec, init), (0, connection), RTT, (Time::from_secs(starts), Time::FAR_FUTURE));
+    }
+    let field = |text: &str, name: &str| {
+        text.find(&format!("{name}: ")).map_or(String::new(), |at| {
+            text[at + name.len() + 2..].split([',', ' ', '}']).next().unwrap().to_owned()
+        })
+    };
+    for step in 1..120 {
+        let mut least = f64::INFINITY;
+        network.forget();
+        network.run(Time::from_millis(step * 500));
+        for flow in &network.flows {
+            for wait in &flow.waits {
+                least = least.min(wait.as_secs_f64() * 1e3);
+            }
+        }
+        let text = format!("{:?}", network.flows[0].controller);
+        println!(
+            "{:5.1} {:5.1} {:5.1} Mbit/s, queue {least:.1} {:.1}, windows {} {}, {} base {} over {} votes {} dip {}",
+            step as f64 / 2.0, network.goodput(0), network.goodput(1), quantile(&network, 1, 0.99),
+            network.flows[0].controller.window() / 1000, network.flows[1].controller.window() / 1000,
+            field(&text, "phase"), field(&text, "base"), field(&text, "over_rounds"), field(&text, "votes"), field(&text, "dip"),
+        );
+    }
 }
