@@ -25,7 +25,7 @@ const OVER_ROUNDS: u32 = 2;
 /// Dips of one outcome in a row before the mode changes: a capacity that falls amid a dip looks like another flow.
 const VOTES: u32 = 2;
 /// Another dip soon after one that found others, in round trips: what it changed has settled by then.
-const AGAIN: u32 = 4;
+const AGAIN: u32 = 2;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
 const CHECK_ROUNDS: u32 = 15;
 const FIRST_CHECK: Duration = Duration::from_millis(1500);
@@ -74,6 +74,8 @@ pub(crate) struct Seen {
     pub(crate) base: f64,
     /// The least queue of the round trip that is over.
     pub(crate) queue: f64,
+    /// A dip leaves at least so many bytes in flight.
+    pub(crate) least_window: f64,
 }
 
 impl Contest {
@@ -94,9 +96,9 @@ impl Contest {
         self.dip.map(|dip| dip.window)
     }
 
-    /// Whether the queue is above its limit at present.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over_rounds > 0
+    /// Whether a dip found others, so that the next one decides: until then the window stays.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.votes > 0
     }
 
     pub(crate) fn on_loss(&mut self) {
@@ -133,8 +135,8 @@ impl Contest {
     }
 
     fn begin(&mut self, seen: &Seen) {
-        let window = DIP * seen.rate * seen.base;
-        if window > 0.0 && self.dip.is_none() {
+        let window = (DIP * seen.rate * seen.base).max(seen.least_window);
+        if self.dip.is_none() {
             self.dip = Some(Dip {
                 began: seen.now,
                 window,
@@ -182,6 +184,18 @@ impl Contest {
         self.votes = if verdict == Verdict::Own { 0 } else { self.votes + 1 };
         if self.votes < VOTES {
             self.next_check = now + if self.votes == 0 { rest } else { smoothed_rtt.saturating_mul(AGAIN) };
+            return false;
+        }
+        self.votes = 0;
+        self.check_every = FIRST_CHECK;
+        self.next_check = now + self.check_every;
+        true
+    }
+
+    /// A queue overflowed that this sender did not fill. True: others do, from now on.
+    pub(crate) fn on_foreign_overflow(&mut self, now: Time) -> bool {
+        self.votes += 1;
+        if self.votes < VOTES {
             return false;
         }
         self.votes = 0;

@@ -24,13 +24,23 @@ const RISE_EMPTY: f64 = 1.1;
 /// Weight of a quiet period in what is lost anyway.
 const GAIN: f64 = 0.125;
 
+/// A queue that is as long again, by this share, although this sender kept its part below, was filled by another one.
+const REFILLED: f64 = 0.75;
+/// So it is if the queue overflows before the ceiling rose by this factor.
+const EARLY: f64 = 1.15;
+
 /// Losses of a path and the ceiling that they set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Losses {
     acked: f64,
     lost: f64,
-    /// Bytes in the queue when most was lost in this period.
+    /// Bytes in the queue when most was lost in this period, and the delay that they made, seconds.
     queued: f64,
+    delay: f64,
+    /// What the ceiling was when it was set last.
+    set_at: f64,
+    /// An overflow that this sender did not cause.
+    foreign: bool,
     /// Share that is lost whatever the queue is.
     ordinary: f64,
     ceiling: Option<f64>,
@@ -43,6 +53,7 @@ struct Trial {
     share: f64,
     /// Bytes in the queue when that was lost.
     queued: f64,
+    delay: f64,
     stage: usize,
     /// Round trips until what was sent before is settled.
     settle: u32,
@@ -53,17 +64,23 @@ impl Losses {
         self.acked += bytes;
     }
 
-    /// Lost with so many bytes in the queue. True if that lowers the ceiling.
-    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, window: f64, datagram: f64) -> bool {
+    /// Lost with so many bytes in the queue, which delay as long.
+    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, delay: f64, path: (f64, f64)) {
+        let (window, datagram) = path;
         self.lost += bytes;
-        self.queued = self.queued.max(queued);
+        (self.queued, self.delay) = (self.queued.max(queued), self.delay.max(delay));
         let total = (self.acked + self.lost).max(window);
         if self.trial.is_some() || !self.is_unusual(self.lost / total, datagram) {
-            return false;
+            return;
         }
-        let trial = Trial { share: self.lost / total, queued: self.queued, stage: 0, settle: SETTLE };
-        self.begin(trial, datagram);
-        true
+        self.foreign |= self.ceiling.is_some_and(|ceiling| ceiling < EARLY * self.set_at);
+        let (share, queued, delay) = (self.lost / total, self.queued, self.delay);
+        self.begin(Trial { share, queued, delay, stage: 0, settle: SETTLE }, datagram);
+    }
+
+    /// Whether a queue overflowed lately that this sender had not filled.
+    pub(crate) fn take_foreign(&mut self) -> bool {
+        std::mem::take(&mut self.foreign)
     }
 
     fn is_unusual(&self, share: f64, datagram: f64) -> bool {
@@ -73,8 +90,13 @@ impl Losses {
     fn begin(&mut self, trial: Trial, datagram: f64) {
         let ceiling = (KEEP[trial.stage] * trial.queued).max(2.0 * datagram);
         self.ceiling = Some(self.ceiling.map_or(ceiling, |before| before.min(ceiling)));
+        self.set_at = self.ceiling.unwrap_or_default();
         self.trial = Some(trial);
-        (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
+        self.begin_period();
+    }
+
+    fn begin_period(&mut self) {
+        (self.acked, self.lost, self.queued, self.delay) = (0.0, 0.0, 0.0, 0.0);
     }
 
     /// A round trip is over, with or without a queue.
@@ -86,7 +108,7 @@ impl Losses {
             && trial.settle > 0
         {
             trial.settle -= 1;
-            (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
+            self.begin_period();
             return;
         }
         let total = self.acked + self.lost;
@@ -99,10 +121,13 @@ impl Losses {
             Some(_) => {}
             None => self.ordinary += GAIN * (share.min(MOST_ORDINARY) - self.ordinary),
         }
-        (self.acked, self.lost, self.queued) = (0.0, 0.0, 0.0);
+        self.begin_period();
     }
 
     fn on_uncured(&mut self, trial: Trial, share: f64, datagram: f64) {
+        if self.delay > REFILLED * trial.delay && trial.delay > LEAST_DELAY {
+            self.foreign = true;
+        }
         if trial.stage + 1 < KEEP.len() {
             self.begin(Trial { stage: trial.stage + 1, settle: SETTLE, ..trial }, datagram);
         } else {
@@ -127,6 +152,8 @@ impl Losses {
     }
 }
 
+/// A shorter queue says nothing of who filled it, seconds.
+const LEAST_DELAY: f64 = 0.004;
 /// Round trips after a cut until what was sent before it is acknowledged or lost.
 const SETTLE: u32 = 2;
 

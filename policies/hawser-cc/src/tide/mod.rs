@@ -57,6 +57,9 @@ const EMPTY_SHARE: f64 = 0.1;
 /// What it had before it made room for others: the largest window, which fades by this per round trip, and so much of it at once.
 const PEAK_FADES: f64 = 0.97;
 const MOST_REGAINED: f64 = 3.0;
+/// Next to others, what is lost in a queue below this share of the longest, which fades by so much per round trip, is random.
+const RANDOM: f64 = 0.5;
+const CREST_FADES: f64 = 0.99;
 /// A dip costs at most a round trip of this many.
 const DIP_ROUNDS: f64 = 20.0;
 
@@ -86,6 +89,8 @@ pub(crate) struct Tide {
     round_queue: f64,
     /// Largest windows of this and the last round trips before the queue was over its limit.
     peak: f64,
+    /// The longest queue lately, seconds.
+    crest: f64,
     smoothed_rtt: Duration,
     /// Window and CUBIC's memory before the last reduction.
     before_loss: Option<(Window, Avoidance)>,
@@ -114,6 +119,7 @@ impl Tide {
             cubic: CubicRule::new(CubicParameters::default()),
             round_queue: f64::INFINITY,
             peak: 0.0,
+            crest: 0.0,
             smoothed_rtt: Duration::ZERO,
             before_loss: None,
             attached_to: None,
@@ -135,9 +141,8 @@ impl Tide {
 
     /// The queue to aim at with this rate, seconds.
     fn aim(&self, rate: f64) -> f64 {
-        let wanted = AIM * self.settings.bound * (1.0 + FAIR / (1.0 + rate / FAIR_RATE));
         let ceiling = self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
-        wanted.min(ceiling)
+        (AIM * self.settings.bound).min(ceiling) * (1.0 + FAIR / (1.0 + rate / FAIR_RATE))
     }
 
     /// The queue that is over the limit.
@@ -167,7 +172,7 @@ impl Tide {
         if queue > aim {
             // What is acknowledged leaves and nothing follows, until no more is in flight than the present rate asks for.
             let wanted = self.wanted(present, base);
-            if wanted < window {
+            if wanted < window && !self.contest.is_doubtful() {
                 self.window.step(-(window - wanted).min(ack.bytes as f64));
             }
             return;
@@ -228,7 +233,7 @@ impl Tide {
             _ => self.rate.largest(),
         };
         if queue.is_finite() {
-            let seen = contest::Seen { now: ack.now, rate, base, queue };
+            let seen = contest::Seen { now: ack.now, rate, base, queue, least_window: self.least_window() };
             match self.phase {
                 Phase::Startup => {}
                 Phase::Own => {
@@ -239,7 +244,14 @@ impl Tide {
                 Phase::Shared => self.contest.on_shared_round(&seen),
             }
         }
+        self.crest *= CREST_FADES;
         self.peak = self.window.exact().max(PEAK_FADES * self.peak);
+        if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() {
+            let contested = self.contest.on_foreign_overflow(ack.now);
+            if self.settings.competitive && contested {
+                self.begin_shared();
+            }
+        }
         self.rate.next_round();
     }
 
@@ -263,6 +275,11 @@ impl Tide {
                 }
             }
         }
+    }
+
+    /// Lost in a queue that is far from full: no overflow. Losses of others empty it by less.
+    fn is_random(&self) -> bool {
+        self.delay.queue() < RANDOM * self.crest
     }
 
     /// Bytes that wait in the queue.
@@ -290,7 +307,9 @@ impl CongestionController for Tide {
             self.rate.on_sample(delivery);
         }
         if sampled {
-            self.round_queue = self.round_queue.min(self.delay.queue());
+            let queue = self.delay.queue();
+            self.round_queue = self.round_queue.min(queue);
+            self.crest = self.crest.max(queue);
         }
         let round_over = self.rounds.on_ack(ack.largest_acked);
         let Some(base) = self.delay.base() else { return };
@@ -322,7 +341,7 @@ impl CongestionController for Tide {
             LossCause::EcnMark => self.losses.on_mark(self.queued(), datagram),
             LossCause::Loss | LossCause::Persistent => {
                 let (queued, window) = (self.queued(), self.window.exact());
-                self.losses.on_loss(loss.bytes as f64, queued, window, datagram);
+                self.losses.on_loss(loss.bytes as f64, queued, self.delay.queue(), (window, datagram));
                 self.contest.on_loss();
             }
         }
@@ -331,6 +350,7 @@ impl CongestionController for Tide {
             match self.phase {
                 Phase::Startup if loss.packets > 2 => self.begin_own(),
                 Phase::Startup | Phase::Own => {}
+                Phase::Shared if self.is_random() => {}
                 Phase::Shared => self.cubic.reduce(&mut self.window, loss, siblings),
             }
         }
