@@ -11,6 +11,8 @@ use hawser_policy::Time;
 
 /// In a dip as much is in flight as this share of rate times round trip without queue.
 const DIP: f64 = 0.85;
+/// Next to others, of whose queue as much as possible should be left: barely less than the path would carry.
+const SHARED_DIP: f64 = 0.95;
 /// Whose queue falls to less than this share in a dip was the sender's own.
 const OWN: f64 = 0.3;
 /// Another flow's dip takes this much of a round's queue, while the rate stays below this much of what it was.
@@ -26,6 +28,10 @@ const OVER_ROUNDS: u32 = 2;
 const VOTES: u32 = 2;
 /// Another dip soon after one that found others, in round trips: what it changed has settled by then.
 const AGAIN: u32 = 2;
+/// Two overflows of others within so many round trips change the mode.
+const TOGETHER: u32 = 100;
+/// So many dips in a row that found nobody end it.
+const RELEASES: u32 = 3;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
 const CHECK_ROUNDS: u32 = 15;
 const FIRST_CHECK: Duration = Duration::from_millis(1500);
@@ -61,6 +67,8 @@ pub(crate) struct Contest {
     rounds_since_loss: u32,
     /// No dip before then.
     next_check: Time,
+    /// When a queue overflowed last that this sender had not filled.
+    overflowed_at: Option<Time>,
     check_every: Duration,
     /// Queue and rate of the last round.
     last: (f64, f64),
@@ -86,6 +94,7 @@ impl Contest {
             votes: 0,
             rounds_since_loss: AFTER_LOSS,
             next_check: now,
+            overflowed_at: None,
             check_every: FIRST_CHECK,
             last: (0.0, 0.0),
         }
@@ -115,13 +124,13 @@ impl Contest {
         }
         self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
-            self.begin(seen);
+            self.begin(seen, DIP);
         }
         // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
         // do so together they find it.
         let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
         if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip) {
-            self.begin(seen);
+            self.begin(seen, DIP);
         }
     }
 
@@ -130,12 +139,12 @@ impl Contest {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && seen.now >= self.next_check;
         if self.dip.is_none() && is_settled && seen.queue > LEAST_QUEUE {
-            self.begin(seen);
+            self.begin(seen, SHARED_DIP);
         }
     }
 
-    fn begin(&mut self, seen: &Seen) {
-        let window = (DIP * seen.rate * seen.base).max(seen.least_window);
+    fn begin(&mut self, seen: &Seen, share: f64) {
+        let window = (share * seen.rate * seen.base).max(seen.least_window);
         if self.dip.is_none() {
             self.dip = Some(Dip {
                 began: seen.now,
@@ -186,22 +195,25 @@ impl Contest {
             self.next_check = now + if self.votes == 0 { rest } else { smoothed_rtt.saturating_mul(AGAIN) };
             return false;
         }
-        self.votes = 0;
-        self.check_every = FIRST_CHECK;
-        self.next_check = now + self.check_every;
+        self.enter(now);
         true
     }
 
     /// A queue overflowed that this sender did not fill. True: others do, from now on.
-    pub(crate) fn on_foreign_overflow(&mut self, now: Time) -> bool {
-        self.votes += 1;
-        if self.votes < VOTES {
-            return false;
+    pub(crate) fn on_foreign_overflow(&mut self, now: Time, smoothed_rtt: Duration) -> bool {
+        let together = self.overflowed_at.is_some_and(|at| now.since(at) < smoothed_rtt.saturating_mul(TOGETHER));
+        self.overflowed_at = (!together).then_some(now);
+        if together {
+            self.enter(now);
         }
-        self.votes = 0;
+        together
+    }
+
+    /// Others fill the queue from now on.
+    fn enter(&mut self, now: Time) {
+        (self.over_rounds, self.votes, self.overflowed_at) = (0, 0, None);
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
-        true
     }
 
     /// A dip is over and others were taken to be there. True: they are gone.
@@ -214,7 +226,7 @@ impl Contest {
             self.check_every = (self.check_every * 3 / 2).min(LAST_CHECK);
             self.next_check = now + self.check_every.max(smoothed_rtt.saturating_mul(CHECK_ROUNDS));
         }
-        let released = self.votes >= VOTES;
+        let released = self.votes >= RELEASES;
         if released {
             self.votes = 0;
         }

@@ -39,6 +39,8 @@ pub(crate) struct Losses {
     delay: f64,
     /// What the ceiling was when it was set last.
     set_at: f64,
+    /// Round trips until another overflow counts.
+    rest: u32,
     /// An overflow that this sender did not cause.
     foreign: bool,
     /// Share that is lost whatever the queue is.
@@ -78,6 +80,22 @@ impl Losses {
         self.begin(Trial { share, queued, delay, stage: 0, settle: SETTLE }, datagram);
     }
 
+    /// The queue overflowed for certain, with so many bytes of this sender's in it.
+    pub(crate) fn on_overflow(&mut self, queued: f64, datagram: f64) {
+        if self.trial.is_some() || self.rest > 0 {
+            return;
+        }
+        self.foreign |= self.ceiling.is_some_and(|ceiling| ceiling < EARLY * self.set_at);
+        self.set_ceiling((KEEP[0] * queued).max(2.0 * datagram));
+        self.rest = SETTLE;
+        self.begin_period();
+    }
+
+    fn set_ceiling(&mut self, bytes: f64) {
+        let ceiling = self.ceiling.map_or(bytes, |before| before.min(bytes));
+        (self.ceiling, self.set_at) = (Some(ceiling), ceiling);
+    }
+
     /// Whether a queue overflowed lately that this sender had not filled.
     pub(crate) fn take_foreign(&mut self) -> bool {
         std::mem::take(&mut self.foreign)
@@ -88,9 +106,7 @@ impl Losses {
     }
 
     fn begin(&mut self, trial: Trial, datagram: f64) {
-        let ceiling = (KEEP[trial.stage] * trial.queued).max(2.0 * datagram);
-        self.ceiling = Some(self.ceiling.map_or(ceiling, |before| before.min(ceiling)));
-        self.set_at = self.ceiling.unwrap_or_default();
+        self.set_ceiling((KEEP[trial.stage] * trial.queued).max(2.0 * datagram));
         self.trial = Some(trial);
         self.begin_period();
     }
@@ -104,6 +120,7 @@ impl Losses {
         if let Some(ceiling) = &mut self.ceiling {
             *ceiling *= if is_empty && self.trial.is_none() { RISE_EMPTY } else { RISE };
         }
+        self.rest = self.rest.saturating_sub(1);
         if let Some(trial) = &mut self.trial
             && trial.settle > 0
         {

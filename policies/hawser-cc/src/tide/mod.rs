@@ -5,6 +5,7 @@
 //! [`Own`](Phase::Own) the queue is this sender's: the window follows the delivery rate times the round trip without queue and half the
 //! bound. In [`Shared`](Phase::Shared) others fill the queue, and the window is CUBIC's.
 
+mod brim;
 mod contest;
 mod delay;
 mod losses;
@@ -25,6 +26,7 @@ use crate::cubic::{Avoidance, CubicParameters, CubicRule};
 use crate::return_path::ReturnPath;
 use crate::window::{Window, bytes_that_count};
 use crate::window_based::{Acked, PacketRounds, Rule};
+use brim::Brim;
 use contest::Contest;
 use delay::Delay;
 use losses::Losses;
@@ -57,9 +59,6 @@ const EMPTY_SHARE: f64 = 0.1;
 /// What it had before it made room for others: the largest window, which fades by this per round trip, and so much of it at once.
 const PEAK_FADES: f64 = 0.97;
 const MOST_REGAINED: f64 = 3.0;
-/// Next to others, what is lost in a queue below this share of the longest, which fades by so much per round trip, is random.
-const RANDOM: f64 = 0.5;
-const CREST_FADES: f64 = 0.99;
 /// A dip costs at most a round trip of this many.
 const DIP_ROUNDS: f64 = 20.0;
 
@@ -83,14 +82,13 @@ pub(crate) struct Tide {
     rate: RateFilter,
     startup: Startup,
     losses: Losses,
+    brim: Brim,
     contest: Contest,
     cubic: CubicRule,
     /// The least queue of this round trip, seconds; infinite before a sample.
     round_queue: f64,
     /// Largest windows of this and the last round trips before the queue was over its limit.
     peak: f64,
-    /// The longest queue lately, seconds.
-    crest: f64,
     smoothed_rtt: Duration,
     /// Window and CUBIC's memory before the last reduction.
     before_loss: Option<(Window, Avoidance)>,
@@ -115,11 +113,11 @@ impl Tide {
             rate: RateFilter::default(),
             startup: Startup::default(),
             losses: Losses::default(),
+            brim: Brim::default(),
             contest: Contest::new(init.now),
             cubic: CubicRule::new(CubicParameters::default()),
             round_queue: f64::INFINITY,
             peak: 0.0,
-            crest: 0.0,
             smoothed_rtt: Duration::ZERO,
             before_loss: None,
             attached_to: None,
@@ -244,10 +242,10 @@ impl Tide {
                 Phase::Shared => self.contest.on_shared_round(&seen),
             }
         }
-        self.crest *= CREST_FADES;
+        self.brim.on_round();
         self.peak = self.window.exact().max(PEAK_FADES * self.peak);
         if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() {
-            let contested = self.contest.on_foreign_overflow(ack.now);
+            let contested = self.contest.on_foreign_overflow(ack.now, ack.smoothed_rtt);
             if self.settings.competitive && contested {
                 self.begin_shared();
             }
@@ -277,9 +275,9 @@ impl Tide {
         }
     }
 
-    /// Lost in a queue that is far from full: no overflow. Losses of others empty it by less.
-    fn is_random(&self) -> bool {
-        self.delay.queue() < RANDOM * self.crest
+    /// Whether what was lost overflowed the queue. `None`: it cannot be told.
+    fn overflowed(&self) -> Option<bool> {
+        self.brim.overflowed(self.window.exact() / self.window.datagram())
     }
 
     /// Bytes that wait in the queue.
@@ -303,13 +301,13 @@ impl CongestionController for Tide {
         let sampled = self.delay.on_ack(ack, rtt, self.phase == Phase::Shared);
         self.smoothed_rtt = ack.smoothed_rtt;
         self.losses.on_ack(ack.bytes as f64);
+        self.brim.on_ack(ack.packets as f64, self.delay.queue());
         if let Some(delivery) = &ack.delivery {
             self.rate.on_sample(delivery);
         }
         if sampled {
             let queue = self.delay.queue();
             self.round_queue = self.round_queue.min(queue);
-            self.crest = self.crest.max(queue);
         }
         let round_over = self.rounds.on_ack(ack.largest_acked);
         let Some(base) = self.delay.base() else { return };
@@ -343,6 +341,11 @@ impl CongestionController for Tide {
                 let (queued, window) = (self.queued(), self.window.exact());
                 self.losses.on_loss(loss.bytes as f64, queued, self.delay.queue(), (window, datagram));
                 self.contest.on_loss();
+                self.brim.on_loss(loss.packets as f64, self.delay.queue());
+                if self.phase == Phase::Own && self.rate.is_steady() && self.overflowed() == Some(true) {
+                    self.losses.on_overflow(queued, datagram);
+                    self.brim.begin_again();
+                }
             }
         }
         if loss.new_epoch {
@@ -350,8 +353,11 @@ impl CongestionController for Tide {
             match self.phase {
                 Phase::Startup if loss.packets > 2 => self.begin_own(),
                 Phase::Startup | Phase::Own => {}
-                Phase::Shared if self.is_random() => {}
-                Phase::Shared => self.cubic.reduce(&mut self.window, loss, siblings),
+                Phase::Shared if self.overflowed() == Some(false) => {}
+                Phase::Shared => {
+                    self.cubic.reduce(&mut self.window, loss, siblings);
+                    self.brim.begin_again();
+                }
             }
         }
         if loss.cause == LossCause::Persistent {
@@ -383,6 +389,7 @@ impl CongestionController for Tide {
         self.rate = RateFilter::default();
         self.startup = Startup::default();
         self.losses = Losses::default();
+        self.brim = Brim::default();
         self.contest = Contest::new(now);
         self.cubic.restart();
         (self.round_queue, self.peak, self.before_loss) = (f64::INFINITY, 0.0, None);

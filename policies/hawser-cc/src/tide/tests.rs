@@ -100,14 +100,15 @@ fn a_capacity_that_rises_is_followed_within_three_round_trips() {
 
 #[test]
 fn random_loss_of_five_percent_is_ignored() {
+    let mut marks = Marks::default();
     for loss in [0.001, 0.01, 0.02, 0.05] {
         for products in [1, 32] {
             let network = measure(alone("tide", Link::new(40.0, products * BDP).with_loss(loss)), 5, 25);
             let used = network.utilisation(40.0) / (1.0 - loss);
-            println!("{loss}, {products} products: used {used:.3}, lost {:.4}", network.loss(0));
-            assert!(used > 0.9, "{loss}, {products}: {used}");
+            marks.check(used > 0.9, format!("{loss}, {products} products: used {used:.3}, lost {:.4}", network.loss(0)));
         }
     }
+    marks.finish();
 }
 
 /// Overshoot at most a quarter of the product; two trains may meet.
@@ -268,10 +269,10 @@ fn zz_course() {
         }
         let text = format!("{:?}", network.flows[0].controller);
         println!(
-            "{:5.1} {:5.1} {:5.1} Mbit/s, queue {least:.1} {:.1}, windows {} {}, {} base {} over {} votes {} dip {}",
+            "{:5.1} {:5.1} {:5.1} Mbit/s, queue {least:.1} {:.1}, windows {} {}, {} base {} over {} votes {} dip {} ceiling {} set {} ordinary {} swing {} stage {}",
             step as f64 / 2.0, network.goodput(0), network.goodput(1), quantile(&network, 1, 0.99),
             network.flows[0].controller.window() / 1000, network.flows[1].controller.window() / 1000,
-            field(&text, "phase"), field(&text, "base"), field(&text, "over_rounds"), field(&text, "votes"), field(&text, "dip"),
+            field(&text, "phase"), field(&text, "base"), field(&text, "over_rounds"), field(&text, "votes"), field(&text, "dip"), field(&text,"ceiling"), field(&text,"set_at"), field(&text,"ordinary"), field(&text,"swing"), field(&text,"stage"),
         );
     }
 }
