@@ -12,8 +12,10 @@ const TELLING: f64 = 300.0;
 /// Counts are halved beyond so many packets, so that they follow the path.
 const MOST_BELOW: f64 = 4_000.0;
 const MOST_AT: f64 = 1_000.0;
-/// Lost at the brim before it counts: so many, and this much more than explained.
-const LEAST: f64 = 2.0;
+/// Where less than this of a packet is lost at random meanwhile, one at the brim counts; elsewhere two, and this many times what is
+/// explained.
+const FEW: f64 = 0.1;
+const LEAST: f64 = 1.0;
 const TIMES: f64 = 3.0;
 /// A queue shorter than this has no brim that could be told from noise, seconds.
 const SHORTEST: f64 = 0.003;
@@ -76,7 +78,12 @@ impl Brim {
             return None;
         }
         let random = self.below.lost / self.below.packets * self.at.packets.max(window_packets);
-        Some(self.at.lost >= LEAST + TIMES * random)
+        Some(self.at.lost >= if random < FEW { 1.0 } else { 1.0 + LEAST + TIMES * random })
+    }
+
+    /// The longest queue lately, seconds.
+    pub(crate) fn longest(&self) -> f64 {
+        self.longest
     }
 
     /// The overflow was answered: the next one counts from here.

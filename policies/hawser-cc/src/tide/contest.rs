@@ -22,14 +22,16 @@ const JOIN_RATE: f64 = 1.1;
 const OWN_SECONDS: f64 = 0.002;
 /// A queue shorter than this before the dip tells nothing, seconds.
 const LEAST_QUEUE: f64 = 0.004;
+/// A queue below this share of the longest is none.
+const EMPTY: f64 = 0.05;
 /// Round trips above the limit before a dip.
 const OVER_ROUNDS: u32 = 2;
 /// Dips of one outcome in a row before the mode changes: a capacity that falls amid a dip looks like another flow.
 const VOTES: u32 = 2;
 /// Another dip soon after one that found others, in round trips: what it changed has settled by then.
 const AGAIN: u32 = 2;
-/// Two overflows of others within so many round trips change the mode.
-const TOGETHER: u32 = 100;
+/// Next to others, so many round trips in a row with an empty queue: there is room for whoever asks.
+const EMPTY_ROUNDS: u32 = 12;
 /// So many dips in a row that found nobody end it.
 const RELEASES: u32 = 3;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
@@ -38,6 +40,8 @@ const FIRST_CHECK: Duration = Duration::from_millis(1500);
 const LAST_CHECK: Duration = Duration::from_secs(8);
 /// Not within so many round trips of a loss: two flows that lost together both have less in the queue.
 const AFTER_LOSS: u32 = 4;
+/// The queue that a dip emptied is back after so many round trips.
+const AFTER_DIP: u32 = 5;
 /// A dip that lasts longer than this many times its round trip is given up: nothing is acknowledged.
 const LONGEST_DIP: f64 = 8.0;
 
@@ -65,10 +69,11 @@ pub(crate) struct Contest {
     over_rounds: u32,
     votes: u32,
     rounds_since_loss: u32,
+    rounds_since_dip: u32,
     /// No dip before then.
     next_check: Time,
-    /// When a queue overflowed last that this sender had not filled.
-    overflowed_at: Option<Time>,
+    /// Round trips next to others in which the queue was empty.
+    empty_rounds: u32,
     check_every: Duration,
     /// Queue and rate of the last round.
     last: (f64, f64),
@@ -93,8 +98,9 @@ impl Contest {
             over_rounds: 0,
             votes: 0,
             rounds_since_loss: AFTER_LOSS,
+            rounds_since_dip: AFTER_DIP,
             next_check: now,
-            overflowed_at: None,
+            empty_rounds: 0,
             check_every: FIRST_CHECK,
             last: (0.0, 0.0),
         }
@@ -110,6 +116,11 @@ impl Contest {
         self.votes > 0
     }
 
+    /// Whether no dip is under way, nor was one just now.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.dip.is_none() && self.rounds_since_dip >= AFTER_DIP
+    }
+
     pub(crate) fn on_loss(&mut self) {
         self.rounds_since_loss = 0;
     }
@@ -118,6 +129,7 @@ impl Contest {
     /// `quiet`: how long no empty queue was seen, in times that are allowed.
     pub(crate) fn on_own_round(&mut self, seen: &Seen, limit: f64, quiet: f64, fallen: bool) {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
         let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
         if self.dip.is_some() {
             return;
@@ -134,18 +146,23 @@ impl Contest {
         }
     }
 
-    /// A round trip next to others.
-    pub(crate) fn on_shared_round(&mut self, seen: &Seen) {
+    /// A round trip next to others, with the longest queue lately. `short`: that is within the bound, so that nothing is lost by staying.
+    /// True if they are gone.
+    pub(crate) fn on_shared_round(&mut self, seen: &Seen, longest: f64, short: bool) -> bool {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
+        self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && seen.now >= self.next_check;
-        if self.dip.is_none() && is_settled && seen.queue > LEAST_QUEUE {
+        if self.dip.is_none() && is_settled && !short {
             self.begin(seen, SHARED_DIP);
         }
+        self.empty_rounds >= EMPTY_ROUNDS
     }
 
     fn begin(&mut self, seen: &Seen, share: f64) {
         let window = (share * seen.rate * seen.base).max(seen.least_window);
         if self.dip.is_none() {
+            self.rounds_since_dip = 0;
             self.dip = Some(Dip {
                 began: seen.now,
                 window,
@@ -199,19 +216,9 @@ impl Contest {
         true
     }
 
-    /// A queue overflowed that this sender did not fill. True: others do, from now on.
-    pub(crate) fn on_foreign_overflow(&mut self, now: Time, smoothed_rtt: Duration) -> bool {
-        let together = self.overflowed_at.is_some_and(|at| now.since(at) < smoothed_rtt.saturating_mul(TOGETHER));
-        self.overflowed_at = (!together).then_some(now);
-        if together {
-            self.enter(now);
-        }
-        together
-    }
-
     /// Others fill the queue from now on.
-    fn enter(&mut self, now: Time) {
-        (self.over_rounds, self.votes, self.overflowed_at) = (0, 0, None);
+    pub(crate) fn enter(&mut self, now: Time) {
+        (self.over_rounds, self.votes, self.empty_rounds) = (0, 0, 0);
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
     }

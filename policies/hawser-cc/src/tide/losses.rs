@@ -17,9 +17,9 @@ const KEEP: [f64; 3] = [0.7, 0.4, 0.1];
 const CURED: f64 = 0.5;
 /// A path that loses more than this anyway is not believed.
 const MOST_ORDINARY: f64 = 0.1;
-/// A ceiling rises by this per round trip, tenfold in 460: the queue of a router keeps its size. Where the queue is empty, so that the
+/// A ceiling rises by this per round trip, by half in 200: the queue of a router keeps its size. Where the queue is empty, so that the
 /// ceiling may hold the sender back, by more.
-const RISE: f64 = 1.005;
+const RISE: f64 = 1.002;
 const RISE_EMPTY: f64 = 1.1;
 /// Weight of a quiet period in what is lost anyway.
 const GAIN: f64 = 0.125;

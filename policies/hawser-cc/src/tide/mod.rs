@@ -223,7 +223,7 @@ impl Tide {
     /// A round trip is over.
     fn on_round(&mut self, ack: &Ack, base: f64) {
         let queue = std::mem::replace(&mut self.round_queue, f64::INFINITY);
-        let is_empty = queue < EMPTY_SHARE * self.aim(self.rate.present());
+        let is_empty = self.contest.is_at_rest() && queue < EMPTY_SHARE * self.aim(self.rate.present());
         self.losses.on_round(self.window.datagram(), is_empty);
         self.losses.forget_above(2.0 * self.rate.largest() * self.settings.bound);
         let rate = match self.phase {
@@ -239,14 +239,21 @@ impl Tide {
                     let fallen = self.delay.take_fallen();
                     self.contest.on_own_round(&seen, self.limit(), quiet, fallen);
                 }
-                Phase::Shared => self.contest.on_shared_round(&seen),
+                Phase::Shared => {
+                    let longest = self.brim.longest();
+                    let short = longest < AIM * self.settings.bound;
+                    let released = self.contest.on_shared_round(&seen, longest, short);
+                    if released || short && !self.rate.is_steady() {
+                        self.begin_own();
+                    }
+                }
             }
         }
         self.brim.on_round();
         self.peak = self.window.exact().max(PEAK_FADES * self.peak);
         if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() {
-            let contested = self.contest.on_foreign_overflow(ack.now, ack.smoothed_rtt);
-            if self.settings.competitive && contested {
+            if self.settings.competitive {
+                self.contest.enter(ack.now);
                 self.begin_shared();
             }
         }
