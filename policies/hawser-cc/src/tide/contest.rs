@@ -36,12 +36,16 @@ const EMPTY_ROUNDS: u32 = 12;
 const RELEASES: u32 = 3;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
 const CHECK_ROUNDS: u32 = 15;
-const FIRST_CHECK: Duration = Duration::from_millis(1500);
-const LAST_CHECK: Duration = Duration::from_secs(8);
+const FIRST_CHECK: Duration = Duration::from_secs(3);
+const LAST_CHECK: Duration = Duration::from_secs(16);
 /// Not within so many round trips of a loss: two flows that lost together both have less in the queue.
 const AFTER_LOSS: u32 = 4;
 /// The queue that a dip emptied is back after so many round trips.
 const AFTER_DIP: u32 = 5;
+/// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
+const ONE: f64 = 1.25;
+const JOINED: f64 = 3.0;
+const SHARED_PATIENCE: f64 = 2.0;
 /// A dip that lasts longer than this many times its round trip is given up: nothing is acknowledged.
 const LONGEST_DIP: f64 = 8.0;
 
@@ -56,6 +60,8 @@ pub(crate) enum Verdict {
 struct Dip {
     began: Time,
     window: f64,
+    /// Round trips that it may last.
+    patience: f64,
     queue_before: f64,
     /// From when on what is sent counts: little is in flight by then. And the least queue that it met.
     quiet_since: Option<Time>,
@@ -135,14 +141,15 @@ impl Contest {
             return;
         }
         self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
+        let patience = if self.votes > 0 { JOINED } else { ONE };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
-            self.begin(seen, DIP);
+            self.begin(seen, DIP, patience);
         }
         // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
         // do so together they find it.
         let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
         if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip) {
-            self.begin(seen, DIP);
+            self.begin(seen, DIP, patience);
         }
     }
 
@@ -152,20 +159,23 @@ impl Contest {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
         self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
-        let is_settled = self.rounds_since_loss >= AFTER_LOSS && seen.now >= self.next_check;
+        let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
+        let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
+        let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
         if self.dip.is_none() && is_settled && !short {
-            self.begin(seen, SHARED_DIP);
+            self.begin(seen, SHARED_DIP, SHARED_PATIENCE);
         }
         self.empty_rounds >= EMPTY_ROUNDS
     }
 
-    fn begin(&mut self, seen: &Seen, share: f64) {
+    fn begin(&mut self, seen: &Seen, share: f64, patience: f64) {
         let window = (share * seen.rate * seen.base).max(seen.least_window);
         if self.dip.is_none() {
             self.rounds_since_dip = 0;
             self.dip = Some(Dip {
                 began: seen.now,
                 window,
+                patience,
                 queue_before: seen.queue,
                 quiet_since: None,
                 least: f64::INFINITY,
@@ -187,11 +197,14 @@ impl Contest {
             return self.abandon(now, base);
         }
         dip.least = dip.least.min(queue);
-        // A round trip after the sender held back, and the packets of a quarter of the next.
-        if now.since(since).as_secs_f64() < 1.25 * base + dip.least {
+        let rounds = now.since(since).as_secs_f64() / (base + dip.least);
+        if rounds < ONE {
             return None;
         }
         let is_own = dip.queue_before < LEAST_QUEUE || dip.least <= (OWN * dip.queue_before).max(OWN_SECONDS);
+        if !is_own && rounds < dip.patience {
+            return None;
+        }
         self.dip = None;
         Some(if is_own { Verdict::Own } else { Verdict::Shared })
     }

@@ -243,7 +243,7 @@ impl Tide {
                     let longest = self.brim.longest();
                     let short = longest < AIM * self.settings.bound;
                     let released = self.contest.on_shared_round(&seen, longest, short);
-                    if released || short && !self.rate.is_steady() {
+                    if released || short && self.rate.is_wild() {
                         self.begin_own();
                     }
                 }
@@ -257,7 +257,7 @@ impl Tide {
                 self.begin_shared();
             }
         }
-        self.rate.next_round();
+        self.rate.next_round(self.contest.is_at_rest());
     }
 
     fn on_dip(&mut self, ack: &Ack, base: f64) {

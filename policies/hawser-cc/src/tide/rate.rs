@@ -21,9 +21,9 @@ pub(crate) struct RateFilter {
 }
 
 impl RateFilter {
-    /// A round trip is over.
-    pub(crate) fn next_round(&mut self) {
-        if self.present > 0.0 {
+    /// A round trip is over; `at_rest`: the sender did not hold back in it.
+    pub(crate) fn next_round(&mut self, at_rest: bool) {
+        if self.present > 0.0 && at_rest {
             self.mean = if self.mean > 0.0 { self.mean + SLOW_GAIN * (self.present - self.mean) } else { self.present };
             self.swing += SLOW_GAIN * ((self.present - self.mean).abs() / self.mean - self.swing);
         }
@@ -57,6 +57,11 @@ impl RateFilter {
     /// Whether the path delivers as much in each round trip. Where it does not, a queue overflows because the capacity fell.
     pub(crate) fn is_steady(&self) -> bool {
         self.swing < STEADY
+    }
+
+    /// Whether it certainly does not.
+    pub(crate) fn is_wild(&self) -> bool {
+        self.swing > 2.0 * STEADY
     }
 
     /// The largest of this round trip and the last.
