@@ -41,7 +41,7 @@ const LAST_CHECK: Duration = Duration::from_secs(16);
 /// Not within so many round trips of a loss: two flows that lost together both have less in the queue.
 const AFTER_LOSS: u32 = 4;
 /// The queue that a dip emptied is back after so many round trips.
-const AFTER_DIP: u32 = 5;
+const AFTER_DIP: u32 = 3;
 /// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
 const ONE: f64 = 1.25;
 const JOINED: f64 = 3.0;

@@ -175,7 +175,8 @@ impl Tide {
             }
             return;
         }
-        if ack.limited_by.leaves_window_unused() {
+        // After a dip the queue is short because of the dip.
+        if ack.limited_by.leaves_window_unused() || !self.contest.is_at_rest() {
             return;
         }
         let wanted = self.wanted(self.rate.largest(), base);
