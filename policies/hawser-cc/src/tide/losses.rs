@@ -91,6 +91,13 @@ impl Losses {
         self.begin_period();
     }
 
+    /// The longest queue had so many bytes: the next one stays below.
+    pub(crate) fn leave_room(&mut self, longest: f64) {
+        self.set_at = KEEP[0] * longest;
+        (self.ceiling, self.trial, self.foreign) = (Some(self.set_at), None, false);
+        self.begin_period();
+    }
+
     fn set_ceiling(&mut self, bytes: f64) {
         let ceiling = self.ceiling.map_or(bytes, |before| before.min(bytes));
         (self.ceiling, self.set_at) = (Some(ceiling), ceiling);

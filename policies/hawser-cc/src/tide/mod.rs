@@ -58,7 +58,7 @@ const MIN_DATAGRAMS: f64 = 4.0;
 const EMPTY_SHARE: f64 = 0.1;
 /// What it had before it made room for others: the largest window, which fades by this per round trip, and so much of it at once.
 const PEAK_FADES: f64 = 0.97;
-const MOST_REGAINED: f64 = 3.0;
+const MOST_REGAINED: f64 = 6.0;
 /// A dip costs at most a round trip of this many.
 const DIP_ROUNDS: f64 = 20.0;
 
@@ -221,6 +221,12 @@ impl Tide {
         self.cubic.restart();
     }
 
+    /// The others are gone. What the queue holds was seen meanwhile.
+    fn leave_shared(&mut self) {
+        self.losses.leave_room(self.brim.longest() * self.rate.present());
+        self.begin_own();
+    }
+
     /// A round trip is over.
     fn on_round(&mut self, ack: &Ack, base: f64) {
         let queue = std::mem::replace(&mut self.round_queue, f64::INFINITY);
@@ -245,7 +251,7 @@ impl Tide {
                     let short = longest < AIM * self.settings.bound;
                     let released = self.contest.on_shared_round(&seen, longest, short);
                     if released || short && self.rate.is_wild() {
-                        self.begin_own();
+                        self.leave_shared();
                     }
                 }
             }
@@ -277,7 +283,7 @@ impl Tide {
             }
             Phase::Shared => {
                 if self.contest.is_released(verdict, ack.now, ack.smoothed_rtt) {
-                    self.begin_own();
+                    self.leave_shared();
                 }
             }
         }

@@ -8,7 +8,7 @@
 use hawser_policy::{Ack, Time};
 
 /// How much faster than a window per round trip a train leaves.
-pub(crate) const TRAIN_GAIN: f64 = 6.0;
+pub(crate) const TRAIN_GAIN: f64 = 7.0;
 /// A train tells from so many datagrams on.
 const TRAIN_DATAGRAMS: f64 = 8.0;
 /// A train is stretched if it arrives in this much more time than it left in, and at least so many seconds more: timers and
@@ -16,7 +16,7 @@ const TRAIN_DATAGRAMS: f64 = 8.0;
 const STRETCH: f64 = 1.15;
 const STRETCH_SECONDS: f64 = 0.002;
 /// What a train shows counts when the window is within this factor of the product: short trains mistake bursts of a radio.
-const WITHIN: f64 = 6.0;
+const WITHIN: f64 = 8.0;
 /// Rounds in a row without this growth of the rate end it in any case (BBR's full pipe).
 const GROWTH: f64 = 1.25;
 const FLAT_ROUNDS: u32 = 3;
