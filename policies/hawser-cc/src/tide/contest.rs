@@ -24,6 +24,8 @@ const OWN_SECONDS: f64 = 0.002;
 const LEAST_QUEUE: f64 = 0.004;
 /// A queue below this share of the longest is none.
 const EMPTY: f64 = 0.05;
+/// From this share of the longest on a queue is full enough to be tried.
+const FULL: f64 = 0.6;
 /// Round trips above the limit before a dip.
 const OVER_ROUNDS: u32 = 2;
 /// Dips of one outcome in a row before the mode changes: a capacity that falls amid a dip looks like another flow.
@@ -162,7 +164,9 @@ impl Contest {
         let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
         let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
-        if self.dip.is_none() && is_settled && !short {
+        // Right after a flow made room the queue is short for a while, whoever fills it.
+        let is_full = seen.queue.max(queue) > FULL * longest;
+        if self.dip.is_none() && is_settled && is_full && !short {
             self.begin(seen, SHARED_DIP, SHARED_PATIENCE);
         }
         self.empty_rounds >= EMPTY_ROUNDS

@@ -223,7 +223,7 @@ impl Tide {
 
     /// The others are gone. What the queue holds was seen meanwhile.
     fn leave_shared(&mut self) {
-        self.losses.leave_room(self.brim.longest() * self.rate.present());
+        self.losses.leave_room(self.brim.longest() * self.rate.largest());
         self.begin_own();
     }
 
