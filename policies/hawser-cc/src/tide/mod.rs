@@ -436,13 +436,17 @@ impl CongestionController for Tide {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let base = self.delay.base()?;
-        let gain = match self.phase {
-            Phase::Startup => TRAIN_GAIN,
-            _ if self.contest.dip_window().is_some() => 1.0,
-            Phase::Own if self.losses.ceiling().is_some() => TIGHT_PACING,
-            Phase::Own | Phase::Shared => PACING,
+        let round_trip = base + self.delay.standing();
+        let (gain, round_trip) = match self.phase {
+            Phase::Startup => (TRAIN_GAIN, round_trip),
+            _ if self.contest.dip_window().is_some() => (1.0, round_trip),
+            // What a dip left of the queue is no reason to hurry: whoever fills it first loses.
+            Phase::Shared if !self.contest.is_at_rest() => (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64())),
+            Phase::Shared => (PACING, round_trip.max(self.smoothed_rtt.as_secs_f64())),
+            Phase::Own if self.losses.ceiling().is_some() => (TIGHT_PACING, round_trip),
+            Phase::Own => (PACING, round_trip),
         };
-        let bytes = gain * self.window() as f64 / (base + self.delay.standing());
+        let bytes = gain * self.window() as f64 / round_trip;
         // At least a datagram per second, so that nothing stops for good.
         Some(Rate::from_bits_per_second((8.0 * bytes.max(self.window.datagram())) as u64))
     }
