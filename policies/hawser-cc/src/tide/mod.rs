@@ -56,9 +56,11 @@ const TIGHT_PACING: f64 = 1.05;
 const MIN_DATAGRAMS: f64 = 4.0;
 /// A queue below this share of the aim is none.
 const EMPTY_SHARE: f64 = 0.1;
-/// What it had before it made room for others: the largest window, which fades by this per round trip, and so much of it at once.
-const PEAK_FADES: f64 = 0.97;
-const MOST_REGAINED: f64 = 6.0;
+/// What it had before it made room for others: the highest rate, which fades by this per round trip. One other flow leaves it half.
+const BEST_FADES: f64 = 0.98;
+const FAIR_SHARE: f64 = 0.5;
+/// On the way back to that share the rate rises by this much per round trip, or the queue is its own after all.
+const REGAINED: f64 = 1.15;
 /// A dip costs at most a round trip of this many.
 const DIP_ROUNDS: f64 = 20.0;
 
@@ -87,8 +89,9 @@ pub(crate) struct Tide {
     cubic: CubicRule,
     /// The least queue of this round trip, seconds; infinite before a sample.
     round_queue: f64,
-    /// Largest windows of this and the last round trips before the queue was over its limit.
-    peak: f64,
+    /// Highest rate lately, bytes per second; and the rate of the last round trip on the way back to it.
+    best: f64,
+    regained: f64,
     smoothed_rtt: Duration,
     /// Window and CUBIC's memory before the last reduction.
     before_loss: Option<(Window, Avoidance)>,
@@ -117,7 +120,8 @@ impl Tide {
             contest: Contest::new(init.now),
             cubic: CubicRule::new(CubicParameters::default()),
             round_queue: f64::INFINITY,
-            peak: 0.0,
+            best: 0.0,
+            regained: 0.0,
             smoothed_rtt: Duration::ZERO,
             before_loss: None,
             attached_to: None,
@@ -210,15 +214,32 @@ impl Tide {
     fn begin_own(&mut self) {
         self.phase = Phase::Own;
         self.window.set_threshold_here();
-        self.peak = 0.0;
     }
 
-    fn begin_shared(&mut self) {
+    /// Others fill the queue: CUBIC from here on. It begins as a new CUBIC would, by slow start, but not beyond the share of one of two.
+    fn begin_shared(&mut self, base: f64) {
         self.phase = Phase::Shared;
-        let window = self.window.exact();
-        self.window.set(window.max(self.peak.min(MOST_REGAINED * window)));
-        self.window.set_threshold_here();
         self.cubic.restart();
+        let share = FAIR_SHARE * self.best * (base + self.delay.standing());
+        self.window.start_below(self.window.exact(), share);
+        self.regained = self.rate.largest();
+    }
+
+    /// The window next to others.
+    fn compete(&mut self, acked: &Acked<'_>, round_over: bool) {
+        if round_over && self.window.in_slow_start() {
+            let rate = self.rate.largest();
+            if rate < REGAINED * self.regained {
+                self.window.set_threshold_here();
+            }
+            self.regained = rate;
+        }
+        let left = self.window.grow_to_threshold(acked.bytes);
+        if left > 0.0 {
+            self.cubic.avoid(&mut self.window, acked, left);
+        } else {
+            self.cubic.on_unused(acked.ack);
+        }
     }
 
     /// The others are gone. What the queue holds was seen meanwhile.
@@ -257,11 +278,12 @@ impl Tide {
             }
         }
         self.brim.on_round();
-        self.peak = self.window.exact().max(PEAK_FADES * self.peak);
+        self.best = self.rate.present().max(BEST_FADES * self.best);
         if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() {
             if self.settings.competitive {
                 self.contest.enter(ack.now);
-                self.begin_shared();
+                self.begin_shared(base);
+                self.cubic.cut(&mut self.window);
             }
         }
         self.rate.next_round(self.contest.is_at_rest());
@@ -278,7 +300,7 @@ impl Tide {
             Phase::Own => {
                 let contested = self.contest.is_contested(verdict, ack.now, ack.smoothed_rtt, rest);
                 if self.settings.competitive && contested {
-                    self.begin_shared();
+                    self.begin_shared(base);
                 }
             }
             Phase::Shared => {
@@ -333,12 +355,7 @@ impl CongestionController for Tide {
                 Phase::Own => self.steer(ack, base),
                 Phase::Shared => {
                     let bytes = bytes_that_count(ack);
-                    let acked = Acked { ack, rtt, bytes, siblings };
-                    if bytes > 0.0 {
-                        self.cubic.avoid(&mut self.window, &acked, bytes);
-                    } else {
-                        self.cubic.on_unused(ack);
-                    }
+                    self.compete(&Acked { ack, rtt, bytes, siblings }, round_over);
                 }
             }
         }
@@ -406,7 +423,7 @@ impl CongestionController for Tide {
         self.brim = Brim::default();
         self.contest = Contest::new(now);
         self.cubic.restart();
-        (self.round_queue, self.peak, self.before_loss) = (f64::INFINITY, 0.0, None);
+        (self.round_queue, self.best, self.before_loss) = (f64::INFINITY, 0.0, None);
     }
 
     fn on_path_return(&mut self, before: &Snapshot) {
