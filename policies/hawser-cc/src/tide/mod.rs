@@ -59,8 +59,9 @@ const EMPTY_SHARE: f64 = 0.1;
 /// What it had before it made room for others: the highest rate, which fades by this per round trip. One other flow leaves it half.
 const BEST_FADES: f64 = 0.98;
 const FAIR_SHARE: f64 = 0.5;
-/// On the way back to that share the rate rises by this much per round trip, or the queue is its own after all.
+/// On the way back to that share the rate rises by this much, with so many round trips of patience, or the queue is its own after all.
 const REGAINED: f64 = 1.15;
+const FLAT_ROUNDS: u32 = 2;
 /// A dip costs at most a round trip of this many.
 const DIP_ROUNDS: f64 = 20.0;
 
@@ -92,6 +93,7 @@ pub(crate) struct Tide {
     /// Highest rate lately, bytes per second; and the rate of the last round trip on the way back to it.
     best: f64,
     regained: f64,
+    flat_rounds: u32,
     smoothed_rtt: Duration,
     /// Window and CUBIC's memory before the last reduction.
     before_loss: Option<(Window, Avoidance)>,
@@ -122,6 +124,7 @@ impl Tide {
             round_queue: f64::INFINITY,
             best: 0.0,
             regained: 0.0,
+            flat_rounds: 0,
             smoothed_rtt: Duration::ZERO,
             before_loss: None,
             attached_to: None,
@@ -222,17 +225,18 @@ impl Tide {
         self.cubic.restart();
         let share = FAIR_SHARE * self.best * (base + self.delay.standing());
         self.window.start_below(self.window.exact(), share);
-        self.regained = self.rate.largest();
+        (self.regained, self.flat_rounds) = (self.rate.largest(), 0);
     }
 
     /// The window next to others.
     fn compete(&mut self, acked: &Acked<'_>, round_over: bool) {
         if round_over && self.window.in_slow_start() {
             let rate = self.rate.largest();
-            if rate < REGAINED * self.regained {
+            self.flat_rounds = if rate < REGAINED * self.regained { self.flat_rounds + 1 } else { 0 };
+            if self.flat_rounds > FLAT_ROUNDS {
                 self.window.set_threshold_here();
             }
-            self.regained = rate;
+            self.regained = self.regained.max(rate);
         }
         let left = self.window.grow_to_threshold(acked.bytes);
         if left > 0.0 {
