@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hawser_policy::Time;
 
 use super::Unit;
-use super::queue::{Limits, Queue, QueueCounts};
+use super::queue::{Limits, Queue, QueueCounts, milliseconds_from};
 use super::timeline::{Timeline, TimelineCounts};
 use crate::flv::{Role, Tag};
 
@@ -121,7 +121,7 @@ impl Channel {
         unit.tag.timestamp = match is_header {
             true if self.timeline.has_begun() => self.timeline.last(),
             true => unit.tag.timestamp,
-            false => self.timeline.map(now, unit.tag.timestamp),
+            false => self.timeline.map(now, unit.tag.kind, unit.tag.timestamp),
         };
         self.count(&unit);
         self.keep(&unit);
@@ -207,7 +207,7 @@ impl Channel {
         self.group.push_back(unit.clone());
         // An encoder that hardly makes key frames: those who come begin with the next one.
         let first = self.group.front().map_or(0, |first| first.tag.timestamp);
-        let span = unit.tag.timestamp.wrapping_sub(first);
+        let span = milliseconds_from(first, unit.tag.timestamp);
         // A new subscriber's queue must have room for all of it.
         let is_long = span > self.limits.span / 4 * 3 || self.group_bytes > self.limits.bytes / 4 * 3;
         if self.group.len() > 1 && is_long {

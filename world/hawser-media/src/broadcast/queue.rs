@@ -25,6 +25,11 @@ pub struct QueueCounts {
     pub skips: u64,
 }
 
+/// Milliseconds from one timestamp to a later one; 0 if it is not later, as of sound that an encoder sends behind its picture.
+pub(super) fn milliseconds_from(first: u32, last: u32) -> u32 {
+    u32::try_from(last.wrapping_sub(first).cast_signed()).unwrap_or(0)
+}
+
 /// A bounded queue of tags. One that is full loses its oldest tags up to a key frame, or all of them and what follows up to
 /// the next one; headers are never lost.
 #[derive(Debug)]
@@ -85,7 +90,8 @@ impl Queue {
         // Headers may have old times, and a single tag is always let through.
         let mut times =
             self.units.iter().filter(|unit| !unit.role.is_header()).map(|unit| unit.tag.timestamp);
-        let span = times.next().zip(times.next_back()).map_or(0, |(first, last)| last.wrapping_sub(first));
+        let span =
+            times.next().zip(times.next_back()).map_or(0, |(first, last)| milliseconds_from(first, last));
         self.units.len() > 1 && (self.bytes > self.limits.bytes || span > self.limits.span)
     }
 
@@ -95,7 +101,7 @@ impl Queue {
         let behind = last_key.map(|at| self.units.range(at..).map(Unit::size).sum::<usize>());
         let goes_on_at = last_key.filter(|at| {
             let (first, last) = (&self.units[*at].tag, self.units.back().map(|unit| unit.tag.timestamp));
-            let span = last.map_or(0, |last| last.wrapping_sub(first.timestamp));
+            let span = last.map_or(0, |last| milliseconds_from(first.timestamp, last));
             *at > 0
                 && behind.is_some_and(|bytes| bytes <= self.limits.bytes / 2)
                 && span <= self.limits.span / 2

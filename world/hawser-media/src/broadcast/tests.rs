@@ -142,19 +142,23 @@ proptest! {
 
     /// However encoders jump, times do not go back, and steps of a second are kept.
     #[test]
-    fn times_never_go_back(steps in prop::collection::vec((any::<u32>(), 0u64..3_000, any::<bool>()), 1..50)) {
-        let (mut timeline, mut now, mut last) = (Timeline::default(), 0, None);
-        for (jump, passed, restarts) in steps {
+    fn times_never_go_back(
+        steps in prop::collection::vec((any::<u32>(), 0u64..3_000, any::<bool>(), any::<bool>()), 1..50),
+    ) {
+        let (mut timeline, mut now, mut lasts) = (Timeline::default(), 0, [None; 2]);
+        for (jump, passed, restarts, is_audio) in steps {
             now += passed;
             if restarts {
                 timeline.restart();
             }
-            let mapped = timeline.map(Time::from_millis(now), jump);
-            if let Some(last) = last {
-                let step = mapped.wrapping_sub(last);
-                prop_assert!(step <= 60_000, "{step}");
+            let kind = if is_audio { TagKind::Audio } else { TagKind::Video };
+            let mapped = timeline.map(Time::from_millis(now), kind, jump);
+            let last: &mut Option<u32> = &mut lasts[usize::from(is_audio)];
+            if let Some(last) = *last {
+                let step = mapped.wrapping_sub(last).cast_signed();
+                prop_assert!(step >= 0, "{step}");
             }
-            last = Some(mapped);
+            *last = Some(mapped);
         }
     }
 
@@ -275,6 +279,61 @@ proptest! {
             }
         }
     }
+}
+
+/// Maps interleaved tags, video every 40 ms and audio every 20 ms but so far behind, as they come.
+fn mapped(lag: u32, origin: u32, timeline: &mut Timeline, from: u64) -> Vec<(TagKind, u32, u32)> {
+    let mut found = Vec::new();
+    for tick in 0..250u32 {
+        let (sent, now) = (20 * tick, Time::from_millis(from + u64::from(20 * tick)));
+        let mut map = |kind, at: u32| {
+            found.push((kind, at, timeline.map(now, kind, origin.wrapping_add(at))));
+        };
+        if tick % 2 == 0 {
+            map(TagKind::Video, sent);
+        }
+        if sent >= lag {
+            map(TagKind::Audio, sent - lag);
+        }
+    }
+    found
+}
+
+#[test]
+fn audio_behind_video_keeps_its_times() {
+    for lag in [0, 60, 200, 1_200, 5_000] {
+        let mut timeline = Timeline::default();
+        let found = mapped(lag, 7_000, &mut timeline, 0);
+        assert!(found.iter().all(|(_, at, ours)| *ours == 7_000 + at), "{lag}: {found:?}");
+        assert_eq!(timeline.counts(), TimelineCounts::default(), "{lag}");
+        // The encoder's clock jumps, both kinds with it: they stay together.
+        let latest = timeline.last();
+        let again = mapped(lag, 900_000, &mut timeline, 5_000);
+        let first = again[0].2;
+        assert!((latest + 1..latest + 100).contains(&first), "{lag}: {latest} {first}");
+        assert!(again.iter().all(|(_, at, ours)| *ours == first + at), "{lag}: {again:?}");
+        assert_eq!(timeline.counts().jumped, 1, "{lag}");
+    }
+}
+
+#[test]
+fn audio_behind_video_does_not_make_a_subscriber_slow() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    channel.push_tag(at(0), video(0, 0x17, 0, 30));
+    channel.push_tag(at(0), audio(0, 0));
+    for frame in 0..100 {
+        channel
+            .push_tag(at(40 * frame), video(40 * frame, if frame % 25 == 0 { 0x17 } else { 0x27 }, 1, 100));
+        if frame >= 30 {
+            channel.push_tag(at(40 * frame), audio(40 * (frame - 30), 1));
+        }
+        drain(&mut channel, id);
+        let late = channel.subscribe();
+        assert!(frame % 25 == 0 || drain(&mut channel, late).len() > 2, "frame {frame}: the group is kept");
+        channel.unsubscribe(late);
+    }
+    assert_eq!(channel.queue_counts(id), QueueCounts::default());
 }
 
 #[test]

@@ -119,6 +119,34 @@ fn times_of_a_writer_begin_at_zero_and_never_go_back() {
 }
 
 #[test]
+fn sound_behind_the_picture_keeps_its_times() {
+    let mut writer = FlvWriter::default();
+    let mut bytes = file_header().to_vec();
+    let mut write = |kind, timestamp| {
+        let first = if kind == TagKind::Audio { [0xaf, 1] } else { [0x17, 1] };
+        bytes.extend_from_slice(&writer.write(&tag(kind, timestamp, &first)));
+    };
+    // A player begins with the picture of 5 s; the sound of 4 s comes with it.
+    for frame in 0..100 {
+        write(TagKind::Video, 5_000 + 40 * frame);
+        write(TagKind::Audio, 4_000 + 40 * frame);
+    }
+    let tags = read(&bytes, 1_000).0;
+    let of = |kind| tags.iter().filter(move |tag| tag.kind == kind).map(|tag| tag.timestamp);
+    assert_eq!(of(TagKind::Video).collect::<Vec<_>>(), (0..100).map(|at| 40 * at).collect::<Vec<_>>());
+    // What was to be heard before the first picture is left out.
+    assert_eq!(of(TagKind::Audio).collect::<Vec<_>>(), (0..75).map(|at| 40 * at).collect::<Vec<_>>());
+}
+
+#[test]
+fn times_of_a_writer_go_on_after_four_weeks() {
+    let step = 1 << 30;
+    let tags: Vec<Tag> = (0..6u32).map(|at| tag(TagKind::Video, at.wrapping_mul(step), &[0x17, 1])).collect();
+    let found: Vec<u32> = read(&stream(&tags), 100).0.iter().map(|tag| tag.timestamp).collect();
+    assert_eq!(found, [0, step, 2 * step, 3 * step, 0, step]);
+}
+
+#[test]
 fn roles_and_heads_of_the_codecs_in_use() {
     let role = |kind, data: &[u8]| {
         let tag = tag(kind, 0, data);
