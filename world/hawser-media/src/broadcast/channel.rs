@@ -9,6 +9,9 @@ use super::queue::{Limits, Queue, QueueCounts, milliseconds_from};
 use super::timeline::{Timeline, TimelineCounts};
 use crate::flv::{Role, Tag};
 
+/// Headers that are kept: of each track one for video and one for audio.
+const MAX_HEADERS: usize = 32;
+
 /// A subscriber of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriberId(u64);
@@ -194,8 +197,10 @@ impl Channel {
     /// Remembers what subscribers to come need.
     fn keep(&mut self, unit: &Unit) {
         if unit.role.is_header() {
-            self.headers.retain(|other| other.role != unit.role);
-            self.headers.push(unit.clone());
+            self.headers.retain(|other| !unit.replaces(other));
+            if self.headers.len() < MAX_HEADERS {
+                self.headers.push(unit.clone());
+            }
             return;
         }
         if unit.role == Role::KeyFrame {

@@ -45,6 +45,11 @@ pub struct Unit {
 }
 
 impl Unit {
+    /// Whether it takes the place of another header: that of the same thing.
+    fn replaces(&self, header: &Unit) -> bool {
+        self.role == header.role && self.tag.track() == header.tag.track()
+    }
+
     /// Bytes that it takes, roughly.
     fn size(&self) -> usize {
         self.tag.data.len() + 64

@@ -115,7 +115,7 @@ impl Queue {
         let mut headers: Vec<Unit> = Vec::new();
         for unit in dropped {
             if unit.role.is_header() {
-                headers.retain(|other| other.role != unit.role);
+                headers.retain(|other| !unit.replaces(other));
                 headers.push(unit);
             } else {
                 self.note_skipped(&unit);

@@ -168,8 +168,41 @@ fn roles_and_heads_of_the_codecs_in_use() {
     assert_eq!(enhanced(0x94), (Role::Other, 5));
     assert_eq!(role(TagKind::Video, &[0x22, 1, 2]), (Role::DeltaFrame, 1));
     assert_eq!(role(TagKind::Video, &[]), (Role::Other, 0));
+    // No composition time with AV1.
+    assert_eq!(role(TagKind::Video, b"\x91av01\0\0\0\x09"), (Role::KeyFrame, 5));
     assert_eq!(role(TagKind::Audio, &[0xaf, 0, 1]).0, Role::AudioHeader);
     assert_eq!(role(TagKind::Audio, &[0xaf, 1, 1]).0, Role::Audio);
     assert_eq!(role(TagKind::Audio, &[0x2f, 0, 1]).0, Role::Audio, "MP3 has no configuration");
     assert_eq!(role(TagKind::Script, &[2]).0, Role::Script);
+}
+
+#[test]
+fn tracks_and_modifiers_of_enhanced_rtmp_2_are_looked_through() {
+    let of = |kind, data: &[u8]| {
+        let tag = tag(kind, 0, data);
+        (tag.role(), tag.track(), tag.head_length())
+    };
+    let video = |data: &[u8]| of(TagKind::Video, data);
+    // One track: its packet type, codec and number.
+    assert_eq!(video(b"\x96\x00hvc1\0....."), (Role::VideoHeader, 0, 7));
+    assert_eq!(video(b"\x96\x01hvc1\0\0\0\0...."), (Role::KeyFrame, 0, 10));
+    assert_eq!(video(b"\xa6\x03hvc1\0...."), (Role::DeltaFrame, 0, 7));
+    // Of further tracks everything arrives, and no player begins with them.
+    assert_eq!(video(b"\x96\x00hvc1\x01....."), (Role::VideoHeader, 1, 7));
+    assert_eq!(video(b"\xa6\x01av01\x01...."), (Role::Other, 1, 7));
+    // Several tracks of one codec, and of one each.
+    assert_eq!(video(b"\xa6\x11av01\0\0\0\x04...."), (Role::DeltaFrame, 0, 10));
+    assert_eq!(video(b"\xa6\x21\0av01\0\0\x04...."), (Role::DeltaFrame, 0, 10));
+    // Nanoseconds before a frame, and modifiers of 300 bytes.
+    assert_eq!(video(b"\xa7\x02\0\0\x01\x01hvc1\0\0\0...."), (Role::DeltaFrame, 0, 13));
+    let long = [&b"\x97\xff\x01\x2b"[..], &[0; 300], b"\x03hvc1...."].concat();
+    assert_eq!(video(&long), (Role::KeyFrame, 0, 255));
+    assert_eq!(video(b"\x97\x02\0\0"), (Role::Other, 0, 1), "cut short");
+    assert_eq!(video(&[0x97; 40]).0, Role::Other);
+    let audio = |data: &[u8]| of(TagKind::Audio, data).0;
+    assert_eq!(audio(b"\x90mp4a.."), Role::AudioHeader);
+    assert_eq!(audio(b"\x91Opus.."), Role::Audio);
+    assert_eq!(audio(b"\x94Opus\0\x02"), Role::Other);
+    assert_eq!(audio(b"\x95\x00mp4a\x01.."), Role::AudioHeader);
+    assert_eq!(audio(b"\x97\x02\0\0\x01\x01mp4a.."), Role::Audio);
 }
