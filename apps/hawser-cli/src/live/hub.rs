@@ -95,9 +95,30 @@ impl Hub {
         self.lock().channel.subscribers()
     }
 
+    /// How long the oldest unit of any subscriber has waited here, and the bytes of the fullest queue.
+    pub(super) fn longest_queue(&self) -> (Duration, usize) {
+        let (now, state) = (self.now(), self.lock());
+        let queues = state
+            .channel
+            .subscriber_ids()
+            .map(|id| (state.channel.waiting_since(now, id), state.channel.waiting(id)));
+        queues.fold((Duration::ZERO, 0), |most, next| (most.0.max(next.0), most.1.max(next.1)))
+    }
+
+    /// Whether the source sends audio and no video.
+    pub(super) fn is_audio_only(&self) -> bool {
+        self.lock().channel.is_audio_only()
+    }
+
+    /// How often the source has said that it is done.
+    pub(super) fn ends(&self) -> u64 {
+        self.lock().ends
+    }
+
     /// How long there has been an encoder but no key frame.
     pub(super) fn without_key_frame(&self) -> Option<Duration> {
-        self.lock().key_at.map(|at| at.elapsed())
+        let state = self.lock();
+        state.key_at.filter(|_| !state.channel.is_audio_only()).map(|at| at.elapsed())
     }
 
     /// A new subscriber.
@@ -137,7 +158,7 @@ impl Subscription {
             news.as_mut().enable();
             {
                 let mut state = hub.lock();
-                if let Some(unit) = state.channel.next(self.id) {
+                if let Some(unit) = state.channel.next(hub.now(), self.id) {
                     return Next::Unit(unit);
                 }
                 if state.ends > self.ends {

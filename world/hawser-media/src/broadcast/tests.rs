@@ -40,7 +40,7 @@ fn feed(channel: &mut Channel, tags: &[Tag]) {
 }
 
 fn drain(channel: &mut Channel, id: SubscriberId) -> Vec<Unit> {
-    std::iter::from_fn(|| channel.next(id)).collect()
+    std::iter::from_fn(|| channel.next(Time::ZERO, id)).collect()
 }
 
 #[test]
@@ -184,7 +184,7 @@ proptest! {
             }
             channel.push_tag(at(now), tag);
             prop_assert!(channel.waiting(id) <= LIMITS.bytes.max(60_000));
-            for unit in (0..taken).filter_map(|_| channel.next(id)).collect::<Vec<_>>() {
+            for unit in (0..taken).filter_map(|_| channel.next(at(now), id)).collect::<Vec<_>>() {
                 if unit.role.is_header() {
                     continue;
                 }
@@ -261,7 +261,7 @@ proptest! {
             // Bodies of the clip have no zeros.
             prop_assert_eq!(differing.count() as u64, arrival.lacking);
             padded += arrival.lacking;
-            let whole = Unit { padded: 0, tag: sent.tag.clone(), ..arrival.unit.clone() };
+            let whole = Unit { padded: 0, tag: sent.tag.clone(), came_at: sent.came_at, ..arrival.unit.clone() };
             prop_assert_eq!(&whole, sent);
         }
         prop_assert_eq!(padded, lost.iter().filter(|is_lost| **is_lost).count() as u64);
@@ -334,6 +334,101 @@ fn audio_behind_video_does_not_make_a_subscriber_slow() {
         channel.unsubscribe(late);
     }
     assert_eq!(channel.queue_counts(id), QueueCounts::default());
+}
+
+/// A second and a half of audio and its header.
+fn sound(from: u32, length: u32) -> Vec<Tag> {
+    let frames = (from..from + length).step_by(20).map(|time| audio(time, 1));
+    std::iter::once(audio(from, 0)).chain(frames).collect()
+}
+
+#[test]
+fn audio_without_video_is_heard_on_every_hop() {
+    let (mut publisher, mut relay) = (Channel::new(LIMITS, 7), Channel::new(LIMITS, 0));
+    let (uplink, viewer) = (publisher.subscribe(), relay.subscribe());
+    let mut heard = Vec::new();
+    for tag in sound(0, 3_000) {
+        let now = at(tag.timestamp);
+        publisher.push_tag(now, tag);
+        for unit in drain(&mut publisher, uplink) {
+            relay.push(now, unit);
+        }
+        heard.extend(drain(&mut relay, viewer));
+        let is_known = now >= at(1_000);
+        assert_eq!((publisher.is_audio_only(), heard.len() > 1), (is_known, is_known), "{now:?}");
+    }
+    // Nothing of the time until it was known is missing, and one who comes later hears what follows.
+    assert_eq!(heard.len(), 151);
+    let late = relay.subscribe();
+    relay.push(at(3_000), Unit { number: 151, tag: audio(3_000, 1), ..heard[150].clone() });
+    let roles: Vec<Role> = drain(&mut relay, late).iter().map(|unit| unit.role).collect();
+    assert_eq!(roles, [Role::AudioHeader, Role::Audio]);
+}
+
+#[test]
+fn a_slow_listener_loses_the_oldest_half() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    feed(&mut channel, &sound(0, 30_000));
+    let counts = channel.queue_counts(id);
+    let got = drain(&mut channel, id);
+    assert_eq!(got[0].role, Role::AudioHeader);
+    let span = got[got.len() - 1].tag.timestamp - got[1].tag.timestamp;
+    assert!((LIMITS.span / 2 - 20..=LIMITS.span).contains(&span), "{span}");
+    assert_eq!(counts.skipped as usize + got.len(), 1_501);
+}
+
+#[test]
+fn audio_before_the_first_key_frame_is_not_heard_when_video_follows() {
+    for pause in [500, 3_000] {
+        let mut channel = Channel::new(LIMITS, 7);
+        let id = channel.subscribe();
+        feed(&mut channel, &sound(0, pause));
+        drain(&mut channel, id);
+        channel.push_tag(at(pause), video(pause, 0x17, 0, 30));
+        channel.push_tag(at(pause), audio(pause, 1));
+        channel.push_tag(at(pause), video(pause, 0x27, 1, 30));
+        channel.push_tag(at(pause + 40), video(pause + 40, 0x17, 1, 30));
+        channel.push_tag(at(pause + 40), audio(pause + 40, 1));
+        assert!(!channel.is_audio_only());
+        let roles: Vec<Role> = drain(&mut channel, id).iter().map(|unit| unit.role).collect();
+        assert_eq!(roles, [Role::VideoHeader, Role::KeyFrame, Role::Audio], "{pause}");
+    }
+}
+
+#[test]
+fn what_a_unit_waits_on_a_hop_is_part_of_its_age() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    feed(&mut channel, &clip(1, 100)[..4]);
+    channel.next(at(100), id);
+    channel.next(at(100), id);
+    assert_eq!(channel.waiting_since(at(2_000), id), Duration::from_secs(2));
+    let ages: Vec<u32> = std::iter::from_fn(|| channel.next(at(2_500), id)).map(|unit| unit.age).collect();
+    // Of frames at 0 and 20 ms, in tenths.
+    assert_eq!(ages, [25_000, 24_800]);
+    assert_eq!(channel.waiting_since(at(3_000), id), Duration::ZERO);
+}
+
+#[test]
+fn a_queue_that_stands_is_not_forgotten() {
+    let (mut standing, mut relative) = (StandingDelay::default(), RelativeDelay::default());
+    let round_trip = Duration::from_millis(40);
+    // The other clock is an hour ahead and falls behind by a fifth of a millisecond per second.
+    let stamp = |ms: u64| Time::from_millis(3_600_000 + ms - ms / 5_000);
+    let mut delays = |ms: u64, queue: u64| {
+        let now = Time::from_millis(ms + 20 + queue);
+        (standing.delay(now, stamp(ms), round_trip), relative.delay(now, stamp(ms), round_trip))
+    };
+    delays(0, 0);
+    // For two minutes two seconds wait on the way.
+    let (mut last, mut forgotten) = Default::default();
+    for second in 1..120 {
+        (last, forgotten) = delays(1_000 * second, 2_000);
+    }
+    assert!((1_940..=2_060).contains(&last.as_millis()), "{last:?}");
+    assert!(forgotten < Duration::from_millis(100), "{forgotten:?}");
+    assert!(delays(121_000, 0).0 < Duration::from_millis(60));
 }
 
 #[test]
