@@ -24,6 +24,7 @@
 
 pub(crate) mod abandon;
 pub(crate) mod amplification;
+pub(crate) mod batches;
 pub(crate) mod control;
 pub(crate) mod life_cycle;
 pub(crate) mod local_cids;
