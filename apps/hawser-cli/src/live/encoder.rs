@@ -35,14 +35,14 @@ pub(super) struct Encoders {
     pub(super) hub: Arc<Hub>,
     pub(super) key: String,
     pub(super) output: Output,
-    /// Told when an encoder is done, or has gone.
-    pub(super) done: mpsc::Sender<()>,
+    /// Told when an encoder is done (true), or has gone without a word.
+    pub(super) done: mpsc::Sender<bool>,
     /// The task of the one that publishes.
     current: Mutex<Option<AbortHandle>>,
 }
 
 impl Encoders {
-    pub(super) fn new(hub: Arc<Hub>, key: String, output: Output, done: mpsc::Sender<()>) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, key: String, output: Output, done: mpsc::Sender<bool>) -> Self {
         Encoders { hub, key, output, done, current: Mutex::new(None) }
     }
 
@@ -131,7 +131,7 @@ impl Encoder<'_> {
             let closing = async { while self.read().await == Ok(true) {} };
             let _ = tokio::time::timeout(FAREWELL, closing).await;
         }
-        let _ = self.encoders.done.try_send(());
+        let _ = self.encoders.done.try_send(ended == Ok(true));
         self.encoders.output.remark(match ended? {
             true => "hawser: the encoder is done",
             false => "hawser: the encoder has gone without a word; another may follow",

@@ -56,10 +56,9 @@ impl UnitSender {
         self.write(wire::end(self.connection.now())).await
     }
 
-    /// Ends the stream, and waits until all of it has arrived.
-    pub(super) async fn finish(mut self) {
-        let _ = self.stream.finish();
-        let _ = self.stream.stopped().await;
+    /// Ends the stream, and waits until all of it has arrived. Returns whether it has.
+    pub(super) async fn finish(mut self) -> bool {
+        self.stream.finish().is_ok() && matches!(self.stream.stopped().await, Ok(None))
     }
 
     async fn write(&mut self, part: Part) -> Result<(), WriteError> {

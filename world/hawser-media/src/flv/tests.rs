@@ -9,7 +9,7 @@ fn tag(kind: TagKind, timestamp: u32, data: &[u8]) -> Tag {
 
 fn stream(tags: &[Tag]) -> Vec<u8> {
     let mut writer = FlvWriter::default();
-    tags.iter().fold(file_header().to_vec(), |mut bytes, tag| {
+    tags.iter().fold(file_header(true).to_vec(), |mut bytes, tag| {
         bytes.extend_from_slice(&writer.write(tag));
         bytes
     })
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn noise_does_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400), pieces in 1..50usize) {
-        let mut whole = file_header().to_vec();
+        let mut whole = file_header(true).to_vec();
         whole.extend(&bytes);
         let _ = read(&bytes, pieces);
         let (tags, _) = read(&whole, pieces);
@@ -121,7 +121,7 @@ fn times_of_a_writer_begin_at_zero_and_never_go_back() {
 #[test]
 fn sound_behind_the_picture_keeps_its_times() {
     let mut writer = FlvWriter::default();
-    let mut bytes = file_header().to_vec();
+    let mut bytes = file_header(true).to_vec();
     let mut write = |kind, timestamp| {
         let first = if kind == TagKind::Audio { [0xaf, 1] } else { [0x17, 1] };
         bytes.extend_from_slice(&writer.write(&tag(kind, timestamp, &first)));

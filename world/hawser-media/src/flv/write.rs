@@ -4,9 +4,13 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{Tag, TagKind};
 
-/// The beginning of a stream: with audio and video, as far as anybody knows beforehand.
-pub fn file_header() -> Bytes {
-    Bytes::from_static(b"FLV\x01\x05\0\0\0\x09\0\0\0\0")
+/// The beginning of a stream: with audio, and with video unless it is known that there is none.
+pub fn file_header(has_video: bool) -> Bytes {
+    Bytes::from_static(if has_video {
+        b"FLV\x01\x05\0\0\0\x09\0\0\0\0"
+    } else {
+        b"FLV\x01\x04\0\0\0\x09\0\0\0\0"
+    })
 }
 
 /// Writes tags whose times begin at 0 and, of each kind, never go back.
