@@ -21,6 +21,7 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
+use self::players::Origin;
 use self::relay::Keys;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -128,6 +129,10 @@ pub(crate) struct Relay {
     /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
+    /// https://player.example
+    #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
+    allow_origin: Origin,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Certificate chain (PEM)
@@ -162,6 +167,10 @@ pub(crate) struct Play {
     /// TCP address at which players find it, as /live.flv. Default: 127.0.0.1:8080, without --output
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
+    /// https://player.example
+    #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
+    allow_origin: Origin,
     /// Write FLV to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

@@ -1,9 +1,10 @@
 //! `hawser live play`: from a relay to players on this machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::hub::Hub;
-use super::players::{Listed, serve_http, write_file};
+use super::players::{Access, Listed, serve_http, write_file};
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
 use super::publish::Reconnecting;
 use super::status::Status;
@@ -17,6 +18,9 @@ use crate::paths::Flow;
 use crate::report::Channel;
 use crate::session::Session;
 use hawser::{ReadError, Registry};
+
+/// How long a player that plays one stream tries to reach the relay again.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Plays until Ctrl-C, or with `--once` until the stream ends.
 pub(super) async fn run(
@@ -86,7 +90,8 @@ async fn start_http(
     }
     output.remark(format_args!("hawser: ffplay -fflags nobuffer http://{address}/live.flv"));
     let listed = Listed { name: "live".to_owned(), hub: hub.clone(), status: status.clone() };
-    Ok(Some(tokio::spawn(serve_http(listener, vec![listed], true))))
+    let access = Access { is_private: true, origin: arguments.allow_origin.clone() };
+    Ok(Some(tokio::spawn(serve_http(listener, vec![listed], access))))
 }
 
 /// From the relay to the hub, over one connection after the other.
@@ -107,7 +112,7 @@ impl Downlink<'_> {
                 Ok(()) => return Ok(()),
                 Err(failure) => failure,
             };
-            reconnecting.pause(failure).await?;
+            reconnecting.pause(failure, self.arguments.once.then_some(PATIENCE)).await?;
         }
     }
 

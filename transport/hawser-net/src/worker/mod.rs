@@ -29,7 +29,7 @@ use bytes::Bytes;
 use hawser_core::crypto::ServerId;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
 use hawser_paths::{Capped, CostCaps};
-use hawser_policy::{AttachReport, PathManager, Time};
+use hawser_policy::{AttachReport, LinkInfo, PathManager, Time};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -239,7 +239,12 @@ impl Worker {
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, other_remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
         (connection.sessions, connection.remembered) = (sessions, remembered);
-        connection.manage_paths(self.path_manager(config, &init), now, state.links.present());
+        connection.remotes = init.remotes().map(|remote| remote.ip()).collect();
+        let remotes = connection.remotes.clone();
+        let leads_there =
+            |link: &&LinkInfo| remotes.iter().any(|remote| state.links.leads_to(link.id, *remote));
+        let links = state.links.present().filter(leads_there);
+        connection.manage_paths(self.path_manager(config, &init), now, links);
         for news in state.link_states.current() {
             connection.on_link_news(news, now);
         }
@@ -299,6 +304,12 @@ impl Worker {
         state.unsettled += 1;
         state.tally.0.fetch_add(1, Ordering::AcqRel);
         shared
+    }
+
+    /// The machine's interfaces will never be known: links that were named are taken to exist.
+    pub(crate) fn assume_links(&self) {
+        let interfaces = self.lock().links.named_interfaces();
+        self.update_links(&interfaces);
     }
 
     /// Takes in the state of the machine's interfaces.
