@@ -74,6 +74,8 @@ pub(crate) struct Sampler {
     totals: Totals,
     /// Bytes of each link, by name.
     links: BTreeMap<String, (u64, u64)>,
+    /// Names of links that each endpoint has or had.
+    names: HashMap<u32, Names>,
     sampled: Option<Instant>,
 }
 
@@ -86,7 +88,8 @@ impl Sampler {
         let mut seen = Seen::default();
         let mut link_rates: BTreeMap<String, (f64, f64)> = BTreeMap::new();
         for watched in endpoints {
-            let names = Names::of(&watched.endpoint);
+            let mut names = self.names.remove(&watched.number).unwrap_or_default();
+            names.learn(&watched.endpoint);
             for observer in watched.endpoint.connections() {
                 let connection = self.connection(watched.number, &observer, &names, elapsed);
                 for path in &connection.paths {
@@ -96,7 +99,9 @@ impl Sampler {
                 }
                 seen.connections.push(connection);
             }
+            self.names.insert(watched.number, names);
         }
+        self.names.retain(|number, _| endpoints.iter().any(|watched| watched.number == *number));
         self.known.retain(|_, known| known.present);
         seen.totals = self.totals(&seen.connections);
         seen.links = self.links(endpoints, &link_rates);
@@ -199,12 +204,13 @@ impl Sampler {
     }
 }
 
-/// Names of links by their numbers.
+/// Names of links by their numbers, also of those that went: an endpoint gives no number twice.
+#[derive(Debug, Default)]
 struct Names(HashMap<LinkId, String>);
 
 impl Names {
-    fn of(endpoint: &Endpoint) -> Self {
-        Names(endpoint.links().into_iter().map(|link| (link.id, link.name)).collect())
+    fn learn(&mut self, endpoint: &Endpoint) {
+        self.0.extend(endpoint.links().into_iter().map(|link| (link.id, link.name)));
     }
 
     /// The link, or the address of the peer at an end that chooses none, or our own address.
@@ -268,4 +274,3 @@ fn count(totals: &mut Totals, counted: &mut Totals, now: Totals) {
     add(&mut totals.packets_spuriously_lost, spurious, now.packets_spuriously_lost);
     add(&mut totals.times_suspect, &mut counted.times_suspect, now.times_suspect);
 }
-

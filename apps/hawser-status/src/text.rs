@@ -5,7 +5,8 @@ const MAX_TEXT: usize = 80;
 
 /// Returns what may be shown of a peer's text: no control characters, no marks that change the direction of writing, not too much.
 pub(crate) fn shown(text: &str) -> String {
-    let is_mark = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_mark =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| !c.is_control() && !is_mark(*c)).take(MAX_TEXT).collect()
 }
 
