@@ -2,10 +2,10 @@
 
 use hawser_net::policy::{PathId, PathStatus, PolicySpec};
 use hawser_net::{ConnectionObserver, LinkUse, LinkUseError};
-use hawser_sched::{Mode, Modes};
+use hawser_sched::{FixedSplit, Mode, Modes};
 
 use crate::hub::Hub;
-use crate::model::LinkUsage;
+use crate::model::{Connection, LinkUsage};
 
 /// Why an order was not followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,6 +111,44 @@ impl Hub {
             set.map_err(|error| SteerError::Refused(error.to_string()))?;
         }
         Ok(format!("{spec} places what {} send from here", count(connections.len(), "connection")))
+    }
+
+    /// Divides what connections with two paths send: so many percent over this link or to this peer, the rest on the other path.
+    ///
+    /// # Errors
+    /// [`SteerError`].
+    pub fn set_share(&self, name: &str, percent: u8, connection: Option<&str>) -> Done {
+        if percent > 100 {
+            return Err(SteerError::Refused(format!("a share is 0 to 100 percent, not {percent}")));
+        }
+        self.observers(connection)?;
+        let status = self.look(std::time::Duration::ZERO);
+        let wanted = |seen: &&Connection| connection.is_none_or(|id| id == seen.id);
+        let (mut changed, mut known) = (0, Vec::new());
+        for seen in status.connections.iter().filter(wanted) {
+            let mut paths: Vec<_> = seen.paths.iter().filter(|path| !path.backup).collect();
+            paths.sort_by_key(|path| path.id);
+            let Some(position) = paths.iter().position(|path| path.name == name) else {
+                known.extend(paths.iter().map(|path| path.name.clone()));
+                continue;
+            };
+            if paths.len() != 2 {
+                let reason = format!(
+                    "connection {} has {} in use; a share is possible where there are two",
+                    seen.id,
+                    count(paths.len(), "path")
+                );
+                return Err(SteerError::Refused(reason));
+            }
+            let share = f64::from(if position == 0 { percent } else { 100 - percent }) / 100.0;
+            let spec = read_spec(&format!("{},share={share}", FixedSplit::NAME))?;
+            self.set_scheduler(&spec.to_string(), Some(&seen.id))?;
+            changed += 1;
+        }
+        match changed {
+            0 => Err(SteerError::Unknown { name: name.to_owned(), known: known.join(", ") }),
+            _ => Ok(format!("{name} gets {percent} % of what {} send", count(changed, "connection"))),
+        }
     }
 
     /// Exchanges the congestion controller of paths: of a link or peer, or of all.

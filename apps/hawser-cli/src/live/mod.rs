@@ -22,6 +22,7 @@ use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
 use self::relay::Keys;
+use crate::control::{ControlOptions, LiveControlOptions};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, TransportOptions, listen_address, seconds};
@@ -106,6 +107,8 @@ pub(crate) struct Publish {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
@@ -144,6 +147,8 @@ pub(crate) struct Relay {
     interval: Duration,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -174,6 +179,8 @@ pub(crate) struct Play {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,

@@ -56,6 +56,16 @@ pub enum Order {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         connection: Option<String>,
     },
+    /// Divides what connections with two paths send: so much over this link, the rest over the other (scheduler `fixed-split`).
+    Share {
+        /// Link; at a server the address of a peer.
+        name: String,
+        /// Its share in percent, 0 to 100.
+        percent: u8,
+        /// Of this connection; without it, of all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        connection: Option<String>,
+    },
     /// Exchanges the congestion controller.
     Controller {
         /// Such as `cubic`.

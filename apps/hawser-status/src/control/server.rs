@@ -166,6 +166,9 @@ impl Session<'_> {
             }
             Order::Link { name, usage } => hub.set_link(&name, usage),
             Order::Scheduler { spec, connection } => hub.set_scheduler(&spec, connection.as_deref()),
+            Order::Share { name, percent, connection } => {
+                hub.set_share(&name, percent, connection.as_deref())
+            }
             Order::Controller { spec, name, connection } => {
                 hub.set_controller(&spec, name.as_deref(), connection.as_deref())
             }
