@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError, Say};
 use hawser_gateway::users::Key;
+use hawser_status::Hub;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -60,7 +61,7 @@ pub(crate) struct Gateway {
 }
 
 impl GatewayOptions {
-    /// Connects, and asks the gateway whether it knows the key.
+    /// Connects, and asks the gateway whether it knows the key. The hub shows the connection.
     ///
     /// # Errors
     /// Why not.
@@ -69,9 +70,10 @@ impl GatewayOptions {
         registry: &Arc<Registry>,
         output: Output,
         interrupt: &Interrupt,
+        hub: &Hub,
     ) -> Result<Gateway, Failure> {
         let key = read_key(self.key_file.as_deref())?;
-        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?);
+        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?.shown_by(hub));
         let endpoint: Arc<Mutex<Option<Endpoint>>> = Arc::default();
         let address = self.gateway.clone();
         let dial = {

@@ -15,6 +15,7 @@
 
 mod audience;
 mod caps;
+mod control;
 mod data_units;
 mod digest;
 mod emulate;
@@ -63,6 +64,7 @@ mod sscc_data;
 mod sscc_log;
 mod stall;
 mod terminal;
+mod top;
 mod trace;
 mod transfer;
 mod units;
@@ -119,6 +121,10 @@ enum Command {
     Forward(forward::ForwardPorts),
     /// Be the far end of `hawser proxy` and `hawser forward`
     Gateway(gateway::Gateway),
+    /// Show a command that runs in this terminal: links, who carried what, events; keys steer it
+    Top(top::Top),
+    /// Look at a command that runs, and steer it: links, schedulers, stop
+    Ctl(control::Ctl),
     /// Bring live video from an encoder over several links to players
     #[command(subcommand)]
     Live(live::Live),
@@ -263,6 +269,8 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Proxy(arguments) => proxy::run(arguments, registry, output, interrupt).await,
             Command::Forward(arguments) => forward::run(arguments, registry, output, interrupt).await,
             Command::Gateway(arguments) => gateway::run(arguments, registry, output, interrupt).await,
+            Command::Top(arguments) => top::run(arguments).await,
+            Command::Ctl(arguments) => control::run(arguments, output, interrupt).await,
             Command::Live(command) => live::run(command, registry, output, interrupt).await,
             Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,

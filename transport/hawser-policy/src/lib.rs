@@ -75,6 +75,7 @@ mod composition;
 mod congestion;
 mod cost_cap;
 mod event;
+mod figures;
 mod ids;
 mod link;
 mod message;
@@ -101,6 +102,7 @@ pub use cost_cap::{CostCap, InvalidCostCap, LinkTraffic};
 pub use event::{
     Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
 };
+pub use figures::{Figure, Figures, MAX_FIGURES};
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
 pub use link::{
     AttachReport, AttachRequest, AttachResult, AttachmentPoint, FORECAST_HORIZONS, Forecast, HandOver,

@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 
 use self::players::Origin;
 use self::relay::Keys;
+use crate::control::{ControlOptions, LiveControlOptions};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, TransportOptions, listen_address, seconds};
@@ -107,6 +108,8 @@ pub(crate) struct Publish {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
@@ -149,6 +152,8 @@ pub(crate) struct Relay {
     interval: Duration,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -183,6 +188,8 @@ pub(crate) struct Play {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,

@@ -12,7 +12,7 @@ use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_R
 use super::publish::SUCCESSOR;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
-use super::{Relay, key_digest as digest, listen_tcp};
+use super::{ControlOptions, Relay, key_digest as digest, listen_tcp};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -50,7 +50,7 @@ pub(super) async fn run(
     arguments: Relay,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let identity =
         identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
@@ -81,6 +81,10 @@ pub(super) async fn run(
         deadline: arguments.delivery.deadline,
         output,
     });
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live relay", &interrupt, output)?;
+    control.attach(&endpoint);
+    shared.streams.iter().for_each(|stream| stream.status.show(&control));
     let http = start_http(&arguments, &keys, &shared).await?;
     announce(&arguments, &keys, &endpoint, &identity, http, output)?;
     let telling: Vec<_> = shared

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{LinkId, PathId, PathState, PathView, ReturnPath, Sibling, Time};
+use hawser_policy::{LinkId, PathId, PathState, PathView, Rate, ReturnPath, Sibling, Time};
 use hawser_wire::Writer;
 
 use super::batches::Batches;
@@ -386,6 +386,16 @@ impl Path {
             mtu: self.mtu.current(),
             probe_timeouts: totals.probe_timeouts,
             times_suspect: self.traffic.times_suspect,
+            packets_sent: totals.packets_sent,
+            recent_loss_ppm: self.recovery.recent_loss_ppm(),
+            congestion_events: totals.congestion_events,
+            congestion_marks: totals.congestion_marks,
+            reordering_threshold: self.recovery.reordering_threshold(),
+            limited_by: self.recovery.limited_by(),
+            in_slow_start: self.recovery.in_slow_start(),
+            pacing_rate: Some(self.recovery.pacing_rate()).filter(|rate| *rate != Rate::MAX),
+            copies_queued: self.copies.iter().map(|range| u64::from(range.length)).sum(),
+            heard_at: self.heard_at,
         }
     }
 }
