@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Command;
 
 /// Headings, and the subcommands below each.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Use several links", &["proxy", "forward", "gateway", "get", "put", "serve", "live", "vr360", "wifi"]),
     ("Watch it run", &["top", "ctl"]),
     ("Measure links", &["perf", "measure", "trace"]),

@@ -153,7 +153,9 @@ fn failure(error: OpenError) -> Failure {
         OpenError::UnknownKey => Exit::Forbidden,
         OpenError::GatewayDown(_) => Exit::ConnectionLost,
         OpenError::NoAnswer(_) => Exit::NoAnswer,
-        OpenError::Refused(_) | OpenError::NoUdp | OpenError::NoAddress(_) | OpenError::Protocol(_) => Exit::Failure,
+        OpenError::Refused(_) | OpenError::NoUdp | OpenError::NoAddress(_) | OpenError::Protocol(_) => {
+            Exit::Failure
+        }
     };
     Failure::new(exit, error.to_string())
 }

@@ -18,8 +18,8 @@ mod tests;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, ControllerInit, LinkUpdate, Loss, LossCause, Outage, Parameters, Rate,
-    Sent, Siblings, Snapshot, Time,
+    Ack, AttachmentPoint, CongestionController, ControllerInit, LinkUpdate, Loss, LossCause, Outage,
+    Parameters, Rate, Sent, Siblings, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::cubic::{Avoidance, CubicParameters, CubicRule};
@@ -146,7 +146,8 @@ impl Tide {
 
     /// The queue to aim at with this rate, seconds.
     fn aim(&self, rate: f64) -> f64 {
-        let ceiling = self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
+        let ceiling =
+            self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
         (AIM * self.settings.bound).min(ceiling) * (1.0 + FAIR / (1.0 + rate / FAIR_RATE))
     }
 
@@ -407,12 +408,14 @@ impl CongestionController for Tide {
         self.cubic.on_outage(outage);
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        if let Some((window, memory)) = self.before_loss.take()
+    fn on_spurious_loss(&mut self, loss: &SpuriousLoss) {
+        // What an earlier epoch took is no longer known.
+        if loss.undone == Some(0)
+            && let Some((window, memory)) = self.before_loss.take()
             && self.phase == Phase::Shared
         {
             self.window.restore(&window);
-            self.cubic.undo(memory, now);
+            self.cubic.undo(memory, loss.now);
         }
     }
 
@@ -462,7 +465,9 @@ impl CongestionController for Tide {
             Phase::Startup => (TRAIN_GAIN, round_trip),
             _ if self.contest.dip_window().is_some() => (1.0, round_trip),
             // What a dip left of the queue is no reason to hurry: whoever fills it first loses.
-            Phase::Shared if !self.contest.is_at_rest() => (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64())),
+            Phase::Shared if !self.contest.is_at_rest() => {
+                (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64()))
+            }
             Phase::Shared => (PACING, round_trip.max(self.smoothed_rtt.as_secs_f64())),
             Phase::Own if self.losses.ceiling().is_some() => (TIGHT_PACING, round_trip),
             Phase::Own => (PACING, round_trip),

@@ -53,7 +53,10 @@ fn alone_it_fills_the_link_and_bounds_the_queue() {
         let (used, wait, loss) = (network.utilisation(40.0), quantile(&network, 0, 0.95), network.loss(0));
         let least = if products < 0.5 { 0.85 } else { 0.95 };
         let met = used > least && wait < 100.0 && loss < 0.01;
-        marks.check(met, format!("{products} products: used {used:.3}, p95 {wait:.1} ms, lost {:.2} %", loss * 100.0));
+        marks.check(
+            met,
+            format!("{products} products: used {used:.3}, p95 {wait:.1} ms, lost {:.2} %", loss * 100.0),
+        );
     }
     marks.finish();
 }
@@ -105,7 +108,10 @@ fn random_loss_of_five_percent_is_ignored() {
         for products in [1, 32] {
             let network = measure(alone("tide", Link::new(40.0, products * BDP).with_loss(loss)), 5, 25);
             let used = network.utilisation(40.0) / (1.0 - loss);
-            marks.check(used > 0.9, format!("{loss}, {products} products: used {used:.3}, lost {:.4}", network.loss(0)));
+            marks.check(
+                used > 0.9,
+                format!("{loss}, {products} products: used {used:.3}, lost {:.4}", network.loss(0)),
+            );
         }
     }
     marks.finish();
@@ -143,7 +149,8 @@ fn start_up_overshoots_by_at_most_a_quarter() {
         network.run(left_at);
         let queue = quantile(&network, 0, 1.0 - 1e-9) / 1e3 * megabits * 1e6 / 8.0;
         let is_short = queue <= (0.25 * product).max(12_000.0);
-        let what = format!("{megabits} Mbit/s, {rtt} ms: {rounds:.1} round trips, {:.2} products", queue / product);
+        let what =
+            format!("{megabits} Mbit/s, {rtt} ms: {rounds:.1} round trips, {:.2} products", queue / product);
         marks.check(is_short, what);
     }
     marks.finish();
@@ -167,7 +174,8 @@ fn shares(specs: [&str; 2], rival_first: bool) -> Vec<f64> {
         let network = measure(network, 20, 40);
         network.goodput(0) / (network.goodput(0) + network.goodput(1))
     };
-    let mean = |products| OFFSETS.map(|offset| share(products, offset)).iter().sum::<f64>() / OFFSETS.len() as f64;
+    let mean =
+        |products| OFFSETS.map(|offset| share(products, offset)).iter().sum::<f64>() / OFFSETS.len() as f64;
     [0.5, 1.0, 2.0, 4.0, 8.0].into_iter().map(mean).collect()
 }
 
@@ -206,7 +214,9 @@ fn two_of_a_kind_share_evenly_with_a_short_queue() {
         let rates = (network.goodput(0), network.goodput(1));
         marks.check(
             met,
-            format!("{products} products, {late} s later: {rates:.1?} Mbit/s, p95 {wait:.1} ms, used {used:.3}"),
+            format!(
+                "{products} products, {late} s later: {rates:.1?} Mbit/s, p95 {wait:.1} ms, used {used:.3}"
+            ),
         );
     }
     marks.finish();
@@ -217,12 +227,7 @@ fn two_of_a_kind_share_evenly_with_a_short_queue() {
 fn after_a_rival_the_queue_is_short_again() {
     let mut network = Network::new(vec![Link::new(40.0, 8 * BDP)]);
     network.add_named("tide", (0, 0));
-    network.add(
-        |init| build_with("cubic", init),
-        (0, 1),
-        RTT,
-        (Time::from_secs(5), Time::from_secs(30)),
-    );
+    network.add(|init| build_with("cubic", init), (0, 1), RTT, (Time::from_secs(5), Time::from_secs(30)));
     let network = measure(network, 42, 20);
     let wait = quantile(&network, 0, 0.95);
     println!("p95 {wait:.1} ms, used {:.3}", network.utilisation(40.0));
@@ -233,8 +238,7 @@ fn after_a_rival_the_queue_is_short_again() {
 #[test]
 fn a_capacity_that_never_rests_is_used() {
     let mut random = hawser_learn::Random::new(3);
-    let rates: Vec<(u64, f64)> =
-        (0..600).map(|at| (at * 100, 20.0 + 140.0 * random.fraction())).collect();
+    let rates: Vec<(u64, f64)> = (0..600).map(|at| (at * 100, 20.0 + 140.0 * random.fraction())).collect();
     let mean = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
     let mut marks = Marks::default();
     for spec in ["tide", "bbr", "bbr2", "bbr3", "bbr2plus", "cubic", "copa"] {
@@ -254,7 +258,12 @@ fn zz_course() {
     let (sa, sb): (u64, u64) = (get("SA", "5").parse().unwrap(), get("SB", "0").parse().unwrap());
     let mut network = Network::new(vec![Link::new(40.0, (products * BDP as f64) as u64)]);
     for (connection, (spec, starts)) in [(a, sa), (b, sb)].into_iter().enumerate() {
-        network.add(|init| build_with(&spec, init), (0, connection), RTT, (Time::from_secs(starts), Time::FAR_FUTURE));
+        network.add(
+            |init| build_with(&spec, init),
+            (0, connection),
+            RTT,
+            (Time::from_secs(starts), Time::FAR_FUTURE),
+        );
     }
     let field = |text: &str, name: &str| {
         text.find(&format!("{name}: ")).map_or(String::new(), |at| {
@@ -273,9 +282,22 @@ fn zz_course() {
         let text = format!("{:?}", network.flows[0].controller);
         println!(
             "{:5.1} {:5.1} {:5.1} Mbit/s, queue {least:.1} {:.1}, windows {} {}, {} base {} over {} votes {} dip {} ceiling {} set {} ordinary {} swing {} stage {}",
-            step as f64 / 2.0, network.goodput(0), network.goodput(1), quantile(&network, 1, 0.99),
-            network.flows[0].controller.window() / 1000, network.flows[1].controller.window() / 1000,
-            field(&text, "phase"), field(&text, "base"), field(&text, "over_rounds"), field(&text, "votes"), field(&text, "dip"), field(&text,"ceiling"), field(&text,"set_at"), field(&text,"ordinary"), field(&text,"swing"), field(&text,"stage"),
+            step as f64 / 2.0,
+            network.goodput(0),
+            network.goodput(1),
+            quantile(&network, 1, 0.99),
+            network.flows[0].controller.window() / 1000,
+            network.flows[1].controller.window() / 1000,
+            field(&text, "phase"),
+            field(&text, "base"),
+            field(&text, "over_rounds"),
+            field(&text, "votes"),
+            field(&text, "dip"),
+            field(&text, "ceiling"),
+            field(&text, "set_at"),
+            field(&text, "ordinary"),
+            field(&text, "swing"),
+            field(&text, "stage"),
         );
     }
 }
