@@ -63,6 +63,7 @@ mod stall;
 mod terminal;
 mod trace;
 mod transfer;
+mod tunnel;
 mod units;
 mod url;
 mod verify;
@@ -115,9 +116,11 @@ enum Command {
     Put(put::Put),
     /// Let programs of this machine reach the Internet over all its links: SOCKS5 and HTTP CONNECT on a local port
     Proxy(proxy::Proxy),
+    /// Send all traffic of this machine over all its links: a TUN device, routes, a gateway at the far end
+    Tunnel(Box<tunnel::TunnelOptions>),
     /// Let ports of this machine lead through a gateway, TCP and UDP
     Forward(forward::ForwardPorts),
-    /// Be the far end of `hawser proxy` and `hawser forward`
+    /// Be the far end of `hawser proxy`, `hawser forward` and `hawser tunnel`
     Gateway(gateway::Gateway),
     /// Bring live video from an encoder over several links to players
     #[command(subcommand)]
@@ -163,6 +166,7 @@ pub fn run(registry: Registry) -> ExitCode {
         (live::NAME, live::PROFILE.controller),
         ("proxy", gateway),
         ("forward", gateway),
+        ("tunnel", gateway),
         ("gateway", gateway),
     ];
     let command = policy_options::with_names(audience::grouped(Cli::command()), &registry, &controllers);
@@ -249,6 +253,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
             Command::Proxy(arguments) => proxy::run(arguments, registry, output, interrupt).await,
             Command::Forward(arguments) => forward::run(arguments, registry, output, interrupt).await,
+            Command::Tunnel(arguments) => tunnel::run(*arguments, registry, output, interrupt).await,
             Command::Gateway(arguments) => gateway::run(arguments, registry, output, interrupt).await,
             Command::Live(command) => live::run(command, registry, output, interrupt).await,
             Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
