@@ -107,6 +107,8 @@ pub(crate) struct LinkTable {
     /// All interfaces, while the routing table decides: a path has a link then, too, but no link has a path.
     routed_over: Vec<PresentLink>,
     own_addresses: Vec<IpAddr>,
+    /// Names of all interfaces that are up.
+    interfaces: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +164,7 @@ impl LinkTable {
     /// Takes in the machine's state and tells what changed.
     pub(crate) fn update(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
         self.own_addresses = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
+        self.interfaces = interfaces.iter().map(|interface| interface.name.clone()).collect();
         let wanted = self.resolve(interfaces);
         if self.selection == Links::Routed {
             self.routed_over = self.link_all(interfaces, |_| true);
@@ -362,7 +365,21 @@ impl LinkTable {
             Links::All | Links::AllWithBackups(_) => "all interfaces".to_owned(),
             Links::Routed => "the default route".to_owned(),
             Links::Only(specs) => {
-                specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ")
+                let named = specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ");
+                let is_unknown = |spec: &&PathSpec| match &spec.selector {
+                    LinkSelector::Interface(name) => !self.interfaces.contains(name),
+                    LinkSelector::Address(address) => !self.own_addresses.contains(address),
+                };
+                let unknown: Vec<String> =
+                    specs.iter().filter(is_unknown).map(|spec| spec.selector.to_string()).collect();
+                if unknown.is_empty() || self.interfaces.is_empty() {
+                    return named;
+                }
+                format!(
+                    "{named}; there is no {} that is up here; there are: {}",
+                    unknown.join(", no "),
+                    self.interfaces.join(", ")
+                )
             }
         }
     }

@@ -205,3 +205,18 @@ fn named_links_are_used_where_interfaces_cannot_be_listed() {
     assert_eq!(bindings, [("10.1.0.2:0".to_owned(), None), ("0.0.0.0:0".to_owned(), Some("c1".to_owned()))]);
     assert!(LinkTable::new(Links::All).named_interfaces().is_empty());
 }
+
+#[test]
+fn links_that_do_not_exist_are_told_with_those_that_do() {
+    let mut table = LinkTable::new(only(&[("eth9", PathStatus::Available), ("wlan0", PathStatus::Backup)]));
+    table.update(&machine());
+    let words = table.describe();
+    assert_eq!(
+        words,
+        "eth9, wlan0; there is no eth9 that is up here; there are: lo, wlan0, wwan0, br0, eth1"
+    );
+    let mut table =
+        LinkTable::new(only(&[("wlan0", PathStatus::Available), ("198.51.100.7", PathStatus::Backup)]));
+    table.update(&machine());
+    assert_eq!(table.describe(), "wlan0, 198.51.100.7");
+}
