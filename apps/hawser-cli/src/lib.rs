@@ -19,12 +19,14 @@ mod data_units;
 mod digest;
 mod emulate;
 mod encounters;
+mod environment;
 mod exit;
 mod forward;
 mod gateway;
 mod gateway_client;
 mod get;
 mod guarantee;
+mod hangup;
 mod hq;
 mod http_client;
 mod interrupt;
@@ -41,6 +43,7 @@ mod path_log;
 mod paths;
 mod percent;
 mod perf;
+mod pin;
 mod policies;
 mod policy_options;
 mod prelearn;
@@ -109,6 +112,8 @@ struct Cli {
 enum Command {
     /// Serve a folder over HTTP/3
     Serve(serve::Serve),
+    /// Show the pin by which clients know a server of this machine
+    Pin(pin::ShowPin),
     /// Get files from an HTTP/3 server
     Get(get::Get),
     /// Store a file on an HTTP/3 server
@@ -180,6 +185,7 @@ pub fn run(registry: Registry) -> ExitCode {
         cli.command,
         Command::Emu(_)
             | Command::Lab(_)
+            | Command::Pin(_)
             | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)
@@ -208,6 +214,7 @@ fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Resu
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
+        Command::Pin(arguments) => pin::run(arguments, output).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::experiment(&command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
@@ -257,6 +264,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Wifi(command) => wifi::run(command, output, interrupt).await,
             Command::Emu(_)
             | Command::Lab(_)
+            | Command::Pin(_)
             | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)

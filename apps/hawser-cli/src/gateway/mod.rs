@@ -17,6 +17,7 @@ use ipnet::IpNet;
 
 use crate::exit::Failure;
 use crate::gateway_client::{DEFAULT_PORT, say};
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::options::{TransportOptions, listen_address, seconds, workers};
 use crate::output::Output;
@@ -71,7 +72,7 @@ pub(crate) struct Gateway {
     /// Seconds of silence after which UDP to one target ends
     #[arg(long, value_name = "SECONDS", default_value_t = UDP_IDLE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     udp_idle: u64,
-    /// Certificate chain (PEM)
+    /// Certificate chain (PEM). It is reloaded on SIGHUP
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -137,7 +138,8 @@ pub(crate) async fn run(
         return user::run(command, output);
     }
     let users = user_file(arguments.users.clone(), arguments.state.clone())?;
-    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
+    let mut hangup = Hangup::listen()?;
     raise_descriptor_limit();
     let config = GatewayConfig {
         users: users.clone(),
@@ -165,6 +167,12 @@ pub(crate) async fn run(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(&arguments)
+                    .and_then(|identity| configuration(&arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         tokio::spawn(accept(gateway.clone(), waiting));
@@ -175,6 +183,10 @@ pub(crate) async fn run(
         () = refuse_all(&endpoint) => {}
     }
     Ok(())
+}
+
+fn identity_of(arguments: &Gateway) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())
 }
 
 /// The handshake of one client, and then its tunnels.
