@@ -197,6 +197,7 @@ fn registered_names_are_those_the_controllers_give() {
             "mpcc",
             "newreno",
             "olia",
+            "tide",
             "vegas",
             "westwood",
             "wvegas",

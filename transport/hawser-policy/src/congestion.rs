@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Commands, GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
+use crate::{Commands, Figures, GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
 
 /// A packet left.
 #[derive(Clone, Copy, Debug)]
@@ -314,6 +314,10 @@ pub trait CongestionController: Send + fmt::Debug {
 
     /// Adds to a snapshot what only the controller knows (for example W_max).
     fn fill_snapshot(&self, _snapshot: &mut Snapshot) {}
+
+    /// Adds what the controller knows besides window, rate and slow start, for people who look at the path. Called only while
+    /// somebody looks; must not allocate per packet or change anything.
+    fn fill_figures(&self, _figures: &mut Figures) {}
 }
 
 /// What a controller is told when it is made.

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Ack, Commands, CongestionController, GroupId, LinkUpdate, Loss, Outage, Rate, Sent, Siblings, Snapshot,
-    SpuriousLoss, Time,
+    Ack, Commands, CongestionController, Figures, GroupId, LinkUpdate, Loss, Outage, Rate, Sent, Siblings,
+    Snapshot, SpuriousLoss, Time,
 };
 
 /// A [`CongestionController`] around another one, which it watches, bounds, or exchanges. Every method passes on what it is
@@ -146,6 +146,11 @@ pub trait WrappedController: Send + fmt::Debug {
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         self.inner().fill_snapshot(snapshot);
     }
+
+    /// As [`CongestionController::fill_figures`].
+    fn fill_figures(&self, figures: &mut Figures) {
+        self.inner().fill_figures(figures);
+    }
 }
 
 impl<T: WrappedController> CongestionController for T {
@@ -236,6 +241,10 @@ impl<T: WrappedController> CongestionController for T {
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         WrappedController::fill_snapshot(self, snapshot);
     }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        WrappedController::fill_figures(self, figures);
+    }
 }
 
 #[cfg(test)]
@@ -316,6 +325,10 @@ mod tests {
         fn fill_snapshot(&self, snapshot: &mut Snapshot) {
             snapshot.pipe_full = true;
         }
+
+        fn fill_figures(&self, figures: &mut Figures) {
+            figures.word("phase", "inside");
+        }
     }
 
     #[derive(Debug, Default)]
@@ -346,6 +359,9 @@ mod tests {
         assert_eq!(controller.next_timeout(), Some(Time::from_secs(1)));
         assert_eq!(controller.bottleneck_group(), GroupId(3));
         assert!(controller.wants_siblings() && controller.gives_commands());
+        let mut figures = Figures::default();
+        controller.fill_figures(&mut figures);
+        assert_eq!(figures.iter().count(), 1);
         controller.on_max_datagram_size(1_400);
         let (now, since) = (Time::from_secs(2), Time::from_secs(1));
         controller.on_outage(&Outage { now, since, bytes: 1_200, packets: 1, bytes_in_flight: 0 });

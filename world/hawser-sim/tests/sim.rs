@@ -29,6 +29,7 @@ mod one_way_delays;
 mod oracle;
 mod pauses;
 mod policy_sets;
+mod priorities;
 mod qlog;
 mod recordings;
 mod reordering;

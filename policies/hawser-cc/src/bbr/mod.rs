@@ -22,8 +22,8 @@ use std::fmt;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, Rate, Sent, Siblings, Snapshot, SpuriousLoss,
-    Time,
+    Ack, CongestionController, ControllerInit, Figures, Loss, LossCause, Rate, Sent, Siblings, Snapshot,
+    SpuriousLoss, Time,
 };
 
 use common::{Common, Sample};
@@ -260,6 +260,16 @@ impl<M: Model> CongestionController for Bbr<M> {
 
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         snapshot.pipe_full = self.common.full_pipe.reached;
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        let gains = self.model.gains(self.common.phase());
+        figures.word("phase", self.common.phase().name());
+        figures.number("bandwidth_bps", self.model.bandwidth() * 8.0);
+        figures.number("min_rtt_ms", self.common.min_rtt.duration().as_secs_f64() * 1e3);
+        figures.number("pacing_gain", gains.pacing);
+        figures.number("window_gain", gains.window);
+        figures.word("pipe", if self.common.full_pipe.reached { "full" } else { "filling" });
     }
 }
 
