@@ -156,10 +156,15 @@ impl PathRecovery {
     #[inline]
     pub(super) fn refill_bounds(&mut self, now: Time) -> Option<(Rate, u64)> {
         self.silences.refill.take_if(|refill| refill.is_over(now));
-        let rate = self.silences.refill.as_ref()?.bound(now);
-        // Where packets overtake each other, the least is that of the luckiest one.
-        let round_trip =
-            if self.reordering.packet_threshold().is_none() { self.rtt.smoothed() } else { self.rtt.min() };
+        let refill = self.silences.refill.as_ref()?;
+        let rate = refill.bound(now);
+        // At first there is no queue, and what was lost has to go out again at once. Where packets overtake each other, the least is that
+        // of the luckiest one.
+        let is_first = now.since(refill.began) < refill.round_trip;
+        let round_trip = match is_first || self.reordering.packet_threshold().is_none() {
+            true => self.rtt.smoothed(),
+            false => self.rtt.min(),
+        };
         Some((rate, rate.bytes_in(round_trip) / 8 * 9))
     }
 
