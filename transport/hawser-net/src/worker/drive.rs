@@ -27,6 +27,15 @@ const RECEIVE_BYTES_PER_PASS: usize = 256 * 1024;
 const RECEIVE_CALLS_PER_PASS: usize = 16;
 /// Batches that a connection may send before others, and what was received meanwhile, get their turn.
 const BATCHES_PER_TURN: usize = 8;
+/// Work of a connection in one pass (see `Connection::work_spent`), some 2 ms: what else arrived for it waits for the next, after
+/// what arrived for others.
+const QUANTUM: u64 = 16 << 20;
+/// Bytes of datagrams that wait for that, of all connections. Others are dropped, as if the kernel had.
+const MAX_PUT_OFF: usize = 1 << 20;
+/// While every pass leaves something to read for so long, the age of what is read is looked at.
+const BUSY_AFTER: Duration = Duration::from_millis(20);
+/// Where datagrams have waited for so long, there is no time for new clients.
+const TOO_OLD: Duration = Duration::from_millis(100);
 /// When to ask a socket again that is not writable although the runtime says so.
 const SEND_RETRY: Duration = Duration::from_millis(1);
 
@@ -42,6 +51,15 @@ pub(crate) struct Driver {
     buffers: ReceiveBuffers,
     messages: Vec<Message>,
     routed: Vec<(ConnectionHandle, Datagram)>,
+    /// Datagrams for connections that have had their share of a pass, and their bytes.
+    put_off: Vec<(ConnectionHandle, Datagram)>,
+    bytes_put_off: usize,
+    /// Counts passes.
+    pass: u64,
+    /// Since when every pass has left something to read.
+    busy_since: Option<Time>,
+    /// How long the datagram that was read last had waited, if that is known.
+    age: Duration,
     responses: Vec<StatelessDatagram>,
     /// Where batches are built.
     transmit: Vec<u8>,
@@ -65,6 +83,11 @@ impl Driver {
             buffers: ReceiveBuffers::new(),
             messages: Vec::new(),
             routed: Vec::new(),
+            put_off: Vec::new(),
+            bytes_put_off: 0,
+            pass: 0,
+            busy_since: None,
+            age: Duration::ZERO,
             responses: Vec::new(),
             transmit: Vec::new(),
             dirty: Vec::new(),
@@ -81,7 +104,15 @@ impl Driver {
         let now = self.worker.clock.now();
         self.dirty.append(&mut self.again);
         self.worker.mailbox.take(&mut self.dirty);
+        self.pass += 1;
+        let put_off = std::mem::take(&mut self.put_off);
         let mut more = self.receive(cx, state, now);
+        self.watch_load(state, now, more);
+        // After the others' datagrams.
+        self.bytes_put_off = 0;
+        self.routed.extend(put_off);
+        self.deliver(state, now);
+        more |= !self.put_off.is_empty();
         self.apply_link_changes(state, now);
         self.apply_link_news(state, now);
         self.apply_attach_reports(state, now);
@@ -97,6 +128,18 @@ impl Driver {
             self.alarm.ring_by(next);
         }
         more | self.alarm.poll(cx)
+    }
+
+    /// Has the kernel note when datagrams arrive once the worker does not keep up with them.
+    fn watch_load(&mut self, state: &mut WorkerState, now: Time, more: bool) {
+        if !more {
+            (self.busy_since, self.age) = (None, Duration::ZERO);
+            return;
+        }
+        let since = *self.busy_since.get_or_insert(now);
+        if now.since(since) > BUSY_AFTER {
+            state.sockets.enable_receive_times();
+        }
     }
 
     fn receive(&mut self, cx: &mut Context<'_>, state: &mut WorkerState, now: Time) -> bool {
@@ -129,6 +172,7 @@ impl Driver {
     fn route(&mut self, state: &mut WorkerState, message: Message, now: Time) {
         let Message { tuple, ecn, segment_size, received_at, mut bytes } = message;
         let received_at = received_at.map_or(now, |unix| self.worker.clock.time_of_unix(unix, now));
+        self.age = now.since(received_at);
         while !bytes.is_empty() {
             let payload = if bytes.len() > segment_size {
                 bytes.split_to(segment_size)
@@ -138,6 +182,11 @@ impl Driver {
             let datagram = Datagram { tuple, ecn, received_at, payload };
             match state.core.handle_datagram(now, datagram, &mut self.responses) {
                 Some(Routed::Connection(handle, datagram)) => self.routed.push((handle, datagram)),
+                // Whoever is served already comes first.
+                Some(Routed::Incoming(incoming)) if self.age > TOO_OLD => {
+                    state.refused_busy += 1;
+                    self.responses.extend(state.core.refuse(incoming));
+                }
                 Some(Routed::Incoming(incoming)) => {
                     state.incoming.push(&state.core, incoming);
                     state.acceptors.release(&mut self.due);
@@ -153,10 +202,17 @@ impl Driver {
         while let Some((handle, datagram)) = routed.next() {
             let Some(shared) = state.connection(handle) else { continue };
             let mut connection = shared.lock();
-            connection.core.handle_datagram(now, datagram);
+            let share = connection.share_of(self.pass).saturating_add(QUANTUM);
             // Datagrams of one message are nearly always for one connection: one lock for all of them.
-            while let Some((_, datagram)) = routed.next_if(|(next, _)| *next == handle) {
-                connection.core.handle_datagram(now, datagram);
+            let mut next = Some(datagram);
+            while let Some(datagram) = next {
+                if connection.core.work_spent() <= share {
+                    connection.core.handle_datagram(now, datagram);
+                } else if self.bytes_put_off < MAX_PUT_OFF {
+                    self.bytes_put_off += datagram.payload.len();
+                    self.put_off.push((handle, datagram));
+                }
+                next = routed.next_if(|(other, _)| *other == handle).map(|(_, datagram)| datagram);
             }
             // Before the next message, or late packets are taken for strangers.
             while let Some(event) = connection.core.poll_endpoint_event() {
