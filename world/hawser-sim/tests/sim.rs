@@ -32,6 +32,7 @@ mod policy_sets;
 mod priorities;
 mod qlog;
 mod recordings;
+mod reordering;
 mod returning_links;
 mod scenario;
 mod schedulers;

@@ -21,7 +21,9 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
+use self::players::Origin;
 use self::relay::Keys;
+use crate::control::{ControlOptions, LiveControlOptions};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, TransportOptions, listen_address, seconds};
@@ -106,6 +108,8 @@ pub(crate) struct Publish {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
@@ -128,6 +132,10 @@ pub(crate) struct Relay {
     /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
+    /// https://player.example
+    #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
+    allow_origin: Origin,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Certificate chain (PEM)
@@ -144,6 +152,8 @@ pub(crate) struct Relay {
     interval: Duration,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -162,6 +172,10 @@ pub(crate) struct Play {
     /// TCP address at which players find it, as /live.flv. Default: 127.0.0.1:8080, without --output
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
+    /// https://player.example
+    #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
+    allow_origin: Origin,
     /// Write FLV to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -174,6 +188,8 @@ pub(crate) struct Play {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,

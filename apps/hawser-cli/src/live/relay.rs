@@ -7,11 +7,12 @@ use std::time::Duration;
 use hawser_media::broadcast::wire::Delivery;
 
 use super::hub::{Hub, Next};
-use super::players::{Listed, serve_http};
+use super::players::{Access, Listed, serve_http};
 use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
+use super::publish::SUCCESSOR;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
-use super::{Relay, key_digest as digest, listen_tcp};
+use super::{ControlOptions, Relay, key_digest as digest, listen_tcp};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -49,7 +50,7 @@ pub(super) async fn run(
     arguments: Relay,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let identity =
         identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
@@ -80,6 +81,10 @@ pub(super) async fn run(
         deadline: arguments.delivery.deadline,
         output,
     });
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live relay", &interrupt, output)?;
+    control.attach(&endpoint);
+    shared.streams.iter().for_each(|stream| stream.status.show(&control));
     let http = start_http(&arguments, &keys, &shared).await?;
     announce(&arguments, &keys, &endpoint, &identity, http, output)?;
     let telling: Vec<_> = shared
@@ -155,7 +160,8 @@ async fn start_http(
         hub: stream.hub.clone(),
         status: stream.status.clone(),
     });
-    tokio::spawn(serve_http(listener, listed.collect(), false));
+    let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
+    tokio::spawn(serve_http(listener, listed.collect(), access));
     Ok(Some(address))
 }
 
@@ -239,6 +245,7 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
     } else {
         shared.output.remark(format_args!("hawser: {remote} publishes"));
     }
+    stream.hub.begin_publisher();
     let counters = crate::paths::PathCounters::new();
     stream.status.begin_connection(PathTable::new(shared.endpoint.clone(), connection.clone(), counters));
     let receiver = UnitReceiver {
@@ -254,6 +261,7 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
         Ok(incoming) => receiver.run(incoming).await,
         Err(error) => Err(ReceiveError::Read(hawser::ReadError::ConnectionLost(error))),
     };
+    let is_over = matches!(ended, Ok(true));
     match ended {
         Ok(true) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} is done"));
@@ -263,13 +271,16 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
         Ok(false) => shared.output.remark(format_args!("hawser: the publisher at {remote} ended its stream")),
         Err(ReceiveError::Wire(error)) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} makes no sense: {error}"));
-            return connection.close(CODE_BROKEN, error.to_string().as_bytes());
+            connection.close(CODE_BROKEN, error.to_string().as_bytes());
         }
         Err(error @ (ReceiveError::Read(_) | ReceiveError::Stalled(_))) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} has gone: {error}"));
         }
     }
     connection.close(CODE_DONE, b"");
+    if !is_over {
+        stream.hub.end_unless_another_follows(SUCCESSOR).await;
+    }
 }
 
 async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {

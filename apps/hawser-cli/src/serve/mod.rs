@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::control::ControlOptions;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::{TransportOptions, listen_address, workers};
@@ -123,6 +124,8 @@ pub(crate) struct Serve {
     allowed_schedulers: AllowedSchedulers,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    control: ControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -141,7 +144,7 @@ pub(crate) async fn run(
     arguments: Serve,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let rights = Rights {
         put: arguments.allow_put,
@@ -172,6 +175,8 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
+    let (control, mut interrupt) = arguments.control.start("serve", &interrupt, output)?;
+    control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();
     let limits = Limits::new(arguments.limits.reply_memory());
     let server = Arc::new(Server { site, output, limits, hq: arguments.hq });

@@ -172,23 +172,28 @@ impl Connection {
     ) -> Option<(PathId, Transmit)> {
         let id = assignment.path;
         let can_send =
-            |path: &&Path| path.life().can_send() && path.amplification_room() >= path.mtu.current().into();
-        let Some(path) = self.paths.get(id).filter(can_send) else {
+            |path: &Path| path.life().can_send() && path.amplification_room() >= path.mtu.current().into();
+        let Some(path) = self.paths.get_mut(id).filter(|path| can_send(path)) else {
             self.on_unwritten(now, assignment);
             return None;
         };
+        let has_timed_out = path.recovery.pto_count() > 0;
+        let most =
+            if path.batches.allowed(now, has_timed_out) { self.transport.max_batch_segments } else { 1 };
         let mut size = usize::from(path.mtu.current());
         if self.repair.sender.is_some() && assignment.selection != Selection::Repair {
             size = self.protected_size(id, size);
         }
+        let path = self.paths.get(id)?;
         let tuple = path.tuples.current();
+        let first = path.space.end();
         let granted = path.recovery.window_left().min(path.recovery.pacing_budget(now));
         let granted = granted.min(path.amplification_room() as u64);
         let segments = granted
             .min(assignment.max_bytes.max(size as u64))
             .div_ceil(size as u64)
             .min((granted / size as u64).max(1))
-            .min(self.transport.max_batch_segments as u64)
+            .min(most as u64)
             .min((MAX_BATCH_BYTES / size).max(1) as u64) as usize;
         // One system call sends the batch, with one mark for all of it. ECN validation may end its test in between.
         let ecn = path.recovery.ecn_mark();
@@ -219,7 +224,11 @@ impl Connection {
             self.on_unwritten(now, assignment);
             return None;
         }
-        Some((id, Transmit { tuple, ecn, size: total, segment_size: (total > size).then_some(size) }))
+        let is_batch = total > size;
+        if is_batch && let Some(path) = self.paths.get_mut(id) {
+            path.batches.on_sent(first..path.space.end());
+        }
+        Some((id, Transmit { tuple, ecn, size: total, segment_size: is_batch.then_some(size) }))
     }
 
     #[cold]
@@ -291,7 +300,7 @@ impl Connection {
         };
         let number = path.space.next_packet_number(random);
         let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
-        let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
+        let truncated = path.recovery.truncate(&path.space, number);
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
         let header = ShortHeader { destination_cid, spin: spin_of(random), key_phase }

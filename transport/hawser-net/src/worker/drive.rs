@@ -232,6 +232,12 @@ impl Driver {
         for shared in state.connections.clone().into_iter().flatten() {
             let mut connection = shared.lock();
             for change in &changes {
+                // One over which the server cannot be reached takes no place from those over which it can.
+                if let LinkChange::Up(info) = change
+                    && !connection.remotes.iter().any(|remote| state.links.leads_to(info.id, *remote))
+                {
+                    continue;
+                }
                 connection.on_link_change(change, now);
                 // A path may have been found to use it.
                 if let LinkChange::Up(info) = change

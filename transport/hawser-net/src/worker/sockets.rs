@@ -9,9 +9,10 @@ use std::time::Instant;
 
 use hawser_core::{ConnectionHandle, Ecn, FourTuple, Transmit};
 use hawser_policy::LinkId;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::task::AbortHandle;
 
-use crate::socket::{Binding, LinkSocket, SendOutcome, wildcard_for};
+use crate::socket::{Binding, LinkSocket, SendOutcome};
 
 /// Batches kept for a socket that is not writable before its connections have to wait.
 ///
@@ -319,9 +320,13 @@ impl Entry {
 /// address would not know which of them its packets leave from.
 pub(crate) fn concrete(mut binding: Binding, remote: SocketAddr) -> io::Result<Binding> {
     if binding.address.ip().is_unspecified() {
-        let probe = std::net::UdpSocket::bind(wildcard_for(remote))?;
-        probe.connect(remote)?;
-        binding.address.set_ip(probe.local_addr()?.ip());
+        let probe = Socket::new(Domain::for_address(remote), Type::DGRAM, Some(Protocol::UDP))?;
+        if let Some(device) = &binding.device {
+            probe.bind_device(Some(device.as_bytes()))?;
+        }
+        probe.connect(&remote.into())?;
+        let local = probe.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        binding.address.set_ip(local.ip());
     }
     Ok(binding)
 }

@@ -25,6 +25,7 @@
 
 pub(crate) mod abandon;
 pub(crate) mod amplification;
+pub(crate) mod batches;
 pub(crate) mod control;
 pub(crate) mod copy_queue;
 pub(crate) mod life_cycle;

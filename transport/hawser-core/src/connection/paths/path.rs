@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use hawser_policy::{LinkId, PathId, PathState, PathView, ReturnPath, Sibling, Time};
+use hawser_policy::{LinkId, PathId, PathState, PathView, Rate, ReturnPath, Sibling, Time};
 use hawser_wire::Writer;
 
+use super::batches::Batches;
 use super::control::{Control, Signals};
 use super::copy_queue::CopyQueue;
 use super::life_cycle::LifeCycle;
@@ -49,6 +50,7 @@ pub(crate) struct Path {
     pub(crate) space: PacketNumberSpace,
     pub(crate) recovery: PathRecovery,
     pub(crate) mtu: MtuDiscovery,
+    pub(crate) batches: Batches,
     pub(crate) link: Option<LinkId>,
     /// Ranges to send here although another path carries them too.
     pub(crate) copies: CopyQueue,
@@ -104,6 +106,8 @@ pub(crate) struct Traffic {
     pub(crate) datagrams_received: u64,
     pub(crate) bytes_received: u64,
     pub(crate) times_suspect: u64,
+    /// Times that batches were found to vanish.
+    pub(crate) batching_stopped: u64,
 }
 
 impl Path {
@@ -116,6 +120,7 @@ impl Path {
             space: PacketNumberSpace::new(SpaceKind::Application),
             recovery,
             mtu,
+            batches: Batches::default(),
             link: None,
             copies: CopyQueue::default(),
             settled: Settled::default(),
@@ -261,6 +266,7 @@ impl Path {
         // RFC 9000 section 14.2: the size is one of a pair of IP addresses; another port does not change it.
         if tuples.current != self.recovery.tuple_generation() {
             self.mtu.reset();
+            self.batches.restart();
             self.recovery.on_max_datagram_size(now, self.mtu.current());
         }
         self.recovery.follow_tuple(now, tuples);
@@ -273,8 +279,11 @@ impl Path {
         self.settled.shrink();
     }
 
-    /// A packet was declared lost: what that says about the datagram size.
+    /// A packet was declared lost: what that says about the datagram size and about batches.
     pub(crate) fn on_packet_lost(&mut self, now: Time, packet: &SentPacket) {
+        if self.batches.on_lost(now, packet.packet_number) {
+            self.traffic.batching_stopped += 1;
+        }
         if packet.kind == PacketKind::MtuProbe {
             self.mtu.on_probe_lost(now, packet.packet_number);
             return;
@@ -285,8 +294,9 @@ impl Path {
         }
     }
 
-    /// A packet arrived: what that says about the datagram size.
+    /// A packet arrived: what that says about the datagram size and about batches.
     pub(crate) fn on_packet_acked(&mut self, now: Time, packet: &SentPacket) {
+        self.batches.on_acked(packet.packet_number);
         if packet.kind != PacketKind::MtuProbe {
             self.mtu.on_acked(packet.packet_number, packet.bytes);
         } else if self.mtu.on_probe_acked(now, packet.packet_number) {
@@ -376,6 +386,16 @@ impl Path {
             mtu: self.mtu.current(),
             probe_timeouts: totals.probe_timeouts,
             times_suspect: self.traffic.times_suspect,
+            packets_sent: totals.packets_sent,
+            recent_loss_ppm: self.recovery.recent_loss_ppm(),
+            congestion_events: totals.congestion_events,
+            congestion_marks: totals.congestion_marks,
+            reordering_threshold: self.recovery.reordering_threshold(),
+            limited_by: self.recovery.limited_by(),
+            in_slow_start: self.recovery.in_slow_start(),
+            pacing_rate: Some(self.recovery.pacing_rate()).filter(|rate| *rate != Rate::MAX),
+            copies_queued: self.copies.bytes(),
+            heard_at: self.heard_at,
         }
     }
 }

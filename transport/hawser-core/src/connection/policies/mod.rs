@@ -130,6 +130,11 @@ impl Policies {
         &*self.set.congestion
     }
 
+    /// The scheduler that decides now.
+    pub(crate) fn scheduler(&self) -> &dyn Scheduler {
+        &*self.set.scheduler
+    }
+
     /// Exchanges the scheduler while the connection runs.
     pub(crate) fn set_scheduler(&mut self, scheduler: Box<dyn Scheduler>) {
         self.set.scheduler = scheduler;
