@@ -12,6 +12,7 @@ use hawser_policy::Time;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::load::{Load, PutOff, QUANTUM};
 use super::sockets::{ReadMore, Sent};
 use super::timers::Timers;
 use super::{Team, Worker, WorkerState};
@@ -27,15 +28,6 @@ const RECEIVE_BYTES_PER_PASS: usize = 256 * 1024;
 const RECEIVE_CALLS_PER_PASS: usize = 16;
 /// Batches that a connection may send before others, and what was received meanwhile, get their turn.
 const BATCHES_PER_TURN: usize = 8;
-/// Work of a connection in one pass (see `Connection::work_spent`), some 2 ms: what else arrived for it waits for the next, after
-/// what arrived for others.
-const QUANTUM: u64 = 16 << 20;
-/// Bytes of datagrams that wait for that, of all connections. Others are dropped, as if the kernel had.
-const MAX_PUT_OFF: usize = 1 << 20;
-/// While every pass leaves something to read for so long, the age of what is read is looked at.
-const BUSY_AFTER: Duration = Duration::from_millis(20);
-/// Where datagrams have waited for so long, there is no time for new clients.
-const TOO_OLD: Duration = Duration::from_millis(100);
 /// When to ask a socket again that is not writable although the runtime says so.
 const SEND_RETRY: Duration = Duration::from_millis(1);
 
@@ -51,15 +43,10 @@ pub(crate) struct Driver {
     buffers: ReceiveBuffers,
     messages: Vec<Message>,
     routed: Vec<(ConnectionHandle, Datagram)>,
-    /// Datagrams for connections that have had their share of a pass, and their bytes.
-    put_off: Vec<(ConnectionHandle, Datagram)>,
-    bytes_put_off: usize,
+    put_off: PutOff,
+    load: Load,
     /// Counts passes.
     pass: u64,
-    /// Since when every pass has left something to read.
-    busy_since: Option<Time>,
-    /// How long the datagram that was read last had waited, if that is known.
-    age: Duration,
     responses: Vec<StatelessDatagram>,
     /// Where batches are built.
     transmit: Vec<u8>,
@@ -83,11 +70,9 @@ impl Driver {
             buffers: ReceiveBuffers::new(),
             messages: Vec::new(),
             routed: Vec::new(),
-            put_off: Vec::new(),
-            bytes_put_off: 0,
+            put_off: PutOff::default(),
+            load: Load::default(),
             pass: 0,
-            busy_since: None,
-            age: Duration::ZERO,
             responses: Vec::new(),
             transmit: Vec::new(),
             dirty: Vec::new(),
@@ -105,11 +90,12 @@ impl Driver {
         self.dirty.append(&mut self.again);
         self.worker.mailbox.take(&mut self.dirty);
         self.pass += 1;
-        let put_off = std::mem::take(&mut self.put_off);
+        let put_off = self.put_off.take();
         let mut more = self.receive(cx, state, now);
-        self.watch_load(state, now, more);
+        if self.load.on_pass(now, more) {
+            state.sockets.enable_receive_times();
+        }
         // After the others' datagrams.
-        self.bytes_put_off = 0;
         self.routed.extend(put_off);
         self.deliver(state, now);
         more |= !self.put_off.is_empty();
@@ -128,18 +114,6 @@ impl Driver {
             self.alarm.ring_by(next);
         }
         more | self.alarm.poll(cx)
-    }
-
-    /// Has the kernel note when datagrams arrive once the worker does not keep up with them.
-    fn watch_load(&mut self, state: &mut WorkerState, now: Time, more: bool) {
-        if !more {
-            (self.busy_since, self.age) = (None, Duration::ZERO);
-            return;
-        }
-        let since = *self.busy_since.get_or_insert(now);
-        if now.since(since) > BUSY_AFTER {
-            state.sockets.enable_receive_times();
-        }
     }
 
     fn receive(&mut self, cx: &mut Context<'_>, state: &mut WorkerState, now: Time) -> bool {
@@ -172,7 +146,7 @@ impl Driver {
     fn route(&mut self, state: &mut WorkerState, message: Message, now: Time) {
         let Message { tuple, ecn, segment_size, received_at, mut bytes } = message;
         let received_at = received_at.map_or(now, |unix| self.worker.clock.time_of_unix(unix, now));
-        self.age = now.since(received_at);
+        self.load.on_read(now.since(received_at));
         while !bytes.is_empty() {
             let payload = if bytes.len() > segment_size {
                 bytes.split_to(segment_size)
@@ -182,8 +156,8 @@ impl Driver {
             let datagram = Datagram { tuple, ecn, received_at, payload };
             match state.core.handle_datagram(now, datagram, &mut self.responses) {
                 Some(Routed::Connection(handle, datagram)) => self.routed.push((handle, datagram)),
-                // Whoever is served already comes first.
-                Some(Routed::Incoming(incoming)) if self.age > TOO_OLD => {
+                // Clients that are served already come first.
+                Some(Routed::Incoming(incoming)) if self.load.is_too_high() => {
                     state.refused_busy += 1;
                     self.responses.extend(state.core.refuse(incoming));
                 }
@@ -208,9 +182,8 @@ impl Driver {
             while let Some(datagram) = next {
                 if connection.core.work_spent() <= share {
                     connection.core.handle_datagram(now, datagram);
-                } else if self.bytes_put_off < MAX_PUT_OFF {
-                    self.bytes_put_off += datagram.payload.len();
-                    self.put_off.push((handle, datagram));
+                } else {
+                    self.put_off.push(handle, datagram);
                 }
                 next = routed.next_if(|(other, _)| *other == handle).map(|(_, datagram)| datagram);
             }

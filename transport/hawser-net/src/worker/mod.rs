@@ -9,6 +9,7 @@
 //! they hand each other. The first worker also drives the connections that the endpoint opens itself.
 
 mod drive;
+mod load;
 mod mailbox;
 mod observing;
 mod paths;

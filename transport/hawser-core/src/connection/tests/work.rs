@@ -12,7 +12,7 @@ use hawser_wire::{Frame, Writer};
 
 use super::pair::{Pair, Settings, at_server, client_address};
 use crate::connection::work::{MOST, PER_BYTE, PER_PACKET};
-use crate::{Datagram, Event};
+use crate::{Code, ConnectionError, Datagram, Event};
 
 const PAYLOAD: usize = 1_150;
 const PACKETS: usize = 100;
@@ -108,8 +108,7 @@ const ATTACKS: &[(&str, Attack)] = &[
     }),
 ];
 
-/// What a server spent on packets of a client that are full of such frames, the bytes of them, and how many it put off.
-fn attack(name: &str, attack: Attack) -> (u64, u64, u64) {
+fn pair() -> Pair {
     let mut settings = Settings::default();
     for end in [&mut settings.client, &mut settings.server] {
         end.features = FeatureSet::NONE.with(FEATURE);
@@ -117,30 +116,44 @@ fn attack(name: &str, attack: Attack) -> (u64, u64, u64) {
     let mut pair = Pair::connected(settings);
     pair.open(1);
     pair.run(Duration::from_millis(100));
-    let (mut index, mut bytes) = (0, 0);
-    let before = pair.server().work_spent();
-    for _ in 0..PACKETS {
-        let mut payload = vec![0; PAYLOAD + 200];
-        let mut w = Writer::new(&mut payload);
-        loop {
-            let end = w.position();
-            attack(index, &mut w);
-            if w.position() > PAYLOAD {
-                w.rewind(end);
-                break;
-            }
-            index += 1;
+    pair
+}
+
+/// Hands the server a packet of the client that is full of such frames, from the `index`-th on. Returns its size.
+fn send(pair: &mut Pair, attack: Attack, index: &mut u64) -> u64 {
+    let mut payload = vec![0; PAYLOAD + 200];
+    let mut w = Writer::new(&mut payload);
+    loop {
+        let end = w.position();
+        attack(*index, &mut w);
+        if w.position() > PAYLOAD {
+            w.rewind(end);
+            break;
         }
-        let length = w.position();
-        let packet = pair.client().forge(PathId::ZERO, &payload[..length]);
-        bytes += packet.len() as u64;
-        let (now, payload) = (pair.now, BytesMut::from(&packet[..]));
-        let datagram = Datagram { tuple: at_server(client_address(0)), ecn: None, received_at: now, payload };
-        pair.server().handle_datagram(now, datagram);
+        *index += 1;
     }
-    let closed =
-        std::iter::from_fn(|| pair.server().poll_event()).find(|event| matches!(event, Event::Closed(_)));
-    assert_eq!(closed, None, "{name}");
+    let length = w.position();
+    let packet = pair.client().forge(PathId::ZERO, &payload[..length]);
+    let (now, payload) = (pair.now, BytesMut::from(&packet[..]));
+    let datagram = Datagram { tuple: at_server(client_address(0)), ecn: None, received_at: now, payload };
+    pair.server().handle_datagram(now, datagram);
+    packet.len() as u64
+}
+
+fn closed(pair: &mut Pair) -> Option<ConnectionError> {
+    std::iter::from_fn(|| pair.server().poll_event()).find_map(|event| match event {
+        Event::Closed(reason) => Some(reason),
+        _ => None,
+    })
+}
+
+/// What a server spent on packets of a client that are full of such frames, the bytes of them, and how many it put off.
+fn attack(name: &str, attack: Attack) -> (u64, u64, u64) {
+    let mut pair = pair();
+    let before = pair.server().work_spent();
+    let mut index = 0;
+    let bytes = (0..PACKETS).map(|_| send(&mut pair, attack, &mut index)).sum();
+    assert_eq!(closed(&mut pair), None, "{name}");
     (pair.server().work_spent() - before, bytes, pair.server().stats().datagrams_put_off)
 }
 
@@ -160,4 +173,23 @@ fn no_kind_of_frame_costs_more_than_its_bytes_pay_in() {
             "{name}: {per_byte:.1} units per byte"
         );
     }
+}
+
+/// A connection that overdraws again as soon as time has paid its debt does not mean well.
+#[test]
+fn who_goes_on_overdrawing_is_closed() {
+    let (mut pair, mut index) = (pair(), 0);
+    let (_, attack) = ATTACKS.last().expect("the most expensive one");
+    let mut reason = None;
+    for _ in 0..1_000 {
+        send(&mut pair, *attack, &mut index);
+        pair.now += Duration::from_millis(50);
+        reason = closed(&mut pair);
+        if reason.is_some() {
+            break;
+        }
+    }
+    let is_internal =
+        matches!(&reason, Some(ConnectionError::Transport(error)) if error.code == Code::INTERNAL_ERROR);
+    assert!(is_internal, "{reason:?}");
 }
