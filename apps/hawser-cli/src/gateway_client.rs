@@ -11,6 +11,7 @@ use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello,
 use hawser_gateway::users::Key;
 use hawser_status::Hub;
 
+use crate::environment::variable;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::live::Address;
@@ -153,9 +154,9 @@ fn read_key(file: Option<&Path>) -> Result<Key, Failure> {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
             (text, path.display().to_string())
         }
-        None => match std::env::var(KEY_VARIABLE) {
-            Ok(text) => (text, KEY_VARIABLE.to_owned()),
-            Err(_) => {
+        None => match variable(KEY_VARIABLE)? {
+            Some(text) => (text, KEY_VARIABLE.to_owned()),
+            None => {
                 return Err(Failure::usage(format!(
                     "no key: name a file with --key-file, or set {KEY_VARIABLE}. On the gateway, `hawser gateway user add NAME` makes one"
                 )));

@@ -20,6 +20,7 @@ mod data_units;
 mod digest;
 mod emulate;
 mod encounters;
+mod environment;
 mod exit;
 mod forward;
 mod gateway;
@@ -27,6 +28,7 @@ mod gateway_client;
 mod generate;
 mod get;
 mod guarantee;
+mod hangup;
 mod hq;
 mod http_client;
 mod interrupt;
@@ -43,6 +45,7 @@ mod path_log;
 mod paths;
 mod percent;
 mod perf;
+mod pin;
 mod policies;
 mod policy_files;
 mod policy_options;
@@ -112,6 +115,8 @@ struct Cli {
 enum Command {
     /// Serve a folder over HTTP/3
     Serve(serve::Serve),
+    /// Show the pin by which clients know a server of this machine
+    Pin(pin::ShowPin),
     /// Get files from an HTTP/3 server
     Get(get::Get),
     /// Store a file on an HTTP/3 server
@@ -187,6 +192,7 @@ pub fn run(mut registry: Registry) -> ExitCode {
         Command::Emu(_)
             | Command::Generate(_)
             | Command::Lab(_)
+            | Command::Pin(_)
             | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)
@@ -231,6 +237,7 @@ fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
+        Command::Pin(arguments) => pin::run(arguments, output).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::experiment(&command.command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
@@ -284,6 +291,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Emu(_)
             | Command::Generate(_)
             | Command::Lab(_)
+            | Command::Pin(_)
             | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)

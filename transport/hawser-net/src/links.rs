@@ -457,7 +457,21 @@ impl LinkTable {
             Links::All | Links::AllWithBackups(_) => "all interfaces".to_owned(),
             Links::Routed => "the default route".to_owned(),
             Links::Only(specs) => {
-                specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ")
+                let named = specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ");
+                let is_unknown = |spec: &&PathSpec| match &spec.selector {
+                    LinkSelector::Interface(name) => !self.interfaces.iter().any(|known| known.name == *name),
+                    LinkSelector::Address(address) => !self.own_addresses.contains(address),
+                };
+                let unknown: Vec<String> =
+                    specs.iter().filter(is_unknown).map(|spec| spec.selector.to_string()).collect();
+                if unknown.is_empty() || self.interfaces.is_empty() {
+                    return named;
+                }
+                format!(
+                    "{named}; there is no {} that is up here; there are: {}",
+                    unknown.join(", no "),
+                    self.interfaces.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(", ")
+                )
             }
         }
     }

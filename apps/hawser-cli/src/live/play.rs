@@ -34,6 +34,7 @@ pub(super) async fn run(
             "standard output takes the video or the JSON, not both: use --output FILE",
         ));
     }
+    let key = super::given_key(arguments.key.as_ref())?;
     let options: ControlOptions = arguments.control.clone().into();
     let (control, mut interrupt) = options.start("live play", &interrupt, output)?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
@@ -53,7 +54,8 @@ pub(super) async fn run(
         })
     };
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
-    let downlink = Downlink { arguments: &arguments, client: &client, hub: &hub, status: &status, output };
+    let downlink =
+        Downlink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
     let mut connecting = interrupt.clone();
     let result = tokio::select! {
         result = downlink.run(&mut connecting) => match result {
@@ -100,6 +102,7 @@ async fn start_http(
 /// From the relay to the hub, over one connection after the other.
 struct Downlink<'a> {
     arguments: &'a Play,
+    key: &'a str,
     client: &'a ClientSetup,
     hub: &'a Arc<Hub>,
     status: &'a Arc<Status>,
@@ -127,9 +130,7 @@ impl Downlink<'_> {
         let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
         let mut session = Session::connect(host, port, self.client, interrupt).await?;
         session.request_scheduler(self.client, self.output);
-        if let Err(failure) =
-            protocol::ask(&session.connection, &Request::Play(self.arguments.key.clone())).await
-        {
+        if let Err(failure) = protocol::ask(&session.connection, &Request::Play(self.key.to_owned())).await {
             let failure = self.client.explain(failure, &session.connection);
             session.close(CODE_DONE).await;
             return Err(failure);

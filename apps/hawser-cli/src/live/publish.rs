@@ -40,16 +40,18 @@ pub(super) async fn run(
     output: Output,
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
+    let key = super::given_key(arguments.key.as_ref())?;
     let options: ControlOptions = arguments.control.clone().into();
     let (control, mut interrupt) = options.start("live publish", &interrupt, output)?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
     status.show(&control);
-    let source = start_source(&arguments, &hub, output).await?;
+    let source = start_source(&arguments, &key, &hub, output).await?;
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
     let mut connecting = interrupt.clone();
-    let uplink = Uplink { arguments: &arguments, client: &client, hub: &hub, status: &status, output };
+    let uplink =
+        Uplink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
     let result = tokio::select! {
         result = uplink.run(&mut connecting) => result,
         failure = source => match failure {
@@ -66,6 +68,7 @@ pub(super) async fn run(
 /// Begins to take what the encoder sends. The task ends only if it fails: the end of the input is told through the hub.
 async fn start_source(
     arguments: &Publish,
+    key: &str,
     hub: &Arc<Hub>,
     output: Output,
 ) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
@@ -86,7 +89,7 @@ async fn start_source(
         "hawser: waiting for an encoder: ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY"
     ));
     let (done, mut dones) = mpsc::channel(1);
-    let encoders = Arc::new(Encoders::new(hub.clone(), arguments.key.clone(), output, done));
+    let encoders = Arc::new(Encoders::new(hub.clone(), key.to_owned(), output, done));
     let (hub, once) = (hub.clone(), arguments.once);
     Ok(tokio::spawn(async move {
         let listening = encoders.listen(listener);
@@ -110,6 +113,7 @@ async fn start_source(
 /// From the hub to the relay, over one connection after the other.
 struct Uplink<'a> {
     arguments: &'a Publish,
+    key: &'a str,
     client: &'a ClientSetup,
     hub: &'a Arc<Hub>,
     status: &'a Arc<Status>,
@@ -142,8 +146,7 @@ impl Uplink<'_> {
     ) -> Result<(), Failure> {
         let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
         let session = Session::connect(host, port, self.client, interrupt).await?;
-        if let Err(failure) =
-            protocol::ask(&session.connection, &Request::Publish(self.arguments.key.clone())).await
+        if let Err(failure) = protocol::ask(&session.connection, &Request::Publish(self.key.to_owned())).await
         {
             let failure = self.client.explain(failure, &session.connection);
             session.close(CODE_DONE).await;
