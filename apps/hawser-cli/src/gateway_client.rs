@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError, Say};
 use hawser_gateway::users::Key;
+use hawser_status::Hub;
 
 use crate::environment::variable;
 use crate::exit::{Exit, Failure};
@@ -61,7 +62,7 @@ pub(crate) struct Gateway {
 }
 
 impl GatewayOptions {
-    /// Connects, and asks the gateway whether it knows the key.
+    /// Connects, and asks the gateway whether it knows the key. The hub shows the connection.
     ///
     /// # Errors
     /// Why not.
@@ -70,9 +71,10 @@ impl GatewayOptions {
         registry: &Arc<Registry>,
         output: Output,
         interrupt: &Interrupt,
+        hub: &Hub,
     ) -> Result<Gateway, Failure> {
         let key = read_key(self.key_file.as_deref())?;
-        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?);
+        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?.shown_by(hub));
         let endpoint: Arc<Mutex<Option<Endpoint>>> = Arc::default();
         let address = self.gateway.clone();
         let dial = {
@@ -152,7 +154,9 @@ fn failure(error: OpenError) -> Failure {
         OpenError::UnknownKey => Exit::Forbidden,
         OpenError::GatewayDown(_) => Exit::ConnectionLost,
         OpenError::NoAnswer(_) => Exit::NoAnswer,
-        OpenError::Refused(_) | OpenError::NoUdp | OpenError::Protocol(_) => Exit::Failure,
+        OpenError::Refused(_) | OpenError::NoUdp | OpenError::NoAddress(_) | OpenError::Protocol(_) => {
+            Exit::Failure
+        }
     };
     Failure::new(exit, error.to_string())
 }

@@ -1,5 +1,6 @@
 //! Which interfaces and addresses an endpoint uses, by the user's choice and the machine's state.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -89,6 +90,36 @@ pub enum Links {
     Only(Vec<PathSpec>),
 }
 
+/// What a link is used for, by an order that came while the endpoint runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkUse {
+    /// Regularly.
+    Available,
+    /// When no other link works.
+    Backup,
+    /// Not at all.
+    Paused,
+}
+
+/// Why a link cannot be used otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkUseError {
+    /// There is none of this name.
+    #[error("no link is named `{name}`; known are: {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that exist, or that are paused.
+        known: String,
+    },
+    /// It is the last one.
+    #[error("`{0}` is the only link in use: resume another one first")]
+    Last(String),
+    /// The endpoint chooses no links.
+    #[error("this endpoint chooses no links: its peers do, or the routing table")]
+    NotChosen,
+}
+
 /// A link that could carry a connection to a certain address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
@@ -107,8 +138,10 @@ pub(crate) struct LinkTable {
     /// All interfaces, while the routing table decides: a path has a link then, too, but no link has a path.
     routed_over: Vec<PresentLink>,
     own_addresses: Vec<IpAddr>,
-    /// Names of all interfaces that are up.
-    interfaces: Vec<String>,
+    /// As the system said last.
+    interfaces: Vec<Interface>,
+    /// By name, what was ordered; at most one for each of `names`.
+    uses: BTreeMap<String, LinkUse>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,8 +197,67 @@ impl LinkTable {
     /// Takes in the machine's state and tells what changed.
     pub(crate) fn update(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
         self.own_addresses = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
-        self.interfaces = interfaces.iter().map(|interface| interface.name.clone()).collect();
-        let wanted = self.resolve(interfaces);
+        self.interfaces = interfaces.to_vec();
+        self.update_present()
+    }
+
+    /// Uses a link otherwise from now on, and tells what changed.
+    pub(crate) fn set_use(&mut self, name: &str, wanted: LinkUse) -> Result<Vec<LinkChange>, LinkUseError> {
+        if self.selection == Links::Routed || self.names.is_empty() {
+            return Err(LinkUseError::NotChosen);
+        }
+        if !self.names.iter().any(|known| known == name) {
+            return Err(LinkUseError::Unknown { name: name.to_owned(), known: self.names.join(", ") });
+        }
+        let is_local = |link: &PresentLink| link.info.addresses.iter().all(IpAddr::is_loopback);
+        let named = self.present.iter().find(|link| link.info.name == name);
+        let is_last = named.is_some_and(|named| {
+            let other = |link: &&PresentLink| link.info.name != name && is_local(link) == is_local(named);
+            !self.present.iter().any(|link| other(&link))
+        });
+        if wanted == LinkUse::Paused && is_last {
+            return Err(LinkUseError::Last(name.to_owned()));
+        }
+        self.uses.insert(name.to_owned(), wanted);
+        Ok(self.update_present())
+    }
+
+    /// What links of these names will be used for, whether they exist or not.
+    pub(crate) fn expect_uses(&mut self, uses: &[(String, LinkUse)]) {
+        self.uses.extend(uses.iter().cloned());
+    }
+
+    /// What was ordered.
+    pub(crate) fn uses(&self) -> Vec<(String, LinkUse)> {
+        self.uses.iter().map(|(name, wanted)| (name.clone(), *wanted)).collect()
+    }
+
+    /// Addresses of this machine.
+    pub(crate) fn own_addresses(&self) -> &[IpAddr] {
+        &self.own_addresses
+    }
+
+    fn update_present(&mut self) -> Vec<LinkChange> {
+        let interfaces = std::mem::take(&mut self.interfaces);
+        let changes = self.compare(&interfaces);
+        self.interfaces = interfaces;
+        changes
+    }
+
+    fn compare(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
+        let mut wanted = self.resolve(interfaces);
+        wanted.retain_mut(|link| match self.uses.get(&link.info.name) {
+            Some(LinkUse::Paused) => false,
+            Some(LinkUse::Available) => {
+                link.info.preference = PathStatus::Available;
+                true
+            }
+            Some(LinkUse::Backup) => {
+                link.info.preference = PathStatus::Backup;
+                true
+            }
+            None => true,
+        });
         if self.selection == Links::Routed {
             self.routed_over = self.link_all(interfaces, |_| true);
         }
@@ -367,7 +459,7 @@ impl LinkTable {
             Links::Only(specs) => {
                 let named = specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ");
                 let is_unknown = |spec: &&PathSpec| match &spec.selector {
-                    LinkSelector::Interface(name) => !self.interfaces.contains(name),
+                    LinkSelector::Interface(name) => !self.interfaces.iter().any(|known| known.name == *name),
                     LinkSelector::Address(address) => !self.own_addresses.contains(address),
                 };
                 let unknown: Vec<String> =
@@ -378,7 +470,7 @@ impl LinkTable {
                 format!(
                     "{named}; there is no {} that is up here; there are: {}",
                     unknown.join(", no "),
-                    self.interfaces.join(", ")
+                    self.interfaces.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(", ")
                 )
             }
         }

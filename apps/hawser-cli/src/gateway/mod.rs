@@ -15,6 +15,7 @@ use hawser_gateway::server::{self, GatewayConfig};
 use hawser_gateway::users::UserFile;
 use ipnet::IpNet;
 
+use crate::control::ControlOptions;
 use crate::exit::Failure;
 use crate::gateway_client::{DEFAULT_PORT, say};
 use crate::hangup::{Hangup, reload};
@@ -96,6 +97,8 @@ pub(crate) struct Gateway {
     receive_memory: u64,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: ControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -132,7 +135,7 @@ pub(crate) async fn run(
     arguments: Gateway,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     if let Some(GatewayCommand::User(command)) = arguments.command {
         return user::run(command, output);
@@ -148,6 +151,8 @@ pub(crate) async fn run(
         connect_timeout: arguments.target_timeout,
         tcp_idle: Duration::from_secs(arguments.tcp_idle),
         udp_idle: Duration::from_secs(arguments.udp_idle),
+        ip: None,
+        dns: Vec::new(),
     };
     let gateway = server::Gateway::start(config, say(output)).map_err(|error| user::failure(&error))?;
     let sources = Sources::new(arguments.max_connections);
@@ -158,6 +163,8 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder.receive_memory(arguments.receive_memory))
     };
     let endpoint = listen(builder, &identity, arguments.listen, DEFAULT_PORT, &[])?;
+    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output)?;
+    control.attach(&endpoint);
     announce(&arguments, &endpoint, &identity, output)?;
     if gateway.users() == 0 {
         let path = users.path().display();

@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 
 use self::players::Origin;
 use self::relay::Keys;
+use crate::control::{ControlOptions, LiveControlOptions};
 use crate::environment::variable;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -111,6 +112,8 @@ pub(crate) struct Publish {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
@@ -153,6 +156,8 @@ pub(crate) struct Relay {
     interval: Duration,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -188,6 +193,8 @@ pub(crate) struct Play {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,

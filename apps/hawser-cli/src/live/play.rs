@@ -9,7 +9,7 @@ use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
 use super::publish::Reconnecting;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
-use super::{Play, listen_tcp};
+use super::{ControlOptions, Play, listen_tcp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -27,7 +27,7 @@ pub(super) async fn run(
     arguments: Play,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     if output.json && arguments.output.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage(
@@ -35,9 +35,12 @@ pub(super) async fn run(
         ));
     }
     let key = super::given_key(arguments.key.as_ref())?;
-    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live play", &interrupt, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.buffer.unwrap_or(super::PLAY_BUFFER));
     let status = Status::new("play", Flow::Received, hub.clone(), output);
+    status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
     let file = arguments.output.clone();
     let has_file = file.is_some();

@@ -10,7 +10,7 @@ use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
 use super::status::Status;
 use super::transport::UnitSender;
-use super::{Publish, listen_tcp};
+use super::{ControlOptions, Publish, listen_tcp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -38,12 +38,15 @@ pub(super) async fn run(
     arguments: Publish,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let key = super::given_key(arguments.key.as_ref())?;
-    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live publish", &interrupt, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
+    status.show(&control);
     let source = start_source(&arguments, &key, &hub, output).await?;
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
     let mut connecting = interrupt.clone();

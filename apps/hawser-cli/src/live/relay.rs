@@ -12,7 +12,7 @@ use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_R
 use super::publish::SUCCESSOR;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
-use super::{Relay, key_digest as digest, listen_tcp};
+use super::{ControlOptions, Relay, key_digest as digest, listen_tcp};
 use crate::environment::variable;
 use crate::exit::Failure;
 use crate::hangup::{Hangup, reload};
@@ -52,7 +52,7 @@ pub(super) async fn run(
     arguments: Relay,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let identity = identity_of(&arguments)?;
     let sources = Sources::new(MAX_CONNECTIONS);
@@ -82,6 +82,10 @@ pub(super) async fn run(
         deadline: arguments.delivery.deadline,
         output,
     });
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live relay", &interrupt, output)?;
+    control.attach(&endpoint);
+    shared.streams.iter().for_each(|stream| stream.status.show(&control));
     let http = start_http(&arguments, &keys, &shared).await?;
     announce(&arguments, &keys, &endpoint, &identity, http, output)?;
     let telling: Vec<_> = shared

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hawser_status::model::LiveStream;
 use serde::Serialize;
 
 use super::hub::Hub;
@@ -163,6 +164,32 @@ impl Status {
             discarded_before: AtomicU64::new(0),
             connections: AtomicU64::new(0),
         })
+    }
+
+    /// Shows the stream in the status of the program, too.
+    pub(super) fn show(self: &Arc<Self>, program: &hawser_status::Hub) {
+        let weak = Arc::downgrade(self);
+        program.add(Arc::new(move |status| {
+            if let Some(own) = weak.upgrade() {
+                status.streams.push(own.live_stream());
+            }
+        }));
+    }
+
+    fn live_stream(&self) -> LiveStream {
+        let (counts, _) = self.hub.counts();
+        let seen = self.seen();
+        let delays = &seen.delays;
+        LiveStream {
+            role: self.role.to_owned(),
+            frames: counts.frames,
+            bytes: counts.bytes,
+            padded_frames: counts.padded_frames,
+            missing: counts.missing,
+            skipped: self.skipped.load(Ordering::Relaxed),
+            players: self.hub.subscribers() as u64,
+            delay_ms: (delays.count > 0).then(|| delays.total.as_secs_f64() * 1e3 / delays.count as f64),
+        }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::control::ControlOptions;
 use crate::environment::variable;
 use crate::exit::Failure;
 use crate::hangup::{Hangup, reload};
@@ -124,6 +125,8 @@ pub(crate) struct Serve {
     allowed_schedulers: AllowedSchedulers,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    control: ControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -142,7 +145,7 @@ pub(crate) async fn run(
     arguments: Serve,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let rights = Rights {
         put: arguments.allow_put,
@@ -172,6 +175,8 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
+    let (control, mut interrupt) = arguments.control.start("serve", &interrupt, output)?;
+    control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();
     let limits = Limits::new(arguments.limits.reply_memory());
     let server = Arc::new(Server { site, output, limits, hq: arguments.hq });

@@ -105,17 +105,25 @@ impl Connection {
     #[cold]
     fn build_probe(&mut self, now: Time, id: PathId, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         // Where there is another path, that takes the data. A silent one then gets nothing that would have to be sent
-        // again: a PING asks whether it is still there.
+        // again: a PING asks whether it is still there. But where no window has room, nothing else may ever move: a peer that
+        // waits for credit, and whose acknowledgements are lost, must get it in a probe; and data if no path answers.
         let alone = !self.has_alternative(id);
         let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
-        let data = alone.then_some(Selection::Next);
+        let control = alone || (!suspect && self.control_path().is_none());
+        let data = (alone || (control && self.is_no_path_answering())).then_some(Selection::Next);
         let acks = alone || !suspect;
-        let contents = Contents { acks, control: alone, data, ping: true, ..Contents::CONTROL };
+        let contents = Contents { acks, control, data, ping: true, is_probe: true, ..Contents::CONTROL };
         let built = self.build_single(now, id, contents, None, buffer);
         if let Some(path) = self.paths.get_mut(id) {
             path.probes = path.probes.saturating_sub(1);
         }
         built
+    }
+
+    /// Whether each path in use has waited in vain for a probe timeout.
+    fn is_no_path_answering(&self) -> bool {
+        let mut in_use = self.paths.iter().filter(|path| path.life() == LifeCycle::Active);
+        in_use.all(|path| path.recovery.pto_count() > 0)
     }
 
     #[cold]
@@ -292,7 +300,7 @@ impl Connection {
         };
         let number = path.space.next_packet_number(random);
         let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
-        let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
+        let truncated = path.recovery.truncate(&path.space, number);
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
         let header = ShortHeader { destination_cid, spin: spin_of(random), key_phase }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, LinkTrafficMeter, StreamEvent};
 use hawser_policy::{
     AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager,
-    StreamId, Time,
+    PathStatus, StreamId, Time,
 };
 use rustc_hash::FxHashMap;
 
@@ -315,6 +315,15 @@ impl ConnectionState {
                 self.recognise_link(info);
             }
             self.on_path_event(event, now);
+        }
+    }
+
+    /// The user wants the link used otherwise.
+    pub(crate) fn set_status_over(&mut self, link: LinkId, status: PathStatus, now: Time) {
+        for path in self.core.paths().into_iter().filter(|path| path.link == Some(link)) {
+            if let Err(error) = self.core.set_path_status(now, path.id, status) {
+                tracing::debug!(%error, "the status of a path was not changed");
+            }
         }
     }
 

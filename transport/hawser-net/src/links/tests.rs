@@ -220,3 +220,24 @@ fn links_that_do_not_exist_are_told_with_those_that_do() {
     table.update(&machine());
     assert_eq!(table.describe(), "wlan0, 198.51.100.7");
 }
+
+#[test]
+fn a_paused_link_is_gone_until_it_is_resumed_and_the_last_one_stays() {
+    let mut table = LinkTable::new(Links::All);
+    assert_eq!(table.set_use("wlan0", LinkUse::Paused), Err(LinkUseError::NotChosen));
+    table.update(&machine());
+    let id =
+        |table: &LinkTable, name: &str| table.present().find(|link| link.name == name).map(|link| link.id);
+    let wlan = id(&table, "wlan0").unwrap();
+    assert_eq!(table.set_use("wlan0", LinkUse::Paused), Ok(vec![LinkChange::Down(wlan)]));
+    assert!(table.update(&machine()).is_empty(), "it stays paused when the system has news");
+    assert_eq!(table.set_use("wwan0", LinkUse::Paused), Err(LinkUseError::Last("wwan0".to_owned())));
+    assert!(
+        matches!(table.set_use("wlan9", LinkUse::Paused), Err(LinkUseError::Unknown { known, .. }) if known.contains("wlan0"))
+    );
+    match table.set_use("wlan0", LinkUse::Backup).as_deref() {
+        Ok([LinkChange::Up(info)]) => assert_eq!((info.id, info.preference), (wlan, PathStatus::Backup)),
+        other => panic!("expected wlan0 as a backup, got {other:?}"),
+    }
+    assert_eq!(table.uses(), [("wlan0".to_owned(), LinkUse::Backup)]);
+}

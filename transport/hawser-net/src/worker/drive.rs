@@ -290,12 +290,15 @@ impl Driver {
         connection: &mut ConnectionState,
         now: Time,
     ) -> bool {
+        if connection.core.has_held_paths() {
+            connection.core.release_paths(|tuple| state.sockets.has_room(tuple));
+        }
         for _ in 0..BATCHES_PER_TURN {
             let Some(transmit) = connection.core.poll_transmit(now, &mut self.transmit) else { return false };
             connection.count_traffic(now);
             match state.sockets.send(handle, &transmit, &mut self.transmit) {
                 Sent::Yes => {}
-                Sent::Wait => return false,
+                Sent::Wait => connection.core.hold_paths(&transmit.tuple),
                 Sent::Failed(error) => {
                     tracing::debug!(%error, tuple = ?transmit.tuple, "sending failed");
                     connection.fail_attempt(AttemptError::Unreachable(error), &mut self.due);
