@@ -5,8 +5,11 @@ use std::fmt::Write;
 use clap::Command;
 
 /// Headings, and the subcommands below each.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("Use several links", &["proxy", "forward", "gateway", "get", "put", "serve", "live", "vr360", "wifi"]),
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Use several links",
+        &["proxy", "forward", "tunnel", "gateway", "get", "put", "serve", "live", "vr360", "wifi"],
+    ),
     ("Watch it run", &["top", "ctl"]),
     ("Measure links", &["perf", "measure", "trace"]),
     ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),

@@ -70,6 +70,7 @@ mod terminal;
 mod top;
 mod trace;
 mod transfer;
+mod tunnel;
 mod units;
 mod url;
 mod verify;
@@ -122,9 +123,11 @@ enum Command {
     Put(put::Put),
     /// Let programs of this machine reach the Internet over all its links: SOCKS5 and HTTP CONNECT on a local port
     Proxy(proxy::Proxy),
+    /// Send all traffic of this machine over all its links: a TUN device, routes, a gateway at the far end
+    Tunnel(Box<tunnel::TunnelOptions>),
     /// Let ports of this machine lead through a gateway, TCP and UDP
     Forward(forward::ForwardPorts),
-    /// Be the far end of `hawser proxy` and `hawser forward`
+    /// Be the far end of `hawser proxy`, `hawser forward` and `hawser tunnel`
     Gateway(gateway::Gateway),
     /// Show a command that runs in this terminal: links, who carried what, events; keys steer it
     Top(top::Top),
@@ -215,6 +218,7 @@ fn whole_command(registry: &Registry) -> clap::Command {
         (live::NAME, live::PROFILE.controller),
         ("proxy", gateway),
         ("forward", gateway),
+        ("tunnel", gateway),
         ("gateway", gateway),
     ];
     policy_options::with_names(Cli::command(), registry, &controllers)
@@ -275,6 +279,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Put(arguments) => put::run(arguments, registry, output, interrupt).await,
             Command::Proxy(arguments) => proxy::run(arguments, registry, output, interrupt).await,
             Command::Forward(arguments) => forward::run(arguments, registry, output, interrupt).await,
+            Command::Tunnel(arguments) => tunnel::run(*arguments, registry, output, interrupt).await,
             Command::Gateway(arguments) => gateway::run(arguments, registry, output, interrupt).await,
             Command::Top(arguments) => top::run(arguments).await,
             Command::Ctl(arguments) => control::run(arguments, output, interrupt).await,

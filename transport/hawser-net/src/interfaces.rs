@@ -22,6 +22,10 @@ use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol
 use rtnetlink::{Handle, MulticastGroup};
 use tokio::sync::{mpsc, watch};
 
+/// The group (`ip link set group`) of devices that lead into a tunnel over the others: what is sent over one of them comes back as
+/// packets for the others, so none is a link.
+pub const TUNNEL_GROUP: u32 = 18_450;
+
 /// A network interface that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -33,7 +37,8 @@ pub struct Interface {
     pub kind: LinkKind,
     /// Whether it is the loopback interface.
     pub is_loopback: bool,
-    /// Whether it only joins other interfaces or swallows packets (bridge, dummy, ifb): never chosen unless named.
+    /// Whether it only joins other interfaces, swallows packets (bridge, dummy, ifb) or leads into a tunnel over the others
+    /// ([`TUNNEL_GROUP`]): never chosen unless named.
     pub is_internal: bool,
     /// Addresses usable as source: neither tentative nor deprecated.
     pub addresses: Vec<IpAddr>,
@@ -243,7 +248,8 @@ fn interface_of(message: &LinkMessage) -> Option<Interface> {
     for attribute in &message.attributes {
         match attribute {
             LinkAttribute::IfName(text) => name = Some(text.clone()),
-            LinkAttribute::LinkInfo(details) => is_internal = details.iter().any(is_internal_kind),
+            LinkAttribute::LinkInfo(details) => is_internal |= details.iter().any(is_internal_kind),
+            LinkAttribute::Group(group) => is_internal |= *group == TUNNEL_GROUP,
             _ => {}
         }
     }

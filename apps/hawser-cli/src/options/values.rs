@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use hawser::ServerConfigBuilder;
+use ipnet::IpNet;
 
 /// Reads an address to listen on.
 ///
@@ -55,4 +56,13 @@ pub(crate) fn workers(text: &str) -> Result<usize, String> {
         Ok(count) if count <= most => Ok(count),
         _ => Err(format!("`{text}`: expected 1 to {most}, or auto")),
     }
+}
+
+/// A prefix of addresses, or one address.
+pub(crate) fn prefix(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
+    text.parse::<IpNet>()
+        .or_else(|_| address())
+        .map(|prefix| prefix.trunc())
+        .map_err(|_| format!("`{text}`: expected a prefix such as 192.168.7.0/24, or an address"))
 }

@@ -70,3 +70,19 @@ pub fn is_transport_sound(bytes: &[u8], packet: &Packet) -> bool {
     let Packet { source, destination, protocol, .. } = *packet;
     Sum::pseudo_header(source, destination, protocol, payload.len()).add(payload).fold() == 0xffff
 }
+
+/// Completes a checksum of which only the pseudo-header's part is there: it covers the packet from `start` on, and stands `offset`
+/// bytes behind that. Places that do not exist leave the packet as it is.
+pub fn complete_checksum(bytes: &mut [u8], start: usize, offset: usize) {
+    let at = start.saturating_add(offset);
+    let Some(covered) = bytes.get(start..).filter(|covered| covered.len() >= offset.saturating_add(2)) else {
+        return;
+    };
+    // What stands there is part of the sum.
+    let sum = !Sum::default().add(covered).fold();
+    // RFC 768: zero stands for no checksum.
+    let sum = if sum == 0 { 0xffff } else { sum };
+    if let Some(place) = bytes.get_mut(at..at + 2) {
+        place.copy_from_slice(&sum.to_be_bytes());
+    }
+}

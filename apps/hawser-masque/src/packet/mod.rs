@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use hawser_wire::Reader;
 
 pub use answer::{Unreachable, reset, unreachable};
-pub use checksum::is_transport_sound;
+pub use checksum::{complete_checksum, is_transport_sound};
 pub use rewrite::{Endpoints, rewrite};
 
 /// Protocol numbers (RFC 9293, RFC 768, RFC 792, RFC 4443).

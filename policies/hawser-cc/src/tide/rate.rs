@@ -4,6 +4,8 @@ use hawser_policy::DeliverySample;
 
 /// Weight of a new sample; a sample is itself the mean of a round trip.
 const GAIN: f64 = 0.25;
+/// Of one that is lower: what falls is followed within a round trip.
+const FALL_GAIN: f64 = 0.5;
 
 /// Weight of a round trip.
 const SLOW_GAIN: f64 = 0.125;
@@ -24,11 +26,7 @@ impl RateFilter {
     /// A round trip is over; `at_rest`: the sender did not hold back in it.
     pub(crate) fn next_round(&mut self, at_rest: bool) {
         if self.present > 0.0 && at_rest {
-            self.mean = if self.mean > 0.0 {
-                self.mean + SLOW_GAIN * (self.present - self.mean)
-            } else {
-                self.present
-            };
+            self.mean = if self.mean > 0.0 { self.mean + SLOW_GAIN * (self.present - self.mean) } else { self.present };
             self.swing += SLOW_GAIN * ((self.present - self.mean).abs() / self.mean - self.swing);
         }
         // Without a sample in it the last one's stays.
@@ -43,7 +41,8 @@ impl RateFilter {
         if sample.limited_by.leaves_window_unused() && rate < self.present {
             return;
         }
-        self.present = if self.present > 0.0 { self.present + GAIN * (rate - self.present) } else { rate };
+        let gain = if rate < self.present { FALL_GAIN } else { GAIN };
+        self.present = if self.present > 0.0 { self.present + gain * (rate - self.present) } else { rate };
         self.rounds[0] = self.rounds[0].max(rate);
     }
 

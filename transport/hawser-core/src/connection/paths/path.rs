@@ -394,7 +394,7 @@ impl Path {
             limited_by: self.recovery.limited_by(),
             in_slow_start: self.recovery.in_slow_start(),
             pacing_rate: Some(self.recovery.pacing_rate()).filter(|rate| *rate != Rate::MAX),
-            copies_queued: self.copies.iter().map(|range| u64::from(range.length)).sum(),
+            copies_queued: self.copies.bytes(),
             heard_at: self.heard_at,
         }
     }

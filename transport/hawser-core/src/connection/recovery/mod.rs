@@ -346,9 +346,9 @@ impl PathRecovery {
         self.recent_loss.ppm()
     }
 
-    /// A packet counts as lost when one sent so many numbers later is acknowledged.
-    pub(crate) fn reordering_threshold(&self) -> u64 {
-        self.reordering.packet_threshold(self.window_packets())
+    /// A packet counts as lost when one sent so many numbers later is acknowledged; `None` where that says nothing.
+    pub(crate) fn reordering_threshold(&self) -> Option<u64> {
+        self.reordering.packet_threshold()
     }
 
     /// Whether the controller wants to see the other paths.
