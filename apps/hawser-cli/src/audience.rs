@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Watch it run", &["top", "ctl"]),
     ("Measure links", &["perf", "measure", "trace"]),
     ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),
-    ("Set up", &["generate"]),
+    ("Set up", &["pin", "generate"]),
 ];
 
 /// Returns the command with a help that lists its subcommands by group, each with the first line of its own help.

@@ -85,7 +85,10 @@ fn a_capacity_that_falls_is_followed_within_a_round_trip() {
         run_to(&mut network, at + (before / rate * 1e3) as u64);
         let after = network.flows[0].controller.window() as f64;
         let most = rate * (RTT.as_secs_f64() + 0.1);
-        marks.check(after <= most, format!("times {factor} at {at} ms: {before} -> {after}, at most {most:.0}"));
+        marks.check(
+            after <= most,
+            format!("times {factor} at {at} ms: {before} -> {after}, at most {most:.0}"),
+        );
     }
     marks.finish();
 }

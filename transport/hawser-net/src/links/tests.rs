@@ -207,21 +207,6 @@ fn named_links_are_used_where_interfaces_cannot_be_listed() {
 }
 
 #[test]
-fn links_that_do_not_exist_are_told_with_those_that_do() {
-    let mut table = LinkTable::new(only(&[("eth9", PathStatus::Available), ("wlan0", PathStatus::Backup)]));
-    table.update(&machine());
-    let words = table.describe();
-    assert_eq!(
-        words,
-        "eth9, wlan0; there is no eth9 that is up here; there are: lo, wlan0, wwan0, br0, eth1"
-    );
-    let mut table =
-        LinkTable::new(only(&[("wlan0", PathStatus::Available), ("198.51.100.7", PathStatus::Backup)]));
-    table.update(&machine());
-    assert_eq!(table.describe(), "wlan0, 198.51.100.7");
-}
-
-#[test]
 fn a_paused_link_is_gone_until_it_is_resumed_and_the_last_one_stays() {
     let mut table = LinkTable::new(Links::All);
     assert_eq!(table.set_use("wlan0", LinkUse::Paused), Err(LinkUseError::NotChosen));
@@ -240,4 +225,19 @@ fn a_paused_link_is_gone_until_it_is_resumed_and_the_last_one_stays() {
         other => panic!("expected wlan0 as a backup, got {other:?}"),
     }
     assert_eq!(table.uses(), [("wlan0".to_owned(), LinkUse::Backup)]);
+}
+
+#[test]
+fn links_that_do_not_exist_are_told_with_those_that_do() {
+    let mut table = LinkTable::new(only(&[("eth9", PathStatus::Available), ("wlan0", PathStatus::Backup)]));
+    table.update(&machine());
+    let words = table.describe();
+    assert_eq!(
+        words,
+        "eth9, wlan0; there is no eth9 that is up here; there are: lo, wlan0, wwan0, br0, eth1"
+    );
+    let mut table =
+        LinkTable::new(only(&[("wlan0", PathStatus::Available), ("198.51.100.7", PathStatus::Backup)]));
+    table.update(&machine());
+    assert_eq!(table.describe(), "wlan0, 198.51.100.7");
 }
