@@ -190,7 +190,7 @@ impl ServerTrust {
 #[command(next_help_heading = "Connection")]
 pub(crate) struct ClientOptions {
     /// Use this interface or local address; repeat for more. Default: all that are up
-    #[arg(long, value_name = "IFACE|ADDR")]
+    #[arg(long, alias = "interface", value_name = "IFACE|ADDR")]
     path: Vec<LinkSelector>,
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]
