@@ -7,7 +7,7 @@ use clap::Command;
 /// Headings, and the subcommands below each.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Use several links", &["proxy", "forward", "gateway", "get", "put", "serve", "live", "vr360", "wifi"]),
-    ("Watch it run", &["top", "ctl"]),
+    ("Watch it run", &["top", "ctl", "doctor"]),
     ("Measure links", &["perf", "measure", "trace"]),
     ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),
 ];

@@ -18,6 +18,7 @@ mod caps;
 mod control;
 mod data_units;
 mod digest;
+mod doctor;
 mod emulate;
 mod encounters;
 mod exit;
@@ -33,7 +34,6 @@ mod key_log;
 mod lab;
 mod lines;
 mod live;
-mod local_http;
 mod matrix;
 mod measure;
 mod options;
@@ -123,6 +123,8 @@ enum Command {
     Gateway(gateway::Gateway),
     /// Show a command that runs in this terminal: links, who carried what, events; keys steer it
     Top(top::Top),
+    /// Find what on this machine would hurt, and the command that mends it
+    Doctor(doctor::Doctor),
     /// Look at a command that runs, and steer it: links, schedulers, stop
     Ctl(control::Ctl),
     /// Bring live video from an encoder over several links to players
@@ -184,7 +186,8 @@ pub fn run(registry: Registry) -> ExitCode {
     };
     let is_real = !matches!(
         cli.command,
-        Command::Emu(_)
+        Command::Doctor(_)
+            | Command::Emu(_)
             | Command::Lab(_)
             | Command::Policies(_)
             | Command::Scenario(_)
@@ -214,6 +217,7 @@ fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Resu
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
+        Command::Doctor(arguments) => doctor::run(&arguments, output).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::experiment(&command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
@@ -263,7 +267,8 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Wifi(command) => wifi::run(command, output, interrupt).await,
-            Command::Emu(_)
+            Command::Doctor(_)
+            | Command::Emu(_)
             | Command::Lab(_)
             | Command::Policies(_)
             | Command::Scenario(_)

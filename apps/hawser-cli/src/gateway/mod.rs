@@ -13,6 +13,8 @@ use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
 use hawser_gateway::profile::CONTROLLER;
 use hawser_gateway::server::{self, GatewayConfig};
 use hawser_gateway::users::UserFile;
+use hawser_status::Hub;
+use hawser_status::model::User;
 use ipnet::IpNet;
 
 use crate::control::ControlOptions;
@@ -159,8 +161,9 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder.receive_memory(arguments.receive_memory))
     };
     let endpoint = listen(builder, &identity, arguments.listen, DEFAULT_PORT, &[])?;
-    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output).await?;
     control.attach(&endpoint);
+    show_users(&control, &gateway);
     announce(&arguments, &endpoint, &identity, output)?;
     if gateway.users() == 0 {
         let path = users.path().display();
@@ -180,6 +183,27 @@ pub(crate) async fn run(
         () = refuse_all(&endpoint) => {}
     }
     Ok(())
+}
+
+/// Shows users in the status, and on which connections they are.
+fn show_users(hub: &Hub, gateway: &server::Gateway) {
+    let gateway = gateway.clone();
+    hub.add(Arc::new(move |status| {
+        for seen in gateway.seen_users() {
+            let ids: Vec<String> = seen.connections.iter().map(|number| format!("1.{number}")).collect();
+            for connection in &mut status.connections {
+                if ids.contains(&connection.id) {
+                    connection.user = Some(seen.name.clone());
+                }
+            }
+            status.users.push(User {
+                name: seen.name,
+                tunnels: seen.tunnels as u64,
+                most_tunnels: seen.most as u64,
+                connections: ids,
+            });
+        }
+    }));
 }
 
 /// The handshake of one client, and then its tunnels.

@@ -14,8 +14,8 @@ use super::hub::{Hub, Next, Subscription};
 use super::key_digest;
 use super::status::Status;
 use crate::exit::Failure;
-use crate::local_http::read_request;
 use crate::sources::Pool;
+use hawser_status::local_http::read_request;
 
 /// Players at the same time.
 const MAX_PLAYERS: usize = 256;
