@@ -123,7 +123,7 @@ enum Command {
     Gateway(gateway::Gateway),
     /// Show a command that runs in this terminal: links, who carried what, events; keys steer it
     Top(top::Top),
-    /// Find what on this machine would hurt, and the command that mends it
+    /// Find what on this machine would hurt, and the command that fixes it
     Doctor(doctor::Doctor),
     /// Look at a command that runs, and steer it: links, schedulers, stop
     Ctl(control::Ctl),

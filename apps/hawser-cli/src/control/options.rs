@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use hawser_status::Hub;
@@ -136,7 +137,9 @@ async fn open_page(hub: &Hub, address: SocketAddr, output: Output) -> Result<Web
     let page = opened.map_err(|error| {
         Failure::new(Exit::CannotListen, format!("cannot listen on TCP {address}: {error}"))
     })?;
-    output.remark(format_args!("status page: {}  metrics: {}", page.url(), page.metrics_url()));
+    let url = page.url();
+    output.remark(format_args!("status page: {url}  metrics: {}", page.metrics_url()));
+    hub.add(Arc::new(move |status| status.page = Some(url.clone())));
     if !address.ip().is_loopback() {
         output.remark("warning: the page is not encrypted, and others than this machine reach that address");
     }

@@ -67,7 +67,7 @@ fn routes(names: &[&str], routes: &[DefaultRoute]) -> Vec<Finding> {
     let finding = |name: &&&str| {
         Finding::warning(
             &format!("default route of {name}"),
-            "there is none: packets that leave over this link reach its own network only",
+            "the link has no default route: packets that leave over this link reach its own network only",
             format!("ip route add default via GATEWAY dev {name} metric 600"),
         )
     };
@@ -129,7 +129,7 @@ mod tests {
         let route = DefaultRoute { interface: "wlan0".to_owned(), is_v6: false };
         let findings = routes(&["wlan0", "wwan0"], &[route]);
         assert_eq!(findings.len(), 1);
-        assert!(findings[0].mend.as_deref().is_some_and(|mend| mend.contains("dev wwan0")), "{findings:?}");
+        assert!(findings[0].fix.as_deref().is_some_and(|fix| fix.contains("dev wwan0")), "{findings:?}");
         assert_eq!(count(&[]).state, State::Bad);
     }
 }

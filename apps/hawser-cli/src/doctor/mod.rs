@@ -1,4 +1,4 @@
-//! `hawser doctor`: what on this machine would hurt, and the command that mends it.
+//! `hawser doctor`: what on this machine would hurt, and the command that fixes it.
 
 mod links;
 mod machine;
@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 It looks at this machine only, and sends nothing. `sysctl -w` lasts until the next start; a file in /etc/sysctl.d keeps it.
 
 Examples:
-  hawser doctor                     what would hurt, each with the command that mends it
+  hawser doctor                     what would hurt, each with the command that fixes it
   hawser doctor --json | jq '.[] | select(.state != \"ok\")'";
 
 /// Arguments of `hawser doctor`.
@@ -44,23 +44,23 @@ struct Finding {
     state: State,
     /// What was found, and what it means.
     found: String,
-    /// The command that mends it.
+    /// The command that fixes it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<String>,
+    fix: Option<String>,
 }
 
 impl Finding {
     fn ok(check: &str, found: impl Into<String>) -> Self {
-        Finding { check: check.to_owned(), state: State::Ok, found: found.into(), mend: None }
+        Finding { check: check.to_owned(), state: State::Ok, found: found.into(), fix: None }
     }
 
-    fn warning(check: &str, found: impl Into<String>, mend: impl Into<String>) -> Self {
-        let mend = Some(mend.into()).filter(|mend| !mend.is_empty());
-        Finding { check: check.to_owned(), state: State::Warning, found: found.into(), mend }
+    fn warning(check: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        let fix = Some(fix.into()).filter(|fix| !fix.is_empty());
+        Finding { check: check.to_owned(), state: State::Warning, found: found.into(), fix }
     }
 
-    fn bad(check: &str, found: impl Into<String>, mend: impl Into<String>) -> Self {
-        Finding { state: State::Bad, ..Finding::warning(check, found, mend) }
+    fn bad(check: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Finding { state: State::Bad, ..Finding::warning(check, found, fix) }
     }
 }
 
@@ -88,6 +88,6 @@ fn line(finding: &Finding) -> String {
         State::Warning => "warning",
         State::Bad => "BAD    ",
     };
-    let mend = finding.mend.as_ref().map(|mend| format!("\n           {mend}")).unwrap_or_default();
-    format!("{state}  {}: {}{mend}", finding.check, finding.found)
+    let fix = finding.fix.as_ref().map(|fix| format!("\n           {fix}")).unwrap_or_default();
+    format!("{state}  {}: {}{fix}", finding.check, finding.found)
 }

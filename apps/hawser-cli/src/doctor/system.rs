@@ -136,7 +136,7 @@ mod tests {
         let machine = Machine::at(folder.path());
         let small = buffer("receive buffer", "net.core.rmem_max", &machine);
         assert_eq!(small.state, State::Warning);
-        assert_eq!(small.mend.as_deref(), Some("sysctl -w net.core.rmem_max=7340032"));
+        assert_eq!(small.fix.as_deref(), Some("sysctl -w net.core.rmem_max=7340032"));
         assert_eq!(buffer("send buffer", "net.core.wmem_max", &machine).state, State::Ok);
         assert_eq!(tracking(&machine).map(|finding| finding.state), Some(State::Warning));
     }

@@ -44,6 +44,7 @@ pub(super) async fn send(hub: &Hub, stream: &mut TcpStream, policy: &str) -> io:
         let hidden = status.connections.len().saturating_sub(MAX_CONNECTIONS) as u64;
         status.connections_left_out += hidden;
         status.connections.truncate(MAX_CONNECTIONS);
+        status.page = None;
         let events = hub.events_after(known);
         known = events.last().map_or(known, |event| event.seq);
         let sample = serde_json::to_string(&Sample { status: &status, series, events })?;
