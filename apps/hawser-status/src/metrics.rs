@@ -211,7 +211,7 @@ fn link_gauges(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Res
         (
             "link_loss",
             "Lost share of recent packets, of the link's busiest path",
-            Some(Unit::Ratios),
+            Some(Unit::Other("ratio".to_owned())),
             busiest(|path| path.loss),
         ),
         (
@@ -331,7 +331,7 @@ mod tests {
             "hawser_sent_bytes_total 7",
             "hawser_link_sent_bytes_total{link=\"wlan0\"} 5",
             "hawser_link_smoothed_rtt_seconds{link=\"wlan0\"} 0.025",
-            "hawser_link_loss_ratios{link=\"wlan0\"} 0.5",
+            "hawser_link_loss_ratio{link=\"wlan0\"} 0.5",
             "hawser_paths{state=\"active\"} 2.0",
             "hawser_user_tunnels{user=\"al\\\"ice\\\\\"} 2.0",
             "# UNIT hawser_sent_bytes bytes",
@@ -340,6 +340,30 @@ mod tests {
         }
         assert!(text.ends_with("# EOF\n"));
         assert!(!text.contains("203.0.113.9"), "a stranger's address is no label:\n{text}");
+    }
+
+    /// Each panel of the board for Grafana has data.
+    #[test]
+    fn the_board_asks_for_metrics_that_exist() {
+        let board = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/grafana/hawser.json");
+        let board = std::fs::read_to_string(board).unwrap();
+        let path = Path { name: "wlan0".to_owned(), ..Path::default() };
+        let budget = Some(crate::model::Budget::default());
+        let status = Status {
+            links: vec![Link { name: "wlan0".to_owned(), budget, ..Link::default() }],
+            connections: vec![Connection { paths: vec![path], ..Connection::default() }],
+            users: vec![User { name: "alice".to_owned(), ..User::default() }],
+            ..Status::default()
+        };
+        let text = text(Arc::new(status)).unwrap();
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let names = board.split(|c: char| !is_name(c)).filter(|word| word.starts_with("hawser_"));
+        let asked: std::collections::BTreeSet<&str> = names.collect();
+        assert!(asked.len() > 10, "{asked:?}");
+        for name in asked {
+            let given = text.lines().any(|line| line.split([' ', '{']).next() == Some(name));
+            assert!(given, "{name} in\n{text}");
+        }
     }
 
     #[test]

@@ -331,8 +331,8 @@ pub struct Path {
     pub packets_lost: u64,
     /// Of these, acknowledged after all.
     pub packets_spuriously_lost: u64,
-    /// A packet counts as lost when one sent so many numbers later is acknowledged.
-    pub reordering_packets: u64,
+    /// A packet counts as lost when one sent so many numbers later is acknowledged; none on a path that reorders, where time tells.
+    pub reordering_packets: Option<u64>,
     /// Congestion window in bytes.
     pub window_bytes: u64,
     /// Bytes in flight.

@@ -97,7 +97,9 @@ pub use hawser_policy as policy;
 pub use hawser_policy::{CostCap, InvalidCostCap, LinkObserver, PathManagerFactory, PathManagerInit};
 pub use identity::{Identity, IdentityError};
 pub use incoming::{AcceptError, Connecting, Incoming};
-pub use interfaces::{Interface, InterfaceNews, Interfaces, interface_news, watch_interfaces};
+pub use interfaces::{
+    Interface, InterfaceNews, Interfaces, Network, TUNNEL_GROUP, interface_news, watch_interfaces,
+};
 pub use link_control::{AttachAnswer, LinkController};
 pub use link_state::LinkStateFile;
 #[cfg(feature = "fuzzing")]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use hawser_policy::{LinkId, LinkInfo, LinkKind, PathStatus};
 
-use crate::interfaces::Interface;
+use crate::interfaces::{Interface, Network};
 use crate::socket::{Binding, Sharing, wildcard_for};
 
 /// How a user names a link.
@@ -149,6 +149,22 @@ struct PresentLink {
     info: LinkInfo,
     /// Interface to bind to.
     device: Option<String>,
+    /// Its networks, and whether a route leads beyond them.
+    reach: Reach,
+}
+
+/// Where an interface leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reach {
+    networks: Vec<Network>,
+    /// For IPv4 and IPv6.
+    leads_on: (bool, bool),
+}
+
+impl Reach {
+    fn leads_on(&self, remote: IpAddr) -> bool {
+        if remote.is_ipv4() { self.leads_on.0 } else { self.leads_on.1 }
+    }
 }
 
 /// A difference between two states of the table.
@@ -327,6 +343,7 @@ impl LinkTable {
                 metered: spec.metered,
             },
             device: (!interface.is_loopback).then(|| interface.name.clone()),
+            reach: Reach { networks: interface.networks.clone(), leads_on: interface.leads_on },
         }
     }
 
@@ -338,6 +355,7 @@ impl LinkTable {
         let mut candidates: Vec<Candidate> = self
             .present
             .iter()
+            .filter(|link| self.is_way(link, remote.ip()))
             .filter_map(|link| {
                 let source = link.info.source_for(remote.ip())?;
                 Some(Candidate {
@@ -353,6 +371,25 @@ impl LinkTable {
             candidates.push(self.routed(remote));
         }
         candidates
+    }
+
+    /// Whether a path to `remote` may be worth its place: a link without a route to it is none where others have one. On hosts
+    /// with containers most interfaces lead nowhere. A link that was named is used as it is.
+    pub(crate) fn leads_to(&self, link: LinkId, remote: IpAddr) -> bool {
+        self.present
+            .iter()
+            .find(|present| present.info.id == link)
+            .is_some_and(|link| self.is_way(link, remote))
+    }
+
+    fn is_way(&self, link: &PresentLink, remote: IpAddr) -> bool {
+        let is_chosen =
+            matches!(self.selection, Links::Only(_)) || link.info.preference == PathStatus::Backup;
+        is_chosen
+            || self.own_addresses.contains(&remote)
+            || link.reach.leads_on(remote)
+            || link.reach.networks.iter().any(|network| network.contains(remote))
+            || !self.present.iter().any(|other| other.reach.leads_on(remote))
     }
 
     /// How a path manager's choice of link and address is bound; `None` when that link is gone.
@@ -388,13 +425,53 @@ impl LinkTable {
         }
     }
 
+    /// What can be assumed of the links that were named, where the machine's interfaces cannot be listed (sandboxes without
+    /// netlink, Android): that an address is one of this machine, and that an interface has whichever the routing table gives.
+    pub(crate) fn named_interfaces(&self) -> Vec<Interface> {
+        let Links::Only(specs) = &self.selection else { return Vec::new() };
+        let named = specs.iter().zip(1..).map(|(spec, index)| {
+            let (addresses, is_loopback) = match &spec.selector {
+                LinkSelector::Address(address) => (vec![*address], true),
+                LinkSelector::Interface(_) => {
+                    (vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()], false)
+                }
+            };
+            Interface {
+                index,
+                name: spec.selector.to_string(),
+                kind: LinkKind::Unknown,
+                // Then no device is named to the kernel: an address is no name of one.
+                is_loopback,
+                is_internal: false,
+                addresses,
+                networks: Vec::new(),
+                leads_on: (true, true),
+            }
+        });
+        named.collect()
+    }
+
     /// The user's links, for messages.
     pub(crate) fn describe(&self) -> String {
         match &self.selection {
             Links::All | Links::AllWithBackups(_) => "all interfaces".to_owned(),
             Links::Routed => "the default route".to_owned(),
             Links::Only(specs) => {
-                specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ")
+                let named = specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ");
+                let is_unknown = |spec: &&PathSpec| match &spec.selector {
+                    LinkSelector::Interface(name) => !self.interfaces.iter().any(|known| known.name == *name),
+                    LinkSelector::Address(address) => !self.own_addresses.contains(address),
+                };
+                let unknown: Vec<String> =
+                    specs.iter().filter(is_unknown).map(|spec| spec.selector.to_string()).collect();
+                if unknown.is_empty() || self.interfaces.is_empty() {
+                    return named;
+                }
+                format!(
+                    "{named}; there is no {} that is up here; there are: {}",
+                    unknown.join(", no "),
+                    self.interfaces.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(", ")
+                )
             }
         }
     }

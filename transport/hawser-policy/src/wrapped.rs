@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     Ack, Commands, CongestionController, Figures, GroupId, LinkUpdate, Loss, Outage, Rate, Sent, Siblings,
-    Snapshot, Time,
+    Snapshot, SpuriousLoss, Time,
 };
 
 /// A [`CongestionController`] around another one, which it watches, bounds, or exchanges. Every method passes on what it is
@@ -63,8 +63,8 @@ pub trait WrappedController: Send + fmt::Debug {
     }
 
     /// As [`CongestionController::on_spurious_loss`].
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.inner_mut().on_spurious_loss(now);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        self.inner_mut().on_spurious_loss(spurious);
     }
 
     /// As [`CongestionController::on_path_reset`].
@@ -174,8 +174,8 @@ impl<T: WrappedController> CongestionController for T {
         WrappedController::on_outage(self, outage);
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        WrappedController::on_spurious_loss(self, now);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        WrappedController::on_spurious_loss(self, spurious);
     }
 
     fn on_path_reset(&mut self, now: Time) {
@@ -274,7 +274,7 @@ mod tests {
             self.told.push("outage");
         }
 
-        fn on_spurious_loss(&mut self, _: Time) {
+        fn on_spurious_loss(&mut self, _: &SpuriousLoss) {
             self.told.push("spurious");
         }
 
@@ -365,7 +365,7 @@ mod tests {
         controller.on_max_datagram_size(1_400);
         let (now, since) = (Time::from_secs(2), Time::from_secs(1));
         controller.on_outage(&Outage { now, since, bytes: 1_200, packets: 1, bytes_in_flight: 0 });
-        controller.on_spurious_loss(Time::ZERO);
+        controller.on_spurious_loss(&SpuriousLoss { now: Time::ZERO, bytes: 1_200, undone: Some(0) });
         controller.on_path_reset(Time::ZERO);
         controller.on_probe_timeout(Time::ZERO, 1);
         controller.on_timeout(Time::ZERO);

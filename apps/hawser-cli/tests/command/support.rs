@@ -49,6 +49,11 @@ impl Server {
         Server::start_with(hawser([]), &[&["-q"], arguments].concat())
     }
 
+    /// The folder with its certificate.
+    pub(crate) fn state(&self) -> &Path {
+        self.state.path()
+    }
+
     /// Its log goes to a file.
     pub(crate) fn start_logging(log: &Path, arguments: &[&str]) -> Self {
         let mut command = hawser([]);

@@ -3,9 +3,11 @@
 mod connect;
 mod connection;
 mod directory;
+mod ip;
 mod request;
 mod resolve;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use crate::users::{UserFile, UsersError};
 pub use directory::SeenUser;
 
 use directory::Directory;
+pub use ip::{Device, IpCounters, IpNetwork};
 use resolve::Resolver;
 
 /// RFC 9114 section 8.1.
@@ -38,6 +41,10 @@ pub struct GatewayConfig {
     pub tcp_idle: Duration,
     /// The same of UDP.
     pub udp_idle: Duration,
+    /// Where IP packets of clients go; `None`: nowhere.
+    pub ip: Option<IpNetwork>,
+    /// Resolvers that clients of IP tunnels are told of.
+    pub dns: Vec<IpAddr>,
 }
 
 /// What a gateway says to the person who runs it.

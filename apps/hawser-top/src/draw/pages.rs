@@ -83,15 +83,15 @@ pub(super) fn policies(view: &View) -> Vec<Line<'static>> {
 }
 
 fn path_line(path: &Path) -> String {
+    let reorders = if path.reordering_packets.is_none() { ", reorders" } else { "" };
     let one_way = path.one_way_ms.map(|delay| format!(", one way {delay:.1} ms")).unwrap_or_default();
     format!(
-        "  window {}B, in flight {}B, queue {:.0} ms, lost {} (spurious {}), reordering {}, MTU {}{one_way}",
+        "  window {}B, in flight {}B, queue {:.0} ms, lost {} (spurious {}){reorders}, MTU {}{one_way}",
         bytes(path.window_bytes),
         bytes(path.in_flight_bytes),
         path.queue_ms,
         path.packets_lost,
         path.packets_spuriously_lost,
-        path.reordering_packets,
         path.mtu
     )
 }

@@ -115,6 +115,7 @@ impl Connection {
             rng,
             transport,
             memory: init.endpoint.receive_memory.join(),
+            send_memory: init.endpoint.send_memory.join(),
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);
@@ -589,7 +590,7 @@ impl Connection {
     /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.
     pub(super) fn update_send_buffer(&mut self) {
         let window: u64 = self.paths.iter().map(|path| path.recovery.window()).sum();
-        self.streams.set_send_buffer_limit(window.saturating_mul(2));
+        self.streams.set_send_buffer_limit(window.saturating_mul(2), self.send_memory.most());
     }
 }
 

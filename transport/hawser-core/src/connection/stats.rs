@@ -23,6 +23,8 @@ pub struct ConnectionStats {
     pub packets_undecryptable: u64,
     /// Packets received twice.
     pub packets_duplicate: u64,
+    /// Packets that were not acknowledged, so that the peer sends them again: there was no room for what was in them.
+    pub packets_refused: u64,
     /// Packets dropped for other reasons: no keys yet, unknown version, malformed header.
     pub packets_dropped: u64,
     /// Stream bytes sent for the first time.
@@ -144,8 +146,9 @@ pub struct PathStats {
     pub congestion_events: u64,
     /// Congestion marks (ECN) that the peer reported.
     pub congestion_marks: u64,
-    /// A packet counts as lost when one sent so many numbers later is acknowledged: how deep reordering was seen to be.
-    pub reordering_threshold: u64,
+    /// A packet counts as lost when one sent so many numbers later is acknowledged; `None` once the path was seen to reorder, where
+    /// only time tells.
+    pub reordering_threshold: Option<u64>,
     /// Why the sender last stopped; [`LimitedBy::Nothing`] if it has not since.
     pub limited_by: LimitedBy,
     /// Whether the controller is in slow start.

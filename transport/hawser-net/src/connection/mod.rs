@@ -206,6 +206,18 @@ impl Connection {
         self.act(|state| state.core.send_datagram_with(data, info))
     }
 
+    /// The same, but when the send buffer is full, the oldest datagrams of the lowest priority in it give way.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`]; `Blocked` when all that wait are of a higher priority.
+    pub fn send_newest_datagram_with(
+        &self,
+        data: Bytes,
+        info: &DatagramInfo,
+    ) -> Result<(), SendDatagramError> {
+        self.act(|state| state.core.send_newest_datagram_with(data, info))
+    }
+
     /// Sends a datagram as soon as there is room in the send buffer.
     ///
     /// # Errors

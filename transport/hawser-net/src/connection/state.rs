@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
@@ -54,6 +55,8 @@ pub(crate) struct ConnectionState {
     /// Its entry among the worker's timers.
     pub(crate) scheduled: Option<Time>,
     manager: Option<Box<dyn PathManager>>,
+    /// The server's addresses, to which paths lead.
+    pub(crate) remotes: Vec<IpAddr>,
     /// What went over the links, if the manager wants to know.
     traffic: LinkTrafficMeter,
     actions: VecDeque<PathAction>,
@@ -159,6 +162,7 @@ impl ConnectionState {
             queued: false,
             scheduled: None,
             manager: None,
+            remotes: Vec::new(),
             traffic: LinkTrafficMeter::default(),
             actions: VecDeque::new(),
             news: PathNews::default(),

@@ -300,7 +300,8 @@ async fn follow_interfaces(workers: Vec<Weak<Worker>>, known: watch::Sender<bool
     let mut interfaces = match watch_interfaces().await {
         Ok(interfaces) => interfaces,
         Err(error) => {
-            tracing::warn!(%error, "the interfaces of this machine are not known; following the routing table");
+            tracing::warn!(%error, "the interfaces of this machine are not known; using links as they are named");
+            workers.iter().filter_map(Weak::upgrade).for_each(|worker| worker.assume_links());
             known.send_replace(true);
             return;
         }

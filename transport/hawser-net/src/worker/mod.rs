@@ -29,7 +29,7 @@ use bytes::Bytes;
 use hawser_core::crypto::ServerId;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
 use hawser_paths::{CapUse, Capped, CostCaps};
-use hawser_policy::{AttachReport, LinkId, LinkState, PathManager, PathStatus, Time};
+use hawser_policy::{AttachReport, LinkId, LinkInfo, LinkState, PathManager, PathStatus, Time};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -246,11 +246,18 @@ impl Worker {
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, other_remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
         (connection.sessions, connection.remembered) = (sessions, remembered);
-        connection.manage_paths(self.path_manager(config, &init), now, state.links.present());
+        connection.remotes = init.remotes().map(|remote| remote.ip()).collect();
+        let remotes = connection.remotes.clone();
+        let leads_there =
+            |link: &&LinkInfo| remotes.iter().any(|remote| state.links.leads_to(link.id, *remote));
+        let links = state.links.present().filter(leads_there);
+        connection.manage_paths(self.path_manager(config, &init), now, links);
         for news in state.link_states.current() {
             connection.on_link_news(news, now);
         }
-        Ok(self.adopt(state, handle, connection, tuple))
+        let shared = self.adopt(state, handle, connection, tuple);
+        shared.touch(&mut shared.lock());
+        Ok(shared)
     }
 
     /// Accepts a client's connection.
@@ -260,12 +267,22 @@ impl Worker {
         config: Option<Arc<hawser_core::ServerConfig>>,
     ) -> Result<Arc<ConnectionShared>, hawser_core::AcceptErrorReason> {
         let tuple = FourTuple { local: incoming.local_address(), remote: incoming.remote_address() };
+        let now = self.clock.now();
         let mut state = self.lock();
-        match state.core.accept(self.clock.now(), incoming, config) {
-            Ok((handle, core)) => {
+        match state.core.admit(now, incoming, config) {
+            Ok((handle, core, first_flight)) => {
                 state.accepted += 1;
                 let connection = ConnectionState::new(core, self.policies.clone());
-                Ok(self.adopt(&mut state, handle, connection, tuple))
+                let shared = self.adopt(&mut state, handle, connection, tuple);
+                let mut connection = shared.lock();
+                // The handshake's cryptography takes a millisecond, in which the worker serves others.
+                drop(state);
+                for datagram in first_flight {
+                    connection.core.handle_datagram(now, datagram);
+                }
+                shared.touch(&mut connection);
+                drop(connection);
+                Ok(shared)
             }
             Err(error) => {
                 if let Some(response) = error.response {
@@ -276,6 +293,7 @@ impl Worker {
         }
     }
 
+    /// Takes a connection in. The caller has the worker look after it.
     fn adopt(
         &self,
         state: &mut WorkerState,
@@ -301,6 +319,12 @@ impl Worker {
         state.tally.0.live.fetch_add(1, Ordering::AcqRel);
         shared.touch(&mut shared.lock());
         shared
+    }
+
+    /// The machine's interfaces will never be known: links that were named are taken to exist.
+    pub(crate) fn assume_links(&self) {
+        let interfaces = self.lock().links.named_interfaces();
+        self.update_links(&interfaces);
     }
 
     /// Takes in the state of the machine's interfaces.

@@ -53,7 +53,7 @@ pub(crate) use delivery::DeliveryState;
 pub(crate) use ecn::EcnState;
 pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
 pub(crate) use rtt::{GRANULARITY, RttEstimator};
-pub(crate) use sent::{PacketKind, SentPacket};
+pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
 pub(crate) use timers::BackOff;
@@ -346,9 +346,9 @@ impl PathRecovery {
         self.recent_loss.ppm()
     }
 
-    /// A packet counts as lost when one sent so many numbers later is acknowledged.
-    pub(crate) fn reordering_threshold(&self) -> u64 {
-        self.reordering.packet_threshold(self.window_packets())
+    /// A packet counts as lost when one sent so many numbers later is acknowledged; `None` where that says nothing.
+    pub(crate) fn reordering_threshold(&self) -> Option<u64> {
+        self.reordering.packet_threshold()
     }
 
     /// Whether the controller wants to see the other paths.
@@ -420,11 +420,6 @@ impl PathRecovery {
         view.bytes_sent = self.totals.bytes_sent;
         view.bytes_acked = self.totals.bytes_acked;
         view.bytes_lost = self.totals.bytes_lost;
-    }
-
-    /// Congestion window in datagrams.
-    fn window_packets(&self) -> u64 {
-        self.window / u64::from(self.max_datagram_size).max(1)
     }
 
     #[inline]
