@@ -87,7 +87,7 @@ pub(crate) async fn run(
         return Err(Failure::usage("which gateway? hawser tunnel HOST[:PORT], or --cleanup after a crash"));
     };
     crate::serve::raise_descriptor_limit();
-    let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output).await?;
     let gateway = options.connect(registry, output, &interrupt, &control).await?;
     if !gateway.hello.gateway.is_empty() && !gateway.hello.protocols.iter().any(|protocol| protocol == "ip") {
         gateway.close().await;

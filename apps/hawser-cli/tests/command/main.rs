@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod control;
 mod cost_caps;
 mod failures;
 mod gateway;
