@@ -66,18 +66,20 @@ impl Losses {
         self.acked += bytes;
     }
 
-    /// Lost with so many bytes in the queue, which delay as long.
-    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, delay: f64, path: (f64, f64)) {
+    /// Lost with so many bytes in the queue, which delay as long. True if more is lost than usual.
+    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, delay: f64, path: (f64, f64)) -> bool {
         let (window, datagram) = path;
         self.lost += bytes;
         (self.queued, self.delay) = (self.queued.max(queued), self.delay.max(delay));
         let total = (self.acked + self.lost).max(window);
-        if self.trial.is_some() || !self.is_unusual(self.lost / total, datagram) {
-            return;
+        let is_unusual = self.is_unusual(self.lost / total, datagram);
+        if self.trial.is_some() || !is_unusual {
+            return is_unusual;
         }
         self.foreign |= self.ceiling.is_some_and(|ceiling| ceiling < EARLY * self.set_at);
         let (share, queued, delay) = (self.lost / total, self.queued, self.delay);
         self.begin(Trial { share, queued, delay, stage: 0, settle: SETTLE }, datagram);
+        true
     }
 
     /// The queue overflowed for certain, with so many bytes of this sender's in it.

@@ -15,10 +15,11 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, ControllerInit, LinkUpdate, Loss, LossCause, Outage, Parameters, Rate,
+    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss, LossCause, Outage, Parameters, Rate,
     Sent, Siblings, Snapshot, Time,
 };
 
@@ -100,9 +101,21 @@ pub(crate) struct Tide {
     attached_to: Option<AttachmentPoint>,
 }
 
-/// Makes one for a path.
-pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
-    Box::new(Tide::new(init, Settings::read(parameters)))
+/// Makes those of a connection.
+pub(crate) fn factory(parameters: &Parameters) -> Arc<dyn ControllerFactory> {
+    Arc::new(Factory(Settings::read(parameters)))
+}
+
+struct Factory(Settings);
+
+impl ControllerFactory for Factory {
+    fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
+        Box::new(Tide::new(init, self.0))
+    }
+
+    fn wants_receive_timestamps(&self) -> bool {
+        self.0.forward
+    }
 }
 
 impl Tide {
@@ -176,7 +189,7 @@ impl Tide {
         let aim = self.aim(present);
         if queue > aim {
             // What is acknowledged leaves and nothing follows, until no more is in flight than the present rate asks for.
-            let wanted = self.wanted(present, base);
+            let wanted = self.wanted(present.min(self.rate.drained()), base);
             if wanted < window && !self.contest.is_doubtful() {
                 self.window.step(-(window - wanted).min(ack.bytes as f64));
             }
@@ -275,7 +288,7 @@ impl Tide {
                     let longest = self.brim.longest();
                     let short = longest < AIM * self.settings.bound;
                     let released = self.contest.on_shared_round(&seen, longest, short);
-                    if released || short && self.rate.is_wild() {
+                    if released || self.brim.is_lossy() || short && self.rate.is_wild() {
                         self.leave_shared();
                     }
                 }
@@ -283,7 +296,7 @@ impl Tide {
         }
         self.brim.on_round();
         self.best = self.rate.present().max(BEST_FADES * self.best);
-        if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() {
+        if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() && !self.brim.is_lossy() {
             if self.settings.competitive {
                 self.contest.enter(ack.now);
                 self.begin_shared(base);
@@ -345,6 +358,7 @@ impl CongestionController for Tide {
         if let Some(delivery) = &ack.delivery {
             self.rate.on_sample(delivery);
         }
+        self.rate.on_ack(ack.now, ack.bytes as f64, self.delay.base());
         if sampled {
             let queue = self.delay.queue();
             self.round_queue = self.round_queue.min(queue);
@@ -370,11 +384,13 @@ impl CongestionController for Tide {
 
     fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
         let datagram = self.window.datagram();
+        let mut unusual = false;
         match loss.cause {
             LossCause::EcnMark => self.losses.on_mark(self.queued(), datagram),
             LossCause::Loss | LossCause::Persistent => {
                 let (queued, window) = (self.queued(), self.window.exact());
-                self.losses.on_loss(loss.bytes as f64, queued, self.delay.queue(), (window, datagram));
+                let queue = self.delay.queue();
+                unusual = self.losses.on_loss(loss.bytes as f64, queued, queue, (window, datagram));
                 self.contest.on_loss();
                 self.brim.on_loss(loss.packets as f64, self.delay.queue());
                 if self.phase == Phase::Own && self.rate.is_steady() && self.overflowed() == Some(true) {
@@ -388,7 +404,7 @@ impl CongestionController for Tide {
             match self.phase {
                 Phase::Startup if loss.packets > 2 => self.begin_own(),
                 Phase::Startup | Phase::Own => {}
-                Phase::Shared if self.overflowed() == Some(false) => {}
+                Phase::Shared if self.overflowed() == Some(false) && !unusual => {}
                 Phase::Shared => {
                     self.cubic.reduce(&mut self.window, loss, siblings);
                     self.brim.begin_again();

@@ -1,11 +1,13 @@
 //! What the path delivers.
 
-use hawser_policy::DeliverySample;
+use hawser_policy::{DeliverySample, Time};
 
+/// Acknowledgements are counted over a round trip without queue, and at least so many seconds: a radio delivers in heaps. If the next
+/// one comes later than so many of that, nothing was sent.
+const SHORTEST_SPAN: f64 = 0.02;
+const LONGEST_SPANS: f64 = 3.0;
 /// Weight of a new sample; a sample is itself the mean of a round trip.
 const GAIN: f64 = 0.25;
-/// Of one that is lower: what falls is followed within a round trip.
-const FALL_GAIN: f64 = 0.5;
 
 /// Weight of a round trip.
 const SLOW_GAIN: f64 = 0.125;
@@ -20,9 +22,32 @@ pub(crate) struct RateFilter {
     /// Moving average over round trips, and of the distance from it, in its shares.
     mean: f64,
     swing: f64,
+    /// Since when acknowledgements are counted, their bytes, and the rate at which they came last.
+    since: Time,
+    bytes: f64,
+    drained: Option<f64>,
 }
 
 impl RateFilter {
+    /// Counts an acknowledgement: how fast they come. A sample of the delivery rate looks back a whole round trip, which a queue makes long.
+    pub(crate) fn on_ack(&mut self, now: Time, bytes: f64, base: Option<f64>) {
+        let elapsed = now.since(self.since).as_secs_f64();
+        let span = base.unwrap_or(0.0).max(SHORTEST_SPAN);
+        if elapsed < span {
+            self.bytes += bytes;
+            return;
+        }
+        // After a pause it was not the path that was slow.
+        self.drained = (elapsed < LONGEST_SPANS * span).then(|| (self.bytes + bytes) / elapsed);
+        (self.since, self.bytes) = (now, 0.0);
+    }
+
+    /// How fast acknowledgements come: while a queue stands that is what the path carries. Infinite if they do not come one after the
+    /// other.
+    pub(crate) fn drained(&self) -> f64 {
+        self.drained.unwrap_or(f64::INFINITY)
+    }
+
     /// A round trip is over; `at_rest`: the sender did not hold back in it.
     pub(crate) fn next_round(&mut self, at_rest: bool) {
         if self.present > 0.0 && at_rest {
@@ -41,8 +66,7 @@ impl RateFilter {
         if sample.limited_by.leaves_window_unused() && rate < self.present {
             return;
         }
-        let gain = if rate < self.present { FALL_GAIN } else { GAIN };
-        self.present = if self.present > 0.0 { self.present + gain * (rate - self.present) } else { rate };
+        self.present = if self.present > 0.0 { self.present + GAIN * (rate - self.present) } else { rate };
         self.rounds[0] = self.rounds[0].max(rate);
     }
 
