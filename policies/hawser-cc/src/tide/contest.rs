@@ -161,8 +161,9 @@ impl Contest {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
         self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
-        let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
-        let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
+        let (queue, _) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
+        // Another flow of this kind that looks leaves this one its rate.
+        let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue;
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
         // Right after a flow made room the queue is short for a while, whoever fills it.
         let is_full = seen.queue.max(queue) > FULL * longest;
@@ -189,7 +190,14 @@ impl Contest {
 
     /// An acknowledgement in a dip, of a packet that left at `sent_at` and met this queue. Returns what the dip found when it is
     /// over.
-    pub(crate) fn on_ack(&mut self, now: Time, sent_at: Time, in_flight: f64, queue: f64, base: f64) -> Option<Verdict> {
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        in_flight: f64,
+        queue: f64,
+        base: f64,
+    ) -> Option<Verdict> {
         let dip = self.dip.as_mut()?;
         let Some(since) = dip.quiet_since else {
             if in_flight <= dip.window {
@@ -222,7 +230,13 @@ impl Contest {
     }
 
     /// A dip is over and the queue was taken for the sender's own. True: it is not, from now on. `rest`: until the next look.
-    pub(crate) fn is_contested(&mut self, verdict: Verdict, now: Time, smoothed_rtt: Duration, rest: Duration) -> bool {
+    pub(crate) fn is_contested(
+        &mut self,
+        verdict: Verdict,
+        now: Time,
+        smoothed_rtt: Duration,
+        rest: Duration,
+    ) -> bool {
         self.over_rounds = 0;
         self.votes = if verdict == Verdict::Own { 0 } else { self.votes + 1 };
         if self.votes < VOTES {

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss, LossCause, Outage, Parameters, Rate,
-    Sent, Siblings, Snapshot, Time,
+    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss,
+    LossCause, Outage, Parameters, Rate, Sent, Siblings, Snapshot, Time,
 };
 
 use crate::cubic::{Avoidance, CubicParameters, CubicRule};
@@ -159,7 +159,8 @@ impl Tide {
 
     /// The queue to aim at with this rate, seconds.
     fn aim(&self, rate: f64) -> f64 {
-        let ceiling = self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
+        let ceiling =
+            self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
         (AIM * self.settings.bound).min(ceiling) * (1.0 + FAIR / (1.0 + rate / FAIR_RATE))
     }
 
@@ -296,7 +297,11 @@ impl Tide {
         }
         self.brim.on_round();
         self.best = self.rate.present().max(BEST_FADES * self.best);
-        if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() && !self.brim.is_lossy() {
+        if self.losses.take_foreign()
+            && self.phase == Phase::Own
+            && self.rate.is_steady()
+            && !self.brim.is_lossy()
+        {
             if self.settings.competitive {
                 self.contest.enter(ack.now);
                 self.begin_shared(base);
@@ -478,7 +483,9 @@ impl CongestionController for Tide {
             Phase::Startup => (TRAIN_GAIN, round_trip),
             _ if self.contest.dip_window().is_some() => (1.0, round_trip),
             // What a dip left of the queue is no reason to hurry: whoever fills it first loses.
-            Phase::Shared if !self.contest.is_at_rest() => (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64())),
+            Phase::Shared if !self.contest.is_at_rest() => {
+                (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64()))
+            }
             Phase::Shared => (PACING, round_trip.max(self.smoothed_rtt.as_secs_f64())),
             Phase::Own if self.losses.ceiling().is_some() => (TIGHT_PACING, round_trip),
             Phase::Own => (PACING, round_trip),

@@ -51,7 +51,11 @@ impl RateFilter {
     /// A round trip is over; `at_rest`: the sender did not hold back in it.
     pub(crate) fn next_round(&mut self, at_rest: bool) {
         if self.present > 0.0 && at_rest {
-            self.mean = if self.mean > 0.0 { self.mean + SLOW_GAIN * (self.present - self.mean) } else { self.present };
+            self.mean = if self.mean > 0.0 {
+                self.mean + SLOW_GAIN * (self.present - self.mean)
+            } else {
+                self.present
+            };
             self.swing += SLOW_GAIN * ((self.present - self.mean).abs() / self.mean - self.swing);
         }
         // Without a sample in it the last one's stays.

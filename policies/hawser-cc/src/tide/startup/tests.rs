@@ -44,7 +44,9 @@ fn three_rounds_without_growth_end_it() {
     let mut startup = Startup::default();
     let seen = Seen { round_over: true, datagram: 1_000.0, window: 100_000.0, base: 0.04, rate: 1e6 };
     let steps: Vec<Step> = (1..=4)
-        .map(|round| startup.on_ack(&ack(Time::from_millis(round * 40), 1_000, Duration::from_millis(40)), &seen))
+        .map(|round| {
+            startup.on_ack(&ack(Time::from_millis(round * 40), 1_000, Duration::from_millis(40)), &seen)
+        })
         .collect();
     assert_eq!(steps, [Step::Grow, Step::Grow, Step::Grow, Step::Full(None)]);
 }
