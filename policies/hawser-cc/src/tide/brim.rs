@@ -18,7 +18,7 @@ const FEW: f64 = 0.1;
 const LEAST: f64 = 1.0;
 const TIMES: f64 = 3.0;
 /// CUBIC with this share of random loss has a window of 60 datagrams (RFC 9438 section 5.2), and fills no queue.
-const LOSSY: f64 = 0.004;
+pub(crate) const LOSSY: f64 = 0.004;
 /// A queue shorter than this has no brim that could be told from noise, seconds.
 const SHORTEST: f64 = 0.003;
 

@@ -44,6 +44,8 @@ const LAST_CHECK: Duration = Duration::from_secs(16);
 const AFTER_LOSS: u32 = 4;
 /// The queue that a dip emptied is back after so many round trips.
 const AFTER_DIP: u32 = 3;
+/// Round trips next to others after which the rate is what they leave.
+const SETTLED_ROUNDS: u32 = 20;
 /// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
 const ONE: f64 = 1.25;
 const JOINED: f64 = 3.0;
@@ -82,7 +84,10 @@ pub(crate) struct Contest {
     next_check: Time,
     /// Round trips next to others in which the queue was empty.
     empty_rounds: u32,
+    shared_rounds: u32,
     check_every: Duration,
+    /// The queue that was left in the last dip, seconds.
+    left: f64,
     /// Queue and rate of the last round.
     last: (f64, f64),
 }
@@ -109,7 +114,9 @@ impl Contest {
             rounds_since_dip: AFTER_DIP,
             next_check: now,
             empty_rounds: 0,
+            shared_rounds: 0,
             check_every: FIRST_CHECK,
+            left: 0.0,
             last: (0.0, 0.0),
         }
     }
@@ -124,9 +131,24 @@ impl Contest {
         self.votes > 0
     }
 
+    /// The queue that was left in the last dip, seconds.
+    pub(crate) fn left(&self) -> f64 {
+        self.left
+    }
+
+    /// Whether the queue is above its limit.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over_rounds > 0
+    }
+
     /// Whether no dip is under way, nor was one just now.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.dip.is_none() && self.rounds_since_dip >= AFTER_DIP
+    }
+
+    /// Whether what the change of the mode itself made of the rate is over.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.shared_rounds >= SETTLED_ROUNDS
     }
 
     pub(crate) fn on_loss(&mut self) {
@@ -160,6 +182,7 @@ impl Contest {
     pub(crate) fn on_shared_round(&mut self, seen: &Seen, longest: f64, short: bool) -> bool {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
+        self.shared_rounds = self.shared_rounds.saturating_add(1);
         self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
         let (queue, _) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
         // Another flow of this kind that looks leaves this one its rate.
@@ -217,6 +240,7 @@ impl Contest {
         if !is_own && rounds < dip.patience {
             return None;
         }
+        self.left = dip.least;
         self.dip = None;
         Some(if is_own { Verdict::Own } else { Verdict::Shared })
     }
@@ -249,7 +273,7 @@ impl Contest {
 
     /// Others fill the queue from now on.
     pub(crate) fn enter(&mut self, now: Time) {
-        (self.over_rounds, self.votes, self.empty_rounds) = (0, 0, 0);
+        (self.over_rounds, self.votes, self.empty_rounds, self.shared_rounds) = (0, 0, 0, 0);
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
     }

@@ -107,6 +107,17 @@ impl Delay {
         true
     }
 
+    /// So much of the queue stays whatever this sender does: from now on it belongs to the path.
+    pub(crate) fn adopt(&mut self, now: Time, queue: f64) {
+        for least in [&mut self.forward, &mut self.round_trip] {
+            let value = least.get();
+            if value.is_finite() {
+                *least = TwoBuckets::seeded(now, value + queue);
+            }
+        }
+        self.standing = TwoBuckets::EMPTY;
+    }
+
     /// The path changed under its addresses: what it takes without queue is learnt again.
     pub(crate) fn forget_least(&mut self) {
         (self.forward, self.round_trip, self.standing) =

@@ -76,7 +76,6 @@ impl Losses {
         if self.trial.is_some() || !is_unusual {
             return is_unusual;
         }
-        self.foreign |= self.ceiling.is_some_and(|ceiling| ceiling < EARLY * self.set_at);
         let (share, queued, delay) = (self.lost / total, self.queued, self.delay);
         self.begin(Trial { share, queued, delay, stage: 0, settle: SETTLE }, datagram);
         true
@@ -93,10 +92,11 @@ impl Losses {
         self.begin_period();
     }
 
-    /// The longest queue had so many bytes: the next one stays below.
-    pub(crate) fn leave_room(&mut self, longest: f64) {
-        self.set_at = KEEP[0] * longest;
-        (self.ceiling, self.trial, self.foreign) = (Some(self.set_at), None, false);
+    /// Begins again; where the longest queue is known, in bytes, the next one stays below.
+    pub(crate) fn leave_room(&mut self, longest: Option<f64>) {
+        self.ceiling = longest.map(|bytes| KEEP[0] * bytes);
+        self.set_at = self.ceiling.unwrap_or_default();
+        (self.trial, self.foreign) = (None, false);
         self.begin_period();
     }
 
@@ -165,6 +165,11 @@ impl Losses {
     /// A congestion mark with so many bytes in the queue: no trial is needed.
     pub(crate) fn on_mark(&mut self, queued: f64, datagram: f64) {
         self.ceiling = Some((KEEP[0] * queued).max(2.0 * datagram));
+    }
+
+    /// Share that is lost whatever the queue is.
+    pub(crate) fn ordinary(&self) -> f64 {
+        self.ordinary
     }
 
     /// Most bytes that the queue may hold; `None` while it never overflowed.

@@ -71,6 +71,8 @@ pub(crate) struct Tide {
     best: f64,
     regained: f64,
     flat_rounds: u32,
+    /// Whether the rate was restless when the queue was within its limit last.
+    was_restless: bool,
     smoothed_rtt: Duration,
     /// Window and CUBIC's memory before the last reduction.
     before_loss: Option<(Window, Avoidance)>,
@@ -114,6 +116,7 @@ impl Tide {
             best: 0.0,
             regained: 0.0,
             flat_rounds: 0,
+            was_restless: false,
             smoothed_rtt: Duration::ZERO,
             before_loss: None,
             attached_to: None,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::Ack;
 
+use super::brim::LOSSY;
 use super::contest::Seen;
 use super::{Phase, Tide};
 use crate::window_based::{Acked, Rule};
@@ -16,6 +17,10 @@ const FAIR_SHARE: f64 = 0.5;
 /// On the way back to that share the rate rises by this much, with so many round trips of patience, or the queue is its own after all.
 const REGAINED: f64 = 1.15;
 const FLAT_ROUNDS: u32 = 2;
+/// CUBIC itself loses 1.4 / w^2 with a window of w datagrams where it is small (RFC 9438 section 5.2, the Reno-friendly region).
+const OF_CUBIC: f64 = 4.0;
+/// A window of so many datagrams has a rate that tells whether the path is steady.
+const TELLING: f64 = 30.0;
 /// A dip costs at most a round trip of this many.
 const DIP_ROUNDS: f64 = 20.0;
 
@@ -58,9 +63,10 @@ impl Tide {
         }
     }
 
-    /// The others are gone. What the queue holds was seen meanwhile.
-    fn leave_shared(&mut self) {
-        self.losses.leave_room(self.brim.longest() * self.rate.largest());
+    /// The others are gone, or were never there. `room`: the queue was filled meanwhile, so that what it holds is known.
+    fn leave_shared(&mut self, room: bool) {
+        let longest = self.brim.longest() * self.rate.largest();
+        self.losses.leave_room(room.then_some(longest));
         self.begin_own();
     }
 
@@ -82,29 +88,27 @@ impl Tide {
                     let quiet = ack.now.since(self.delay.emptied_at()).as_secs_f64() / self.rest(base);
                     let fallen = self.delay.take_fallen();
                     self.contest.on_own_round(&seen, self.limit(), quiet, fallen);
+                    if !self.contest.is_over() && !self.contest.is_doubtful() {
+                        self.was_restless = self.rate.is_restless();
+                    }
                 }
                 Phase::Shared => {
                     let longest = self.brim.longest();
                     let short = longest < self.aim_alone();
                     let released = self.contest.on_shared_round(&seen, longest, short);
-                    if released || self.brim.is_lossy() || short && self.rate.is_wild() {
-                        self.leave_shared();
+                    if released || self.is_lonely() {
+                        self.leave_shared(released);
                     }
                 }
             }
         }
         self.brim.on_round();
         self.best = self.rate.present().max(BEST_FADES * self.best);
-        if self.losses.take_foreign()
-            && self.phase == Phase::Own
-            && self.rate.is_steady()
-            && !self.brim.is_lossy()
-        {
-            if self.settings.competitive {
-                self.contest.enter(ack.now);
-                self.begin_shared(base);
-                self.cubic.cut(&mut self.window);
-            }
+        let foreign = self.losses.take_foreign() && self.phase == Phase::Own;
+        if self.settings.competitive && foreign && self.rate.is_steady() && !self.is_lossy() {
+            self.contest.enter(ack.now);
+            self.begin_shared(base);
+            self.cubic.cut(&mut self.window);
         }
         self.rate.next_round(self.contest.is_at_rest());
     }
@@ -119,17 +123,36 @@ impl Tide {
         match self.phase {
             Phase::Startup => {}
             Phase::Own => {
-                let contested = self.contest.is_contested(verdict, ack.now, ack.smoothed_rtt, rest);
-                if self.settings.competitive && contested {
+                if !self.contest.is_contested(verdict, ack.now, ack.smoothed_rtt, rest) {
+                    return;
+                }
+                if self.settings.competitive && !self.is_lossy() && !self.was_restless {
                     self.begin_shared(base);
+                } else {
+                    // What stays is not this sender's doing, nor that of a flow that would make room for it: the path is that long.
+                    self.delay.adopt(ack.now, self.contest.left());
                 }
             }
             Phase::Shared => {
                 if self.contest.is_released(verdict, ack.now, ack.smoothed_rtt) {
-                    self.leave_shared();
+                    self.leave_shared(true);
                 }
             }
         }
+    }
+
+    /// Whether so much is lost at random that no flow that heeds losses fills the queue.
+    fn is_lossy(&self) -> bool {
+        let datagrams = self.window.exact() / self.window.datagram();
+        let of_cubic = OF_CUBIC / (datagrams * datagrams);
+        self.brim.is_lossy() || self.losses.ordinary() > LOSSY.max(of_cubic)
+    }
+
+    /// Whether nobody can be there: no flow that heeds losses, or a capacity that moves more than others move it.
+    fn is_lonely(&self) -> bool {
+        // A few datagrams have no rate to speak of.
+        let has_rate = self.window.exact() > TELLING * self.window.datagram();
+        self.is_lossy() || has_rate && self.contest.is_settled() && self.rate.is_wild()
     }
 
     /// Whether what was lost overflowed the queue. `None`: it cannot be told.

@@ -11,6 +11,7 @@ const GAIN: f64 = 0.25;
 
 /// Weight of a round trip.
 const SLOW_GAIN: f64 = 0.125;
+const UNREST_GAIN: f64 = 0.03;
 /// Below this mean distance from the mean a rate is steady: a dish or a cell has 0.2 and more, a share next to CUBIC 0.05.
 const STEADY: f64 = 0.12;
 
@@ -22,6 +23,8 @@ pub(crate) struct RateFilter {
     /// Moving average over round trips, and of the distance from it, in its shares.
     mean: f64,
     swing: f64,
+    /// The same over a longer time.
+    unrest: f64,
     /// Since when acknowledgements are counted, their bytes, and the rate at which they came last.
     since: Time,
     bytes: f64,
@@ -56,7 +59,9 @@ impl RateFilter {
             } else {
                 self.present
             };
-            self.swing += SLOW_GAIN * ((self.present - self.mean).abs() / self.mean - self.swing);
+            let distance = (self.present - self.mean).abs() / self.mean;
+            self.swing += SLOW_GAIN * (distance - self.swing);
+            self.unrest += UNREST_GAIN * (distance - self.unrest);
         }
         // Without a sample in it the last one's stays.
         if self.rounds[0] > 0.0 {
@@ -87,6 +92,11 @@ impl RateFilter {
     /// Whether the path delivers as much in each round trip. Where it does not, a queue overflows because the capacity fell.
     pub(crate) fn is_steady(&self) -> bool {
         self.swing < STEADY
+    }
+
+    /// Whether it has not for a while: that of a cell or a dish. Another flow that comes takes longer to show here than to be found.
+    pub(crate) fn is_restless(&self) -> bool {
+        self.unrest > STEADY
     }
 
     /// Whether it certainly does not.
