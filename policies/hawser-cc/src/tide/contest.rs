@@ -44,6 +44,8 @@ const LAST_CHECK: Duration = Duration::from_secs(16);
 const AFTER_LOSS: u32 = 4;
 /// The queue that a dip emptied is back after so many round trips.
 const AFTER_DIP: u32 = 3;
+/// Round trips within the limit that make it calm.
+const CALM_ROUNDS: u32 = 12;
 /// Round trips next to others after which the rate is what they leave.
 const SETTLED_ROUNDS: u32 = 20;
 /// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
@@ -77,6 +79,7 @@ struct Dip {
 pub(crate) struct Contest {
     dip: Option<Dip>,
     over_rounds: u32,
+    calm_rounds: u32,
     votes: u32,
     rounds_since_loss: u32,
     rounds_since_dip: u32,
@@ -109,6 +112,7 @@ impl Contest {
         Contest {
             dip: None,
             over_rounds: 0,
+            calm_rounds: 0,
             votes: 0,
             rounds_since_loss: AFTER_LOSS,
             rounds_since_dip: AFTER_DIP,
@@ -136,9 +140,9 @@ impl Contest {
         self.left
     }
 
-    /// Whether the queue is above its limit.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over_rounds > 0
+    /// Whether the queue has been within its limit for a while: what is seen now is the path, not another flow.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm_rounds >= CALM_ROUNDS
     }
 
     /// Whether no dip is under way, nor was one just now.
@@ -165,6 +169,8 @@ impl Contest {
             return;
         }
         self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
+        let is_calm = self.over_rounds == 0 && self.votes == 0;
+        self.calm_rounds = if is_calm { self.calm_rounds.saturating_add(1) } else { 0 };
         let patience = if self.votes > 0 { JOINED } else { ONE };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
             self.begin(seen, DIP, patience);

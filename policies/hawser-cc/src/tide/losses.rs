@@ -23,6 +23,7 @@ const RISE: f64 = 1.002;
 const RISE_EMPTY: f64 = 1.1;
 /// Weight of a quiet period in what is lost anyway.
 const GAIN: f64 = 0.125;
+const SLOW_GAIN: f64 = 0.02;
 
 /// A queue that is as long again, by this share, although this sender kept its part below, was filled by another one.
 const REFILLED: f64 = 0.75;
@@ -45,6 +46,8 @@ pub(crate) struct Losses {
     foreign: bool,
     /// Share that is lost whatever the queue is.
     ordinary: f64,
+    /// Moving average of all periods, slow: one overflow does not show in it.
+    mean: f64,
     ceiling: Option<f64>,
     trial: Option<Trial>,
 }
@@ -142,6 +145,7 @@ impl Losses {
             return;
         }
         let share = self.lost / total;
+        self.mean += SLOW_GAIN * (share - self.mean);
         match self.trial.take() {
             Some(trial) if share > CURED * trial.share => self.on_uncured(trial, share, datagram),
             Some(_) => {}
@@ -167,9 +171,9 @@ impl Losses {
         self.ceiling = Some((KEEP[0] * queued).max(2.0 * datagram));
     }
 
-    /// Share that is lost whatever the queue is.
-    pub(crate) fn ordinary(&self) -> f64 {
-        self.ordinary
+    /// Share that is lost in the long run.
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
     }
 
     /// Most bytes that the queue may hold; `None` while it never overflowed.

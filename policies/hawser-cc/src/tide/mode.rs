@@ -88,7 +88,7 @@ impl Tide {
                     let quiet = ack.now.since(self.delay.emptied_at()).as_secs_f64() / self.rest(base);
                     let fallen = self.delay.take_fallen();
                     self.contest.on_own_round(&seen, self.limit(), quiet, fallen);
-                    if !self.contest.is_over() && !self.contest.is_doubtful() {
+                    if self.contest.is_calm() {
                         self.was_restless = self.rate.is_restless();
                     }
                 }
@@ -145,14 +145,14 @@ impl Tide {
     fn is_lossy(&self) -> bool {
         let datagrams = self.window.exact() / self.window.datagram();
         let of_cubic = OF_CUBIC / (datagrams * datagrams);
-        self.brim.is_lossy() || self.losses.ordinary() > LOSSY.max(of_cubic)
+        self.brim.is_lossy() || self.losses.mean() > LOSSY.max(of_cubic)
     }
 
     /// Whether nobody can be there: no flow that heeds losses, or a capacity that moves more than others move it.
     fn is_lonely(&self) -> bool {
         // A few datagrams have no rate to speak of.
         let has_rate = self.window.exact() > TELLING * self.window.datagram();
-        self.is_lossy() || has_rate && self.contest.is_settled() && self.rate.is_wild()
+        self.is_lossy() || has_rate && self.contest.is_settled() && self.rate.is_wild() && self.was_restless
     }
 
     /// Whether what was lost overflowed the queue. `None`: it cannot be told.
