@@ -169,7 +169,8 @@ pub fn run(registry: Registry) -> ExitCode {
         ("tunnel", gateway),
         ("gateway", gateway),
     ];
-    let command = policy_options::with_names(audience::grouped(Cli::command()), &registry, &controllers);
+    let command = Cli::command().mut_subcommand("tunnel", tunnel::without_gateway);
+    let command = policy_options::with_names(audience::grouped(command), &registry, &controllers);
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
