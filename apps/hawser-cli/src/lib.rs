@@ -224,7 +224,8 @@ fn whole_command(registry: &Registry) -> clap::Command {
         ("tunnel", gateway),
         ("gateway", gateway),
     ];
-    policy_options::with_names(Cli::command(), registry, &controllers)
+    let command = Cli::command().mut_subcommand("tunnel", tunnel::without_gateway);
+    policy_options::with_names(command, registry, &controllers)
 }
 
 /// Runs a command.

@@ -34,6 +34,7 @@ mod stalls;
 mod support;
 mod sweep;
 mod trace;
+mod tunnel;
 mod verify;
 mod vr360;
 mod wifi;
