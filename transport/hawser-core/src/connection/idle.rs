@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn packets_do_not_prolong_a_handshake() {
-        let mut idle = IdleTimer::new(ms(1_000), Some(Duration::from_secs(30)));
+        let mut idle = IdleTimer::new(ms(1_000), Side::Client, Some(Duration::from_secs(30)));
         idle.on_received(ms(20_000));
         assert_eq!(idle.deadline(Duration::from_millis(600)), Some(ms(31_000)));
         idle.on_handshake_complete();
