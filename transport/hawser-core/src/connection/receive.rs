@@ -401,7 +401,7 @@ impl Connection {
             return Ok(());
         }
         self.work.earn_packet(opened.packet.len());
-        self.note_heard(now, opened);
+        let after_pause = self.note_heard(now, opened);
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
         self.arrived_on = header.destination_cid;
@@ -421,7 +421,7 @@ impl Connection {
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
         if let Some(id) = path {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
-            if self.paths.get(id).is_some_and(|path| path.recovery.is_late(now)) {
+            if self.paths.get(id).is_some_and(|path| path.recovery.may_have_returned(now, after_pause)) {
                 self.probe_when_heard(now, id);
             }
         }
@@ -444,9 +444,10 @@ impl Connection {
     }
 
     /// An authentic packet came over a path, and is no duplicate: who saw one can send it again. Those of the phase before say nothing of where this one began.
+    /// Returns whether nothing had come for a probe timeout.
     #[inline]
-    fn note_heard(&mut self, now: Time, opened: &Opened) {
-        let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
+    fn note_heard(&mut self, now: Time, opened: &Opened) -> bool {
+        let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
         let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
         let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
@@ -459,6 +460,7 @@ impl Connection {
         if is_suspect {
             self.on_heard_again(now, id);
         }
+        returned
     }
 
     /// The first packet of the present key phase on a path.
