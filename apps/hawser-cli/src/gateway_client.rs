@@ -1,6 +1,7 @@
-//! What `hawser proxy` and `hawser forward` have in common: the gateway, the key, the connection.
+//! What `hawser proxy`, `hawser forward` and `hawser tunnel` have in common: the gateway, the key, the connection.
 
 use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,14 +9,16 @@ use std::time::Duration;
 use clap::Args;
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError, Say};
 use hawser_gateway::users::Key;
+use hawser_status::Hub;
 
+use crate::environment::variable;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::live::Address;
 use crate::options::{ClientOptions, ClientSetup, seconds};
 use crate::output::Output;
 use crate::profile::Profile;
-use crate::session::Session;
+use crate::session::{KnownAddresses, Session};
 use hawser::{Endpoint, Registry};
 
 /// UDP port of gateways.
@@ -38,8 +41,8 @@ pub(crate) const PROFILE: Profile<'static> = Profile {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GatewayOptions {
     /// The gateway: HOST or HOST:PORT
-    #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT))]
-    gateway: Address,
+    #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT), required = true)]
+    gateway: Option<Address>,
     /// File with the key that `hawser gateway user add` printed. Default: the variable HAWSER_KEY
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -57,10 +60,11 @@ pub(crate) struct Gateway {
     pub(crate) hello: Hello,
     pub(crate) address: Address,
     endpoint: Arc<Mutex<Option<Endpoint>>>,
+    known: Arc<KnownAddresses>,
 }
 
 impl GatewayOptions {
-    /// Connects, and asks the gateway whether it knows the key.
+    /// Connects, and asks the gateway whether it knows the key. The hub shows the connection.
     ///
     /// # Errors
     /// Why not.
@@ -69,14 +73,17 @@ impl GatewayOptions {
         registry: &Arc<Registry>,
         output: Output,
         interrupt: &Interrupt,
+        hub: &Hub,
     ) -> Result<Gateway, Failure> {
+        let Some(address) = self.gateway else { return Err(Failure::usage("which gateway? HOST[:PORT]")) };
         let key = read_key(self.key_file.as_deref())?;
-        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?);
+        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?.shown_by(hub));
         let endpoint: Arc<Mutex<Option<Endpoint>>> = Arc::default();
-        let address = self.gateway.clone();
+        let known = Arc::new(KnownAddresses::default());
         let dial = {
-            let (endpoint, address, interrupt) = (endpoint.clone(), address.clone(), interrupt.clone());
-            move || dial(setup.clone(), address.clone(), endpoint.clone(), interrupt.clone(), output)
+            let place = Place { address: address.clone(), known: known.clone(), endpoint: endpoint.clone() };
+            let interrupt = interrupt.clone();
+            move || dial(setup.clone(), place.clone(), interrupt.clone(), output)
         };
         let config = ClientConfig {
             authority: address.to_string(),
@@ -93,11 +100,16 @@ impl GatewayOptions {
         });
         let (client, hello) =
             GatewayClient::start(config, first, dialer, say(output)).await.map_err(failure)?;
-        Ok(Gateway { client, hello, address, endpoint })
+        Ok(Gateway { client, hello, address, endpoint, known })
     }
 }
 
 impl Gateway {
+    /// The addresses that it was reached at.
+    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
+        self.known.addresses().iter().map(SocketAddr::ip).collect()
+    }
+
     /// Says goodbye.
     pub(crate) async fn close(self) {
         let endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -113,17 +125,25 @@ pub(crate) fn say(output: Output) -> Say {
     Arc::new(move |text: &str| output.remark(text))
 }
 
+/// Where the gateway is, and what was found there.
+#[derive(Clone)]
+struct Place {
+    address: Address,
+    known: Arc<KnownAddresses>,
+    endpoint: Arc<Mutex<Option<Endpoint>>>,
+}
+
 async fn dial(
     setup: Arc<ClientSetup>,
-    address: Address,
-    current: Arc<Mutex<Option<Endpoint>>>,
+    place: Place,
     mut interrupt: Interrupt,
     output: Output,
 ) -> Result<Dialed, Failure> {
-    let mut session = Session::connect(&address.host, address.port, &setup, &mut interrupt).await?;
+    let Address { host, port, .. } = &place.address;
+    let mut session = Session::connect_again(host, *port, &setup, &place.known, &mut interrupt).await?;
     session.watch_silence(&setup, output);
     session.request_scheduler(&setup, output);
-    *current.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.endpoint.clone());
+    *place.endpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.endpoint.clone());
     Ok(Dialed { connection: session.connection.clone(), keep: Box::new(session) })
 }
 
@@ -134,9 +154,9 @@ fn read_key(file: Option<&Path>) -> Result<Key, Failure> {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
             (text, path.display().to_string())
         }
-        None => match std::env::var(KEY_VARIABLE) {
-            Ok(text) => (text, KEY_VARIABLE.to_owned()),
-            Err(_) => {
+        None => match variable(KEY_VARIABLE)? {
+            Some(text) => (text, KEY_VARIABLE.to_owned()),
+            None => {
                 return Err(Failure::usage(format!(
                     "no key: name a file with --key-file, or set {KEY_VARIABLE}. On the gateway, `hawser gateway user add NAME` makes one"
                 )));
@@ -146,12 +166,15 @@ fn read_key(file: Option<&Path>) -> Result<Key, Failure> {
     text.parse().map_err(|error| Failure::new(Exit::NotRead, format!("{place}: {error}")))
 }
 
-fn failure(error: OpenError) -> Failure {
+/// What it means for the command.
+pub(crate) fn failure(error: OpenError) -> Failure {
     let exit = match &error {
         OpenError::UnknownKey => Exit::Forbidden,
         OpenError::GatewayDown(_) => Exit::ConnectionLost,
         OpenError::NoAnswer(_) => Exit::NoAnswer,
-        OpenError::Refused(_) | OpenError::NoUdp | OpenError::Protocol(_) => Exit::Failure,
+        OpenError::Refused(_) | OpenError::NoUdp | OpenError::NoAddress(_) | OpenError::Protocol(_) => {
+            Exit::Failure
+        }
     };
     Failure::new(exit, error.to_string())
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use hawser_status::Hub;
 use rustls::KeyLog;
 
 use crate::caps::{CapReport, Caps, LinkCap};
@@ -22,7 +23,7 @@ use hawser::{
     PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
     Versions,
 };
-pub(crate) use values::{listen_address, seconds, seconds_or_none, workers};
+pub(crate) use values::{listen_address, prefix, seconds, seconds_or_none, workers};
 
 /// Behaviour of the transport, on either end.
 #[derive(Args, Clone, Debug, Default)]
@@ -45,6 +46,10 @@ pub(crate) struct TransportOptions {
     /// Append TLS secrets to this file, for packet analysers [env: SSLKEYLOGFILE]
     #[arg(long, value_name = "FILE")]
     keylog: Option<PathBuf>,
+    /// Hand each datagram to the kernel alone, in place of batches that it or the network card cuts (UDP GSO). Where batches vanish
+    /// this is found out by itself, a few round trips into each connection [env: HAWSER_NO_GSO]
+    #[arg(long)]
+    no_gso: bool,
     /// Encrypt with one of these cipher suites only, best first: aes128, aes256, chacha20
     #[arg(long, value_name = "SUITE,..", value_delimiter = ',')]
     cipher: Vec<Cipher>,
@@ -61,6 +66,9 @@ impl TransportOptions {
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..hawser::default_transport() };
         (profile.tune)(&mut transport);
+        if self.no_gso || from_environment("HAWSER_NO_GSO").is_some() {
+            transport.max_batch_segments = 1;
+        }
         Ok(transport)
     }
 
@@ -182,7 +190,7 @@ impl ServerTrust {
 #[command(next_help_heading = "Connection")]
 pub(crate) struct ClientOptions {
     /// Use this interface or local address; repeat for more. Default: all that are up
-    #[arg(long, value_name = "IFACE|ADDR")]
+    #[arg(long, alias = "interface", value_name = "IFACE|ADDR")]
     path: Vec<LinkSelector>,
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]
@@ -249,9 +257,16 @@ pub(crate) struct ClientSetup {
     pub(crate) connect_timeout: Duration,
     /// How long a transfer may stand still while the server answers; `None`: as long as it likes.
     pub(crate) stall: Option<Duration>,
+    /// What shows its connections, if anything does.
+    pub(crate) hub: Option<Hub>,
 }
 
 impl ClientSetup {
+    /// The same, and this shows its connections.
+    pub(crate) fn shown_by(self, hub: &Hub) -> Self {
+        ClientSetup { hub: Some(hub.clone()), ..self }
+    }
+
     /// The failure of what ran over this connection: budgets of links that are used up explain how it ended.
     pub(crate) fn explain(&self, failure: Failure, connection: &Connection) -> Failure {
         match &self.caps {
@@ -294,6 +309,7 @@ impl ClientOptions {
             early_data: self.early_data,
             keeps_sessions: self.session_file.is_some(),
             connect_timeout: self.connect_timeout,
+            hub: None,
         })
     }
 

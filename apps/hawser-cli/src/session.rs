@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -68,7 +69,21 @@ impl Session {
         client: &ClientSetup,
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
-        Session::begin(host, port, client, false, interrupt).await
+        Session::begin(host, port, client, false, &KnownAddresses::default(), interrupt).await
+    }
+
+    /// The same, where the look-up may depend on the connection that is to be made: what it said the last time will do.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub(crate) async fn connect_again(
+        host: &str,
+        port: u16,
+        client: &ClientSetup,
+        known: &KnownAddresses,
+        interrupt: &mut Interrupt,
+    ) -> Result<Self, Failure> {
+        Session::begin(host, port, client, false, known, interrupt).await
     }
 
     /// The same, but a connection that can send 0-RTT is there at once, and closed if the server does not answer in time.
@@ -81,7 +96,7 @@ impl Session {
         client: &ClientSetup,
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
-        Session::begin(host, port, client, true, interrupt).await
+        Session::begin(host, port, client, true, &KnownAddresses::default(), interrupt).await
     }
 
     async fn begin(
@@ -89,6 +104,7 @@ impl Session {
         port: u16,
         client: &ClientSetup,
         early: bool,
+        known: &KnownAddresses,
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
         let started = Instant::now();
@@ -101,9 +117,15 @@ impl Session {
         if let Some(caps) = &client.caps {
             builder = builder.cost_caps(caps.shared());
         }
+        if let Some(hub) = &client.hub {
+            builder = builder.link_uses(hub.link_uses());
+        }
         let endpoint = builder.bind()?;
+        if let Some(hub) = &client.hub {
+            hub.attach(&endpoint);
+        }
         let connect = async {
-            let addresses = resolve(host, port).await?;
+            let addresses = known.resolve(host, port).await?;
             tracing::debug!(?addresses, "resolved");
             if !early {
                 return Ok::<_, Failure>(endpoint.connect_with(config, &addresses, host).await?);
@@ -272,6 +294,35 @@ pub(crate) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Fa
     let found: Vec<SocketAddr> =
         tokio::net::lookup_host((host, port)).await.map_err(|error| failed(Some(error)))?.collect();
     if found.is_empty() { Err(failed(None)) } else { Ok(found) }
+}
+
+/// What a look-up said the last time.
+#[derive(Debug, Default)]
+pub(crate) struct KnownAddresses(Mutex<Vec<SocketAddr>>);
+
+impl KnownAddresses {
+    /// How long a look-up may take where its last answer is known.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// What was found.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks the host up, or returns what was found the last time.
+    async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+        let known = self.addresses();
+        let found = if known.is_empty() {
+            resolve(host, port).await?
+        } else {
+            match tokio::time::timeout(KnownAddresses::PATIENCE, resolve(host, port)).await {
+                Ok(Ok(found)) => found,
+                Ok(Err(_)) | Err(_) => return Ok(known),
+            }
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = found.clone();
+        Ok(found)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 use h3::quic::StreamId;
 use hawser_h3::{DatagramError, Datagrams};
+use hawser_net::policy::DatagramInfo;
 use tokio::sync::mpsc;
 
 /// Datagrams that wait for one tunnel; what comes beyond them is dropped, as a full socket buffer drops it.
@@ -61,6 +62,16 @@ impl FlowSender {
     /// Sends one.
     pub(crate) fn send(&self, datagram: &[u8]) -> Result<(), DatagramError> {
         self.flows.datagrams.send(self.stream, datagram)
+    }
+
+    /// Sends one in two parts, with what the scheduler should know of it.
+    pub(crate) fn send_with(&self, parts: [&[u8]; 2], info: &DatagramInfo) -> Result<(), DatagramError> {
+        self.flows.datagrams.send_with(self.stream, parts, info)
+    }
+
+    /// Most bytes of a datagram that fit a packet now; 0 if the peer takes none.
+    pub(crate) fn room(&self) -> usize {
+        self.flows.datagrams.max_payload(self.stream).unwrap_or(0)
     }
 }
 

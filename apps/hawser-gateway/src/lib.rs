@@ -14,11 +14,14 @@
 //! nobody reads holds up none of the others: see [`profile`].
 
 pub mod client;
+pub mod datagrams;
 pub mod egress;
 mod flows;
 mod halves;
+mod ip_relay;
 pub mod local;
 mod named;
+pub mod pools;
 pub mod profile;
 mod relay;
 pub mod server;

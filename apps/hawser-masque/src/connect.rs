@@ -3,7 +3,7 @@
 use http::{Method, Request, Uri};
 
 use crate::target::{InvalidTarget, Target};
-use crate::udp;
+use crate::{ip, udp};
 
 /// `:protocol` of CONNECT-UDP (RFC 9298 section 3.4).
 pub const CONNECT_UDP: &str = "connect-udp";
@@ -17,15 +17,8 @@ pub enum Tunnel {
     Tcp(Target),
     /// UDP datagrams to and from one address.
     Udp(Target),
-}
-
-impl Tunnel {
-    /// Where it leads.
-    pub fn target(&self) -> &Target {
-        match self {
-            Tunnel::Tcp(target) | Tunnel::Udp(target) => target,
-        }
-    }
+    /// IP packets to and from anywhere.
+    Ip,
 }
 
 /// Why a request asks for no tunnel.
@@ -40,9 +33,12 @@ pub enum RequestError {
     /// The authority or the path names no target.
     #[error(transparent)]
     Target(#[from] InvalidTarget),
-    /// The path is none of CONNECT-UDP's.
-    #[error("expected the path {}", udp::DEFAULT_TEMPLATE)]
-    Path,
+    /// The path is none of CONNECT-UDP's or CONNECT-IP's.
+    #[error("expected the path {0}")]
+    Path(&'static str),
+    /// An IP tunnel to some hosts or for one protocol only.
+    #[error("IP tunnels lead everywhere here: expected `*` for target and protocol")]
+    Scope,
     /// Extended CONNECT for something else.
     #[error("the protocol {0:?} is not spoken here")]
     Protocol(String),
@@ -85,6 +81,7 @@ pub fn read<T>(request: &Request<T>, protocol: Option<&str>) -> Result<Tunnel, R
             Ok(Tunnel::Tcp(authority.as_str().parse()?))
         }
         Some(CONNECT_UDP) => udp::read_path(uri.path()).map(Tunnel::Udp),
+        Some(CONNECT_IP) => ip::read_path(uri.path()).map(|()| Tunnel::Ip),
         Some(other) => Err(RequestError::Protocol(other.chars().take(64).collect())),
     }
 }

@@ -1,11 +1,19 @@
-//! Capsules of CONNECT-IP (RFC 9484 section 4.7): addresses and routes.
+//! CONNECT-IP (RFC 9484): the request, and its capsules (section 4.7): addresses and routes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use hawser_wire::Reader;
+use http::{Method, Request, Uri};
 
 use crate::capsule::put_varint;
+use crate::connect::RequestError;
+use crate::percent;
+
+/// The template that a proxy has if it names none (RFC 9484 section 3).
+pub const DEFAULT_TEMPLATE: &str = "/.well-known/masque/ip/{target}/{ipproto}/";
+/// Before the target in the path of [`DEFAULT_TEMPLATE`].
+const PREFIX: &str = "/.well-known/masque/ip/";
 
 /// ADDRESS_ASSIGN (RFC 9484 section 4.7.1).
 pub const ADDRESS_ASSIGN: u64 = 0x01;
@@ -62,6 +70,30 @@ pub enum IpCapsuleError {
     /// Routes that end before they begin, overlap or are out of order.
     #[error("routes that are not in order")]
     Order,
+}
+
+/// The request for an IP tunnel to anywhere at the proxy with this authority, and with [`DEFAULT_TEMPLATE`]. `:protocol` is to
+/// be [`CONNECT_IP`](crate::connect::CONNECT_IP).
+///
+/// # Errors
+/// [`RequestError::Unwritable`] for an invalid authority.
+pub fn request(proxy: &str) -> Result<Request<()>, RequestError> {
+    let path = format!("{PREFIX}%2A/%2A/");
+    let uri = Uri::builder().scheme("https").authority(proxy).path_and_query(path).build()?;
+    Ok(Request::builder().method(Method::CONNECT).uri(uri).header("capsule-protocol", "?1").body(())?)
+}
+
+/// Whether a path of [`DEFAULT_TEMPLATE`] asks for everything.
+///
+/// # Errors
+/// [`RequestError::Path`] and [`RequestError::Scope`].
+pub fn read_path(path: &str) -> Result<(), RequestError> {
+    let other = || RequestError::Path(DEFAULT_TEMPLATE);
+    let rest = path.strip_prefix(PREFIX).ok_or_else(other)?;
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let (target, protocol) = rest.split_once('/').ok_or_else(other)?;
+    let is_any = |part: &str| Ok::<_, RequestError>(percent::decode(part).ok_or_else(other)? == "*");
+    if is_any(target)? && is_any(protocol)? { Ok(()) } else { Err(RequestError::Scope) }
 }
 
 /// Reads the value of ADDRESS_ASSIGN.
@@ -268,5 +300,22 @@ mod tests {
         let many =
             vec![PrefixEntry { request: 1, address: "::".parse().unwrap(), length: 0 }; MAX_ENTRIES + 1];
         assert_eq!(read_assignment(&write_prefixes(&many)), Err(IpCapsuleError::TooMany));
+    }
+
+    #[test]
+    fn a_request_is_for_everything_or_refused() {
+        use crate::connect::{CONNECT_IP, Tunnel, read};
+        let request = request("proxy.example:4435").unwrap();
+        assert_eq!(request.uri().path(), "/.well-known/masque/ip/%2A/%2A/");
+        assert_eq!(read(&request, Some(CONNECT_IP)), Ok(Tunnel::Ip));
+        assert_eq!(read_path("/.well-known/masque/ip/*/*/"), Ok(()));
+        for path in ["/.well-known/masque/ip/192.0.2.0%2F24/*/", "/.well-known/masque/ip/*/17/"] {
+            assert_eq!(read_path(path), Err(RequestError::Scope), "{path}");
+        }
+        for path in
+            ["/", "/.well-known/masque/ip/", "/.well-known/masque/udp/a/1/", "/.well-known/masque/ip/%zz/*/"]
+        {
+            assert_eq!(read_path(path), Err(RequestError::Path(DEFAULT_TEMPLATE)), "{path}");
+        }
     }
 }

@@ -8,6 +8,8 @@
 //! | UDP ([`udp`]) | extended CONNECT, `connect-udp` (RFC 9298) | [`capsule`]s | HTTP Datagrams |
 //! | IP ([`ip`]) | extended CONNECT, `connect-ip` (RFC 9484) | [`capsule`]s | HTTP Datagrams |
 //!
+//! What an IP tunnel carries is read, checked and answered by [`packet`], and told apart by [`flows`].
+//!
 //! The proxy answers with a status code, and says in `Proxy-Status` (RFC 9209, [`status`]) what went wrong where it did.
 //!
 //! Everything that a peer says is bounded: names, capsules, lists of addresses. Each decoder says what was expected.
@@ -23,7 +25,9 @@
 
 pub mod capsule;
 pub mod connect;
+pub mod flows;
 pub mod ip;
+pub mod packet;
 mod percent;
 pub mod status;
 pub mod target;

@@ -41,10 +41,10 @@ pub fn request(proxy: &str, target: &Target) -> Result<Request<()>, RequestError
 /// # Errors
 /// [`RequestError::Path`] and [`RequestError::Target`].
 pub fn read_path(path: &str) -> Result<Target, RequestError> {
-    let rest = path.strip_prefix(PREFIX).ok_or(RequestError::Path)?;
+    let rest = path.strip_prefix(PREFIX).ok_or(RequestError::Path(DEFAULT_TEMPLATE))?;
     let rest = rest.strip_suffix('/').unwrap_or(rest);
-    let (host, port) = rest.split_once('/').ok_or(RequestError::Path)?;
-    let host: Host = percent::decode(host).ok_or(RequestError::Path)?.parse()?;
+    let (host, port) = rest.split_once('/').ok_or(RequestError::Path(DEFAULT_TEMPLATE))?;
+    let host: Host = percent::decode(host).ok_or(RequestError::Path(DEFAULT_TEMPLATE))?.parse()?;
     let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
     let no_port = || InvalidTarget::Port(port.chars().take(64).collect());
     let port = port.parse().ok().filter(|port| *port > 0 && is_number).ok_or_else(no_port)?;
@@ -115,7 +115,7 @@ mod tests {
         for path in
             ["/", "/.well-known/masque/udp/", "/.well-known/masque/udp/a", "/.well-known/masque/udp/%zz/1/"]
         {
-            assert_eq!(read_path(path), Err(RequestError::Path), "{path}");
+            assert_eq!(read_path(path), Err(RequestError::Path(DEFAULT_TEMPLATE)), "{path}");
         }
         for path in [
             "/.well-known/masque/udp/a/0/",

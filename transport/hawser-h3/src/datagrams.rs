@@ -3,6 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use h3::error::Code;
 use h3::quic::StreamId;
+use hawser_net::policy::DatagramInfo;
 use hawser_net::{ConnectionError, SendDatagramError};
 
 use crate::guard::{Violation, varint};
@@ -29,6 +30,9 @@ pub enum DatagramError {
     /// It fits no packet now.
     #[error("the datagram fits no packet")]
     TooLarge,
+    /// What waits is of a higher priority, and there is no room behind it.
+    #[error("datagrams of higher priority wait")]
+    Full,
 }
 
 impl Datagrams {
@@ -41,17 +45,39 @@ impl Datagrams {
     /// # Errors
     /// [`DatagramError`]. Datagrams of a connection that has ended are lost like others.
     pub fn send(&self, stream: StreamId, payload: &[u8]) -> Result<(), DatagramError> {
+        self.send_with(stream, [payload, &[]], &DatagramInfo::default())
+    }
+
+    /// The same for a payload in two parts, with what the scheduler should know of it: those of higher priority go first.
+    ///
+    /// # Errors
+    /// [`DatagramError`].
+    pub fn send_with(
+        &self,
+        stream: StreamId,
+        payload: [&[u8]; 2],
+        info: &DatagramInfo,
+    ) -> Result<(), DatagramError> {
         if !self.transport.peer_takes_datagrams() {
             return Err(DatagramError::Unsupported);
         }
-        let mut datagram = BytesMut::with_capacity(payload.len() + MAX_ID_LENGTH);
+        let length = payload[0].len() + payload[1].len();
+        let mut datagram = BytesMut::with_capacity(length + MAX_ID_LENGTH);
         put_quarter(&mut datagram, stream.into_inner() / 4);
-        datagram.put_slice(payload);
-        match self.transport.connection.send_newest_datagram(datagram.freeze()) {
+        payload.into_iter().for_each(|part| datagram.put_slice(part));
+        match self.transport.connection.send_newest_datagram_with(datagram.freeze(), info) {
             Ok(()) => Ok(()),
             Err(SendDatagramError::TooLarge { .. }) => Err(DatagramError::TooLarge),
+            Err(SendDatagramError::Blocked) => Err(DatagramError::Full),
             Err(_) => Err(DatagramError::Unsupported),
         }
+    }
+
+    /// Most bytes of a payload of the request on this stream that fit a packet of every path now; `None` if the peer takes none.
+    pub fn max_payload(&self, stream: StreamId) -> Option<usize> {
+        let mut id = BytesMut::with_capacity(MAX_ID_LENGTH);
+        put_quarter(&mut id, stream.into_inner() / 4);
+        self.transport.connection.max_datagram_size()?.checked_sub(id.len())
     }
 
     /// Waits for the next datagram. Returns the stream of the request that it belongs to, as an integer since that stream may not

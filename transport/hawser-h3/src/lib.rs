@@ -16,8 +16,8 @@
 //!
 //! # CONNECT and datagrams
 //! `h3` gives each request a `:scheme` and a `:path`, which CONNECT must not have (RFC 9114 section 4.4): they are taken out
-//! of what a client sends. Extended CONNECT (RFC 9220) knows the protocols of `h3` 0.0.8, `connect-udp` and `webtransport`; a
-//! request with another one is malformed to it. HTTP Datagrams (RFC 9297), of which it knows the setting only, are sent and
+//! of what a client sends. Extended CONNECT (RFC 9220) is there for `connect-udp` and [`connect-ip`](CONNECT_IP); a request
+//! with another `:protocol` is malformed to `h3`. HTTP Datagrams (RFC 9297), of which it knows the setting only, are sent and
 //! received by [`Datagrams`]. [`tunnel_server_builder`] and [`tunnel_client_builder`] announce both.
 //!
 //! # Client
@@ -65,6 +65,7 @@ mod stream;
 mod transport;
 mod uni;
 
+pub use connect_request::{CONNECT_IP, protocol_name};
 pub use connection::{Connection, OpenStreams, Peer};
 pub use datagrams::{DatagramError, Datagrams};
 pub use guard::MAX_FIELD_SECTION_SIZE;

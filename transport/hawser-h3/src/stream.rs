@@ -181,8 +181,10 @@ impl quic::RecvStream for RecvStream {
                 .map_err(|error| self.transport.read_error(error));
         };
         for _ in 0..MAX_SKIPPED_CHUNKS {
+            let is_request = frames.is_before_request();
             match frames.next() {
                 Ok(Some(piece)) => {
+                    let piece = if is_request { connect_request::translate(piece) } else { piece };
                     let settings = frames.take_settings();
                     let checked = settings.map_or(Ok(()), |settings| self.transport.on_settings(&settings));
                     return Poll::Ready(

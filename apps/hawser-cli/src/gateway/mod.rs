@@ -1,5 +1,6 @@
-//! `hawser gateway`: the far end of `hawser proxy` and `hawser forward`.
+//! `hawser gateway`: the far end of `hawser proxy`, `hawser forward` and `hawser tunnel`.
 
+mod network;
 mod user;
 
 use std::net::SocketAddr;
@@ -13,12 +14,16 @@ use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
 use hawser_gateway::profile::CONTROLLER;
 use hawser_gateway::server::{self, GatewayConfig};
 use hawser_gateway::users::UserFile;
+use hawser_status::Hub;
+use hawser_status::model::User;
 use ipnet::IpNet;
 
+use crate::control::ControlOptions;
 use crate::exit::Failure;
 use crate::gateway_client::{DEFAULT_PORT, say};
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
-use crate::options::{TransportOptions, listen_address, seconds, workers};
+use crate::options::{TransportOptions, listen_address, prefix, seconds, workers};
 use crate::output::Output;
 use crate::profile::Profile;
 use crate::report::Channel;
@@ -38,6 +43,7 @@ The gateway connects to public addresses only. What is private, loopback, link-l
 Examples:
   hawser gateway user add alice > alice.key                     a key, kept nowhere else
   hawser gateway                                                prints the command for clients
+  hawser gateway --nat                                          as root: for `hawser tunnel` as well
   hawser gateway --allow-egress 192.168.7.0/24                  and the office behind it
   hawser gateway user remove alice";
 
@@ -71,7 +77,7 @@ pub(crate) struct Gateway {
     /// Seconds of silence after which UDP to one target ends
     #[arg(long, value_name = "SECONDS", default_value_t = UDP_IDLE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     udp_idle: u64,
-    /// Certificate chain (PEM)
+    /// Certificate chain (PEM). It is reloaded on SIGHUP
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -94,7 +100,11 @@ pub(crate) struct Gateway {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     receive_memory: u64,
     #[command(flatten)]
+    network: network::NetworkOptions,
+    #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: ControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -106,14 +116,6 @@ enum GatewayCommand {
     /// Add, remove and list users; a gateway that runs sees it within a second
     #[command(subcommand)]
     User(user::UserCommand),
-}
-
-fn prefix(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
-    text.parse::<IpNet>()
-        .or_else(|_| address())
-        .map(|prefix| prefix.trunc())
-        .map_err(|_| format!("`{text}`: expected a prefix such as 192.168.7.0/24, or an address"))
 }
 
 /// The file of users: named, or in the folder that keeps the certificate.
@@ -131,14 +133,15 @@ pub(crate) async fn run(
     arguments: Gateway,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     if let Some(GatewayCommand::User(command)) = arguments.command {
         return user::run(command, output);
     }
     let users = user_file(arguments.users.clone(), arguments.state.clone())?;
-    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
     raise_descriptor_limit();
+    let network = arguments.network.start(arguments.state.as_deref(), output).await?;
     let config = GatewayConfig {
         users: users.clone(),
         egress: EgressRules::new(arguments.allow_egress.clone()),
@@ -146,17 +149,44 @@ pub(crate) async fn run(
         connect_timeout: arguments.target_timeout,
         tcp_idle: Duration::from_secs(arguments.tcp_idle),
         udp_idle: Duration::from_secs(arguments.udp_idle),
+        ip: network.as_ref().map(|network| network.ip.clone()),
+        dns: arguments.network.dns().to_vec(),
     };
+    let result = serve(&arguments, config, &users, &identity, registry, output, interrupt).await;
+    if let Some(network) = network {
+        let counters = network.ip.counters();
+        tracing::info!(?counters, "packets of clients");
+        if let Err(error) = network.stop().await {
+            output.remark(format_args!("not all is undone: {error}; the next start tries again"));
+        }
+    }
+    result
+}
+
+/// Serves until Ctrl-C.
+async fn serve(
+    arguments: &Gateway,
+    config: GatewayConfig,
+    users: &UserFile,
+    identity: &Identity,
+    registry: &Arc<Registry>,
+    output: Output,
+    interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let mut hangup = Hangup::listen()?;
     let gateway = server::Gateway::start(config, say(output)).map_err(|error| user::failure(&error))?;
     let sources = Sources::new(arguments.max_connections);
-    let config = configuration(&arguments, &sources, registry, &identity)?;
+    let config = configuration(arguments, &sources, registry, identity)?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder.receive_memory(arguments.receive_memory))
     };
-    let endpoint = listen(builder, &identity, arguments.listen, DEFAULT_PORT, &[])?;
-    announce(&arguments, &endpoint, &identity, output)?;
+    let endpoint = listen(builder, identity, arguments.listen, DEFAULT_PORT, &[])?;
+    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output).await?;
+    control.attach(&endpoint);
+    show_users(&control, &gateway);
+    announce(arguments, &endpoint, identity, output)?;
     if gateway.users() == 0 {
         let path = users.path().display();
         output.remark(format_args!("nobody can use it yet: hawser gateway user add NAME --users {path}"));
@@ -165,6 +195,12 @@ pub(crate) async fn run(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(arguments)
+                    .and_then(|identity| configuration(arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         tokio::spawn(accept(gateway.clone(), waiting));
@@ -175,6 +211,31 @@ pub(crate) async fn run(
         () = refuse_all(&endpoint) => {}
     }
     Ok(())
+}
+
+/// Shows users in the status, and on which connections they are.
+fn show_users(hub: &Hub, gateway: &server::Gateway) {
+    let gateway = gateway.clone();
+    hub.add(Arc::new(move |status| {
+        for seen in gateway.seen_users() {
+            let ids: Vec<String> = seen.connections.iter().map(|number| format!("1.{number}")).collect();
+            for connection in &mut status.connections {
+                if ids.contains(&connection.id) {
+                    connection.user = Some(seen.name.clone());
+                }
+            }
+            status.users.push(User {
+                name: seen.name,
+                tunnels: seen.tunnels as u64,
+                most_tunnels: seen.most as u64,
+                connections: ids,
+            });
+        }
+    }));
+}
+
+fn identity_of(arguments: &Gateway) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())
 }
 
 /// The handshake of one client, and then its tunnels.
@@ -229,6 +290,9 @@ fn announce(
     output.remark(format_args!("gateway on UDP port {port}"));
     let trust = if is_own { format!(" --pin '{pin}'") } else { String::new() };
     output.remark(format_args!("  hawser proxy{trust} --key-file KEYFILE {host}:{port}"));
+    if arguments.network.is_wanted() {
+        output.remark(format_args!("  hawser tunnel{trust} --key-file KEYFILE {host}:{port}"));
+    }
     if !arguments.allow_egress.is_empty() {
         let allowed: Vec<String> = arguments.allow_egress.iter().map(ToString::to_string).collect();
         output.remark(format_args!("connects to {} as well", allowed.join(", ")));

@@ -24,7 +24,7 @@ use crate::output::Output;
 use crate::profile::HTTP;
 use crate::report::Channel;
 use crate::transfer::{Progress, RateLimit, SharedLimit};
-use crate::units::parse_bytes;
+use crate::units::parse_byte_rate;
 use crate::url::Url;
 use batches::{Batch, Destination, Target, batches};
 use hawser::Registry;
@@ -54,7 +54,7 @@ pub(crate) struct Get {
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
     /// Write to this file; `-` is standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with = "remote_name")]
+    #[arg(short, long, alias = "out", value_name = "FILE", conflicts_with = "remote_name")]
     output: Option<PathBuf>,
     /// Write to a file with the name that the URL ends in
     #[arg(short = 'O', long)]
@@ -66,7 +66,7 @@ pub(crate) struct Get {
     #[arg(short = 'C', long, value_name = "-", allow_hyphen_values = true, value_parser = only_dash)]
     continue_at: Option<String>,
     /// Receive at most this many bytes per second (suffixes k, M, G; 0: no limit)
-    #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "RATE", value_parser = parse_byte_rate)]
     limit_rate: Option<u64>,
     /// Try again this often when the connection fails, with growing pauses
     #[arg(long, value_name = "N", default_value_t = 0)]

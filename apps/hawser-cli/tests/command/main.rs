@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod control;
 mod cost_caps;
 mod failures;
 mod gateway;
 mod gateway_links;
+mod generate;
 mod get;
 mod gpsd;
 mod hostile;
@@ -32,6 +34,7 @@ mod stalls;
 mod support;
 mod sweep;
 mod trace;
+mod tunnel;
 mod verify;
 mod vr360;
 mod wifi;

@@ -1,5 +1,6 @@
 //! The end at the host: a connection to the gateway, kept up, and tunnels over it.
 
+mod ip;
 mod keeper;
 mod open;
 mod session;
@@ -7,6 +8,7 @@ mod session;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use crate::users::Key;
 use keeper::{Keeper, State};
 use session::Session;
 
+pub use ip::{IpTunnel, IpTunnelReceiver, IpTunnelSender};
 pub use open::{Closed, TcpTunnel, UdpReceiver, UdpSender, UdpTunnel};
 pub use session::Hello;
 
@@ -75,8 +78,11 @@ pub enum OpenError {
     #[error("the gateway did not answer the request for {0} in time")]
     NoAnswer(String),
     /// The gateway does not speak this.
-    #[error("the gateway carries no UDP (it takes no extended CONNECT)")]
+    #[error("the gateway carries no UDP and no IP (it takes no extended CONNECT)")]
     NoUdp,
+    /// It has no addresses for this client.
+    #[error("the gateway assigned no address{0}")]
+    NoAddress(&'static str),
     /// Something that should not be.
     #[error("{0}")]
     Protocol(String),
@@ -137,6 +143,14 @@ impl GatewayClient {
     /// [`OpenError`].
     pub async fn udp(&self, target: &Target) -> Result<UdpTunnel, OpenError> {
         open::udp(self, target).await
+    }
+
+    /// Opens a tunnel for IP packets; `wanted` are addresses that this client had before.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn ip(&self, wanted: &[IpAddr]) -> Result<IpTunnel, OpenError> {
+        ip::open(self, wanted).await
     }
 
     /// The session that is there, or comes in time.

@@ -1,5 +1,6 @@
 //! Tunnels.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,9 +127,9 @@ pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTu
 }
 
 /// Asks for a tunnel, a second time if the connection turns out to have ended.
-async fn open(
+pub(super) async fn open(
     client: &GatewayClient,
-    target: &Target,
+    target: &(dyn Display + Sync),
     request: &Request<()>,
 ) -> Result<(Arc<Session>, Stream), OpenError> {
     let config = &client.0.config;

@@ -1,6 +1,7 @@
 //! HTTP over one connection to the gateway.
 
 use std::any::Any;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -42,6 +43,12 @@ pub struct Hello {
     /// Tunnels that the user may have open; 0: it does not say.
     #[serde(default)]
     pub tunnels: u64,
+    /// What it carries: `tcp`, `udp`, `ip`.
+    #[serde(default)]
+    pub protocols: Vec<String>,
+    /// Resolvers for those whose packets it carries.
+    #[serde(default)]
+    pub dns: Vec<IpAddr>,
 }
 
 /// A connection with HTTP on it. h3 closes it when the last of its requests goes, so tunnels hold it.

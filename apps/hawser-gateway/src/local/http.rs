@@ -91,7 +91,9 @@ pub(super) async fn refuse(stream: &mut TcpStream, error: &OpenError) -> io::Res
         OpenError::UnknownKey => ProxyStatus::new(ProxyError::HttpRequestDenied, error),
         OpenError::NoAnswer(_) => ProxyStatus::new(ProxyError::ConnectionTimeout, error),
         OpenError::GatewayDown(_) => ProxyStatus::new(ProxyError::DestinationIpUnroutable, error),
-        OpenError::NoUdp | OpenError::Protocol(_) => ProxyStatus::new(ProxyError::ProxyInternalError, error),
+        OpenError::NoUdp | OpenError::NoAddress(_) | OpenError::Protocol(_) => {
+            ProxyStatus::new(ProxyError::ProxyInternalError, error)
+        }
     };
     let code = status.error.status();
     let field = status.to_field(crate::named::PROXY_NAME);

@@ -62,7 +62,7 @@ impl Reply {
                 _ => Reply::Failure,
             },
             OpenError::UnknownKey => Reply::NotAllowed,
-            OpenError::NoUdp => Reply::CommandNotSupported,
+            OpenError::NoUdp | OpenError::NoAddress(_) => Reply::CommandNotSupported,
             OpenError::NoAnswer(_) => Reply::TimedOut,
             OpenError::GatewayDown(_) | OpenError::Protocol(_) => Reply::Failure,
         }

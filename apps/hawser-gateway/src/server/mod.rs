@@ -3,9 +3,11 @@
 mod connect;
 mod connection;
 mod directory;
+mod ip;
 mod request;
 mod resolve;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +17,10 @@ use tokio::sync::watch;
 use crate::egress::EgressRules;
 use crate::users::{UserFile, UsersError};
 
+pub use directory::SeenUser;
+
 use directory::Directory;
+pub use ip::{Device, IpCounters, IpNetwork};
 use resolve::Resolver;
 
 /// RFC 9114 section 8.1.
@@ -36,6 +41,10 @@ pub struct GatewayConfig {
     pub tcp_idle: Duration,
     /// The same of UDP.
     pub udp_idle: Duration,
+    /// Where IP packets of clients go; `None`: nowhere.
+    pub ip: Option<IpNetwork>,
+    /// Resolvers that clients of IP tunnels are told of.
+    pub dns: Vec<IpAddr>,
 }
 
 /// What a gateway says to the person who runs it.
@@ -86,6 +95,11 @@ impl Gateway {
     /// How many users there are.
     pub fn users(&self) -> usize {
         self.0.directory.len()
+    }
+
+    /// The users by name, and what they have open.
+    pub fn seen_users(&self) -> Vec<SeenUser> {
+        self.0.directory.seen()
     }
 
     /// Serves one connection of a client, whose handshake is over, until it ends.

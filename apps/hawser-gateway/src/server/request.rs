@@ -13,17 +13,19 @@ use hawser_masque::target::Target;
 use hawser_masque::udp;
 use http::header::{AUTHORIZATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection::Client;
 use super::directory::User;
-use super::{Inner, connect as sockets};
+use super::{Inner, connect as sockets, ip};
 use crate::halves::Prefixed;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
 use crate::relay::{idle_for, relay};
 use crate::udp_relay::{PacketReceiver, PacketSender};
 use crate::users::Key;
 
-type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
+/// A request and its answer.
+pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
 
 /// How long the header of a request may take once its stream has begun.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,13 +49,16 @@ pub(super) async fn respond(
         client.count_unknown();
         return refuse_unknown(&mut stream).await;
     };
+    user.note_connection(client.connection.number());
     if request.method() == Method::GET && request.uri().path() == HELLO_PATH {
-        return hello(&user, &mut stream).await;
+        return hello(gateway, &user, &mut stream).await;
     }
     let removed = user.clone();
     let served = async move {
         match tunnel_of(&request) {
-            Ok(tunnel) => open(gateway, client, &user, &tunnel, stream).await,
+            Ok(Tunnel::Tcp(target)) => open_tcp(gateway, &user, &target, stream).await,
+            Ok(Tunnel::Udp(target)) => open_udp(gateway, client, &user, &target, stream).await,
+            Ok(Tunnel::Ip) => ip::serve(gateway, client, &user, stream).await,
             Err(error) => refuse(&mut stream, &error).await,
         }
     };
@@ -74,7 +79,7 @@ fn key_of(headers: &HeaderMap) -> Option<Key> {
 }
 
 fn tunnel_of(request: &Request<()>) -> Result<Tunnel, ProxyStatus> {
-    let protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
+    let protocol = request.extensions().get::<Protocol>().map(hawser_h3::protocol_name);
     connect::read(request, protocol).map_err(|error| {
         let kind = match error {
             RequestError::Protocol(_) | RequestError::Method => ProxyError::HttpRequestDenied,
@@ -94,7 +99,7 @@ async fn refuse_unknown(stream: &mut Stream) {
     end(stream, response, Bytes::new()).await;
 }
 
-async fn refuse(stream: &mut Stream, status: &ProxyStatus) {
+pub(super) async fn refuse(stream: &mut Stream, status: &ProxyStatus) {
     let response = Response::builder()
         .status(status.error.status())
         .header(PROXY_STATUS, status.to_field(PROXY_NAME))
@@ -104,12 +109,15 @@ async fn refuse(stream: &mut Stream, status: &ProxyStatus) {
 }
 
 /// Who the client is to the gateway.
-async fn hello(user: &User, stream: &mut Stream) {
+async fn hello(gateway: &Inner, user: &User, stream: &mut Stream) {
+    let protocols: &[&str] =
+        if gateway.config.ip.is_some() { &["tcp", "udp", "ip"] } else { &["tcp", "udp"] };
     let body = serde_json::json!({
         "gateway": concat!("hawser/", env!("CARGO_PKG_VERSION")),
         "user": user.name,
         "tunnels": user.most,
-        "protocols": ["tcp", "udp"],
+        "protocols": protocols,
+        "dns": gateway.config.dns,
     });
     let response = Response::builder().header(http::header::CONTENT_TYPE, "application/json").body(());
     let Ok(response) = response else { return };
@@ -132,28 +140,41 @@ async fn end(stream: &mut Stream, response: Response<()>, body: Bytes) {
     stream.stop_sending(Code::H3_NO_ERROR);
 }
 
-/// Connects and relays.
-async fn open(gateway: &Arc<Inner>, client: &Client, user: &Arc<User>, tunnel: &Tunnel, mut stream: Stream) {
-    let Some(_permit) = user.tunnel() else {
+/// The right to one more tunnel; `None` if that is one too many, which is answered.
+pub(super) async fn admit(user: &Arc<User>, stream: &mut Stream) -> Option<OwnedSemaphorePermit> {
+    let permit = user.tunnel();
+    if permit.is_none() {
         let details = format!("{} tunnels are open, as many as one user may have", user.most);
-        return refuse(&mut stream, &ProxyStatus::new(ProxyError::ConnectionLimitReached, details)).await;
-    };
-    let target = tunnel.target();
-    let result = match tunnel {
-        Tunnel::Tcp(_) => {
-            let mut first = None;
-            match connect_tcp(gateway, target, &mut stream, &mut first).await {
-                Some(Ok(tcp)) => relay_tcp(gateway, user, target, tcp, stream, first).await,
-                Some(Err(status)) => return report(user, target, &mut stream, &status).await,
-                None => return,
-            }
+        refuse(stream, &ProxyStatus::new(ProxyError::ConnectionLimitReached, details)).await;
+    }
+    permit
+}
+
+/// Connects and relays.
+async fn open_tcp(gateway: &Inner, user: &Arc<User>, target: &Target, mut stream: Stream) {
+    let Some(_permit) = admit(user, &mut stream).await else { return };
+    let mut first = None;
+    match connect_tcp(gateway, target, &mut stream, &mut first).await {
+        Some(Ok(tcp)) => {
+            let relayed = relay_tcp(gateway, user, target, tcp, stream, first).await;
+            note(user, target, relayed);
         }
-        Tunnel::Udp(_) => match connect_udp(gateway, target).await {
-            Ok(socket) => relay_udp(gateway, client, socket, stream).await,
-            Err(status) => return report(user, target, &mut stream, &status).await,
-        },
-    };
-    if let Err(error) = result {
+        Some(Err(status)) => report(user, target, &mut stream, &status).await,
+        None => {}
+    }
+}
+
+/// The same for UDP.
+async fn open_udp(gateway: &Inner, client: &Client, user: &Arc<User>, target: &Target, mut stream: Stream) {
+    let Some(_permit) = admit(user, &mut stream).await else { return };
+    match connect_udp(gateway, target).await {
+        Ok(socket) => note(user, target, relay_udp(gateway, client, socket, stream).await),
+        Err(status) => report(user, target, &mut stream, &status).await,
+    }
+}
+
+fn note(user: &User, target: &Target, relayed: Result<(), StreamError>) {
+    if let Err(error) = relayed {
         tracing::debug!(user = user.name, %target, %error, "a tunnel was not begun");
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod ip;
 mod keys;
 mod support;
 mod unread;

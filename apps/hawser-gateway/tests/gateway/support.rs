@@ -7,13 +7,14 @@ use std::time::Duration;
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError};
 use hawser_gateway::egress::EgressRules;
 use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
-use hawser_gateway::server::{Gateway, GatewayConfig};
+use hawser_gateway::server::{Gateway, GatewayConfig, IpNetwork};
 use hawser_gateway::users::{Key, UserFile};
 use hawser_net::{Connection, Endpoint, Identity, Links, Pin, ServerConfig, TransportConfig, Trust};
 
 /// A gateway with one user, and this transport at both ends.
 pub(crate) struct Setup {
     pub(crate) key: Key,
+    pub(crate) other_key: Key,
     address: SocketAddr,
     pin: Pin,
     transport: TransportConfig,
@@ -23,9 +24,15 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) async fn start(transport: TransportConfig) -> Self {
+        Setup::start_with(transport, None).await
+    }
+
+    /// A gateway with a second user, `bob`, and this network behind it.
+    pub(crate) async fn start_with(transport: TransportConfig, ip: Option<IpNetwork>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let users = UserFile::new(folder.path().join("users.toml"));
         let key = users.add("alice").unwrap();
+        let other_key = users.add("bob").unwrap();
         let gateway = GatewayConfig {
             users,
             egress: EgressRules::new(vec!["127.0.0.1/32".parse().unwrap()]),
@@ -33,6 +40,8 @@ impl Setup {
             connect_timeout: Duration::from_secs(5),
             tcp_idle: TCP_IDLE,
             udp_idle: UDP_IDLE,
+            ip,
+            dns: Vec::new(),
         };
         let gateway = Gateway::start(gateway, Arc::new(|_: &str| {})).unwrap();
         let identity = Identity::self_signed(&["localhost"]).unwrap();
@@ -47,7 +56,7 @@ impl Setup {
                 tokio::spawn(async move { gateway.serve(incoming.await.unwrap()).await });
             }
         });
-        Setup { key, address, pin, transport, _server: server, _folder: folder }
+        Setup { key, other_key, address, pin, transport, _server: server, _folder: folder }
     }
 
     /// A connection to the gateway, and the endpoint that it stands on.

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss,
-    LossCause, Outage, Parameters, Rate, Sent, Siblings, Snapshot, Time,
+    LossCause, Outage, Parameters, Rate, Sent, Siblings, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::cubic::{Avoidance, CubicParameters, CubicRule};
@@ -226,12 +226,14 @@ impl CongestionController for Tide {
         self.cubic.on_outage(outage);
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        if let Some((window, memory)) = self.before_loss.take()
+    fn on_spurious_loss(&mut self, loss: &SpuriousLoss) {
+        // What an earlier epoch took is no longer known.
+        if loss.undone == Some(0)
+            && let Some((window, memory)) = self.before_loss.take()
             && self.phase == Phase::Shared
         {
             self.window.restore(&window);
-            self.cubic.undo(memory, now);
+            self.cubic.undo(memory, loss.now);
         }
     }
 

@@ -86,6 +86,19 @@ impl Connection {
         self.queue_datagram(data, info, WhenFull::Refuse)
     }
 
+    /// As [`send_datagram_with`](Self::send_datagram_with), but when the queue is full the oldest datagrams of the lowest
+    /// priority give way, if that is not above the one of this datagram.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`]; `Blocked` only where nothing gives way.
+    pub fn send_newest_datagram_with(
+        &mut self,
+        data: Bytes,
+        info: &DatagramInfo,
+    ) -> Result<(), SendDatagramError> {
+        self.queue_datagram(data, info, WhenFull::DropOldest)
+    }
+
     /// Reads from a stream, in order and without copying: data, a gap in its place where the peer gave it up, or the end.
     ///
     /// # Errors

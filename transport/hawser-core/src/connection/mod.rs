@@ -41,6 +41,7 @@ mod frames_in;
 mod frames_out;
 pub(crate) mod handshake;
 mod handshake_progress;
+mod held_up;
 mod identity;
 mod idle;
 pub(crate) mod init;
@@ -56,6 +57,7 @@ mod plan;
 mod policies;
 mod protection;
 pub(crate) mod qlog;
+pub(crate) mod range_set;
 mod receive;
 pub(crate) mod receive_times;
 pub(crate) mod recovery;
@@ -70,6 +72,7 @@ mod tests;
 mod timers;
 mod trace;
 pub(crate) mod version;
+pub(crate) mod work;
 mod zero_rtt;
 
 use std::collections::VecDeque;
@@ -105,6 +108,7 @@ use self::trace::tracer::Tracer;
 use self::zero_rtt::ZeroRtt;
 use crate::endpoint::EndpointEvent;
 use crate::receive_memory::Share;
+use crate::send_memory;
 use crate::{EndpointConfig, TransportConfig};
 
 pub use self::api::SetControllerError;
@@ -140,6 +144,8 @@ pub struct Connection {
     streams: Streams,
     datagrams: DatagramQueue,
     memory: Share,
+    send_memory: send_memory::Share,
+    work: work::Work,
     messages: Messages,
     repair: Repair,
     receive_times: ReceiveTimes,

@@ -1,6 +1,7 @@
 //! A connection as the application holds it.
 
 mod handle;
+mod observer;
 mod path_events;
 mod scheduler_requests;
 mod shared;
@@ -24,6 +25,7 @@ use hawser_policy::{
 };
 
 pub(crate) use self::handle::Handle;
+pub use self::observer::{ConnectionObserver, ConnectionSample, PathSample};
 pub use self::path_events::PathEvents;
 pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};
@@ -202,6 +204,18 @@ impl Connection {
     /// As [`send_datagram`](Connection::send_datagram).
     pub fn send_datagram_with(&self, data: Bytes, info: &DatagramInfo) -> Result<(), SendDatagramError> {
         self.act(|state| state.core.send_datagram_with(data, info))
+    }
+
+    /// The same, but when the send buffer is full, the oldest datagrams of the lowest priority in it give way.
+    ///
+    /// # Errors
+    /// [`SendDatagramError`]; `Blocked` when all that wait are of a higher priority.
+    pub fn send_newest_datagram_with(
+        &self,
+        data: Bytes,
+        info: &DatagramInfo,
+    ) -> Result<(), SendDatagramError> {
+        self.act(|state| state.core.send_newest_datagram_with(data, info))
     }
 
     /// Sends a datagram as soon as there is room in the send buffer.
@@ -440,6 +454,11 @@ impl Connection {
     }
 
     // About the connection
+
+    /// Its number among all connections that the endpoint ever had, from 1.
+    pub fn number(&self) -> u64 {
+        self.shared().number()
+    }
 
     /// Totals.
     pub fn stats(&self) -> ConnectionStats {

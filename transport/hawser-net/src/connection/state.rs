@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, LinkTrafficMeter, StreamEvent};
 use hawser_policy::{
     AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager,
-    StreamId, Time,
+    PathStatus, StreamId, Time,
 };
 use rustc_hash::FxHashMap;
 
@@ -51,9 +52,13 @@ pub(crate) struct ConnectionState {
     pub(crate) wakers: Wakers,
     /// Whether the worker knows already that there is something to do.
     queued: bool,
+    /// The pass in which something last arrived for it, and the work that it had cost until then.
+    pass: (u64, u64),
     /// Its entry among the worker's timers.
     pub(crate) scheduled: Option<Time>,
     manager: Option<Box<dyn PathManager>>,
+    /// The server's addresses, to which paths lead.
+    pub(crate) remotes: Vec<IpAddr>,
     /// What went over the links, if the manager wants to know.
     traffic: LinkTrafficMeter,
     actions: VecDeque<PathAction>,
@@ -157,8 +162,10 @@ impl ConnectionState {
             attempt_error: None,
             wakers: Wakers::default(),
             queued: false,
+            pass: (0, 0),
             scheduled: None,
             manager: None,
+            remotes: Vec::new(),
             traffic: LinkTrafficMeter::default(),
             actions: VecDeque::new(),
             news: PathNews::default(),
@@ -169,6 +176,14 @@ impl ConnectionState {
             remembered: None,
             scheduler_requests: SchedulerRequests::new(policies),
         }
+    }
+
+    /// What it had cost before this pass.
+    pub(crate) fn share_of(&mut self, pass: u64) -> u64 {
+        if self.pass.0 != pass {
+            self.pass = (pass, self.core.work_spent());
+        }
+        self.pass.1
     }
 
     /// Marks the connection as having something to do. Returns whether that is news.
@@ -311,6 +326,15 @@ impl ConnectionState {
                 self.recognise_link(info);
             }
             self.on_path_event(event, now);
+        }
+    }
+
+    /// The user wants the link used otherwise.
+    pub(crate) fn set_status_over(&mut self, link: LinkId, status: PathStatus, now: Time) {
+        for path in self.core.paths().into_iter().filter(|path| path.link == Some(link)) {
+            if let Err(error) = self.core.set_path_status(now, path.id, status) {
+                tracing::debug!(%error, "the status of a path was not changed");
+            }
         }
     }
 

@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use bytes::{Buf, Bytes};
 
+use crate::connection::work::{ENTRY, LOOKUP};
+
 /// Disjoint ranges, over all streams of a connection, that wait for what lies before them. A peer that spreads
 /// single bytes costs us about 150 bytes each; data interleaved over paths of very different delay makes thousands
-/// of ranges without malice. Above the cap the connection is closed with INTERNAL_ERROR.
+/// of ranges without malice. Beyond the cap data that makes another range is refused, and the peer sends it again later.
 pub(super) const MAX_DISJOINT_RANGES: usize = 16_384;
 
 /// What slices of receive buffers may be charged, over all streams of a connection, before they are copied together. Each
@@ -43,6 +45,8 @@ const MAX_SPARE: usize = 64;
 pub(super) struct Budget {
     pub(super) charged: usize,
     pub(super) ranges: usize,
+    /// Units of [`work`](crate::connection::work) that data has cost.
+    pub(super) work: u64,
     /// Where the newest slices lie, one for each receive buffer: several paths fill several at a time. Addresses
     /// decide when memory is copied, nothing that the peer or a trace could see.
     recent: [usize; RECENT_BUFFERS],
@@ -140,8 +144,8 @@ impl Assembler {
         self.read_to < self.ready_to
     }
 
-    /// Adds data; what is there already is kept and not compared. Returns how many bytes were not there before. On an error
-    /// nothing more can be received.
+    /// Adds data; what is there already is kept and not compared. Returns how many bytes were not there before. After an error
+    /// nothing was added.
     #[inline]
     pub(super) fn insert(
         &mut self,
@@ -199,7 +203,9 @@ impl Assembler {
         budget: &mut Budget,
     ) -> Result<u64, TooManyRanges> {
         let mut added = 0;
+        budget.work += LOOKUP;
         while start < end {
+            budget.work += ENTRY;
             let (previous, next) = neighbours(&mut self.ahead, end);
             let held_to = match &previous {
                 Some((at, segment)) if segment.end >= end => {
@@ -212,6 +218,11 @@ impl Assembler {
             };
             // The gap from here to `end` is filled, and what touches it joined.
             let from = start.max(held_to);
+            // Only the first part, and then it is all of it, may be one more range.
+            let touches = next.is_some() || from == self.ready_to || (previous.is_some() && held_to == from);
+            if !touches && budget.ranges >= MAX_DISJOINT_RANGES {
+                return Err(TooManyRanges);
+            }
             added += end - from;
             let piece = Piece::new(data.split_off((from - start) as usize), true, budget);
             self.charged += piece.charge as usize;
@@ -228,7 +239,6 @@ impl Assembler {
                 _ if from == self.ready_to => {
                     self.ready_to = append(&mut self.ready, piece, end, next, spare)
                 }
-                _ if budget.ranges >= MAX_DISJOINT_RANGES => return Err(TooManyRanges),
                 _ => {
                     let mut segment = next.unwrap_or_else(|| {
                         let pieces = spare.take().unwrap_or_else(|| VecDeque::with_capacity(1));

@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::copies::Copies;
 use super::errors::{ClosedStream, ResetAtError, WriteError};
-use super::range_set::RangeSet;
 use super::send_buffer::SendBuffer;
+use crate::connection::range_set::RangeSet;
 
 use metadata::Metadata;
 pub(super) use partial::GivenUp;
@@ -461,6 +461,12 @@ impl SendStream {
             return None;
         }
         if self.acked.is_empty() { Some(start..end) } else { self.acked.first_missing(start..end) }
+    }
+
+    /// How many ranges are moved when bytes from there on are acknowledged out of order.
+    #[inline]
+    pub(super) fn moves_to_ack(&self, offset: u64) -> u64 {
+        if self.acked.is_empty() { 0 } else { self.acked.moves_at(offset) }
     }
 
     /// The peer has these bytes (and the end, with `fin`).

@@ -4,6 +4,7 @@
 mod ack_frequency;
 mod addresses;
 mod balanced;
+mod batches;
 mod bounds;
 mod builder;
 mod copies;
@@ -32,4 +33,5 @@ mod strangers;
 mod tls_alerts;
 mod versions;
 mod violations;
+mod work;
 mod zero_rtt;

@@ -1,0 +1,208 @@
+//! `hawser tunnel`: all traffic of this machine through a gateway.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, Command};
+use hawser_tunnel::client::{Tunnel, TunnelConfig, TunnelError};
+use hawser_tunnel::host::netlink::Netlink;
+use hawser_tunnel::host::state::{State, StateError};
+use ipnet::IpNet;
+
+use crate::control::ControlOptions;
+use crate::exit::{Exit, Failure};
+use crate::gateway_client::{self, Gateway, GatewayOptions, say};
+use crate::interrupt::Interrupt;
+use crate::options::prefix;
+use crate::output::Output;
+use crate::report::Channel;
+use hawser::Registry;
+
+const EXAMPLES: &str = "\
+Needs root or CAP_NET_ADMIN, and a gateway that was started with --nat or --routed. TCP ends at this machine and travels as a stream \
+of its own, so that one connection uses all links; UDP, ICMP and the rest travel in datagrams. What is on the same link (a printer, \
+the router) is reached as before.
+
+All changes are undone at the end. After a crash the network works over the links as before; the next start, or --cleanup, removes what \
+was left behind. With --kill-switch nothing leaves this machine past the tunnel after a crash until one of them.
+
+Examples:
+  hawser tunnel --pin 'PIN' --key-file key gateway.example
+  hawser tunnel --dns 9.9.9.9 --kill-switch ...
+  hawser tunnel --route 192.168.7.0/24 ...                       the office, and nothing else
+  hawser tunnel --cleanup                                        after a crash";
+
+/// File below `--run` that says what has to be undone.
+const STATE_FILE: &str = "tunnel.json";
+/// Most TCP connections of one family at the same time.
+const MOST_CONNECTIONS: usize = 16_384;
+
+/// Arguments of `hawser tunnel`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TunnelOptions {
+    #[command(flatten)]
+    gateway: GatewayOptions,
+    /// Send these addresses through the tunnel and no others; repeat for more
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
+    route: Vec<IpNet>,
+    /// Look names up at these resolvers, through the tunnel; repeat for more. Default: those that the gateway names, else those of
+    /// the machine
+    #[arg(long, value_name = "ADDRESS")]
+    dns: Vec<IpAddr>,
+    /// Leave the machine's resolvers as they are
+    #[arg(long, conflicts_with = "dns")]
+    no_dns: bool,
+    /// After a crash let nothing past the tunnel until the next start, or --cleanup
+    #[arg(long)]
+    kill_switch: bool,
+    /// Undo what a tunnel that crashed has left behind, and end
+    #[arg(long)]
+    cleanup: bool,
+    #[command(flatten)]
+    control: ControlOptions,
+    /// Name of the TUN device
+    #[arg(long, value_name = "NAME", default_value = "hawser0")]
+    device: String,
+    /// Folder of the file that says what has to be undone
+    #[arg(long, value_name = "DIR", default_value = "/run/hawser")]
+    run: PathBuf,
+    /// Where the machine's resolvers are named
+    #[arg(long, value_name = "FILE", default_value = "/etc/resolv.conf")]
+    resolv_conf: PathBuf,
+}
+
+/// The command needs no gateway to clean up.
+pub(crate) fn without_gateway(command: Command) -> Command {
+    command.mut_arg("gateway", |gateway| gateway.required(false).required_unless_present("cleanup"))
+}
+
+/// Carries the traffic of this machine until Ctrl-C, or cleans up.
+pub(crate) async fn run(
+    arguments: TunnelOptions,
+    registry: &Arc<Registry>,
+    output: Output,
+    interrupt: Interrupt,
+) -> Result<(), Failure> {
+    if arguments.cleanup {
+        return clean_up(&arguments, output).await;
+    }
+    crate::serve::raise_descriptor_limit();
+    let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output).await?;
+    let gateway = arguments.gateway.clone().connect(registry, output, &interrupt, &control).await?;
+    if !gateway.hello.gateway.is_empty() && !gateway.hello.protocols.iter().any(|protocol| protocol == "ip") {
+        gateway.close().await;
+        let reason = "this gateway carries no IP packets: start it with `hawser gateway --nat`";
+        return Err(Failure::new(Exit::Failure, reason));
+    }
+    let config = configuration(&arguments, &gateway);
+    let started = Tunnel::start(gateway.client.clone(), config.clone(), say(output)).await;
+    let tunnel = match started {
+        Ok(tunnel) => tunnel,
+        Err(error) => {
+            gateway.close().await;
+            return Err(failure(error));
+        }
+    };
+    announce(&arguments, &config, &gateway, &tunnel, output);
+    interrupt.raised().await;
+    let undone = tunnel.stop().await;
+    gateway.close().await;
+    undone.map(|_| ()).map_err(|error| state_failure(&error))
+}
+
+async fn clean_up(arguments: &TunnelOptions, output: Output) -> Result<(), Failure> {
+    let netlink = Netlink::new().map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    let undone = State::clean(&arguments.run.join(STATE_FILE), &netlink).await;
+    let undone = undone.map_err(|error| state_failure(&error))?;
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "undone": undone }));
+    }
+    if undone.is_empty() {
+        output.remark("nothing to undo");
+    }
+    undone.iter().for_each(|what| output.remark(what));
+    Ok(())
+}
+
+fn configuration(arguments: &TunnelOptions, gateway: &Gateway) -> TunnelConfig {
+    let dns = match (arguments.no_dns, arguments.dns.is_empty()) {
+        (true, _) => Vec::new(),
+        (false, false) => arguments.dns.clone(),
+        // With some routes only, names are looked up as before.
+        (false, true) if arguments.route.is_empty() => gateway.hello.dns.clone(),
+        (false, true) => Vec::new(),
+    };
+    let tunnels = usize::try_from(gateway.hello.tunnels).unwrap_or(MOST_CONNECTIONS);
+    // One is that of the packets, and a user may run other commands.
+    let connections =
+        if tunnels == 0 { MOST_CONNECTIONS } else { (tunnels * 7 / 8).clamp(1, MOST_CONNECTIONS) };
+    TunnelConfig {
+        device: arguments.device.clone(),
+        routes: arguments.route.clone(),
+        direct: gateway.addresses(),
+        dns,
+        resolv: arguments.resolv_conf.clone(),
+        kill_switch: arguments.kill_switch,
+        state: arguments.run.join(STATE_FILE),
+        connections,
+    }
+}
+
+/// Says what the machine is in the tunnel, and what goes through it.
+fn announce(
+    arguments: &TunnelOptions,
+    config: &TunnelConfig,
+    gateway: &Gateway,
+    tunnel: &Tunnel,
+    output: Output,
+) {
+    let addresses: Vec<String> = tunnel.addresses.iter().map(ToString::to_string).collect();
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({
+            "device": arguments.device,
+            "addresses": addresses,
+            "gateway": gateway.address.to_string(),
+            "user": gateway.hello.user,
+            "dns": config.dns,
+            "undone": tunnel.undone,
+        }));
+    }
+    for what in &tunnel.undone {
+        output.remark(format_args!("left behind by a tunnel before: {what}"));
+    }
+    let what = if config.routes.is_empty() {
+        "all traffic".to_owned()
+    } else {
+        config.routes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    output.remark(format_args!("{what} goes through {} as {}", gateway.address, addresses.join(" and ")));
+    if config.routes.is_empty() && config.dns.is_empty() && !arguments.no_dns {
+        output.remark(
+            "names are looked up at the machine's own resolvers, which may be on a link: --dns ADDRESS has them looked up through the \
+             tunnel",
+        );
+    }
+}
+
+/// What a failure means for the command.
+fn failure(error: TunnelError) -> Failure {
+    match error {
+        TunnelError::Open(error) => gateway_client::failure(error),
+        TunnelError::State(error) => state_failure(&error),
+        error => Failure::new(Exit::Failure, error.to_string()),
+    }
+}
+
+fn state_failure(error: &StateError) -> Failure {
+    let exit = match error {
+        StateError::File { .. } => Exit::NotWritten,
+        StateError::Running { .. } | StateError::Netlink(_) => Exit::Failure,
+    };
+    let hint = match error {
+        StateError::Running { .. } => "",
+        _ => "; `hawser tunnel --cleanup` tries again to undo what is left",
+    };
+    Failure::new(exit, format!("{error}{hint}"))
+}

@@ -1,0 +1,170 @@
+//! IP packets over a request (RFC 9484 section 6): in HTTP Datagrams where they fit a packet, else in capsules on the stream, and
+//! the capsules that say which addresses and routes there are.
+
+use bytes::Bytes;
+use h3::error::{Code, StreamError};
+use hawser_h3::DatagramError;
+use hawser_masque::capsule::{self, Capsule, CapsuleError, Capsules, DATAGRAM};
+use hawser_masque::ip::{self, IpCapsuleError, PrefixEntry, Route};
+use hawser_masque::udp::{self, MAX_DATAGRAM};
+use hawser_net::policy::DatagramInfo;
+use tokio::sync::mpsc;
+
+use crate::flows::{FlowReceiver, FlowSender};
+use crate::halves::{Incoming, Outgoing};
+
+/// Packets too large for a datagram that wait for the stream; what comes beyond them is dropped, as on any full link.
+const QUEUE: usize = 64;
+/// The context of IP packets (RFC 9484 section 6), as it is on the wire.
+const PACKET_CONTEXT: [u8; 1] = [0];
+/// Most bytes of a capsule that is read: a packet behind its context, or a list of addresses.
+const MAX_CAPSULE: usize = if MAX_DATAGRAM + 8 > ip::MAX_LENGTH { MAX_DATAGRAM + 8 } else { ip::MAX_LENGTH };
+
+/// Why no more comes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IpError {
+    /// The stream, or its connection.
+    #[error("{0}")]
+    Stream(#[from] StreamError),
+    /// The peer sent no capsules.
+    #[error(transparent)]
+    Capsule(#[from] CapsuleError),
+    /// The peer sent no packets.
+    #[error(transparent)]
+    Datagram(#[from] udp::DatagramError),
+    /// The peer sent no addresses or routes.
+    #[error(transparent)]
+    Addresses(#[from] IpCapsuleError),
+}
+
+/// What comes out of a tunnel.
+#[derive(Debug)]
+pub(crate) enum IpEvent {
+    /// A packet.
+    Packet(Bytes),
+    /// The addresses of this end, all of them.
+    Assigned(Vec<PrefixEntry>),
+    /// The peer wants addresses.
+    Requested(Vec<PrefixEntry>),
+    /// Where the peer leads.
+    Routes(Vec<Route>),
+}
+
+/// Sends into a tunnel. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct IpSender {
+    flow: FlowSender,
+    capsules: mpsc::Sender<Bytes>,
+}
+
+impl IpSender {
+    /// And what writes its capsules to the stream, which has to be waited for.
+    pub(crate) fn new<O: Outgoing>(outgoing: O, flow: FlowSender) -> (Self, CapsuleWriter<O>) {
+        let (capsules, queue) = mpsc::channel(QUEUE);
+        (IpSender { flow, capsules }, CapsuleWriter { outgoing, queue })
+    }
+
+    /// Sends a packet, which may be lost.
+    pub(crate) fn send(&self, packet: &[u8], info: &DatagramInfo) {
+        match self.flow.send_with([&PACKET_CONTEXT, packet], info) {
+            Ok(()) | Err(DatagramError::Full) => {}
+            Err(DatagramError::TooLarge | DatagramError::Unsupported) => {
+                let _ = self.capsules.try_send(capsule::encode(DATAGRAM, &udp::encode(packet)));
+            }
+        }
+    }
+
+    /// Sends a capsule of addresses or routes.
+    pub(crate) async fn tell(&self, kind: u64, value: &[u8]) {
+        // Without the writer the tunnel has ended.
+        let _ = self.capsules.send(capsule::encode(kind, value)).await;
+    }
+
+    /// Most bytes of a packet that fits a datagram now; 0 if none does.
+    pub(crate) fn room(&self) -> usize {
+        self.flow.room().saturating_sub(PACKET_CONTEXT.len())
+    }
+}
+
+/// Writes capsules to the stream of a tunnel.
+#[derive(Debug)]
+pub(crate) struct CapsuleWriter<O> {
+    outgoing: O,
+    queue: mpsc::Receiver<Bytes>,
+}
+
+impl<O: Outgoing> CapsuleWriter<O> {
+    /// Writes until nobody sends any more.
+    ///
+    /// # Errors
+    /// When the stream has ended.
+    pub(crate) async fn run(&mut self) -> Result<(), StreamError> {
+        while let Some(capsule) = self.queue.recv().await {
+            self.outgoing.send(capsule).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the tunnel.
+    pub(crate) async fn finish(&mut self) {
+        let _ = self.outgoing.finish().await;
+    }
+}
+
+/// Receives from a tunnel.
+#[derive(Debug)]
+pub(crate) struct IpReceiver<I> {
+    incoming: I,
+    capsules: Capsules,
+    flow: FlowReceiver,
+}
+
+impl<I: Incoming> IpReceiver<I> {
+    pub(crate) fn new(incoming: I, flow: FlowReceiver) -> Self {
+        let kinds = &[DATAGRAM, ip::ADDRESS_ASSIGN, ip::ADDRESS_REQUEST, ip::ROUTE_ADVERTISEMENT];
+        IpReceiver { incoming, capsules: Capsules::new(kinds, MAX_CAPSULE), flow }
+    }
+
+    /// What comes next; `None` when the peer has ended the tunnel. Nothing is lost when this is not waited for to its end.
+    ///
+    /// # Errors
+    /// [`IpError`].
+    pub(crate) async fn receive(&mut self) -> Result<Option<IpEvent>, IpError> {
+        loop {
+            while let Some(capsule) = self.capsules.next()? {
+                if let Some(event) = Self::read(capsule)? {
+                    return Ok(Some(event));
+                }
+            }
+            tokio::select! {
+                data = self.incoming.receive() => match data? {
+                    Some(data) => self.capsules.push(data),
+                    None => {
+                        self.capsules.end()?;
+                        return Ok(None);
+                    }
+                },
+                datagram = self.flow.receive() => {
+                    if let Some(packet) = udp::decode(datagram)? {
+                        return Ok(Some(IpEvent::Packet(packet)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn read(Capsule { kind, value }: Capsule) -> Result<Option<IpEvent>, IpError> {
+        Ok(match kind {
+            DATAGRAM => udp::decode(value)?.map(IpEvent::Packet),
+            ip::ADDRESS_ASSIGN => Some(IpEvent::Assigned(ip::read_assignment(&value)?)),
+            ip::ADDRESS_REQUEST => Some(IpEvent::Requested(ip::read_request(&value)?)),
+            ip::ROUTE_ADVERTISEMENT => Some(IpEvent::Routes(ip::read_routes(&value)?)),
+            _ => None,
+        })
+    }
+
+    /// Wants no more.
+    pub(crate) fn stop(&mut self) {
+        self.incoming.stop(Code::H3_REQUEST_CANCELLED);
+    }
+}

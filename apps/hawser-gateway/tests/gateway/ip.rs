@@ -1,0 +1,166 @@
+//! IP packets through a gateway on loopback, with a queue in place of the network behind it.
+
+use std::net::IpAddr;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use hawser_gateway::client::{GatewayClient, IpTunnel, OpenError};
+use hawser_gateway::pools::Pools;
+use hawser_gateway::server::{Device, IpCounters, IpNetwork};
+use hawser_masque::flows::Class;
+use hawser_masque::packet::{self, ICMP, UDP};
+
+use crate::support::Setup;
+
+/// Packets that came out behind the gateway.
+struct Queue(mpsc::Sender<Vec<u8>>);
+
+impl Device for Queue {
+    fn send(&self, packet: &[u8]) {
+        let _ = self.0.send(packet.to_vec());
+    }
+}
+
+struct Behind {
+    network: IpNetwork,
+    packets: mpsc::Receiver<Vec<u8>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Behind {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let pools = ["10.118.0.0/24", "fd00::/64"].map(|prefix| prefix.parse().unwrap()).to_vec();
+        let pools = Pools::open(pools, &folder.path().join("addresses.toml")).unwrap();
+        let (sender, packets) = mpsc::channel();
+        Behind { network: IpNetwork::new(Box::new(Queue(sender)), pools), packets, _folder: folder }
+    }
+
+    async fn packet(&self) -> Vec<u8> {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            if let Ok(packet) = self.packets.try_recv() {
+                return packet;
+            }
+            assert!(Instant::now() < deadline, "no packet: {:?}", self.network.counters());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    async fn until(&self, what: impl Fn(IpCounters) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !what(self.network.counters()) {
+            assert!(Instant::now() < deadline, "{:?}", self.network.counters());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+/// A UDP packet without checksums, which nobody on the way looks at.
+fn udp(source: IpAddr, destination: &str, length: usize) -> Vec<u8> {
+    let (IpAddr::V4(source), Ok(IpAddr::V4(destination))) = (source, destination.parse()) else {
+        panic!("IPv4 only");
+    };
+    let total = u16::try_from(28 + length).unwrap().to_be_bytes();
+    let mut packet = vec![0x45, 0, total[0], total[1], 0, 0, 0, 0, 64, UDP, 0, 0];
+    packet.extend(source.octets());
+    packet.extend(destination.octets());
+    packet.extend([0x10, 0, 0, 53, 0, 0, 0, 0]);
+    packet.resize(28 + length, 7);
+    packet
+}
+
+fn transport() -> hawser_net::TransportConfig {
+    let mut transport = hawser_net::default_transport();
+    hawser_gateway::profile::apply(&mut transport, 100);
+    transport
+}
+
+async fn client(setup: &Setup, key: &hawser_gateway::users::Key) -> GatewayClient {
+    setup.client(key.clone()).await.unwrap().0
+}
+
+async fn receive(tunnel: &mut IpTunnel) -> Vec<u8> {
+    let received = tokio::time::timeout(Duration::from_secs(10), tunnel.receiver.receive()).await;
+    received.expect("in time").unwrap().expect("a packet").to_vec()
+}
+
+#[tokio::test]
+async fn packets_travel_both_ways_small_and_large() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let (client, hello) = setup.client(setup.key.clone()).await.unwrap();
+    assert!(hello.protocols.iter().any(|protocol| protocol == "ip"), "{hello:?}");
+    let mut tunnel = client.ip(&[]).await.unwrap();
+    assert_eq!(tunnel.addresses, ["10.118.0.2", "fd00::2"].map(|text| text.parse::<IpAddr>().unwrap()));
+    let own = tunnel.addresses[0];
+    // The larger one fits no packet: it takes the stream.
+    for length in [100, 20_000] {
+        let packet = udp(own, "127.0.0.1", length);
+        tunnel.sender.send(&packet, Class::RealTime);
+        assert_eq!(behind.packet().await, packet);
+        let answer = {
+            let mut answer = udp("127.0.0.1".parse().unwrap(), "10.118.0.2", length);
+            answer[9] = ICMP;
+            answer
+        };
+        behind.network.deliver(&answer);
+        assert_eq!(receive(&mut tunnel).await, answer);
+    }
+    behind.network.deliver(&udp("127.0.0.1".parse().unwrap(), "10.118.0.99", 1));
+    behind.network.deliver(b"nothing");
+    let counters = behind.network.counters();
+    assert_eq!((counters.up, counters.down, counters.unknown, counters.malformed), (2, 2, 1, 1));
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_is_dropped_counted_and_answered() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let (alice, bob) = (client(&setup, &setup.key).await, client(&setup, &setup.other_key).await);
+    let (mut alice, bob) = (alice.ip(&[]).await.unwrap(), bob.ip(&[]).await.unwrap());
+    let own = alice.addresses[0];
+    assert_ne!(own, bob.addresses[0]);
+    // From an address that is another client's.
+    alice.sender.send(&udp(bob.addresses[0], "127.0.0.1", 10), Class::Bulk);
+    behind.until(|counters| counters.spoofed == 1).await;
+    let mut cut = udp(own, "127.0.0.1", 10);
+    cut.pop();
+    alice.sender.send(&cut, Class::Bulk);
+    behind.until(|counters| counters.malformed == 1).await;
+    // To another client, and to an address that the rules deny.
+    for destination in [bob.addresses[0].to_string(), "10.0.0.1".to_owned()] {
+        alice.sender.send(&udp(own, &destination, 10), Class::Bulk);
+        let answer = receive(&mut alice).await;
+        let read = packet::read(&answer).unwrap();
+        assert_eq!((read.protocol, read.source.to_string()), (ICMP, destination));
+        assert_eq!(answer[20..22], [3, 13], "administratively prohibited");
+    }
+    behind.until(|counters| counters.denied == 2).await;
+    assert_eq!(behind.network.counters().up, 0);
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_takes_its_addresses_with_it() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let mut first = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    let addresses = first.addresses.clone();
+    // Without asking, a second machine of the same user has others.
+    let second = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    assert_ne!(second.addresses, addresses);
+    let back = client(&setup, &setup.key).await.ip(&addresses).await.unwrap();
+    assert_eq!(back.addresses, addresses);
+    assert_eq!(first.receiver.receive().await, Ok(None), "the old tunnel ends");
+    // Somebody else cannot have them.
+    let other = client(&setup, &setup.other_key).await.ip(&addresses).await.unwrap();
+    assert_ne!(other.addresses, addresses);
+}
+
+#[tokio::test]
+async fn a_gateway_without_a_network_says_so() {
+    let setup = Setup::start(transport()).await;
+    let error = client(&setup, &setup.key).await.ip(&[]).await.err().unwrap();
+    let OpenError::Refused(status) = error else { panic!("{error}") };
+    assert!(status.details.contains("hawser gateway --nat"), "{}", status.details);
+}

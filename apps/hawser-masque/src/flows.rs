@@ -1,0 +1,178 @@
+//! Flows of packets, told apart by their ends, and what they are: real-time or bulk.
+//!
+//! A call sends small packets at a steady pace; a download sends long bursts of full ones. Both are judged by what they did, so
+//! that nothing has to be configured: the rate of the last quarter of a second decides, and a flow that changes is judged by it again. What a sender marks as expedited (RFC 3246) is real-time at once.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::packet::{ICMP, ICMPV6, Packet, ports};
+
+/// Flows that are remembered.
+const MAX_FLOWS: usize = 4_096;
+/// Over which a rate is measured.
+const WINDOW: Duration = Duration::from_millis(250);
+/// Silence after which a flow is forgotten when room is needed.
+const IDLE: Duration = Duration::from_secs(30);
+/// Most bytes of a flow within a window that is real-time: 1 Mbit/s, a video call or a game.
+const REAL_TIME_BYTES: u64 = 1_000_000 / 8 / 4;
+/// Code points of differentiated services that ask for it: EF, VOICE-ADMIT, CS5, CS6 (RFC 4594).
+const EXPEDITED: [u8; 4] = [46, 44, 40, 48];
+
+/// What a packet wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// To arrive soon.
+    RealTime,
+    /// To arrive with many others.
+    Bulk,
+}
+
+/// Both ends, and the protocol between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    source: IpAddr,
+    destination: IpAddr,
+    protocol: u8,
+    ports: (u16, u16),
+}
+
+/// What a flow did.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    window_began: Duration,
+    /// Bytes since then, and in the window before.
+    bytes: u64,
+    before: u64,
+    last: Duration,
+}
+
+/// The flows of one direction.
+#[derive(Debug, Default)]
+pub struct FlowTable {
+    flows: HashMap<Key, Flow>,
+}
+
+impl FlowTable {
+    /// What a packet wants that is sent now; `now` counts from any moment on.
+    pub fn class(&mut self, now: Duration, bytes: &[u8], packet: &Packet) -> Class {
+        if EXPEDITED.contains(&(packet.traffic_class >> 2)) {
+            return Class::RealTime;
+        }
+        let length = bytes.len() as u64;
+        let key = Key {
+            source: packet.source,
+            destination: packet.destination,
+            protocol: packet.protocol,
+            ports: match packet.protocol {
+                ICMP | ICMPV6 => (0, 0),
+                _ => ports(bytes, packet).unwrap_or_default(),
+            },
+        };
+        if !self.flows.contains_key(&key) && self.flows.len() >= MAX_FLOWS {
+            self.make_room(now);
+        }
+        let flow =
+            self.flows.entry(key).or_insert(Flow { window_began: now, bytes: 0, before: 0, last: now });
+        let age = now.saturating_sub(flow.window_began);
+        if age >= WINDOW {
+            flow.before = if age < 2 * WINDOW { flow.bytes } else { 0 };
+            flow.bytes = 0;
+            flow.window_began = now;
+        }
+        flow.bytes += length;
+        flow.last = now;
+        if flow.bytes.max(flow.before) <= REAL_TIME_BYTES { Class::RealTime } else { Class::Bulk }
+    }
+
+    /// Forgets flows that are silent; if none is, all of them: they are judged again within a window.
+    fn make_room(&mut self, now: Duration) {
+        self.flows.retain(|_, flow| now.saturating_sub(flow.last) < IDLE);
+        if self.flows.len() >= MAX_FLOWS {
+            self.flows.clear();
+        }
+    }
+
+    /// Flows that are remembered.
+    pub fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::UDP;
+
+    fn packet(port: u16, length: usize, traffic_class: u8) -> (Vec<u8>, Packet) {
+        let mut bytes = vec![0; length];
+        bytes[20..22].copy_from_slice(&port.to_be_bytes());
+        let packet = Packet {
+            source: "10.0.0.1".parse().unwrap(),
+            destination: "192.0.2.1".parse().unwrap(),
+            protocol: UDP,
+            payload: 20,
+            is_fragment: false,
+            is_whole: true,
+            hops: 64,
+            traffic_class,
+        };
+        (bytes, packet)
+    }
+
+    #[test]
+    fn a_call_is_real_time_and_a_download_is_bulk() {
+        let mut table = FlowTable::default();
+        let (mut late, mut bulk) = (0, 0);
+        for millisecond in 0..2_000 {
+            let now = Duration::from_millis(millisecond);
+            // 12 Mbit/s, and 50 packets a second.
+            let (bytes, download) = packet(1, 1_400, 0);
+            bulk += u32::from(table.class(now, &bytes, &download) == Class::Bulk);
+            if millisecond % 20 == 0 {
+                let (bytes, call) = packet(2, 188, 0);
+                late += u32::from(table.class(now, &bytes, &call) == Class::Bulk);
+            }
+        }
+        assert_eq!(late, 0);
+        assert!(bulk > 1_950, "{bulk}");
+        assert_eq!(table.len(), 2);
+    }
+
+    #[test]
+    fn a_flow_that_falls_silent_is_judged_again() {
+        let mut table = FlowTable::default();
+        let (bytes, packet) = packet(1, 1_400, 0);
+        for millisecond in 0..100 {
+            table.class(Duration::from_millis(millisecond), &bytes, &packet);
+        }
+        assert_eq!(table.class(Duration::from_millis(100), &bytes, &packet), Class::Bulk);
+        assert_eq!(table.class(Duration::from_millis(1_000), &bytes, &packet), Class::RealTime);
+    }
+
+    #[test]
+    fn marked_packets_are_real_time_whatever_they_are() {
+        let mut table = FlowTable::default();
+        let (bytes, packet) = packet(1, 1_400, 46 << 2);
+        for _ in 0..1_000 {
+            assert_eq!(table.class(Duration::ZERO, &bytes, &packet), Class::RealTime);
+        }
+    }
+
+    #[test]
+    fn flows_are_bounded() {
+        let mut table = FlowTable::default();
+        for number in 0..100_000_u32 {
+            let (bytes, mut packet) = packet(1, 60, 0);
+            packet.source = std::net::Ipv4Addr::from_bits(number).into();
+            table.class(Duration::ZERO, &bytes, &packet);
+            assert!(table.len() <= MAX_FLOWS);
+        }
+    }
+}

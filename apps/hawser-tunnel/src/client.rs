@@ -1,0 +1,360 @@
+//! The end at the host: its packets through the gateway.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hawser_gateway::client::{GatewayClient, IpTunnel, IpTunnelReceiver, IpTunnelSender, OpenError, Say};
+use hawser_masque::flows::FlowTable;
+use hawser_masque::packet::{self, Packet, Unreachable};
+use ipnet::IpNet;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::device::{self, DeviceError, FrameHeader, HEADER, MAX_FRAME, Tun};
+use crate::host::netlink::{Index, Netlink, NetlinkError};
+use crate::host::resolv::Resolv;
+use crate::host::state::{State, StateError};
+use crate::host::sysctl::Sysctl;
+use crate::lane::{self, Lane};
+
+/// MTU of the device: at least what IPv6 asks for, at most what links carry. Larger packets than a datagram has room for travel on
+/// the stream of the tunnel.
+const MTU: std::ops::RangeInclusive<u16> = 1_280..=1_400;
+/// How often it is looked how large packets may be.
+const MTU_INTERVAL: Duration = Duration::from_secs(1);
+/// How long to wait before addresses are asked for again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// What a tunnel carries, and what of the machine it changes.
+#[derive(Clone, Debug)]
+pub struct TunnelConfig {
+    /// Name of the TUN device.
+    pub device: String,
+    /// What goes through the tunnel; nothing: everything.
+    pub routes: Vec<IpNet>,
+    /// Addresses of the gateway, which never do.
+    pub direct: Vec<IpAddr>,
+    /// Resolvers; none: those of the machine.
+    pub dns: Vec<IpAddr>,
+    /// Where the machine's resolvers are named.
+    pub resolv: PathBuf,
+    /// Whether what would go through the tunnel is stopped when it is gone, until somebody cleans up.
+    pub kill_switch: bool,
+    /// File that says what has to be undone.
+    pub state: PathBuf,
+    /// TCP connections of a family at the same time.
+    pub connections: usize,
+}
+
+/// Why there is no tunnel.
+#[derive(Debug, thiserror::Error)]
+pub enum TunnelError {
+    /// The gateway carries no packets.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// No device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The kernel refused a change.
+    #[error(transparent)]
+    Netlink(#[from] NetlinkError),
+    /// The state file.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// TCP cannot end here.
+    #[error("cannot listen for TCP of the tunnel: {0}")]
+    Listen(io::Error),
+    /// The resolvers.
+    #[error("cannot change {}: {source}", .path.display())]
+    Resolv {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A tunnel that runs. [`stop`](Tunnel::stop) undoes what it changed.
+pub struct Tunnel {
+    /// The addresses of this machine in it.
+    pub addresses: Vec<IpAddr>,
+    /// What was left behind by one before, and undone.
+    pub undone: Vec<String>,
+    state: State,
+    netlink: Netlink,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What the tasks of a tunnel share.
+struct Shared {
+    device: Arc<Tun>,
+    /// The way to the gateway, and the addresses that go with it.
+    up: Mutex<Option<Up>>,
+}
+
+#[derive(Clone)]
+struct Up {
+    sender: IpTunnelSender,
+    addresses: Vec<IpAddr>,
+}
+
+impl Tunnel {
+    /// Asks the gateway for addresses and sends the machine's packets there.
+    ///
+    /// # Errors
+    /// [`TunnelError`]; the machine is then as it was.
+    pub async fn start(client: GatewayClient, config: TunnelConfig, say: Say) -> Result<Self, TunnelError> {
+        let netlink = Netlink::new()?;
+        let (mut state, undone) = State::begin(&config.state, &netlink).await?;
+        match Tunnel::set_up(client, &config, say, &netlink, &mut state).await {
+            Ok((addresses, tasks)) => Ok(Tunnel { addresses, undone, state, netlink, tasks }),
+            Err(error) => {
+                if let Err(error) = state.undo(&netlink).await {
+                    tracing::error!(%error, "what was changed is not undone");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn set_up(
+        client: GatewayClient,
+        config: &TunnelConfig,
+        say: Say,
+        netlink: &Netlink,
+        state: &mut State,
+    ) -> Result<(Vec<IpAddr>, Vec<JoinHandle<()>>), TunnelError> {
+        let tunnel = client.ip(&[]).await?;
+        let addresses = tunnel.addresses.clone();
+        let device = Arc::new(Tun::create(&config.device, true)?);
+        let index = netlink.find(&config.device).await?;
+        let has_v6 = enable_v6(&config.device);
+        netlink.turn_on(index, *MTU.start()).await?;
+        let host = Host { netlink: netlink.clone(), index, routes: routes(&config.routes, has_v6) };
+        host.add(&addresses).await?;
+        for address in lane::addresses().into_iter().filter(|address| has_v6 || address.addr().is_ipv4()) {
+            netlink.add_address(index, address).await?;
+        }
+        let lane = Lane::start(client.clone(), device.clone(), config.connections, has_v6).await;
+        let lane = lane.map_err(TunnelError::Listen)?;
+        state.note_rules()?;
+        for is_v4 in [true, false].into_iter().filter(|is_v4| *is_v4 || has_v6) {
+            if config.kill_switch {
+                netlink.block(is_v4).await?;
+            }
+            netlink.add_rules(is_v4, &config.direct).await?;
+        }
+        if !config.dns.is_empty() {
+            let failed = |source| TunnelError::Resolv { path: config.resolv.clone(), source };
+            let resolv = Resolv::read(&config.resolv).map_err(failed)?;
+            state.note_resolv(resolv.clone())?;
+            resolv.replace(&config.dns).map_err(failed)?;
+        }
+        let IpTunnel { sender, receiver, .. } = tunnel;
+        let up = Up { sender, addresses: addresses.clone() };
+        let shared = Arc::new(Shared { device, up: Mutex::new(Some(up)) });
+        let tasks = vec![
+            tokio::spawn(upwards(shared.clone(), lane)),
+            tokio::spawn(keep(shared.clone(), client, receiver, host.clone(), say)),
+            tokio::spawn(adapt(shared, host)),
+        ];
+        Ok((addresses, tasks))
+    }
+
+    /// Ends it, and undoes what it changed. Returns in words what that was.
+    ///
+    /// # Errors
+    /// When something cannot be undone; the next start, or [`State::clean`], tries again.
+    pub async fn stop(self) -> Result<Vec<String>, StateError> {
+        // First the routes: what is sent meanwhile goes over the links.
+        let undone = self.state.undo(&self.netlink).await;
+        for task in &self.tasks {
+            task.abort();
+        }
+        undone
+    }
+}
+
+/// IPv6 on the device, also where it is off for others. Returns whether there is IPv6.
+fn enable_v6(device: &str) -> bool {
+    let name = format!("ipv6/conf/{device}/disable_ipv6");
+    match Sysctl::read(&name) {
+        Ok(Some(sysctl)) if sysctl.value == "0" => true,
+        Ok(Some(_)) => Sysctl { name, value: "0".to_owned() }.write().is_ok(),
+        Ok(None) | Err(_) => false,
+    }
+}
+
+/// What goes through the tunnel.
+fn routes(chosen: &[IpNet], has_v6: bool) -> Vec<IpNet> {
+    let everything = [IpNet::V4(ipnet::Ipv4Net::default()), IpNet::V6(ipnet::Ipv6Net::default())];
+    let routes = if chosen.is_empty() { &everything[..] } else { chosen };
+    routes.iter().copied().filter(|route| has_v6 || route.addr().is_ipv4()).collect()
+}
+
+/// The device on this machine.
+#[derive(Clone)]
+struct Host {
+    netlink: Netlink,
+    index: Index,
+    routes: Vec<IpNet>,
+}
+
+impl Host {
+    /// Has these addresses, and sends with them.
+    async fn add(&self, addresses: &[IpAddr]) -> Result<(), NetlinkError> {
+        for address in addresses {
+            self.netlink.add_address(self.index, IpNet::from(*address)).await?;
+        }
+        for route in &self.routes {
+            let source = addresses.iter().find(|address| address.is_ipv4() == route.addr().is_ipv4());
+            self.netlink.add_route(self.index, *route, source.copied()).await?;
+        }
+        Ok(())
+    }
+
+    /// Has others from now on.
+    async fn replace(&self, before: &[IpAddr], addresses: &[IpAddr]) -> Result<(), NetlinkError> {
+        self.add(addresses).await?;
+        for gone in before.iter().filter(|address| !addresses.contains(address)) {
+            self.netlink.remove_address(self.index, IpNet::from(*gone)).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn up(&self) -> Option<Up> {
+        self.up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_up(&self, up: Option<Up>) {
+        *self.up.lock().unwrap_or_else(PoisonError::into_inner) = up;
+    }
+
+    fn answer(&self, bytes: &[u8], packet: &Packet, why: Unreachable) {
+        if let Some(answer) = packet::unreachable(bytes, packet, why) {
+            self.deliver(&answer);
+        }
+    }
+
+    /// Hands a packet to this machine.
+    fn deliver(&self, packet: &[u8]) {
+        self.device.send(&[&[0; HEADER], packet].concat());
+    }
+}
+
+/// Packets of this machine: TCP into the lane, the rest into datagrams.
+async fn upwards(shared: Arc<Shared>, lane: Lane) {
+    let (started, mut flows) = (Instant::now(), FlowTable::default());
+    let mut buffer = vec![0; MAX_FRAME];
+    loop {
+        let length = match shared.device.receive(&mut buffer).await {
+            Ok(length) => length,
+            Err(error) => return tracing::error!(%error, "the TUN device is gone"),
+        };
+        let Some(frame) = buffer.get_mut(..length) else { continue };
+        let Some(header) = FrameHeader::read(frame) else { continue };
+        let packet = match frame.get(HEADER..).map(packet::read) {
+            Some(Ok(packet)) => packet,
+            Some(Err(error)) => {
+                tracing::debug!(%error, "a packet of this machine is dropped");
+                continue;
+            }
+            None => continue,
+        };
+        if packet.protocol == packet::TCP && lane.take(frame, &packet, header.is_partial()) {
+            continue;
+        }
+        let up = shared.up();
+        let now = started.elapsed();
+        device::complete(frame, |bytes| match (&up, packet::read(bytes)) {
+            (Some(up), Ok(packet)) if up.addresses.contains(&packet.source) => {
+                up.sender.send(bytes, flows.class(now, bytes, &packet));
+            }
+            (_, Ok(packet)) => shared.answer(bytes, &packet, Unreachable::Network),
+            (_, Err(_)) => {}
+        });
+    }
+}
+
+/// Packets of the gateway; when it is lost, another tunnel with the same addresses.
+async fn keep(
+    shared: Arc<Shared>,
+    client: GatewayClient,
+    mut receiver: IpTunnelReceiver,
+    host: Host,
+    say: Say,
+) {
+    loop {
+        let reason = downwards(&shared, &mut receiver).await;
+        let before = shared.up().map(|up| up.addresses).unwrap_or_default();
+        tracing::info!(reason, "the IP tunnel ended");
+        let tunnel = again(&client, &before, &say).await;
+        if tunnel.addresses != before {
+            say(&format!("this machine is {} in the tunnel now", list(&tunnel.addresses)));
+            if let Err(error) = host.replace(&before, &tunnel.addresses).await {
+                say(&format!("the addresses of the tunnel are wrong: {error}"));
+            }
+        }
+        shared.set_up(Some(Up { sender: tunnel.sender, addresses: tunnel.addresses }));
+        receiver = tunnel.receiver;
+    }
+}
+
+/// Asks for a tunnel until there is one.
+async fn again(client: &GatewayClient, before: &[IpAddr], say: &Say) -> IpTunnel {
+    let mut told = None;
+    loop {
+        match client.ip(before).await {
+            Ok(tunnel) => return tunnel,
+            Err(error) => {
+                let error = error.to_string();
+                if told.as_ref() != Some(&error) {
+                    say(&format!("no addresses from the gateway: {error}; trying on"));
+                    told = Some(error);
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+/// Hands the packets of the gateway to this machine, those to its addresses. Returns why there are no more.
+async fn downwards(shared: &Shared, receiver: &mut IpTunnelReceiver) -> String {
+    loop {
+        let bytes: Bytes = match receiver.receive().await {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return "the gateway ended it".to_owned(),
+            Err(error) => return error,
+        };
+        let is_own =
+            |packet: Packet| shared.up().is_some_and(|up| up.addresses.contains(&packet.destination));
+        if packet::read(&bytes).is_ok_and(is_own) {
+            shared.deliver(&bytes);
+        }
+    }
+}
+
+/// Lets packets be as large as fits a datagram.
+async fn adapt(shared: Arc<Shared>, host: Host) {
+    let mut current = *MTU.start();
+    loop {
+        tokio::time::sleep(MTU_INTERVAL).await;
+        let Some(up) = shared.up() else { continue };
+        let room = u16::try_from(up.sender.room()).unwrap_or(u16::MAX).clamp(*MTU.start(), *MTU.end());
+        if room != current && host.netlink.set_mtu(host.index, room).await.is_ok() {
+            tracing::info!(mtu = room, "packets of the tunnel have another size");
+            current = room;
+        }
+    }
+}
+
+/// Addresses in words.
+fn list(addresses: &[IpAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}

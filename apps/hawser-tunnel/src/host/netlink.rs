@@ -1,0 +1,293 @@
+//! Devices, addresses, routes and rules, by rtnetlink.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+use ipnet::IpNet;
+use rtnetlink::packet_route::AddressFamily;
+use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteType};
+use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use rtnetlink::{Handle, IpVersion, LinkUnspec, RouteMessageBuilder};
+
+/// The routing table of the tunnel, and the first of the priorities of its rules.
+pub const TABLE: u32 = 18_450;
+/// Rules: addresses of the gateway, the main table but for its default routes, the table of the tunnel.
+const PRIORITIES: std::ops::Range<u32> = TABLE..TABLE + 3;
+/// The main routing table.
+const MAIN: u32 = 254;
+/// Preference of routes that stop what the tunnel does not carry: behind all others.
+const LAST_METRIC: u32 = 4_000_000_000;
+/// Routes and rules that are removed in one go: more are somebody else's mistake.
+const MOST_REMOVED: usize = 10_000;
+
+/// A change that the kernel refused.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what}: {source}")]
+pub struct NetlinkError {
+    /// What was to be done.
+    pub what: String,
+    /// What the kernel said.
+    #[source]
+    pub source: io::Error,
+}
+
+fn refused<'a>(what: impl Into<String> + 'a) -> impl FnOnce(rtnetlink::Error) -> NetlinkError + 'a {
+    move |error| {
+        let source = match error {
+            rtnetlink::Error::NetlinkError(message) => message.to_io(),
+            other => io::Error::other(other.to_string()),
+        };
+        NetlinkError { what: what.into(), source }
+    }
+}
+
+/// A handle on the network of this machine.
+#[derive(Clone, Debug)]
+pub struct Netlink {
+    handle: Handle,
+}
+
+/// A device of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(u32);
+
+impl Netlink {
+    /// Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// When there is no netlink.
+    pub fn new() -> Result<Self, NetlinkError> {
+        let opened = rtnetlink::new_connection();
+        let opened = opened.map_err(|source| NetlinkError { what: "open netlink".to_owned(), source });
+        let (connection, handle, _) = opened?;
+        tokio::spawn(connection);
+        Ok(Netlink { handle })
+    }
+
+    /// The device of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn find(&self, name: &str) -> Result<Index, NetlinkError> {
+        let failed = || refused(format!("find the device {name}"));
+        let mut found = pin!(self.handle.link().get().match_name(name.to_owned()).execute());
+        let link = found.try_next().await.map_err(failed())?;
+        let missing = || NetlinkError {
+            what: format!("find the device {name}"),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        Ok(Index(link.ok_or_else(missing)?.header.index))
+    }
+
+    /// Makes a device of the tunnel known as such, gives it an MTU in bytes, and turns it on.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn turn_on(&self, device: Index, mtu: u16) -> Result<(), NetlinkError> {
+        let message = LinkUnspec::new_with_index(device.0)
+            .link_group(hawser_net::TUNNEL_GROUP)
+            .mtu(mtu.into())
+            .txqueuelen(1_000)
+            .up()
+            .build();
+        self.handle.link().set(message).execute().await.map_err(refused("turn the TUN device on"))
+    }
+
+    /// Gives a device another MTU, in bytes.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn set_mtu(&self, device: Index, mtu: u16) -> Result<(), NetlinkError> {
+        let message = LinkUnspec::new_with_index(device.0).mtu(mtu.into()).build();
+        self.handle.link().set(message).execute().await.map_err(refused(format!("set the MTU to {mtu}")))
+    }
+
+    /// Gives a device an address.
+    ///
+    /// # Errors
+    /// When the kernel refuses, for example because IPv6 is disabled.
+    pub async fn add_address(&self, device: Index, address: IpNet) -> Result<(), NetlinkError> {
+        let mut request = self.handle.address().add(device.0, address.addr(), address.prefix_len()).replace();
+        if address.addr().is_ipv6() {
+            // Usable at once: nobody else is on this link who could have it.
+            request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+        }
+        request.execute().await.map_err(refused(format!("add the address {address}")))
+    }
+
+    /// Takes an address from a device.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn remove_address(&self, device: Index, address: IpNet) -> Result<(), NetlinkError> {
+        let mut request = self.handle.address().add(device.0, address.addr(), address.prefix_len());
+        let message = request.message_mut().clone();
+        let removed = self.handle.address().del(message).execute().await;
+        removed.map_err(refused(format!("remove the address {address}")))
+    }
+
+    /// A route to a prefix over a device, in the table of the tunnel; packets of this machine have this source.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn add_route(
+        &self,
+        device: Index,
+        prefix: IpNet,
+        source: Option<IpAddr>,
+    ) -> Result<(), NetlinkError> {
+        let failed = refused(format!("add the route to {prefix}"));
+        let message = match prefix {
+            IpNet::V4(prefix) => {
+                let mut route = RouteMessageBuilder::<Ipv4Addr>::new()
+                    .destination_prefix(prefix.network(), prefix.prefix_len())
+                    .output_interface(device.0)
+                    .table_id(TABLE);
+                if let Some(IpAddr::V4(source)) = source {
+                    route = route.pref_source(source);
+                }
+                route.build()
+            }
+            IpNet::V6(prefix) => {
+                let mut route = RouteMessageBuilder::<Ipv6Addr>::new()
+                    .destination_prefix(prefix.network(), prefix.prefix_len())
+                    .output_interface(device.0)
+                    .table_id(TABLE);
+                if let Some(IpAddr::V6(source)) = source {
+                    route = route.pref_source(source);
+                }
+                route.build()
+            }
+        };
+        self.handle.route().add(message).replace().execute().await.map_err(failed)
+    }
+
+    /// Stops what would leave the machine past the tunnel when its device is gone, until [`clear`](Self::clear).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn block(&self, is_v4: bool) -> Result<(), NetlinkError> {
+        let kind = RouteType::Unreachable;
+        let message = if is_v4 {
+            let route = RouteMessageBuilder::<Ipv4Addr>::new().table_id(TABLE);
+            route.priority(LAST_METRIC).kind(kind).build()
+        } else {
+            let route = RouteMessageBuilder::<Ipv6Addr>::new().table_id(TABLE);
+            route.priority(LAST_METRIC).kind(kind).build()
+        };
+        self.handle.route().add(message).replace().execute().await.map_err(refused("add the kill switch"))
+    }
+
+    /// Rules: these addresses by the main table; what that has a route for that is no default route; then the tunnel's table.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn add_rules(&self, is_v4: bool, direct: &[IpAddr]) -> Result<(), NetlinkError> {
+        for address in direct.iter().filter(|address| address.is_ipv4() == is_v4) {
+            let bits = if is_v4 { 32 } else { 128 };
+            let destination = [RuleAttribute::Destination(*address)];
+            self.add_rule(is_v4, PRIORITIES.start, MAIN, bits, &destination).await?;
+        }
+        self.add_rule(is_v4, PRIORITIES.start + 1, MAIN, 0, &[RuleAttribute::SuppressPrefixLen(0)]).await?;
+        self.add_rule(is_v4, PRIORITIES.start + 2, TABLE, 0, &[]).await
+    }
+
+    async fn add_rule(
+        &self,
+        is_v4: bool,
+        priority: u32,
+        table: u32,
+        destination_bits: u8,
+        attributes: &[RuleAttribute],
+    ) -> Result<(), NetlinkError> {
+        let mut request = self.handle.rule().add().table_id(table).priority(priority);
+        request = request.action(RuleAction::ToTable);
+        let message = request.message_mut();
+        message.header.family = if is_v4 { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        message.header.dst_len = destination_bits;
+        message.attributes.extend_from_slice(attributes);
+        match request.execute().await {
+            // One that is there already is good enough.
+            Err(rtnetlink::Error::NetlinkError(error))
+                if error.to_io().kind() == io::ErrorKind::AlreadyExists =>
+            {
+                Ok(())
+            }
+            result => result.map_err(refused(format!("add the rule {priority}"))),
+        }
+    }
+
+    /// Removes the rules of a tunnel and what is in its table. Returns how many there were of both.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn clear(&self) -> Result<usize, NetlinkError> {
+        let mut removed = 0;
+        for version in [IpVersion::V4, IpVersion::V6] {
+            for rule in self.rules(version.clone()).await?.into_iter().filter(is_own).take(MOST_REMOVED) {
+                self.handle.rule().del(rule).execute().await.map_err(refused("remove a rule"))?;
+                removed += 1;
+            }
+            removed += self.clear_table(version).await?;
+        }
+        Ok(removed)
+    }
+
+    async fn rules(&self, version: IpVersion) -> Result<Vec<RuleMessage>, NetlinkError> {
+        let found = self.handle.rule().get(version.clone()).execute().try_collect().await;
+        match found {
+            // A kernel without IPv6 has none.
+            Err(_) if version == IpVersion::V6 => Ok(Vec::new()),
+            found => found.map_err(refused("list the rules")),
+        }
+    }
+
+    async fn clear_table(&self, version: IpVersion) -> Result<usize, NetlinkError> {
+        let message = match version {
+            IpVersion::V4 => RouteMessageBuilder::<Ipv4Addr>::new().build(),
+            IpVersion::V6 => RouteMessageBuilder::<Ipv6Addr>::new().build(),
+        };
+        let mut routes = pin!(self.handle.route().get(message).execute());
+        let mut own = Vec::new();
+        loop {
+            match routes.try_next().await {
+                Ok(Some(route)) => {
+                    if route.attributes.contains(&RouteAttribute::Table(TABLE)) && own.len() < MOST_REMOVED {
+                        own.push(route);
+                    }
+                }
+                Ok(None) => break,
+                Err(_) if version == IpVersion::V6 => break,
+                Err(error) => return Err(refused("list the routes")(error)),
+            }
+        }
+        let mut removed = 0;
+        for route in own {
+            // Those of a device go with it.
+            if self.handle.route().del(route).execute().await.is_ok() {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// How many rules of a tunnel there are.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn own_rules(&self) -> Result<usize, NetlinkError> {
+        let v4 = self.rules(IpVersion::V4).await?;
+        let v6 = self.rules(IpVersion::V6).await?;
+        Ok(v4.iter().chain(&v6).filter(|rule| is_own(rule)).count())
+    }
+}
+
+/// Whether a rule is one that a tunnel adds.
+fn is_own(rule: &RuleMessage) -> bool {
+    let has = |wanted: &dyn Fn(&RuleAttribute) -> bool| rule.attributes.iter().any(wanted);
+    has(&|attribute| matches!(attribute, RuleAttribute::Priority(priority) if PRIORITIES.contains(priority)))
+        && has(&|attribute| matches!(attribute, RuleAttribute::Table(MAIN | TABLE)))
+}

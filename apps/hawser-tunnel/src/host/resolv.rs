@@ -1,0 +1,144 @@
+//! `/etc/resolv.conf`: other resolvers, and back.
+//!
+//! A file keeps its place (it may be mounted there by a container) and is written again byte by byte; a symbolic link, as
+//! systemd-resolved makes it, is replaced by a file and made again.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+/// The first line of what is written here: who else changes the file since then is not overruled.
+const MARK: &str = "# Written by `hawser tunnel`; it writes the file as it was when it ends.";
+/// Most bytes of a file that is kept.
+const MOST: u64 = 1 << 20;
+
+/// What a file was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resolv {
+    path: PathBuf,
+    before: Before,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Before {
+    /// There was none.
+    Absent,
+    /// In Base64: it need not be text.
+    File(String),
+    /// Where it led.
+    Link(PathBuf),
+}
+
+impl Resolv {
+    /// Reads what the file is now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let before = match std::fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Before::Absent,
+            Err(error) => return Err(error),
+            Ok(metadata) if metadata.is_symlink() => Before::Link(std::fs::read_link(path)?),
+            Ok(metadata) if metadata.len() > MOST => return Err(io::ErrorKind::FileTooLarge.into()),
+            Ok(_) => Before::File(STANDARD.encode(std::fs::read(path)?)),
+        };
+        Ok(Resolv { path: path.to_owned(), before })
+    }
+
+    /// Has names looked up at these resolvers. [`read`](Self::read) first, and keep what that returned.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn replace(&self, resolvers: &[IpAddr]) -> io::Result<()> {
+        let mut text = format!("{MARK}\n");
+        for resolver in resolvers {
+            text.push_str(&format!("nameserver {resolver}\n"));
+        }
+        if matches!(self.before, Before::Link(_)) {
+            std::fs::remove_file(&self.path)?;
+        }
+        std::fs::write(&self.path, text)
+    }
+
+    /// Writes the file as it was, unless somebody else has changed it meanwhile. Returns whether it did.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn restore(&self) -> io::Result<bool> {
+        match std::fs::read(&self.path) {
+            Ok(now) if now.starts_with(MARK.as_bytes()) => {}
+            // Between removing a link and writing the file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => return Ok(false),
+        }
+        match &self.before {
+            Before::Absent => std::fs::remove_file(&self.path)?,
+            Before::File(content) => {
+                let content = STANDARD.decode(content).map_err(io::Error::other)?;
+                std::fs::write(&self.path, content)?;
+            }
+            Before::Link(target) => {
+                if std::fs::symlink_metadata(&self.path).is_ok() {
+                    std::fs::remove_file(&self.path)?;
+                }
+                std::os::unix::fs::symlink(target, &self.path)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RESOLVERS: [IpAddr; 1] = [IpAddr::V4(std::net::Ipv4Addr::new(9, 9, 9, 9))];
+
+    #[test]
+    fn a_file_is_restored_byte_by_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        let before = b"nameserver 192.0.2.1\n\xff no text\noptions ndots:2";
+        std::fs::write(&path, before).unwrap();
+        let resolv = Resolv::read(&path).unwrap();
+        resolv.replace(&RESOLVERS).unwrap();
+        assert!(std::fs::read_to_string(&path).unwrap().ends_with("\nnameserver 9.9.9.9\n"));
+        let kept: Resolv = serde_json::from_str(&serde_json::to_string(&resolv).unwrap()).unwrap();
+        assert!(kept.restore().unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        assert!(!kept.restore().unwrap(), "once");
+    }
+
+    #[test]
+    fn a_link_is_one_again_and_nothing_is_nothing_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, absent) = (folder.path().join("link"), folder.path().join("absent"));
+        std::fs::write(folder.path().join("stub"), "nameserver 127.0.0.53\n").unwrap();
+        std::os::unix::fs::symlink("stub", &link).unwrap();
+        for path in [&link, &absent] {
+            let resolv = Resolv::read(path).unwrap();
+            resolv.replace(&RESOLVERS).unwrap();
+            assert!(std::fs::symlink_metadata(path).unwrap().is_file());
+            assert!(resolv.restore().unwrap());
+        }
+        assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("stub"));
+        assert_eq!(std::fs::read_to_string(&link).unwrap(), "nameserver 127.0.0.53\n");
+        assert!(!absent.exists());
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        std::fs::write(&path, "nameserver 192.0.2.1\n").unwrap();
+        let resolv = Resolv::read(&path).unwrap();
+        resolv.replace(&RESOLVERS).unwrap();
+        std::fs::write(&path, "nameserver 192.0.2.7\n").unwrap();
+        assert!(!resolv.restore().unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "nameserver 192.0.2.7\n");
+    }
+}
