@@ -3,7 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 CARGO := cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+PREFIX := /usr/local
+.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -20,13 +21,14 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports, portable mathematics, words, requirements, dependencies, packages
+lint: ## formatting, lints, no circles of imports, portable mathematics, words, links, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
 	@scripts/portable-math
 	@scripts/rooms
 	@python3 scripts/test_words.py --quiet
 	@scripts/words
+	@scripts/doc-links
 	@scripts/requirements
 	@scripts/dependencies
 	@scripts/packages
@@ -34,6 +36,19 @@ lint: ## formatting, lints, no circles of imports, portable mathematics, words, 
 
 unit: ## unit, property, scenario and end-to-end tests; PROPTEST_RNG_SEED=1 of the property tests
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --locked --workspace
+
+install: build ## the command, man pages, completions and units below PREFIX=/usr/local (DESTDIR for packagers)
+	@scripts/install "$(DESTDIR)" "$(PREFIX)"
+
+book: build ## docs/ as pages to read and search, with a reference of all commands: target/book/html/index.html
+	@scripts/book --mdbook "$$(scripts/tool mdbook 0.5.4)" "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
+packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
+	@scripts/make-packages $(PACKAGES)
+
+test-packages: ## install the .deb in a root that is thrown away, serve and get a file, purge it (as root)
+	@scripts/make-packages deb
+	@scripts/test-deb target/packages/hawser_*.deb
 
 fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fuzz/README.md)
 	@scripts/fuzz $(FUZZ_TARGETS)

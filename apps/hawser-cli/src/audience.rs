@@ -5,13 +5,15 @@ use std::fmt::Write;
 use clap::Command;
 
 /// Headings, and the subcommands below each.
-const GROUPS: [(&str, &[&str]); 3] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Use several links",
         &["proxy", "forward", "tunnel", "gateway", "get", "put", "serve", "live", "vr360", "wifi"],
     ),
+    ("Watch it run", &["top", "ctl"]),
     ("Measure links", &["perf", "measure", "trace"]),
     ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),
+    ("Set up", &["pin", "generate"]),
 ];
 
 /// Returns the command with a help that lists its subcommands by group, each with the first line of its own help.

@@ -9,6 +9,7 @@ use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 
+use crate::control::ControlOptions;
 use crate::exit::{Exit, Failure};
 use crate::gateway_client::{GatewayOptions, say};
 use crate::interrupt::Interrupt;
@@ -33,6 +34,8 @@ Examples:
 pub(crate) struct ForwardPorts {
     #[command(flatten)]
     gateway: GatewayOptions,
+    #[command(flatten)]
+    control: ControlOptions,
     /// Listen on this port, of 127.0.0.1 or of ADDR, and lead to HOST:HOSTPORT; repeat for more
     #[arg(short = 'L', long = "local", value_name = "[ADDR:]PORT:HOST:HOSTPORT[/udp]", required = true)]
     local: Vec<Forward>,
@@ -75,7 +78,7 @@ pub(crate) async fn run(
     arguments: ForwardPorts,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let mut ports = Vec::new();
     for mut forward in arguments.local {
@@ -84,7 +87,8 @@ pub(crate) async fn run(
         ports.push((forward, bound));
     }
     crate::serve::raise_descriptor_limit();
-    let gateway = arguments.gateway.connect(registry, output, &interrupt).await?;
+    let (control, mut interrupt) = arguments.control.start("forward", &interrupt, output)?;
+    let gateway = arguments.gateway.connect(registry, output, &interrupt, &control).await?;
     if output.json {
         let listening: Vec<String> = ports.iter().map(|(forward, _)| forward.listen.to_string()).collect();
         Channel::Stdout.print(&serde_json::json!({

@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::Args;
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError, Say};
 use hawser_gateway::users::Key;
+use hawser_status::Hub;
 
+use crate::environment::variable;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::live::Address;
@@ -62,7 +64,7 @@ pub(crate) struct Gateway {
 }
 
 impl GatewayOptions {
-    /// Connects, and asks the gateway whether it knows the key.
+    /// Connects, and asks the gateway whether it knows the key. The hub shows the connection.
     ///
     /// # Errors
     /// Why not.
@@ -71,10 +73,11 @@ impl GatewayOptions {
         registry: &Arc<Registry>,
         output: Output,
         interrupt: &Interrupt,
+        hub: &Hub,
     ) -> Result<Gateway, Failure> {
         let Some(address) = self.gateway else { return Err(Failure::usage("which gateway? HOST[:PORT]")) };
         let key = read_key(self.key_file.as_deref())?;
-        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?);
+        let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?.shown_by(hub));
         let endpoint: Arc<Mutex<Option<Endpoint>>> = Arc::default();
         let known = Arc::new(KnownAddresses::default());
         let dial = {
@@ -151,9 +154,9 @@ fn read_key(file: Option<&Path>) -> Result<Key, Failure> {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
             (text, path.display().to_string())
         }
-        None => match std::env::var(KEY_VARIABLE) {
-            Ok(text) => (text, KEY_VARIABLE.to_owned()),
-            Err(_) => {
+        None => match variable(KEY_VARIABLE)? {
+            Some(text) => (text, KEY_VARIABLE.to_owned()),
+            None => {
                 return Err(Failure::usage(format!(
                     "no key: name a file with --key-file, or set {KEY_VARIABLE}. On the gateway, `hawser gateway user add NAME` makes one"
                 )));

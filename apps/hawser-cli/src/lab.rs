@@ -19,12 +19,33 @@ use crate::guarantee;
 use crate::matrix;
 use crate::options::seconds;
 use crate::output::Output;
+use crate::policy_files;
 use crate::prelearn;
 use crate::report::{Channel, print, remark};
 use crate::verify;
-use hawser::Registry;
+use hawser::{PolicySpec, Registry};
 
 /// `hawser lab`.
+#[derive(Args, Debug)]
+pub(crate) struct Laboratory {
+    /// Parameters of a policy where a list, plan or matrix names it without them: NAME,KEY=VALUE,... ; may be repeated
+    #[arg(long = "default", global = true, value_name = "SPEC")]
+    defaults: Vec<PolicySpec>,
+    #[command(subcommand)]
+    pub(crate) command: Lab,
+}
+
+impl Laboratory {
+    /// Gives the registry the parameters that are said.
+    ///
+    /// # Errors
+    /// A policy or parameter that does not exist, or a file that cannot be read.
+    pub(crate) fn set_defaults(&self, registry: &mut Registry) -> Result<(), Failure> {
+        self.defaults.iter().try_for_each(|spec| policy_files::set_defaults(registry, "--default", spec))
+    }
+}
+
+/// Its experiments.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Lab {
     /// Run a scenario in the simulator and on real sockets, and compare

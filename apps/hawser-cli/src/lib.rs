@@ -15,16 +15,20 @@
 
 mod audience;
 mod caps;
+mod control;
 mod data_units;
 mod digest;
 mod emulate;
 mod encounters;
+mod environment;
 mod exit;
 mod forward;
 mod gateway;
 mod gateway_client;
+mod generate;
 mod get;
 mod guarantee;
+mod hangup;
 mod hq;
 mod http_client;
 mod interrupt;
@@ -41,7 +45,9 @@ mod path_log;
 mod paths;
 mod percent;
 mod perf;
+mod pin;
 mod policies;
+mod policy_files;
 mod policy_options;
 mod prelearn;
 mod profile;
@@ -61,6 +67,7 @@ mod sscc_data;
 mod sscc_log;
 mod stall;
 mod terminal;
+mod top;
 mod trace;
 mod transfer;
 mod tunnel;
@@ -94,14 +101,12 @@ use hawser::Registry;
 /// A link that dies costs a fraction of a second, one that appears is used at once,
 /// and an interrupted transfer goes on with `-C -`.
 #[derive(Parser, Debug)]
-#[command(name = "hawser", version, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
+#[command(name = "hawser", version, long_version = LONG_VERSION, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
 struct Cli {
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
-    sscc: sscc_data::SsccData,
-    #[command(flatten)]
-    four_d_map: prelearn::FourDMapData,
+    former: policy_files::FormerOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -110,6 +115,8 @@ struct Cli {
 enum Command {
     /// Serve a folder over HTTP/3
     Serve(serve::Serve),
+    /// Show the pin by which clients know a server of this machine
+    Pin(pin::ShowPin),
     /// Get files from an HTTP/3 server
     Get(get::Get),
     /// Store a file on an HTTP/3 server
@@ -122,6 +129,10 @@ enum Command {
     Forward(forward::ForwardPorts),
     /// Be the far end of `hawser proxy`, `hawser forward` and `hawser tunnel`
     Gateway(gateway::Gateway),
+    /// Show a command that runs in this terminal: links, who carried what, events; keys steer it
+    Top(top::Top),
+    /// Look at a command that runs, and steer it: links, schedulers, stop
+    Ctl(control::Ctl),
     /// Bring live video from an encoder over several links to players
     #[command(subcommand)]
     Live(live::Live),
@@ -144,8 +155,7 @@ enum Command {
     #[command(subcommand)]
     Sim(sim::Sim),
     /// Experiments with simulator and emulator
-    #[command(subcommand)]
-    Lab(lab::Lab),
+    Lab(lab::Laboratory),
     /// List schedulers, congestion controllers and other policies, and their parameters
     Policies(policies::Policies),
     /// Check scenario files
@@ -154,23 +164,19 @@ enum Command {
     /// Inspect link traces: statistics, plots, conversion to scenarios
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Make man pages and shell completions
+    #[command(subcommand)]
+    Generate(generate::Generate),
 }
+
+/// The version, the commit that a release was built from, the target, and the cryptography.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HAWSER_BUILD"), ")");
 
 /// Does what the arguments of this process say, with the policies of this registry. Returns the exit status.
 ///
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
-pub fn run(registry: Registry) -> ExitCode {
-    let registry = Arc::new(registry);
-    let gateway = gateway_client::PROFILE.controller;
-    let controllers = [
-        (live::NAME, live::PROFILE.controller),
-        ("proxy", gateway),
-        ("forward", gateway),
-        ("tunnel", gateway),
-        ("gateway", gateway),
-    ];
-    let command = Cli::command().mut_subcommand("tunnel", tunnel::without_gateway);
-    let command = policy_options::with_names(audience::grouped(command), &registry, &controllers);
+pub fn run(mut registry: Registry) -> ExitCode {
+    let command = audience::grouped(whole_command(&registry));
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
@@ -184,18 +190,18 @@ pub fn run(registry: Registry) -> ExitCode {
     let is_real = !matches!(
         cli.command,
         Command::Emu(_)
+            | Command::Generate(_)
             | Command::Lab(_)
+            | Command::Pin(_)
             | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)
             | Command::Trace(_)
     );
-    // What keeps the state that a policy learns lives until the end of the command.
-    let result = cli
-        .four_d_map
-        .apply(registry)
-        .and_then(|registry| cli.sscc.apply(registry, is_real, output))
-        .and_then(|(registry, _keeper)| carry_out(cli.command, &registry, output));
+    // What policies learned is written when the command ends.
+    let keepers = policy_files::attach(&mut registry, is_real, output);
+    let result = cli.former.apply(&mut registry).and_then(|()| carry_out(cli.command, registry, output));
+    keepers.close();
     let code = result.unwrap_or_else(|failure| {
         if !failure.is_told {
             results.tell(&failure, output);
@@ -205,15 +211,35 @@ pub fn run(registry: Registry) -> ExitCode {
     end(code)
 }
 
+/// The command, with the names of the policies of a registry in its help.
+fn whole_command(registry: &Registry) -> clap::Command {
+    let gateway = gateway_client::PROFILE.controller;
+    let controllers = [
+        (live::NAME, live::PROFILE.controller),
+        ("proxy", gateway),
+        ("forward", gateway),
+        ("tunnel", gateway),
+        ("gateway", gateway),
+    ];
+    let command = Cli::command().mut_subcommand("tunnel", tunnel::without_gateway);
+    policy_options::with_names(command, registry, &controllers)
+}
+
 /// Runs a command.
-fn carry_out(command: Command, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
+fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result<ExitCode, Failure> {
+    if let Command::Lab(command) = &command {
+        command.set_defaults(&mut registry)?;
+    }
+    let registry = &Arc::new(registry);
     match command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, registry, output),
+        Command::Generate(what) => generate::run(&what, whole_command(registry)),
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
-        Command::Lab(command) => lab::experiment(&command, registry, output),
+        Command::Pin(arguments) => pin::run(arguments, output).map(|()| ExitCode::SUCCESS),
+        Command::Lab(command) => lab::experiment(&command.command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
         Command::Trace(command) => trace::run(command, output),
@@ -256,13 +282,17 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Forward(arguments) => forward::run(arguments, registry, output, interrupt).await,
             Command::Tunnel(arguments) => tunnel::run(*arguments, registry, output, interrupt).await,
             Command::Gateway(arguments) => gateway::run(arguments, registry, output, interrupt).await,
+            Command::Top(arguments) => top::run(arguments).await,
+            Command::Ctl(arguments) => control::run(arguments, output, interrupt).await,
             Command::Live(command) => live::run(command, registry, output, interrupt).await,
             Command::Vr360(command) => vr360::run(command, registry, output, interrupt).await,
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Wifi(command) => wifi::run(command, output, interrupt).await,
             Command::Emu(_)
+            | Command::Generate(_)
             | Command::Lab(_)
+            | Command::Pin(_)
             | Command::Policies(_)
             | Command::Scenario(_)
             | Command::Sim(_)

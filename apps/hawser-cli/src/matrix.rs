@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
 use hawser_lab::data::table::write_file;
-use hawser_lab::experiments::matrix::{self, MatrixError, Rows, Settings};
+use hawser_lab::experiments::matrix::{self, MatrixError, Plan, Rows, Settings};
 use hawser_policy::PolicyKind;
 
 use crate::exit::{Exit, Failure};
@@ -52,6 +52,10 @@ pub(crate) struct Controllers {
     /// Only these links, separated by commas. Default: all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     links: Vec<String>,
+    /// Bottlenecks, buffers and losses from this file, which is like lab/matrices/controllers.toml, in place of those that come with the
+    /// command
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
     /// Seeds 1 to this
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
@@ -87,7 +91,8 @@ fn controllers(
     registry: &Arc<Registry>,
     output: Output,
 ) -> Result<ExitCode, Failure> {
-    let matrix = matrix::Matrix::new(arguments.settings(registry), registry.clone());
+    let plan = arguments.plan.as_deref().map_or_else(Plan::shipped, Plan::load).map_err(failure)?;
+    let matrix = matrix::Matrix::new(arguments.settings(plan, registry), registry.clone());
     let matrix = Arc::new(matrix.map_err(|error| failure(error).of_scenarios(&arguments.scenarios))?);
     if arguments.fresh {
         matrix::discard(&arguments.out).map_err(failure)?;
@@ -119,11 +124,12 @@ fn controllers(
 }
 
 impl Controllers {
-    fn settings(&self, registry: &Registry) -> Settings {
+    fn settings(&self, plan: Plan, registry: &Registry) -> Settings {
         // Commas separate controllers here, so that parameters have another sign.
         let named = self.controllers.iter().map(|name| name.replace(':', ","));
         let all = || registry.names(PolicyKind::Congestion).map(str::to_owned).collect();
         Settings {
+            plan: Arc::new(plan),
             scenarios: self.scenarios.clone(),
             controllers: if self.controllers.is_empty() { all() } else { named.collect() },
             links: self.links.clone(),
@@ -158,7 +164,7 @@ fn failure(error: MatrixError) -> Failure {
         | MatrixError::UnknownLink { .. }
         | MatrixError::UnknownWorkload { .. } => Exit::Usage,
         MatrixError::Scenario { .. } => Exit::Scenario,
-        MatrixError::NoMarks { .. } => Exit::NotRead,
+        MatrixError::NoMarks { .. } | MatrixError::Plan { .. } => Exit::NotRead,
     };
     Failure::new(exit, error.to_string())
 }

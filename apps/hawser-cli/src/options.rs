@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use hawser_status::Hub;
 use rustls::KeyLog;
 
 use crate::caps::{CapReport, Caps, LinkCap};
@@ -249,9 +250,16 @@ pub(crate) struct ClientSetup {
     pub(crate) connect_timeout: Duration,
     /// How long a transfer may stand still while the server answers; `None`: as long as it likes.
     pub(crate) stall: Option<Duration>,
+    /// What shows its connections, if anything does.
+    pub(crate) hub: Option<Hub>,
 }
 
 impl ClientSetup {
+    /// The same, and this shows its connections.
+    pub(crate) fn shown_by(self, hub: &Hub) -> Self {
+        ClientSetup { hub: Some(hub.clone()), ..self }
+    }
+
     /// The failure of what ran over this connection: budgets of links that are used up explain how it ended.
     pub(crate) fn explain(&self, failure: Failure, connection: &Connection) -> Failure {
         match &self.caps {
@@ -294,6 +302,7 @@ impl ClientOptions {
             early_data: self.early_data,
             keeps_sessions: self.session_file.is_some(),
             connect_timeout: self.connect_timeout,
+            hub: None,
         })
     }
 

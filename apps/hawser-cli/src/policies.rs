@@ -54,10 +54,10 @@ struct PolicyReport<'a> {
 #[derive(Debug, Serialize)]
 struct ParameterReport<'a> {
     name: &'a str,
-    /// `number`, `integer`, `duration`, `rate`, `flag` or `choice`.
+    /// `number`, `integer`, `duration`, `rate`, `flag`, `choice` or `file`.
     kind: &'static str,
     unit: &'a str,
-    /// Least and most, as they are written; none for flags and choices.
+    /// Least and most, as they are written; none for flags, choices and files.
     range: Option<[String; 2]>,
     /// What may be given, of flags and choices.
     choices: Vec<String>,
@@ -146,6 +146,7 @@ fn parameter(info: &ParameterInfo) -> ParameterReport<'_> {
         }
         ParameterRange::Flag => ("flag", None, vec!["true".to_owned(), "false".to_owned()]),
         ParameterRange::Choice(words) => ("choice", None, words.clone()),
+        ParameterRange::File => ("file", None, vec![]),
     };
     ParameterReport {
         name: &info.name,

@@ -3,6 +3,7 @@
 use clap::{Args, Command};
 
 use crate::exit::Failure;
+use crate::policy_files;
 use hawser::{Composition, PolicyKind, PolicySpec, Registry};
 
 /// Under what the options stand: the heading must not reach those that follow.
@@ -168,8 +169,7 @@ fn or_controller(mut composition: Composition, registry: &Registry, name: &str) 
 }
 
 fn check(registry: &Registry, kind: PolicyKind, spec: &PolicySpec, place: &str) -> Result<(), Failure> {
-    let wrong = |error| Failure::usage(format!("{place}: {error}"));
-    registry.check(kind, spec).map_err(wrong)
+    registry.check(kind, spec).map_err(|error| policy_files::failure(place, &error))
 }
 
 #[cfg(test)]

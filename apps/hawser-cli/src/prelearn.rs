@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
-use hawser_lab::data::sweep::PolicyFiles;
 use hawser_lab::experiments::four_d_map::prelearning::{Decides, FIRST_SEED, Prelearning};
 use hawser_lab::experiments::four_d_map::q_training::QTraining;
-use hawser_sched::{DqnModel, DqnScheduler, FourDMap, FourDMapModel};
+use hawser_sched::{DqnModel, FourDMapModel};
 use serde_json::Value;
 
 use crate::exit::{Exit, Failure};
@@ -35,7 +33,7 @@ learns: dqn.model and dqn.json are those of the scheduler dqn. Same arguments, s
 Examples:
   hawser lab prelearn models/
   hawser lab prelearn --dqn models/
-  hawser sim run scenarios/4dmap-adaptability.toml --set transport.policy=4d-map --4d-map-model models/";
+  hawser sim run scenarios/4dmap-adaptability.toml --set transport.policy=4d-map,model=models/";
 
 /// `hawser lab prelearn`.
 #[derive(Args, Debug)]
@@ -109,57 +107,8 @@ fn learn(arguments: &Prelearn, registry: &Registry) -> Result<Learned, String> {
     Ok(Learned { model: (MODEL, model), manifest: (MANIFEST, learned.manifest) })
 }
 
-/// The files of the policy `4d-map` and of the scheduler `dqn`.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct FourDMapData {
-    /// Model that the policy 4d-map starts with in place of that which comes with it: a file, or a folder of `hawser lab prelearn`
-    #[arg(
-        long = "4d-map-model",
-        id = "4d-map-model",
-        global = true,
-        hide_short_help = true,
-        value_name = "FILE",
-        help_heading = "Policies"
-    )]
-    model: Option<PathBuf>,
-    /// Network that the scheduler dqn follows in place of that which comes with it: a file, or a folder of `hawser lab prelearn --dqn`
-    #[arg(
-        long = "dqn-model",
-        id = "dqn-model",
-        global = true,
-        hide_short_help = true,
-        value_name = "FILE",
-        help_heading = "Policies"
-    )]
-    dqn: Option<PathBuf>,
-}
-
-impl FourDMapData {
-    /// The registry with a policy `4d-map` and a scheduler `dqn` that start with what the options say.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or a model that is broken.
-    pub(crate) fn apply(&self, registry: Arc<Registry>) -> Result<Arc<Registry>, Failure> {
-        if self.model.is_none() && self.dqn.is_none() {
-            return Ok(registry);
-        }
-        let mut registry = Registry::clone(&registry);
-        if let Some(path) = &self.model {
-            let (model, text) = read_model(path)?;
-            PolicyFiles::note(&mut registry, "--4d-map-model", text.as_bytes());
-            FourDMap::register_with(&mut registry, Arc::new(model), None);
-        }
-        if let Some(path) = &self.dqn {
-            let (model, file) = read_dqn_model(path)?;
-            PolicyFiles::note(&mut registry, "--dqn-model", &file);
-            DqnScheduler::register_with(&mut registry, Arc::new(model), None);
-        }
-        Ok(Arc::new(registry))
-    }
-}
-
 /// A model, and the text of its file.
-fn read_model(path: &Path) -> Result<(FourDMapModel, String), Failure> {
+pub(crate) fn read_model(path: &Path) -> Result<(FourDMapModel, String), Failure> {
     let file = if path.is_dir() { path.join(MODEL) } else { path.to_owned() };
     let text = std::fs::read_to_string(&file).map_err(|error| Failure::read(&file, &error))?;
     let model = FourDMapModel::read(&text)
@@ -168,7 +117,7 @@ fn read_model(path: &Path) -> Result<(FourDMapModel, String), Failure> {
 }
 
 /// A network, and its file.
-fn read_dqn_model(path: &Path) -> Result<(DqnModel, Vec<u8>), Failure> {
+pub(crate) fn read_dqn_model(path: &Path) -> Result<(DqnModel, Vec<u8>), Failure> {
     let file = if path.is_dir() { path.join(DQN_MODEL) } else { path.to_owned() };
     let bytes = std::fs::read(&file).map_err(|error| Failure::read(&file, &error))?;
     let model = DqnModel::read(&bytes)

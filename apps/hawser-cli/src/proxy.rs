@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use hawser_gateway::local::{self, ProxyConfig, TCP_IDLE, UDP_IDLE};
 
+use crate::control::ControlOptions;
 use crate::exit::Failure;
 use crate::gateway_client::{GatewayOptions, say};
 use crate::interrupt::Interrupt;
@@ -33,6 +34,8 @@ Examples:
 pub(crate) struct Proxy {
     #[command(flatten)]
     gateway: GatewayOptions,
+    #[command(flatten)]
+    control: ControlOptions,
     /// TCP address at which programs find the proxy. It asks nobody for a password: leave it on loopback
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:1080", value_parser = listen_address)]
     listen: SocketAddr,
@@ -52,12 +55,13 @@ pub(crate) async fn run(
     arguments: Proxy,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let listener = listen_tcp(arguments.listen).await?;
     let address = listener.local_addr().unwrap_or(arguments.listen);
     crate::serve::raise_descriptor_limit();
-    let gateway = arguments.gateway.connect(registry, output, &interrupt).await?;
+    let (control, mut interrupt) = arguments.control.start("proxy", &interrupt, output)?;
+    let gateway = arguments.gateway.connect(registry, output, &interrupt, &control).await?;
     if output.json {
         Channel::Stdout.print(&serde_json::json!({
             "listening": address.to_string(),

@@ -117,7 +117,13 @@ impl Session {
         if let Some(caps) = &client.caps {
             builder = builder.cost_caps(caps.shared());
         }
+        if let Some(hub) = &client.hub {
+            builder = builder.link_uses(hub.link_uses());
+        }
         let endpoint = builder.bind()?;
+        if let Some(hub) = &client.hub {
+            hub.attach(&endpoint);
+        }
         let connect = async {
             let addresses = known.resolve(host, port).await?;
             tracing::debug!(?addresses, "resolved");

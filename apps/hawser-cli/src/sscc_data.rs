@@ -8,74 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use clap::Args;
-use hawser_cc::sscc::{self, Models, PrefixFileError, PrefixMemory, SsccParts};
-use hawser_lab::data::sweep::PolicyFiles;
+use hawser_cc::sscc::{Models, PrefixFileError, PrefixMemory};
 use hawser_policy::Time;
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::sscc_log::SsccLog;
-use hawser::Registry;
 
 /// The name of models in a folder, as training writes them.
 const MODELS: &str = "sscc.models";
 /// Between two times that the memory is written: what a crash loses at most.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
-
-/// Files of the policy `sscc`.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct SsccData {
-    /// Models that the policy sscc chooses by in place of those that come with it: a file, or a folder of `make train-sscc`
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", help_heading = "Policies")]
-    sscc_models: Option<PathBuf>,
-    /// File in which the policy sscc keeps which controller worked for which network; made if it is not there
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", help_heading = "Policies")]
-    sscc_prefixes: Option<PathBuf>,
-    /// Write what the policy sscc decides to this file: groups, controllers, Data Units (JSON lines)
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", help_heading = "Policies")]
-    sscc_log: Option<PathBuf>,
-}
-
-impl SsccData {
-    /// The registry with a policy `sscc` that has what the options say, and who keeps its memory: to be held while it runs.
-    ///
-    /// # Errors
-    /// A file that cannot be read or written, models that are broken, or a memory where nothing real is sent.
-    pub(crate) fn apply(
-        &self,
-        registry: Arc<Registry>,
-        is_real: bool,
-        output: Output,
-    ) -> Result<(Arc<Registry>, Option<Keeper>), Failure> {
-        if self.sscc_models.is_none() && self.sscc_prefixes.is_none() && self.sscc_log.is_none() {
-            return Ok((registry, None));
-        }
-        let mut registry = Registry::clone(&registry);
-        let mut parts = SsccParts::shipped();
-        if let Some(file) = &self.sscc_models {
-            let (models, text) = read_models(file)?;
-            parts.models = Some(Arc::new(models));
-            PolicyFiles::note(&mut registry, "--sscc-models", text.as_bytes());
-        }
-        if let Some(file) = &self.sscc_log {
-            let log = SsccLog::create(file, output).map_err(|error| Failure::write(file, &error))?;
-            parts.observer = Some(Arc::new(log));
-        }
-        let keeper = match &self.sscc_prefixes {
-            // Runs of the simulator follow from scenario and seed alone.
-            Some(_) if !is_real => {
-                return Err(Failure::usage("--sscc-prefixes is of real connections; leave it out here"));
-            }
-            Some(file) => Some(Keeper::open(file, output)?),
-            None => None,
-        };
-        parts.memory = keeper.as_ref().map(|keeper| keeper.store.memory.clone());
-        let failed = |error| Failure::usage(format!("the policy sscc: {error}"));
-        sscc::register(&mut registry, parts).map_err(failed)?;
-        Ok((Arc::new(registry), keeper))
-    }
-}
 
 /// Reads models; returns them with the text of the file.
 pub(crate) fn read_models(path: &Path) -> Result<(Models, String), Failure> {
@@ -102,7 +44,11 @@ struct Store {
 }
 
 impl Keeper {
-    fn open(file: &Path, output: Output) -> Result<Keeper, Failure> {
+    /// Opens the memory of a file; one that is not there is made.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub(crate) fn open(file: &Path, output: Output) -> Result<Keeper, Failure> {
         let memory = Arc::new(Mutex::new(read_memory(file, output)?));
         let store = Arc::new(Store { file: file.to_owned(), memory, started: Instant::now(), output });
         // What cannot be kept is said before anything is learned.
@@ -117,6 +63,11 @@ impl Keeper {
         let thread = std::thread::Builder::new().name("sscc-prefixes".to_owned()).spawn(work);
         let thread = thread.map_err(|error| Failure::new(Exit::Failure, format!("cannot start: {error}")))?;
         Ok(Keeper { store, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The memory.
+    pub(crate) fn memory(&self) -> Arc<Mutex<PrefixMemory>> {
+        self.store.memory.clone()
     }
 }
 

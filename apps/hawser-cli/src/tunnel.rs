@@ -10,6 +10,7 @@ use hawser_tunnel::host::netlink::Netlink;
 use hawser_tunnel::host::state::{State, StateError};
 use ipnet::IpNet;
 
+use crate::control::ControlOptions;
 use crate::exit::{Exit, Failure};
 use crate::gateway_client::{self, Gateway, GatewayOptions, say};
 use crate::interrupt::Interrupt;
@@ -59,6 +60,8 @@ pub(crate) struct TunnelOptions {
     /// Undo what a tunnel that crashed has left behind, and end
     #[arg(long)]
     cleanup: bool,
+    #[command(flatten)]
+    control: ControlOptions,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "hawser0")]
     device: String,
@@ -80,13 +83,14 @@ pub(crate) async fn run(
     arguments: TunnelOptions,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     if arguments.cleanup {
         return clean_up(&arguments, output).await;
     }
     crate::serve::raise_descriptor_limit();
-    let gateway = arguments.gateway.clone().connect(registry, output, &interrupt).await?;
+    let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output)?;
+    let gateway = arguments.gateway.clone().connect(registry, output, &interrupt, &control).await?;
     if !gateway.hello.gateway.is_empty() && !gateway.hello.protocols.iter().any(|protocol| protocol == "ip") {
         gateway.close().await;
         let reason = "this gateway carries no IP packets: start it with `hawser gateway --nat`";

@@ -42,6 +42,23 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}`: expected a number of bytes such as 500k, 2.5M or 1G"))
 }
 
+/// Reads a rate in bytes per second with curl's suffixes.
+///
+/// # Errors
+/// Says what was expected, and what a rate in bit/s would be.
+pub(crate) fn parse_byte_rate(text: &str) -> Result<u64, String> {
+    let digits = text.trim().trim_end_matches("/s").trim_end_matches("ps");
+    scaled(digits, 1024.0).ok_or_else(|| {
+        let bits = digits.to_ascii_lowercase();
+        let bits = bits.strip_suffix("bits").or(bits.strip_suffix("bit")).or(bits.strip_suffix('b'));
+        let hint = match bits.and_then(|bits| scaled(bits, 1000.0)) {
+            Some(bits) => format!("; {} bit/s are {} bytes per second", bits, bits / 8),
+            None => String::new(),
+        };
+        format!("`{text}`: expected bytes per second, such as 500k, 2.5M or 1G{hint}")
+    })
+}
+
 /// Reads a rate in bit/s with iperf3's suffixes: `10M`, `1.5G` are powers of 1000.
 ///
 /// # Errors
@@ -67,6 +84,19 @@ fn scaled(text: &str, base: f64) -> Option<u64> {
     let value: f64 = number.trim().parse().ok()?;
     let value = value * base.powi(power);
     (value.is_finite() && (0.0..=9e18).contains(&value)).then_some(value.round() as u64)
+}
+
+#[cfg(test)]
+mod rate_tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_bytes_per_second_and_bits_are_told_apart() {
+        assert_eq!((parse_byte_rate("2M"), parse_byte_rate("500kB/s")), (Ok(2 << 20), Ok(500 << 10)));
+        let words = parse_byte_rate("1Mbit").unwrap_err();
+        assert!(words.contains("bytes per second") && words.contains("1000000 bit/s are 125000"), "{words}");
+        assert!(parse_byte_rate("fast").unwrap_err().contains("expected bytes per second"));
+    }
 }
 
 #[cfg(test)]

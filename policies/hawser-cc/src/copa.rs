@@ -2,9 +2,10 @@ use std::time::Duration;
 
 use hawser_policy::{
     CongestionController, ControllerInit, Loss, ParameterInfo, Parameters, PolicyInfo, Rate, Sent, Siblings,
-    Snapshot, Time,
+    Snapshot,
 };
 
+use crate::two_buckets::TwoBuckets;
 use crate::window::Window;
 use crate::window_based::{Acked, PacketRounds, Rule, WindowBased};
 
@@ -38,34 +39,6 @@ pub(crate) struct CopaRule {
     window_at_round: f64,
     competing: bool,
     lost_in_round: bool,
-}
-
-/// Least value of about a window of time: of this half and the last.
-#[derive(Clone, Copy, Debug)]
-struct TwoBuckets {
-    since: Time,
-    values: [f64; 2],
-}
-
-impl TwoBuckets {
-    const EMPTY: TwoBuckets = TwoBuckets { since: Time::ZERO, values: [f64::INFINITY; 2] };
-
-    fn on_sample(&mut self, now: Time, value: f64, window: Duration) -> f64 {
-        if now.since(self.since) > window / 2 {
-            self.values = if now.since(self.since) > window {
-                [f64::INFINITY; 2]
-            } else {
-                [self.values[1], f64::INFINITY]
-            };
-            self.since = now;
-        }
-        self.values[1] = self.values[1].min(value);
-        self.get()
-    }
-
-    fn get(&self) -> f64 {
-        self.values[0].min(self.values[1])
-    }
 }
 
 impl CopaRule {
@@ -227,7 +200,7 @@ impl Rule for CopaRule {
 
     fn seed(&mut self, from: &Snapshot) {
         if !from.min_rtt.is_zero() {
-            self.base = TwoBuckets { since: from.now, values: [f64::INFINITY, from.min_rtt.as_secs_f64()] };
+            self.base = TwoBuckets::seeded(from.now, from.min_rtt.as_secs_f64());
         }
     }
 

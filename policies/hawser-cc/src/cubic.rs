@@ -196,6 +196,11 @@ impl Rule for CubicRule {
         }
     }
 
+    /// The curve begins where the window is now.
+    fn on_raised(&mut self) {
+        self.avoidance.epoch = None;
+    }
+
     fn restart(&mut self) {
         self.avoidance = Avoidance::default();
     }

@@ -17,6 +17,7 @@
 //! | `bbr`, `coupled-bbr` | `bbr/v1` | model of bandwidth and round-trip time; the latter shares a common bottleneck |
 //! | `bbr2`, `bbr2-alpha-beta`, `bbr3` | `bbr/bounded` | the same with bounds that loss sets |
 //! | `bbr2plus` | `bbr/plus` | BBRv2 that asks the delay before and after each probe |
+//! | `tide` | `tide` | links whose capacity moves: rate times delay with a bounded queue, CUBIC where others fill it |
 //!
 //! All but the coupled ones run on each path by itself; that is what aggregates links. Coupled ones look at the sibling
 //! paths and are fair where paths meet. `docs/congestion-control.md` has a row for each, with parameters and sources.
@@ -53,6 +54,8 @@ pub mod sscc;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tide;
+mod two_buckets;
 mod vegas;
 mod westwood;
 mod window;
@@ -71,7 +74,7 @@ pub use window_based::WindowBased;
 type Build = fn(&ControllerInit, &Parameters) -> Box<dyn CongestionController>;
 
 /// Every controller of this crate: what a registry tells of it, and how it is made.
-const ALL: [(fn() -> PolicyInfo, Build); 18] = [
+const ALL: [(fn() -> PolicyInfo, Build); 19] = [
     (NewReno::info, NewReno::build),
     (Cubic::info, Cubic::build),
     (vegas::VegasRule::info, vegas::VegasRule::build),
@@ -90,6 +93,7 @@ const ALL: [(fn() -> PolicyInfo, Build); 18] = [
     (bbr::info_v2_alpha_beta, bbr::build_v2_alpha_beta),
     (bbr::info_v2_plus, bbr::build_v2_plus),
     (bbr::info_v3, bbr::build_v3),
+    (tide::info, tide::build),
 ];
 
 /// Adds every controller of this crate under its name, and [`Cubic`] also as `default`.

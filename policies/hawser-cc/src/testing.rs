@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Ack, CongestionController, ControllerInit, GroupId, LimitedBy, Loss, LossCause, PathId, Rate, Registry,
-    Sibling, Snapshot, Time,
+    Sibling, Snapshot, SpuriousLoss, Time,
 };
 
 pub(crate) const DATAGRAM: u16 = 1000;
@@ -53,6 +53,7 @@ pub(crate) fn ack(now: Time, bytes: u64, rtt: Duration) -> Ack {
         smoothed_rtt: rtt,
         rtt_variance: Duration::ZERO,
         min_rtt: rtt,
+        reorders: false,
         one_way_delay: None,
         limited_by: LimitedBy::CongestionWindow,
         delivered: bytes,
@@ -75,6 +76,11 @@ pub(crate) fn loss(now: Time, cause: LossCause, new_epoch: bool) -> Loss {
         limited_by: LimitedBy::Nothing,
         new_epoch,
     }
+}
+
+/// A lost packet came back, with which the epoch `undone` had no reason.
+pub(crate) fn spurious(now: Time, undone: Option<usize>) -> SpuriousLoss {
+    SpuriousLoss { now, bytes: u64::from(DATAGRAM), undone }
 }
 
 /// A usable path of the only bottleneck group.

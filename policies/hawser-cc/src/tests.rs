@@ -5,8 +5,9 @@ use std::time::Duration;
 use hawser_policy::{
     Ack, Agent, AttachmentPoint, CongestionController, DeliverySample, Forecast, GroupId, HandOver,
     LimitedBy, LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PacketReport, PathId,
-    PolicyKind, Rate, Sent, SetInit, Sibling, Siblings, Side, Tag, Time,
+    PolicyKind, Rate, Sent, SetInit, Sibling, Siblings, Side, SpuriousLoss, Tag, Time,
 };
+use proptest::option;
 use proptest::prelude::*;
 
 use crate::sscc;
@@ -17,7 +18,7 @@ enum Event {
     Sent(Sent),
     Ack(Ack),
     Loss(Loss),
-    Spurious,
+    Spurious(u64, Option<usize>),
     PathReset,
     DatagramSize(u16),
     Link(Box<(Time, LinkState, Vec<Forecast>)>),
@@ -123,7 +124,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => sent,
         6 => ack,
         2 => loss,
-        1 => Just(Event::Spurious),
+        1 => (amount(), option::of(0_usize..8)).prop_map(|(bytes, undone)| Event::Spurious(bytes, undone)),
         1 => Just(Event::PathReset),
         1 => any::<u16>().prop_map(Event::DatagramSize),
         2 => link_event(),
@@ -156,7 +157,10 @@ fn apply(controller: &mut dyn CongestionController, event: &Event, siblings: &Si
         Event::Sent(sent) => controller.on_sent(sent),
         Event::Ack(ack) => controller.on_ack(ack, siblings),
         Event::Loss(loss) => controller.on_loss(loss, siblings),
-        Event::Spurious => controller.on_spurious_loss(Time::from_secs(1)),
+        Event::Spurious(bytes, undone) => controller.on_spurious_loss(&SpuriousLoss {
+            bytes: *bytes,
+            ..testing::spurious(Time::from_secs(1), *undone)
+        }),
         Event::PathReset => controller.on_path_reset(Time::from_secs(1)),
         Event::DatagramSize(bytes) => controller.on_max_datagram_size(*bytes),
         Event::Link(link) => {
@@ -193,6 +197,7 @@ fn registered_names_are_those_the_controllers_give() {
             "mpcc",
             "newreno",
             "olia",
+            "tide",
             "vegas",
             "westwood",
             "wvegas",

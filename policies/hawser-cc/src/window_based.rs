@@ -4,7 +4,7 @@ use std::fmt;
 
 use hawser_policy::{
     Ack, CongestionController, ControllerInit, GroupId, Loss, LossCause, Outage, Rate, Sent, Siblings,
-    Snapshot, Time,
+    Snapshot, SpuriousLoss, Time,
 };
 
 use crate::return_path::{ReturnPath, RttSample};
@@ -65,6 +65,9 @@ pub trait Rule: Clone + fmt::Debug + Send + 'static {
 
     fn undo(&mut self, _memory: Self::Memory, _now: Time) {}
 
+    /// The last reduction stays, but the window would have been larger before it.
+    fn on_raised(&mut self) {}
+
     /// Another network path: nothing measured holds.
     fn restart(&mut self);
 
@@ -78,6 +81,18 @@ pub trait Rule: Clone + fmt::Debug + Send + 'static {
     }
 }
 
+/// Reductions that can be undone.
+const UNDOABLE: usize = 4;
+
+/// A reduction, and what was before.
+#[derive(Clone, Debug)]
+struct Reduction<M> {
+    window: Window,
+    memory: M,
+    /// What it left of the window.
+    factor: f64,
+}
+
 /// A controller with a window and a slow-start threshold that follows the rule `R`.
 #[derive(Clone, Debug)]
 pub struct WindowBased<R: Rule> {
@@ -85,8 +100,8 @@ pub struct WindowBased<R: Rule> {
     window: Window,
     slow_start: SlowStart,
     return_path: ReturnPath,
-    /// Before the last reduction, to go back to if the losses turn out to be reordering.
-    before_loss: Option<(Window, R::Memory)>,
+    /// The last reductions, newest first, to go back to if the losses turn out to be reordering.
+    reductions: [Option<Reduction<R::Memory>>; UNDOABLE],
     initial_window: u64,
 }
 
@@ -100,10 +115,32 @@ impl<R: Rule> WindowBased<R> {
             window: Window::new(init),
             slow_start: SlowStart::new(rule.hystart()),
             return_path: ReturnPath::default(),
-            before_loss: None,
+            reductions: [const { None }; UNDOABLE],
             initial_window: init.initial_window,
             rule,
         }
+    }
+}
+
+impl<R: Rule> WindowBased<R> {
+    /// Undoes the reduction `at`, counted from the last one. Those after it would have been made from a larger window.
+    fn undo(&mut self, at: usize, now: Time) {
+        let Some(Reduction { mut window, memory, .. }) = self.reductions.get_mut(at).and_then(Option::take)
+        else {
+            return;
+        };
+        if at == 0 {
+            self.window.restore(&window);
+            self.rule.undo(memory, now);
+            return;
+        }
+        for later in self.reductions[..at].iter_mut().rev().flatten() {
+            later.window.restore(&window);
+            window = later.window;
+            window.reduce(later.factor);
+        }
+        self.window.restore(&window);
+        self.rule.on_raised();
     }
 }
 
@@ -134,11 +171,14 @@ impl<R: Rule> CongestionController for WindowBased<R> {
 
     fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
         if loss.new_epoch {
-            self.before_loss = Some((self.window, self.rule.memory()));
+            let (window, memory) = (self.window, self.rule.memory());
             self.rule.reduce(&mut self.window, loss, siblings);
+            let factor = (self.window.exact() / window.exact()).min(1.0);
+            self.reductions.rotate_right(1);
+            self.reductions[0] = Some(Reduction { window, memory, factor });
         }
         if loss.cause == LossCause::Persistent {
-            self.before_loss = None;
+            self.reductions = [const { None }; UNDOABLE];
             self.rule.on_persistent_congestion();
             self.window.collapse();
         }
@@ -148,10 +188,9 @@ impl<R: Rule> CongestionController for WindowBased<R> {
         self.rule.on_outage(outage);
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        if let Some((window, memory)) = self.before_loss.take() {
-            self.window.restore(&window);
-            self.rule.undo(memory, now);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        if let Some(at) = spurious.undone {
+            self.undo(at, spurious.now);
         }
     }
 
@@ -160,7 +199,7 @@ impl<R: Rule> CongestionController for WindowBased<R> {
         self.rule.restart();
         self.slow_start = SlowStart::new(self.rule.hystart());
         self.return_path = ReturnPath::default();
-        self.before_loss = None;
+        self.reductions = [const { None }; UNDOABLE];
     }
 
     fn on_path_return(&mut self, before: &Snapshot) {

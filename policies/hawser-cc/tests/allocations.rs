@@ -74,6 +74,7 @@ fn ack(number: u64) -> Ack {
         smoothed_rtt: rtt,
         rtt_variance: Duration::from_millis(2),
         min_rtt: RTT,
+        reorders: false,
         one_way_delay: Some(rtt / 2),
         limited_by: LimitedBy::CongestionWindow,
         delivered,

@@ -67,6 +67,11 @@ impl DqnScheduler {
                     .meaning("who chooses: the trained network, or chance, to compare it with")
                     .source("Hawser"),
             )
+            .parameter(
+                ParameterInfo::file("model")
+                    .meaning("the network, in place of that which comes with it; a file, or a folder of `hawser lab prelearn --dqn`")
+                    .source("Hawser"),
+            )
     }
 
     /// Adds it with the model that comes with this crate.
@@ -78,8 +83,9 @@ impl DqnScheduler {
     /// one; in place of what was registered under this name.
     pub fn register_with(registry: &mut Registry, model: Arc<DqnModel>, training: Option<DqnTraining>) {
         registry.add_scheduler_with(Self::info(), move |init: &SchedulerInit, parameters| {
+            let file: Option<Arc<DqnModel>> = parameters.file("model");
             let parameters = DqnParameters::read(parameters);
-            let scheduler = DqnScheduler::new(parameters, &model, init.seed);
+            let scheduler = DqnScheduler::new(parameters, file.as_ref().unwrap_or(&model), init.seed);
             match &training {
                 Some(training) if init.side == Side::Client => {
                     Box::new(scheduler.with_training(training.clone()))

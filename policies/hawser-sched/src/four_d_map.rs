@@ -110,6 +110,7 @@ impl FourDMap {
         let Ok(congestion) = registry.controller("olia") else { return };
         let Ok(acknowledgements) = registry.ack_policy("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
+            let model = parameters.file("model").unwrap_or_else(|| model.clone());
             let parameters = FourDMapParameters::read(parameters);
             let scheduler = move |init: &SchedulerInit| {
                 Box::new(FourDMapScheduler::new(parameters, None, init.seed)) as Box<_>
@@ -121,7 +122,7 @@ impl FourDMap {
                 protection: None,
             };
             let set = FourDMap::new(parameters, parts);
-            Arc::new(FourDMap { model: Some(model.clone()), log: log.clone(), ..set })
+            Arc::new(FourDMap { model: Some(model), log: log.clone(), ..set })
         });
     }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use hawser_learn::Random;
 use hawser_policy::{
-    Assignment, Commands, Decision, Event, Interests, LimitedBy, PathChange, PathId, PolicyInfo, Scheduler,
-    SendView, Time,
+    Assignment, Commands, Decision, Event, Figures, Interests, LimitedBy, PathChange, PathId, PolicyInfo,
+    Scheduler, SendView, Time,
 };
 
 pub use log::{FtrlWrrLog, FtrlWrrRecord};
@@ -234,6 +234,12 @@ impl Scheduler for FtrlWrr {
         }
         let step = self.learning.as_ref().map_or(0, |learning| learning.steps.number());
         self.dispatch.decide(view, step)
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        if let Some(learning) = &self.learning {
+            figures.number("share_of_first_path", learning.learner.center());
+        }
     }
 
     fn interests(&self) -> Interests {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Command, Commands, Decision, Earliest, Event, FeatureId, Interests, Message, ParameterInfo, Parameters,
-    Scheduler, SendView, Time,
+    Command, Commands, Decision, Earliest, Event, FeatureId, Figures, Interests, Message, ParameterInfo,
+    Parameters, Scheduler, SendView, Time,
 };
 
 use crate::EarliestArrival;
@@ -175,6 +175,11 @@ impl Scheduler for Guard {
         } else {
             self.learned.schedule(view, commands)
         }
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        self.learned.fill_figures(figures);
+        figures.word("decides", if self.is_out() { "default" } else { self.learned.name() });
     }
 
     fn interests(&self) -> Interests {

@@ -1,6 +1,6 @@
 use hawser_policy::{
-    Commands, Decision, Event, Interests, MessageOrigin, ParameterInfo, Parameters, PolicyInfo, Scheduler,
-    SendView,
+    Commands, Decision, Event, Figures, Interests, MessageOrigin, ParameterInfo, Parameters, PolicyInfo,
+    Scheduler, SendView,
 };
 
 mod low_latency;
@@ -152,6 +152,10 @@ impl Scheduler for Modes {
             return self.decide(self.last, view, commands);
         }
         self.decide_by_class(view, commands)
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        figures.word("mode", self.rules.default_mode().name());
     }
 
     fn interests(&self) -> Interests {

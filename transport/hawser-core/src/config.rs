@@ -13,6 +13,7 @@ use crate::connection::qlog::QlogFactory;
 use crate::crypto;
 use crate::quic_lb::QuicLbServer;
 use crate::receive_memory::ReceiveMemory;
+use crate::send_memory::SendMemory;
 use crate::versions::{VersionPreference, Versions};
 
 /// How a connection behaves, whichever end it is on.
@@ -30,7 +31,8 @@ pub struct TransportConfig {
     pub max_bidirectional_streams: u64,
     /// See `max_bidirectional_streams`.
     pub max_unidirectional_streams: u64,
-    /// First receive window of a stream in bytes; grows with the bandwidth-delay product.
+    /// First receive window of a stream in bytes; grows with the bandwidth-delay product, as far as the endpoint's
+    /// [`receive_memory`](EndpointConfig::receive_memory) allows.
     pub initial_stream_window: u64,
     /// Cap of a stream's receive window.
     pub max_stream_window: u64,
@@ -38,7 +40,8 @@ pub struct TransportConfig {
     pub initial_connection_window: u64,
     /// Cap of the connection's receive window.
     pub max_connection_window: u64,
-    /// Cap of bytes buffered for sending (unsent and unacknowledged) over all streams.
+    /// Cap of bytes buffered for sending (unsent and unacknowledged) over all streams. Twice what the congestion windows let out
+    /// are buffered, as far as this cap and the endpoint's [`send_memory`](EndpointConfig::send_memory) allow.
     pub max_send_buffer: u64,
     /// Bytes of received DATAGRAM frames buffered for the application; `None`: datagrams are refused.
     pub datagram_receive_buffer: Option<usize>,
@@ -110,10 +113,10 @@ impl TransportConfig {
             max_bidirectional_streams: 100,
             max_unidirectional_streams: 100,
             initial_stream_window: 1 << 20,
-            max_stream_window: 32 << 20,
+            max_stream_window: 128 << 20,
             initial_connection_window: 3 << 19,
-            max_connection_window: 48 << 20,
-            max_send_buffer: 32 << 20,
+            max_connection_window: 192 << 20,
+            max_send_buffer: 256 << 20,
             datagram_receive_buffer: Some(1 << 20),
             datagram_send_buffer: 1 << 20,
             repair_buffer: None,
@@ -194,10 +197,14 @@ pub struct EndpointConfig {
     pub unix_time_at_origin: Duration,
     /// What all its connections may hold for applications that do not read. By default 1 GiB.
     pub receive_memory: ReceiveMemory,
+    /// What all its connections may keep of what their applications wrote, until it is acknowledged. By default 1 GiB.
+    pub send_memory: SendMemory,
 }
 
 /// See [`EndpointConfig::receive_memory`].
 const RECEIVE_MEMORY: u64 = 1 << 30;
+/// See [`EndpointConfig::send_memory`].
+const SEND_MEMORY: u64 = 1 << 30;
 
 impl EndpointConfig {
     /// Defaults with this reset key.
@@ -209,6 +216,7 @@ impl EndpointConfig {
             reset_key,
             unix_time_at_origin: Duration::ZERO,
             receive_memory: ReceiveMemory::new(RECEIVE_MEMORY),
+            send_memory: SendMemory::new(SEND_MEMORY),
         }
     }
 }

@@ -99,6 +99,7 @@ pub mod fuzzing;
 pub mod quic_lb;
 mod rate_limit;
 mod receive_memory;
+mod send_memory;
 mod text;
 mod tuple;
 mod versions;
@@ -122,6 +123,7 @@ pub use endpoint::{
 pub use error::{Code, ConnectionError, TransportError};
 pub use hawser_wire::Version;
 pub use receive_memory::ReceiveMemory;
+pub use send_memory::SendMemory;
 pub use text::Printable;
 pub use tuple::{Ecn, FourTuple};
 pub use versions::{VersionPreference, Versions, VersionsError};

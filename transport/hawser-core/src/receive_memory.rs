@@ -10,6 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Smaller changes are not passed on: they would cost every packet.
 const STEP: u64 = 32 << 10;
 
+/// The largest part of the whole for one connection.
+const LARGEST_PART: u64 = 8;
+
+/// A window that is enough for most paths: 1 Gbit/s over 400 ms.
+const AMPLE: u64 = 48 << 20;
+
 /// Most bytes that the connections of one endpoint, or of several, may hold for applications that do not read. Clones are
 /// the same budget.
 #[derive(Clone, Debug)]
@@ -57,10 +63,12 @@ impl Share {
         held.abs_diff(self.held) >= STEP && self.settle(held)
     }
 
-    /// What its windows may grow to: half of an equal share, so that a connection whose application reads does not come near to it.
+    /// What its windows may grow to: half of an equal share, so that a connection whose application reads does not come near to
+    /// it; and however few others there are an eighth of the whole, unless that is less than most paths need.
     pub(crate) fn largest_window(&self) -> u64 {
         let others = self.pool.holders.load(Ordering::Relaxed).saturating_sub(u64::from(self.held > 0));
-        self.pool.limit / 2 / (others + 1)
+        let half_a_share = self.pool.limit / 2 / (others + 1);
+        half_a_share.min((self.pool.limit / LARGEST_PART).max(AMPLE))
     }
 
     #[inline(never)]
@@ -129,6 +137,15 @@ mod tests {
         assert!(!shares[0].update(0));
         drop(shares.remove(1));
         assert_eq!(shares[2].largest_window(), 500 * KIB, "nobody holds anything");
+    }
+
+    /// One who sends fast to an application that reads fast, and then does not, fills an eighth.
+    #[test]
+    fn a_connection_alone_does_not_get_the_whole() {
+        let window = |limit| ReceiveMemory::new(limit).join().largest_window();
+        assert_eq!(window(1 << 30), 128 << 20);
+        assert_eq!(window(256 << 20), AMPLE);
+        assert_eq!(window(64 << 20), 32 << 20, "half of it");
     }
 
     #[test]

@@ -138,6 +138,21 @@ impl Identity {
         Pin::of(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))
     }
 
+    /// The pin of the certificate in a PEM file, whose key need not be there.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has no certificate.
+    pub fn pin_of_pem_file(certificates: &Path) -> Result<Pin, IdentityError> {
+        let chain = read_certificates(certificates)?;
+        let first = chain.first().ok_or_else(|| IdentityError::Certificate("the chain is empty".into()))?;
+        Pin::of(first).map_err(|error| IdentityError::Certificate(error.to_string()))
+    }
+
+    /// Where [`load_or_create`](Self::load_or_create) keeps the certificate in its folder.
+    pub fn kept_certificate(folder: &Path) -> PathBuf {
+        folder.join(CERTIFICATE_FILE)
+    }
+
     /// A key for stateless resets ([`EndpointBuilder::reset_key`](crate::EndpointBuilder::reset_key)) that outlives the
     /// process: it follows from the private key and from `scope`, which tells the endpoints of one identity apart. Two
     /// that shared a key could be made to reset each other's connections (RFC 9000 section 21.11).

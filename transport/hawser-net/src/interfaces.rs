@@ -1,10 +1,10 @@
 //! The machine's network interfaces, and news of them.
 //!
-//! On any netlink message about a link or an address the whole table is read again and published if it changed.
+//! On any netlink message about a link, an address or a route the whole table is read again and published if it changed.
 //! Reading everything costs well under a millisecond and can not drift from the truth when messages are lost, which a
 //! table patched message by message can.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::IpAddr;
@@ -15,8 +15,10 @@ use std::time::Instant;
 
 use futures_util::{StreamExt, TryStreamExt};
 use hawser_policy::LinkKind;
+use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteType};
 use rtnetlink::{Handle, MulticastGroup};
 use tokio::sync::{mpsc, watch};
 
@@ -40,6 +42,45 @@ pub struct Interface {
     pub is_internal: bool,
     /// Addresses usable as source: neither tentative nor deprecated.
     pub addresses: Vec<IpAddr>,
+    /// The networks that it is on: hosts in them are reached without a gateway.
+    pub networks: Vec<Network>,
+    /// Whether a route over it leads beyond its networks, for IPv4 and for IPv6. Those of containers and virtual machines have
+    /// none. True for all where the routes are not known.
+    pub leads_on: (bool, bool),
+}
+
+impl Interface {
+    /// Whether a packet to this address has a way over it.
+    pub fn leads_to(&self, remote: IpAddr) -> bool {
+        let leads_on = if remote.is_ipv4() { self.leads_on.0 } else { self.leads_on.1 };
+        leads_on || self.networks.iter().any(|network| network.contains(remote))
+    }
+}
+
+/// A network: the addresses that share the first bits of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// One of its addresses.
+    pub address: IpAddr,
+    /// How many bits they share.
+    pub prefix: u8,
+}
+
+impl Network {
+    /// Whether an address belongs to it.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let differing = own.to_bits() ^ other.to_bits();
+                differing.leading_zeros() >= u32::from(self.prefix)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let differing = own.to_bits() ^ other.to_bits();
+                differing.leading_zeros() >= u32::from(self.prefix)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// All interfaces that are up, in order of index.
@@ -56,6 +97,9 @@ pub struct InterfaceNews {
 
 /// News that wait for a reader; meanwhile the kernel's words gather and become one.
 const NEWS_WAITING: usize = 64;
+
+/// Routes that are looked at. A machine with more of them is a router of the internet: each of its interfaces leads somewhere.
+const MAX_ROUTES: usize = 4096;
 
 /// Publishes the interfaces of this network namespace. The task behind it ends when the last receiver is dropped.
 ///
@@ -86,7 +130,13 @@ pub async fn watch_interfaces() -> io::Result<watch::Receiver<Interfaces>> {
 /// # Errors
 /// When netlink is not available (some sandboxes).
 pub async fn interface_news() -> io::Result<mpsc::Receiver<InterfaceNews>> {
-    let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
+    let groups = [
+        MulticastGroup::Link,
+        MulticastGroup::Ipv4Ifaddr,
+        MulticastGroup::Ipv6Ifaddr,
+        MulticastGroup::Ipv4Route,
+        MulticastGroup::Ipv6Route,
+    ];
     let (connection, handle, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
     tokio::spawn(connection);
     let mut noticed = Instant::now();
@@ -136,9 +186,55 @@ async fn enumerate(handle: &Handle) -> Result<Vec<Interface>, rtnetlink::Error> 
             (interfaces.get_mut(&message.header.index), usable_address(&message))
         {
             interface.addresses.push(address);
+            interface.networks.extend(network_of(&message));
+        }
+    }
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let leading = leading_interfaces(handle, family).await;
+        for interface in interfaces.values_mut() {
+            let leads_on = leading.as_ref().is_none_or(|indices| indices.contains(&interface.index));
+            match family {
+                AddressFamily::Inet => interface.leads_on.0 = leads_on,
+                _ => interface.leads_on.1 = leads_on,
+            }
         }
     }
     Ok(interfaces.into_values().collect())
+}
+
+/// Indices of the interfaces with a route beyond their own networks, in whichever table; `None` if the routes cannot be read or
+/// are too many.
+async fn leading_interfaces(handle: &Handle, family: AddressFamily) -> Option<BTreeSet<u32>> {
+    let mut request = RouteMessage::default();
+    request.header.address_family = family;
+    let mut routes = pin!(handle.route().get(request).execute());
+    let (mut leading, mut seen) = (BTreeSet::new(), 0);
+    while let Some(route) = routes.try_next().await.ok()? {
+        seen += 1;
+        if seen > MAX_ROUTES {
+            return None;
+        }
+        // The kernel adds those to an interface's own networks and addresses.
+        let leads_on =
+            route.header.kind == RouteType::Unicast && route.header.protocol != RouteProtocol::Kernel;
+        for attribute in route.attributes.iter().filter(|_| leads_on) {
+            match attribute {
+                RouteAttribute::Oif(index) => drop(leading.insert(*index)),
+                RouteAttribute::MultiPath(hops) => leading.extend(hops.iter().map(|hop| hop.interface_index)),
+                _ => {}
+            }
+        }
+    }
+    Some(leading)
+}
+
+/// The network of an address: of the far end on a point-to-point link.
+fn network_of(message: &AddressMessage) -> Option<Network> {
+    let address = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Address(address) => Some(*address),
+        _ => None,
+    })?;
+    Some(Network { address, prefix: message.header.prefix_len })
 }
 
 /// `None` when it is down or its carrier is off.
@@ -164,6 +260,8 @@ fn interface_of(message: &LinkMessage) -> Option<Interface> {
         is_loopback: flags.contains(LinkFlags::Loopback),
         is_internal,
         addresses: Vec::new(),
+        networks: Vec::new(),
+        leads_on: (true, true),
         name,
     })
 }
@@ -203,4 +301,22 @@ fn kind_of(name: &str) -> LinkKind {
         return LinkKind::Cellular;
     }
     if folder.join("device").exists() { LinkKind::Wired } else { LinkKind::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_contain_what_shares_their_bits() {
+        let network = |text: &str, prefix| Network { address: text.parse().unwrap(), prefix };
+        let contains = |network: Network, text: &str| network.contains(text.parse().unwrap());
+        assert!(contains(network("172.17.3.1", 24), "172.17.3.200"));
+        assert!(!contains(network("172.17.3.1", 24), "172.17.4.1"));
+        assert!(
+            contains(network("192.0.2.1", 0), "10.0.0.1") && !contains(network("192.0.2.1", 32), "192.0.2.2")
+        );
+        assert!(contains(network("2001:db8::1", 64), "2001:db8::99"));
+        assert!(!contains(network("2001:db8::1", 0), "10.0.0.1"), "another family");
+    }
 }

@@ -80,10 +80,10 @@ pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
 pub use connection::{
-    Connection, DatagramError, ExportError, MAX_SCHEDULER_REQUESTS, PathEvents, SchedulerAnswer,
-    SchedulerRequestError,
+    Connection, ConnectionObserver, ConnectionSample, DatagramError, ExportError, MAX_SCHEDULER_REQUESTS,
+    PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
 };
-pub use endpoint::{Endpoint, EndpointBuilder};
+pub use endpoint::{Endpoint, EndpointBuilder, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::crypto::SessionStore;
 pub use hawser_core::quic_lb;
@@ -97,12 +97,14 @@ pub use hawser_policy as policy;
 pub use hawser_policy::{CostCap, InvalidCostCap, LinkObserver, PathManagerFactory, PathManagerInit};
 pub use identity::{Identity, IdentityError};
 pub use incoming::{AcceptError, Connecting, Incoming};
-pub use interfaces::{Interface, InterfaceNews, Interfaces, TUNNEL_GROUP, interface_news, watch_interfaces};
+pub use interfaces::{
+    Interface, InterfaceNews, Interfaces, Network, TUNNEL_GROUP, interface_news, watch_interfaces,
+};
 pub use link_control::{AttachAnswer, LinkController};
 pub use link_state::LinkStateFile;
 #[cfg(feature = "fuzzing")]
 pub use link_state::read_line;
-pub use links::{InvalidSelector, LinkSelector, Links, PathSpec};
+pub use links::{InvalidSelector, LinkSelector, LinkUse, LinkUseError, Links, PathSpec};
 pub use pin::{InvalidPin, Pin};
 pub use sessions::{FileSessions, MemorySessions, SessionFileError};
 pub use stream::{

@@ -1,12 +1,13 @@
 //! Which interfaces and addresses an endpoint uses, by the user's choice and the machine's state.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use hawser_policy::{LinkId, LinkInfo, LinkKind, PathStatus};
 
-use crate::interfaces::Interface;
+use crate::interfaces::{Interface, Network};
 use crate::socket::{Binding, Sharing, wildcard_for};
 
 /// How a user names a link.
@@ -89,6 +90,36 @@ pub enum Links {
     Only(Vec<PathSpec>),
 }
 
+/// What a link is used for, by an order that came while the endpoint runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkUse {
+    /// Regularly.
+    Available,
+    /// When no other link works.
+    Backup,
+    /// Not at all.
+    Paused,
+}
+
+/// Why a link cannot be used otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkUseError {
+    /// There is none of this name.
+    #[error("no link is named `{name}`; known are: {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that exist, or that are paused.
+        known: String,
+    },
+    /// It is the last one.
+    #[error("`{0}` is the only link in use: resume another one first")]
+    Last(String),
+    /// The endpoint chooses no links.
+    #[error("this endpoint chooses no links: its peers do, or the routing table")]
+    NotChosen,
+}
+
 /// A link that could carry a connection to a certain address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
@@ -107,6 +138,10 @@ pub(crate) struct LinkTable {
     /// All interfaces, while the routing table decides: a path has a link then, too, but no link has a path.
     routed_over: Vec<PresentLink>,
     own_addresses: Vec<IpAddr>,
+    /// As the system said last.
+    interfaces: Vec<Interface>,
+    /// By name, what was ordered; at most one for each of `names`.
+    uses: BTreeMap<String, LinkUse>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +149,22 @@ struct PresentLink {
     info: LinkInfo,
     /// Interface to bind to.
     device: Option<String>,
+    /// Its networks, and whether a route leads beyond them.
+    reach: Reach,
+}
+
+/// Where an interface leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reach {
+    networks: Vec<Network>,
+    /// For IPv4 and IPv6.
+    leads_on: (bool, bool),
+}
+
+impl Reach {
+    fn leads_on(&self, remote: IpAddr) -> bool {
+        if remote.is_ipv4() { self.leads_on.0 } else { self.leads_on.1 }
+    }
 }
 
 /// A difference between two states of the table.
@@ -146,7 +197,67 @@ impl LinkTable {
     /// Takes in the machine's state and tells what changed.
     pub(crate) fn update(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
         self.own_addresses = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
-        let wanted = self.resolve(interfaces);
+        self.interfaces = interfaces.to_vec();
+        self.update_present()
+    }
+
+    /// Uses a link otherwise from now on, and tells what changed.
+    pub(crate) fn set_use(&mut self, name: &str, wanted: LinkUse) -> Result<Vec<LinkChange>, LinkUseError> {
+        if self.selection == Links::Routed || self.names.is_empty() {
+            return Err(LinkUseError::NotChosen);
+        }
+        if !self.names.iter().any(|known| known == name) {
+            return Err(LinkUseError::Unknown { name: name.to_owned(), known: self.names.join(", ") });
+        }
+        let is_local = |link: &PresentLink| link.info.addresses.iter().all(IpAddr::is_loopback);
+        let named = self.present.iter().find(|link| link.info.name == name);
+        let is_last = named.is_some_and(|named| {
+            let other = |link: &&PresentLink| link.info.name != name && is_local(link) == is_local(named);
+            !self.present.iter().any(|link| other(&link))
+        });
+        if wanted == LinkUse::Paused && is_last {
+            return Err(LinkUseError::Last(name.to_owned()));
+        }
+        self.uses.insert(name.to_owned(), wanted);
+        Ok(self.update_present())
+    }
+
+    /// What links of these names will be used for, whether they exist or not.
+    pub(crate) fn expect_uses(&mut self, uses: &[(String, LinkUse)]) {
+        self.uses.extend(uses.iter().cloned());
+    }
+
+    /// What was ordered.
+    pub(crate) fn uses(&self) -> Vec<(String, LinkUse)> {
+        self.uses.iter().map(|(name, wanted)| (name.clone(), *wanted)).collect()
+    }
+
+    /// Addresses of this machine.
+    pub(crate) fn own_addresses(&self) -> &[IpAddr] {
+        &self.own_addresses
+    }
+
+    fn update_present(&mut self) -> Vec<LinkChange> {
+        let interfaces = std::mem::take(&mut self.interfaces);
+        let changes = self.compare(&interfaces);
+        self.interfaces = interfaces;
+        changes
+    }
+
+    fn compare(&mut self, interfaces: &[Interface]) -> Vec<LinkChange> {
+        let mut wanted = self.resolve(interfaces);
+        wanted.retain_mut(|link| match self.uses.get(&link.info.name) {
+            Some(LinkUse::Paused) => false,
+            Some(LinkUse::Available) => {
+                link.info.preference = PathStatus::Available;
+                true
+            }
+            Some(LinkUse::Backup) => {
+                link.info.preference = PathStatus::Backup;
+                true
+            }
+            None => true,
+        });
         if self.selection == Links::Routed {
             self.routed_over = self.link_all(interfaces, |_| true);
         }
@@ -232,6 +343,7 @@ impl LinkTable {
                 metered: spec.metered,
             },
             device: (!interface.is_loopback).then(|| interface.name.clone()),
+            reach: Reach { networks: interface.networks.clone(), leads_on: interface.leads_on },
         }
     }
 
@@ -243,6 +355,7 @@ impl LinkTable {
         let mut candidates: Vec<Candidate> = self
             .present
             .iter()
+            .filter(|link| self.is_way(link, remote.ip()))
             .filter_map(|link| {
                 let source = link.info.source_for(remote.ip())?;
                 Some(Candidate {
@@ -258,6 +371,25 @@ impl LinkTable {
             candidates.push(self.routed(remote));
         }
         candidates
+    }
+
+    /// Whether a path to `remote` may be worth its place: a link without a route to it is none where others have one. On hosts
+    /// with containers most interfaces lead nowhere. A link that was named is used as it is.
+    pub(crate) fn leads_to(&self, link: LinkId, remote: IpAddr) -> bool {
+        self.present
+            .iter()
+            .find(|present| present.info.id == link)
+            .is_some_and(|link| self.is_way(link, remote))
+    }
+
+    fn is_way(&self, link: &PresentLink, remote: IpAddr) -> bool {
+        let is_chosen =
+            matches!(self.selection, Links::Only(_)) || link.info.preference == PathStatus::Backup;
+        is_chosen
+            || self.own_addresses.contains(&remote)
+            || link.reach.leads_on(remote)
+            || link.reach.networks.iter().any(|network| network.contains(remote))
+            || !self.present.iter().any(|other| other.reach.leads_on(remote))
     }
 
     /// How a path manager's choice of link and address is bound; `None` when that link is gone.
@@ -293,13 +425,53 @@ impl LinkTable {
         }
     }
 
+    /// What can be assumed of the links that were named, where the machine's interfaces cannot be listed (sandboxes without
+    /// netlink, Android): that an address is one of this machine, and that an interface has whichever the routing table gives.
+    pub(crate) fn named_interfaces(&self) -> Vec<Interface> {
+        let Links::Only(specs) = &self.selection else { return Vec::new() };
+        let named = specs.iter().zip(1..).map(|(spec, index)| {
+            let (addresses, is_loopback) = match &spec.selector {
+                LinkSelector::Address(address) => (vec![*address], true),
+                LinkSelector::Interface(_) => {
+                    (vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()], false)
+                }
+            };
+            Interface {
+                index,
+                name: spec.selector.to_string(),
+                kind: LinkKind::Unknown,
+                // Then no device is named to the kernel: an address is no name of one.
+                is_loopback,
+                is_internal: false,
+                addresses,
+                networks: Vec::new(),
+                leads_on: (true, true),
+            }
+        });
+        named.collect()
+    }
+
     /// The user's links, for messages.
     pub(crate) fn describe(&self) -> String {
         match &self.selection {
             Links::All | Links::AllWithBackups(_) => "all interfaces".to_owned(),
             Links::Routed => "the default route".to_owned(),
             Links::Only(specs) => {
-                specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ")
+                let named = specs.iter().map(|spec| spec.selector.to_string()).collect::<Vec<_>>().join(", ");
+                let is_unknown = |spec: &&PathSpec| match &spec.selector {
+                    LinkSelector::Interface(name) => !self.interfaces.iter().any(|known| known.name == *name),
+                    LinkSelector::Address(address) => !self.own_addresses.contains(address),
+                };
+                let unknown: Vec<String> =
+                    specs.iter().filter(is_unknown).map(|spec| spec.selector.to_string()).collect();
+                if unknown.is_empty() || self.interfaces.is_empty() {
+                    return named;
+                }
+                format!(
+                    "{named}; there is no {} that is up here; there are: {}",
+                    unknown.join(", no "),
+                    self.interfaces.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(", ")
+                )
             }
         }
     }

@@ -1,5 +1,6 @@
 //! One UDP socket of an endpoint.
 
+mod plain;
 mod timed;
 
 use std::io;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hawser_core::{Ecn, FourTuple};
 use hawser_policy::LinkId;
+use nix::errno::Errno;
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, TransportErrorPayload, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -66,7 +68,8 @@ pub(crate) enum SendOutcome {
 #[derive(Debug)]
 pub(crate) struct LinkSocket {
     io: UdpSocket,
-    state: UdpSocketState,
+    /// Offloads, marks and destinations; `None` where the kernel refuses what they need, so that datagrams go one by one.
+    state: Option<UdpSocketState>,
     local: SocketAddr,
     is_dual_stack: bool,
     link: Option<LinkId>,
@@ -83,8 +86,18 @@ impl LinkSocket {
         if domain == Domain::IPV6 {
             socket.set_only_v6(!is_dual_stack)?;
         }
-        if let Some(device) = &binding.device {
-            socket.bind_device(Some(device.as_bytes()))?;
+        if let Some(device) = &binding.device
+            && let Err(error) = socket.bind_device(Some(device.as_bytes()))
+        {
+            // Old kernels and sandboxes want privileges for it. The address names the link as well, if it has one and the
+            // routing table agrees.
+            let is_refused =
+                matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
+                    || error.raw_os_error() == Some(Errno::ENOPROTOOPT as i32);
+            if !is_refused || binding.address.ip().is_unspecified() {
+                return Err(error);
+            }
+            tracing::debug!(%error, %device, "a socket is bound to the address of its link only");
         }
         enlarge_buffers(&socket, buffer_bytes);
         if binding.sharing == Sharing::Joining {
@@ -96,12 +109,16 @@ impl LinkSocket {
         }
         socket.set_nonblocking(true)?;
         let io = UdpSocket::from_std(socket.into())?;
-        let state = UdpSocketState::new((&io).into())?;
+        let state = offloads(&io);
         // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them besides GRO size,
         // destination and ECN: the kernel then drops the ECN mark. See `enable_receive_times`.
-        setsockopt(&io, sockopt::ReceiveTimestampns, &false).map_err(io::Error::from)?;
-        if binding.report_errors {
-            state.enable_transport_errors((&io).into())?;
+        if let Err(error) = setsockopt(&io, sockopt::ReceiveTimestampns, &false) {
+            tracing::debug!(%error, "the kernel does not know receive times");
+        }
+        if let Some(state) = state.as_ref().filter(|_| binding.report_errors)
+            && let Err(error) = state.enable_transport_errors((&io).into())
+        {
+            tracing::debug!(%error, "a port that refuses will be told only by its silence");
         }
         let local = io.local_addr()?;
         let has_large_control = AtomicBool::new(false);
@@ -169,10 +186,11 @@ impl LinkSocket {
         if self.has_large_control.load(Ordering::Acquire) {
             return self.receive_timed(buffers, limit, deliver);
         }
+        let Some(state) = &self.state else { return self.receive_plain(buffers, limit, deliver) };
         let mut meta = [RecvMeta::default(); SLOTS];
         let count = self.io.try_io(Interest::READABLE, || {
             let limit = limit.clamp(1, SLOTS);
-            self.state.recv((&self.io).into(), &mut buffers.slots()[..limit], &mut meta[..limit])
+            state.recv((&self.io).into(), &mut buffers.slots()[..limit], &mut meta[..limit])
         })?;
         for (index, meta) in meta.iter().enumerate().take(count) {
             if meta.len == 0 {
@@ -239,9 +257,10 @@ impl LinkSocket {
     ) -> SendOutcome {
         let segment_size = segment_size.max(1);
         let mut offset = from;
+        let Some(state) = &self.state else { return self.send_plain(tuple, segment_size, batch, from) };
         while offset < batch.len() {
             let rest = &batch[offset..];
-            let segments = self.state.max_gso_segments().min((MAX_MESSAGE / segment_size).max(1));
+            let segments = state.max_gso_segments().min((MAX_MESSAGE / segment_size).max(1));
             let length = rest.len().min(segments * segment_size);
             let message = quinn_udp::Transmit {
                 destination: self.destination(tuple.remote),
@@ -250,14 +269,14 @@ impl LinkSocket {
                 segment_size: (length > segment_size).then_some(segment_size),
                 src_ip: self.local.ip().is_unspecified().then(|| tuple.local.ip()),
             };
-            match self.send_message(&message) {
+            match self.send_message(state, &message) {
                 Ok(()) => offset += length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return SendOutcome::Blocked(offset);
                 }
                 // The kernel or the device refused segmentation and `max_gso_segments` is 1 from now on: the same
                 // bytes again, one datagram at a time.
-                Err(_) if length > segment_size && self.state.max_gso_segments() == 1 => {}
+                Err(_) if length > segment_size && state.max_gso_segments() == 1 => {}
                 // A probe above the interface's MTU: lost, as path MTU discovery expects (RFC 8899).
                 Err(error) if quinn_udp::is_msg_size_err(&error) => offset += length,
                 Err(error) => return SendOutcome::Failed(error),
@@ -266,8 +285,12 @@ impl LinkSocket {
         SendOutcome::Sent
     }
 
-    fn send_message(&self, message: &quinn_udp::Transmit<'_>) -> io::Result<()> {
-        let attempt = || self.state.try_send((&self.io).into(), message);
+    fn send_message(&self, state: &UdpSocketState, message: &quinn_udp::Transmit<'_>) -> io::Result<()> {
+        self.try_twice(|| state.try_send((&self.io).into(), message))
+    }
+
+    /// Sends, once more where the first attempt only told news.
+    fn try_twice(&self, attempt: impl Fn() -> io::Result<()>) -> io::Result<()> {
         match attempt() {
             // Through the runtime this time, so that it notes the socket as not writable. It must see an attempt of
             // its own: after noting alone, news that came in between would be lost.
@@ -292,9 +315,10 @@ impl LinkSocket {
 
     /// Waits for the next "connection refused" that a host sent back, and returns that host's address.
     pub(crate) async fn refusal(&self) -> io::Result<IpAddr> {
+        let Some(state) = &self.state else { return Err(io::ErrorKind::Unsupported.into()) };
         loop {
             // Taken before waiting: an entry may be older than the call.
-            while let Some(error) = self.state.recv_transport_error((&self.io).into())? {
+            while let Some(error) = state.recv_transport_error((&self.io).into())? {
                 let refused =
                     io::Error::from_raw_os_error(error.raw_errno).kind() == io::ErrorKind::ConnectionRefused;
                 if let (true, TransportErrorPayload::Unreachable, Some(host)) =
@@ -308,6 +332,20 @@ impl LinkSocket {
                 Some(_) => Ok(()),
                 None => Err::<(), _>(io::ErrorKind::WouldBlock.into()),
             });
+        }
+    }
+}
+
+/// What quinn-udp does for a socket. It insists on the destination of each datagram, which only a socket bound to every
+/// address needs; kernels and sandboxes that refuse the option are no reason to do without the link.
+fn offloads(io: &UdpSocket) -> Option<UdpSocketState> {
+    match UdpSocketState::new(io.into()) {
+        Ok(state) => Some(state),
+        Err(error) => {
+            tracing::debug!(%error, "datagrams are sent and received one by one, without ECN marks");
+            // It may have been switched on before something else failed.
+            let _ = setsockopt(io, sockopt::UdpGroSegment, &false);
+            None
         }
     }
 }

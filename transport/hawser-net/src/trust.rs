@@ -312,10 +312,35 @@ fn classify(
             Some(wrong) => {
                 CertificateProblem::WrongPin { expected: wrong.expected.clone(), presented: wrong.presented }
             }
-            None => CertificateProblem::Other(error.to_string()),
+            None => CertificateProblem::Other(words(other.0.downcast_ref(), certificate, error)),
         },
-        _ => CertificateProblem::Other(error.to_string()),
+        _ => CertificateProblem::Other(words(None, certificate, error)),
     }
+}
+
+/// A problem in words: what checks certificates prints the names of its own values.
+fn words(
+    problem: Option<&webpki::Error>,
+    certificate: &CertificateDer<'_>,
+    error: &CertificateError,
+) -> String {
+    if problem == Some(&webpki::Error::CaUsedAsEndEntity) {
+        let pin = Pin::of(certificate).map_or_else(|_| "its pin".to_owned(), |pin| format!("its pin, {pin}"));
+        return format!(
+            "it is one for an authority, which signs others (CA:TRUE). Make one for a server (openssl req -x509 -addext \
+             basicConstraints=critical,CA:FALSE), or name {pin}, in place of an authority"
+        );
+    }
+    let text = problem.map_or_else(|| format!("{error:?}"), |problem| format!("{problem:?}"));
+    let name = text.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let mut sentence = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !sentence.is_empty() {
+            sentence.push(' ');
+        }
+        sentence.push(letter.to_ascii_lowercase());
+    }
+    sentence
 }
 
 #[cfg(test)]

@@ -210,7 +210,10 @@ impl FullMesh {
     }
 
     fn open_missing(&mut self, now: Time, paths: &[PathView], actions: &mut Vec<PathAction>) {
-        for (id, entry) in &mut self.links {
+        // There may be fewer places than links: those that have not failed come first.
+        let mut links: Vec<_> = self.links.iter_mut().collect();
+        links.sort_by_key(|(_, entry)| entry.failed);
+        for (id, entry) in links {
             entry.has_path =
                 paths.iter().any(|path| path.link == Some(*id) && !self.orphans.contains(&path.id));
             if entry.has_path || now < entry.next_attempt {

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Commands, GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
+use crate::{Commands, Figures, GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
 
 /// A packet left.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,8 @@ pub struct Ack {
     pub rtt_variance: Duration,
     /// Smallest round-trip time of the path.
     pub min_rtt: Duration,
+    /// Packets overtake each other: round-trip times differ without a queue, and the smallest is that of the luckiest packet.
+    pub reorders: bool,
     /// One-way delay of the newest packet, offset unknown but constant.
     pub one_way_delay: Option<Duration>,
     /// Why sending on the path last stopped. If that [`leaves_window_unused`](LimitedBy::leaves_window_unused), the window
@@ -134,6 +136,18 @@ pub struct Outage {
     pub packets: u64,
     /// Bytes in flight after removal.
     pub bytes_in_flight: u64,
+}
+
+/// A packet that had been declared lost was acknowledged after all: it was only late.
+#[derive(Clone, Copy, Debug)]
+pub struct SpuriousLoss {
+    /// When the acknowledgement came.
+    pub now: Time,
+    /// Bytes of the packet: a [`Loss`] had them, or an [`Outage`], and no [`Ack`] has.
+    pub bytes: u64,
+    /// With this packet nearly all came back that opened a recovery epoch, so that there was no congestion, and what was reduced for
+    /// it may be undone. Which epoch that is: 0 for the last one, 1 for the one before it, and so on. Each epoch is named once at most.
+    pub undone: Option<usize>,
 }
 
 /// What a coupled controller may know of another path of the same connection.
@@ -231,8 +245,8 @@ pub trait CongestionController: Send + fmt::Debug {
     /// outage began tells nothing either. Called once per detection, before `on_ack` of the same frame.
     fn on_outage(&mut self, _outage: &Outage) {}
 
-    /// The losses since the last epoch turned out to be reordering (all were acknowledged later).
-    fn on_spurious_loss(&mut self, _now: Time) {}
+    /// A packet that had been declared lost was only late. Called once per packet, before `on_ack` of the same frame.
+    fn on_spurious_loss(&mut self, _spurious: &SpuriousLoss) {}
 
     /// The path moved to another 4-tuple: estimates of the old one do not hold. Called before the first packet leaves
     /// on it (RFC 9000 section 9.4). A mere change of port does not count.
@@ -300,6 +314,10 @@ pub trait CongestionController: Send + fmt::Debug {
 
     /// Adds to a snapshot what only the controller knows (for example W_max).
     fn fill_snapshot(&self, _snapshot: &mut Snapshot) {}
+
+    /// Adds what the controller knows besides window, rate and slow start, for people who look at the path. Called only while
+    /// somebody looks; must not allocate per packet or change anything.
+    fn fill_figures(&self, _figures: &mut Figures) {}
 }
 
 /// What a controller is told when it is made.

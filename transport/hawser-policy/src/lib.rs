@@ -75,6 +75,7 @@ mod composition;
 mod congestion;
 mod cost_cap;
 mod event;
+mod figures;
 mod ids;
 mod link;
 mod message;
@@ -95,12 +96,13 @@ pub use ack::{AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFac
 pub use composition::Composition;
 pub use congestion::{
     Ack, CongestionController, ControllerFactory, ControllerInit, DeliverySample, Loss, LossCause, Outage,
-    Sent, Sibling, Siblings, Snapshot,
+    Sent, Sibling, Siblings, Snapshot, SpuriousLoss,
 };
 pub use cost_cap::{CostCap, InvalidCostCap, LinkTraffic};
 pub use event::{
     Event, Interests, LimitedBy, MessageOrigin, PacketReceived, PacketReport, PacketSent, StreamRange,
 };
+pub use figures::{Figure, Figures, MAX_FIGURES};
 pub use ids::{GroupId, LinkId, PathId, Side, StreamId, Tag};
 pub use link::{
     AttachReport, AttachRequest, AttachResult, AttachmentPoint, FORECAST_HORIZONS, Forecast, HandOver,
@@ -108,7 +110,9 @@ pub use link::{
     MAX_LINK_CANDIDATES, Signal,
 };
 pub use message::{FeatureId, FeatureSet, MAX_FEATURES, MAX_MESSAGE_PAYLOAD, Message, MessageDelivery};
-pub use parameters::{ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters};
+pub use parameters::{
+    FileContents, ParameterError, ParameterInfo, ParameterRange, ParameterValue, Parameters, PolicyFile,
+};
 pub use path_manager::{PathAction, PathEvent, PathManager, PathManagerFactory, PathManagerInit};
 pub use protection::{
     BlockReport, ErasureCode, MAX_REPAIR_SYMBOLS, MAX_SOURCE_SYMBOLS, Protection, ProtectionFactory,

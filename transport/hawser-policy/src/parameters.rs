@@ -1,11 +1,15 @@
 //! What can be set of a policy, and the values that it gets.
 
+mod file;
 mod value;
 
+use std::any::Any;
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use file::{FileContents, PolicyFile};
 pub use value::ParameterValue;
 
 use crate::{PolicySpec, Rate};
@@ -25,6 +29,8 @@ pub enum ParameterRange {
     Flag,
     /// One of these words.
     Choice(Vec<String>),
+    /// The name of a file, which the program reads for the policy ([`Registry::read_with`](crate::Registry::read_with)).
+    File,
 }
 
 /// One thing that can be set of a policy.
@@ -89,6 +95,11 @@ impl ParameterInfo {
         Self::new(name, ParameterRange::Choice(words), ParameterValue::Choice(default))
     }
 
+    /// A file; none by default.
+    pub fn file(name: &str) -> Self {
+        Self::new(name, ParameterRange::File, ParameterValue::File(None))
+    }
+
     fn new(name: &str, range: ParameterRange, default: ParameterValue) -> Self {
         let (unit, meaning, source) = Default::default();
         ParameterInfo { name: name.to_owned(), range, default, unit, meaning, source }
@@ -128,6 +139,7 @@ impl ParameterInfo {
             }
             ParameterRange::Flag => "true or false".to_owned(),
             ParameterRange::Choice(words) => words.join(" or "),
+            ParameterRange::File => "a file".to_owned(),
         }
     }
 
@@ -136,7 +148,8 @@ impl ParameterInfo {
         format!("{least} to {most}{unit}")
     }
 
-    /// The value that a text stands for; `None` if it is not of this kind, or out of range.
+    /// Returns the value that a text stands for; `None` if it is not of this kind, out of range, or the name of a file: the registry has
+    /// those read.
     pub fn read(&self, text: &str) -> Option<ParameterValue> {
         match &self.range {
             ParameterRange::Number(range) => {
@@ -163,6 +176,7 @@ impl ParameterInfo {
                 let word = words.iter().find(|word| word.eq_ignore_ascii_case(text));
                 word.cloned().map(ParameterValue::Choice)
             }
+            ParameterRange::File => None,
         }
     }
 }
@@ -185,6 +199,13 @@ pub enum ParameterError {
         /// What was given.
         found: String,
     },
+    /// A file that cannot be read, or does not hold what the policy needs.
+    File {
+        /// The parameter.
+        parameter: String,
+        /// What is wrong, with the name of the file.
+        reason: String,
+    },
 }
 
 /// The values of all parameters that a policy declares, checked: what a factory is given.
@@ -197,17 +218,32 @@ impl Parameters {
         Parameters(declared.iter().map(|info| (info.name.clone(), info.default.clone())).collect())
     }
 
-    /// What `spec` says, and the defaults of what it does not mention.
+    /// What `spec` says, and the defaults of what it does not mention. Files are not read.
     ///
     /// # Errors
     /// [`ParameterError`] for the first parameter that is not declared or does not fit.
     pub fn read(declared: &[ParameterInfo], spec: &PolicySpec) -> Result<Self, ParameterError> {
+        Self::read_with(declared, spec, &|_, _| Err("files of policies are not read here".to_owned()))
+    }
+
+    /// The same; `load` returns the contents of a file that a parameter names, or what is wrong with it: parameter, name of the file.
+    pub(crate) fn read_with(
+        declared: &[ParameterInfo],
+        spec: &PolicySpec,
+        load: &dyn Fn(&str, &str) -> Result<FileContents, String>,
+    ) -> Result<Self, ParameterError> {
         let mut parameters = Parameters::defaults(declared);
         for (name, text) in spec.values() {
             let of_name = declared.iter().zip(&mut parameters.0).find(|(info, _)| info.name == name);
             let Some((info, (_, value))) = of_name else {
                 return Err(ParameterError::Unknown(name.to_owned()));
             };
+            if info.range == ParameterRange::File {
+                let contents = load(name, text)
+                    .map_err(|reason| ParameterError::File { parameter: name.to_owned(), reason })?;
+                *value = ParameterValue::File(Some(PolicyFile::new(text, contents)));
+                continue;
+            }
             *value = info.read(text).ok_or_else(|| ParameterError::Value {
                 parameter: Box::new(info.clone()),
                 found: text.to_owned(),
@@ -265,6 +301,17 @@ impl Parameters {
         match self.get(name) {
             ParameterValue::Choice(word) => word,
             other => wrong_kind(name, "choice", other),
+        }
+    }
+
+    /// The contents of a [file](ParameterInfo::file); `None` if none was given.
+    ///
+    /// # Panics
+    /// Also if the program reads this file as something else than a `T`.
+    pub fn file<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
+        match self.get(name) {
+            ParameterValue::File(file) => file.as_ref().map(PolicyFile::contents),
+            other => wrong_kind(name, "file", other),
         }
     }
 

@@ -3,6 +3,7 @@
 mod add;
 mod choose;
 mod error;
+mod given;
 mod info;
 mod kept;
 mod section;
@@ -53,6 +54,7 @@ pub struct Registry {
     path_managers: Section<dyn PathManagerFactory>,
     protections: Section<dyn ProtectionFactory>,
     kept: kept::Kept,
+    given: given::Given,
 }
 
 impl Default for Registry {
@@ -65,6 +67,7 @@ impl Default for Registry {
             path_managers: Section::new(PolicyKind::Paths),
             protections: Section::new(PolicyKind::Protection),
             kept: kept::Kept::default(),
+            given: given::Given::default(),
         }
     }
 }
@@ -81,21 +84,21 @@ impl Registry {
     /// Whether `spec` names a policy of this kind, and parameters that it takes. Nothing is made.
     pub fn check(&self, kind: PolicyKind, spec: &PolicySpec) -> Result<(), PolicyError> {
         match kind {
-            PolicyKind::Scheduler => self.schedulers.check(spec),
-            PolicyKind::Congestion => self.controllers.check(spec),
-            PolicyKind::Acknowledgements => self.acknowledgements.check(spec),
-            PolicyKind::Paths => self.path_managers.check(spec),
+            PolicyKind::Scheduler => self.schedulers.check(spec, &self.given),
+            PolicyKind::Congestion => self.controllers.check(spec, &self.given),
+            PolicyKind::Acknowledgements => self.acknowledgements.check(spec, &self.given),
+            PolicyKind::Paths => self.path_managers.check(spec, &self.given),
             PolicyKind::Set => self.check_set(spec),
-            PolicyKind::Protection => self.protections.check(spec),
+            PolicyKind::Protection => self.protections.check(spec, &self.given),
         }
     }
 
     /// A set may be a scheduler that stands for itself.
     fn check_set(&self, spec: &PolicySpec) -> Result<(), PolicyError> {
         if self.sets.info(spec.name()).is_none() && self.schedulers.info(spec.name()).is_some() {
-            return self.schedulers.check(spec);
+            return self.schedulers.check(spec, &self.given);
         }
-        self.sets.check(spec).map_err(|mut error| {
+        self.sets.check(spec, &self.given).map_err(|mut error| {
             if let PolicyError::UnknownPolicy { known, .. } = &mut error {
                 known.extend(self.names(PolicyKind::Scheduler).map(str::to_owned));
             }

@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    AckFrequency, AttachRequest, Event, Interests, Message, PathId, PathMask, PathStatus, SendView, Side,
-    StreamId, Tag, Time,
+    AckFrequency, AttachRequest, Event, Figures, Interests, Message, PathId, PathMask, PathStatus, SendView,
+    Side, StreamId, Tag, Time,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -296,6 +296,10 @@ pub trait Scheduler: Send {
 
     /// The timer expired.
     fn on_timeout(&mut self, _view: &SendView<'_>, _commands: &mut Commands) {}
+
+    /// Adds what it knows, such as shares that it learned, for people who look at the connection. Called only while somebody
+    /// looks; changes nothing.
+    fn fill_figures(&self, _figures: &mut Figures) {}
 }
 
 /// What a scheduler is told when it is made.

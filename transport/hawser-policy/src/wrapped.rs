@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Ack, Commands, CongestionController, GroupId, LinkUpdate, Loss, Outage, Rate, Sent, Siblings, Snapshot,
-    Time,
+    Ack, Commands, CongestionController, Figures, GroupId, LinkUpdate, Loss, Outage, Rate, Sent, Siblings,
+    Snapshot, SpuriousLoss, Time,
 };
 
 /// A [`CongestionController`] around another one, which it watches, bounds, or exchanges. Every method passes on what it is
@@ -63,8 +63,8 @@ pub trait WrappedController: Send + fmt::Debug {
     }
 
     /// As [`CongestionController::on_spurious_loss`].
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.inner_mut().on_spurious_loss(now);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        self.inner_mut().on_spurious_loss(spurious);
     }
 
     /// As [`CongestionController::on_path_reset`].
@@ -146,6 +146,11 @@ pub trait WrappedController: Send + fmt::Debug {
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         self.inner().fill_snapshot(snapshot);
     }
+
+    /// As [`CongestionController::fill_figures`].
+    fn fill_figures(&self, figures: &mut Figures) {
+        self.inner().fill_figures(figures);
+    }
 }
 
 impl<T: WrappedController> CongestionController for T {
@@ -169,8 +174,8 @@ impl<T: WrappedController> CongestionController for T {
         WrappedController::on_outage(self, outage);
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        WrappedController::on_spurious_loss(self, now);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        WrappedController::on_spurious_loss(self, spurious);
     }
 
     fn on_path_reset(&mut self, now: Time) {
@@ -236,6 +241,10 @@ impl<T: WrappedController> CongestionController for T {
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         WrappedController::fill_snapshot(self, snapshot);
     }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        WrappedController::fill_figures(self, figures);
+    }
 }
 
 #[cfg(test)]
@@ -265,7 +274,7 @@ mod tests {
             self.told.push("outage");
         }
 
-        fn on_spurious_loss(&mut self, _: Time) {
+        fn on_spurious_loss(&mut self, _: &SpuriousLoss) {
             self.told.push("spurious");
         }
 
@@ -316,6 +325,10 @@ mod tests {
         fn fill_snapshot(&self, snapshot: &mut Snapshot) {
             snapshot.pipe_full = true;
         }
+
+        fn fill_figures(&self, figures: &mut Figures) {
+            figures.word("phase", "inside");
+        }
     }
 
     #[derive(Debug, Default)]
@@ -346,10 +359,13 @@ mod tests {
         assert_eq!(controller.next_timeout(), Some(Time::from_secs(1)));
         assert_eq!(controller.bottleneck_group(), GroupId(3));
         assert!(controller.wants_siblings() && controller.gives_commands());
+        let mut figures = Figures::default();
+        controller.fill_figures(&mut figures);
+        assert_eq!(figures.iter().count(), 1);
         controller.on_max_datagram_size(1_400);
         let (now, since) = (Time::from_secs(2), Time::from_secs(1));
         controller.on_outage(&Outage { now, since, bytes: 1_200, packets: 1, bytes_in_flight: 0 });
-        controller.on_spurious_loss(Time::ZERO);
+        controller.on_spurious_loss(&SpuriousLoss { now: Time::ZERO, bytes: 1_200, undone: Some(0) });
         controller.on_path_reset(Time::ZERO);
         controller.on_probe_timeout(Time::ZERO, 1);
         controller.on_timeout(Time::ZERO);

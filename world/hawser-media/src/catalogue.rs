@@ -153,6 +153,9 @@ impl fmt::Display for ChooseError {
                     parameter.default
                 )
             }
+            ChooseError::Parameter { application, error: ParameterError::File { parameter, reason } } => {
+                write!(f, "{}: \"{parameter}\": {reason}", application.name)
+            }
         }
     }
 }

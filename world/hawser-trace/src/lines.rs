@@ -87,6 +87,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Its number in the file, from 1.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
     /// The cells between commas, blanks removed.
     pub(crate) fn cells(&self) -> Vec<&'a str> {
         self.text.split(',').map(str::trim).collect()
@@ -98,7 +103,7 @@ impl<'a> Line<'a> {
     }
 
     /// A finite number from 0 to `most`.
-    pub(crate) fn number(&self, text: &str, what: &str, most: f64) -> Result<f64, TraceError> {
+    pub(crate) fn value(&self, text: &str, what: &str, most: f64) -> Result<f64, TraceError> {
         let shown: String = text.chars().take(40).collect();
         match text.parse::<f64>() {
             Ok(value) if value < 0.0 => Err(self.error(format!("{what} is {shown}; it cannot be negative"))),
@@ -112,17 +117,17 @@ impl<'a> Line<'a> {
 
     /// A rate in Mbit/s, as bit/s.
     pub(crate) fn rate(&self, text: &str, what: &str) -> Result<u64, TraceError> {
-        Ok((self.number(text, what, MOST_MEGABITS)? * 1e6).round() as u64)
+        Ok((self.value(text, what, MOST_MEGABITS)? * 1e6).round() as u64)
     }
 
     /// A delay in ms.
     pub(crate) fn delay(&self, text: &str, what: &str) -> Result<Nanos, TraceError> {
-        Ok((self.number(text, what, LONGEST_DELAY)? * MILLISECOND as f64).round() as u64)
+        Ok((self.value(text, what, LONGEST_DELAY)? * MILLISECOND as f64).round() as u64)
     }
 
     /// A probability.
     pub(crate) fn probability(&self, text: &str, what: &str) -> Result<f64, TraceError> {
-        match self.number(text, what, f64::MAX)? {
+        match self.value(text, what, f64::MAX)? {
             value if value <= 1.0 => Ok(value),
             value => Err(self.error(format!("{what} is {value}; expected a probability from 0 to 1"))),
         }
@@ -130,7 +135,7 @@ impl<'a> Line<'a> {
 
     /// A time in units of `unit` ns.
     pub(crate) fn time(&self, text: &str, what: &str, unit: Nanos) -> Result<Nanos, TraceError> {
-        let value = self.number(text, what, LATEST * (SECOND / unit.max(1)) as f64)?;
+        let value = self.value(text, what, LATEST * (SECOND / unit.max(1)) as f64)?;
         Ok(decimal(text, unit).unwrap_or((value * unit as f64).round() as u64))
     }
 

@@ -16,8 +16,10 @@ use hawser_gateway::server::{self, GatewayConfig};
 use hawser_gateway::users::UserFile;
 use ipnet::IpNet;
 
+use crate::control::ControlOptions;
 use crate::exit::Failure;
 use crate::gateway_client::{DEFAULT_PORT, say};
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::options::{TransportOptions, listen_address, prefix, seconds, workers};
 use crate::output::Output;
@@ -73,7 +75,7 @@ pub(crate) struct Gateway {
     /// Seconds of silence after which UDP to one target ends
     #[arg(long, value_name = "SECONDS", default_value_t = UDP_IDLE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     udp_idle: u64,
-    /// Certificate chain (PEM)
+    /// Certificate chain (PEM). It is reloaded on SIGHUP
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -99,6 +101,8 @@ pub(crate) struct Gateway {
     network: network::NetworkOptions,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: ControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -133,7 +137,7 @@ pub(crate) async fn run(
         return user::run(command, output);
     }
     let users = user_file(arguments.users.clone(), arguments.state.clone())?;
-    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
     raise_descriptor_limit();
     let network = arguments.network.start(arguments.state.as_deref(), output).await?;
     let config = GatewayConfig {
@@ -165,8 +169,9 @@ async fn serve(
     identity: &Identity,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
+    let mut hangup = Hangup::listen()?;
     let gateway = server::Gateway::start(config, say(output)).map_err(|error| user::failure(&error))?;
     let sources = Sources::new(arguments.max_connections);
     let config = configuration(arguments, &sources, registry, identity)?;
@@ -176,6 +181,8 @@ async fn serve(
         arguments.allowed_schedulers.apply(builder.receive_memory(arguments.receive_memory))
     };
     let endpoint = listen(builder, identity, arguments.listen, DEFAULT_PORT, &[])?;
+    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output)?;
+    control.attach(&endpoint);
     announce(arguments, &endpoint, identity, output)?;
     if gateway.users() == 0 {
         let path = users.path().display();
@@ -185,6 +192,12 @@ async fn serve(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(arguments)
+                    .and_then(|identity| configuration(arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         tokio::spawn(accept(gateway.clone(), waiting));
@@ -195,6 +208,10 @@ async fn serve(
         () = refuse_all(&endpoint) => {}
     }
     Ok(())
+}
+
+fn identity_of(arguments: &Gateway) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())
 }
 
 /// The handshake of one client, and then its tunnels.

@@ -24,7 +24,7 @@ use crate::output::Output;
 use crate::profile::HTTP;
 use crate::report::Channel;
 use crate::transfer::{Progress, RateLimit, SharedLimit};
-use crate::units::parse_bytes;
+use crate::units::parse_byte_rate;
 use crate::url::Url;
 use batches::{Batch, Destination, Target, batches};
 use hawser::Registry;
@@ -66,7 +66,7 @@ pub(crate) struct Get {
     #[arg(short = 'C', long, value_name = "-", allow_hyphen_values = true, value_parser = only_dash)]
     continue_at: Option<String>,
     /// Receive at most this many bytes per second (suffixes k, M, G; 0: no limit)
-    #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "RATE", value_parser = parse_byte_rate)]
     limit_rate: Option<u64>,
     /// Try again this often when the connection fails, with growing pauses
     #[arg(long, value_name = "N", default_value_t = 0)]

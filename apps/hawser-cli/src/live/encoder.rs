@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hawser_media::flv::{FlvReader, Tag};
+use hawser_media::flv::{FlvReader, Tag, TagKind};
 use hawser_media::rtmp::{Event, Session};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,14 +35,14 @@ pub(super) struct Encoders {
     pub(super) hub: Arc<Hub>,
     pub(super) key: String,
     pub(super) output: Output,
-    /// Told when an encoder is done, or has gone.
-    pub(super) done: mpsc::Sender<()>,
+    /// Told when an encoder is done (true), or has gone without a word.
+    pub(super) done: mpsc::Sender<bool>,
     /// The task of the one that publishes.
     current: Mutex<Option<AbortHandle>>,
 }
 
 impl Encoders {
-    pub(super) fn new(hub: Arc<Hub>, key: String, output: Output, done: mpsc::Sender<()>) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, key: String, output: Output, done: mpsc::Sender<bool>) -> Self {
         Encoders { hub, key, output, done, current: Mutex::new(None) }
     }
 
@@ -131,7 +131,7 @@ impl Encoder<'_> {
             let closing = async { while self.read().await == Ok(true) {} };
             let _ = tokio::time::timeout(FAREWELL, closing).await;
         }
-        let _ = self.encoders.done.try_send(());
+        let _ = self.encoders.done.try_send(ended == Ok(true));
         self.encoders.output.remark(match ended? {
             true => "hawser: the encoder is done",
             false => "hawser: the encoder has gone without a word; another may follow",
@@ -220,10 +220,14 @@ pub(super) async fn read_flv(path: &Path, hub: &Hub) -> Result<(), Failure> {
 #[derive(Debug, Default)]
 struct Pace {
     began: Option<(Instant, u32)>,
+    /// The last timestamps of video and audio: each is a line of its own, one of which may lie behind the other.
+    last: [Option<u32>; 2],
 }
 
-/// A tag whose time lies further ahead than this has another origin.
-const JUMP: Duration = Duration::from_secs(10);
+/// A tag that lies further before the last one of its kind than this, in milliseconds, has another origin,
+const DISORDER: i32 = 1_000;
+/// and so has one that lies further ahead.
+const JUMP: i32 = 10_000;
 
 impl Pace {
     async fn wait(&mut self, tag: &Tag) {
@@ -231,12 +235,47 @@ impl Pace {
             return;
         }
         let now = Instant::now();
-        let (began, origin) = *self.began.get_or_insert((now, tag.timestamp));
-        let due = began + Duration::from_millis(tag.timestamp.wrapping_sub(origin).into());
-        if due.saturating_duration_since(now) > JUMP {
-            self.began = Some((now, tag.timestamp));
-        } else {
-            tokio::time::sleep_until(due.into()).await;
+        let kind = usize::from(tag.kind == TagKind::Audio);
+        let step = self.last[kind].map_or(0, |last| tag.timestamp.wrapping_sub(last).cast_signed());
+        if !(-DISORDER..=JUMP).contains(&step) {
+            self.began = None;
         }
+        self.last[kind] = Some(tag.timestamp);
+        let (began, origin) = *self.began.get_or_insert((now, tag.timestamp));
+        // One before the first, or of a clock that has not jumped yet, waits for nothing.
+        let since = tag.timestamp.wrapping_sub(origin).cast_signed();
+        let due = began + Duration::from_millis(u64::try_from(since).unwrap_or(0));
+        tokio::time::sleep_until(due.into()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits for tags of these kinds and times; how long all of that took, in milliseconds.
+    async fn paced(tags: &[(TagKind, u32)]) -> u64 {
+        let mut pace = Pace::default();
+        let began = tokio::time::Instant::now();
+        for (kind, timestamp) in tags {
+            let data = bytes::Bytes::from_static(&[0xaf, 1]);
+            pace.wait(&Tag { kind: *kind, timestamp: *timestamp, data }).await;
+        }
+        u64::try_from(began.elapsed().as_millis()).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sound_that_begins_before_the_picture_does_not_change_the_pace() {
+        let tags: Vec<_> = (0..50)
+            .flat_map(|at| [(TagKind::Video, 5_000 + 40 * at), (TagKind::Audio, 3_000 + 40 * at)])
+            .collect();
+        assert!((1_950..=2_010).contains(&paced(&tags).await));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_jumps_back_is_paced_from_there() {
+        let second = |from: u32| (0..25).map(move |at| (TagKind::Video, from + 40 * at));
+        let tags: Vec<_> = second(50_000).chain(second(0)).chain(second(90_000)).collect();
+        assert!((2_870..=2_900).contains(&paced(&tags).await));
     }
 }

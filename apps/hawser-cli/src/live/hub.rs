@@ -28,6 +28,10 @@ struct State {
     channel: Channel,
     /// Times that the source said that it is done.
     ends: u64,
+    /// Whether nothing has come since.
+    is_over: bool,
+    /// Encoders, or publishers, that began.
+    sources: u64,
     /// When the last key frame came, or the encoder began.
     key_at: Option<Instant>,
 }
@@ -45,7 +49,7 @@ impl Hub {
     pub(super) fn new(buffer: Duration) -> Arc<Self> {
         let span = u32::try_from(buffer.as_millis()).unwrap_or(u32::MAX / 4);
         let channel = Channel::new(Limits { bytes: MAX_BYTES, span }, rand::random());
-        let state = Mutex::new(State { channel, ends: 0, key_at: None });
+        let state = Mutex::new(State { channel, ends: 0, is_over: false, sources: 0, key_at: None });
         Arc::new(Hub { state, news: Notify::new(), started: Instant::now() })
     }
 
@@ -61,7 +65,22 @@ impl Hub {
     pub(super) fn begin_encoder(&self) {
         let mut state = self.lock();
         state.channel.begin_encoder();
+        state.sources += 1;
         state.key_at = Some(Instant::now());
+    }
+
+    /// A publisher begins.
+    pub(super) fn begin_publisher(&self) {
+        self.lock().sources += 1;
+    }
+
+    /// The source has gone without a word: if no other follows within this time, that was the end.
+    pub(super) async fn end_unless_another_follows(&self, patience: Duration) {
+        let before = self.lock().sources;
+        tokio::time::sleep(patience).await;
+        if self.lock().sources == before {
+            self.end();
+        }
     }
 
     /// A tag of the encoder.
@@ -80,6 +99,9 @@ impl Hub {
     /// The source is done.
     pub(super) fn end(&self) {
         let mut state = self.lock();
+        if std::mem::replace(&mut state.is_over, true) {
+            return;
+        }
         state.ends += 1;
         state.key_at = None;
         drop(state);
@@ -95,21 +117,45 @@ impl Hub {
         self.lock().channel.subscribers()
     }
 
+    /// How long the oldest unit of any subscriber has waited here, and the bytes of the fullest queue.
+    pub(super) fn longest_queue(&self) -> (Duration, usize) {
+        let (now, state) = (self.now(), self.lock());
+        let queues = state
+            .channel
+            .subscriber_ids()
+            .map(|id| (state.channel.waiting_since(now, id), state.channel.waiting(id)));
+        queues.fold((Duration::ZERO, 0), |most, next| (most.0.max(next.0), most.1.max(next.1)))
+    }
+
+    /// Whether the source sends audio and no video.
+    pub(super) fn is_audio_only(&self) -> bool {
+        self.lock().channel.is_audio_only()
+    }
+
+    /// Whether the source is done, and no other has begun.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
     /// How long there has been an encoder but no key frame.
     pub(super) fn without_key_frame(&self) -> Option<Duration> {
-        self.lock().key_at.map(|at| at.elapsed())
+        let state = self.lock();
+        state.key_at.filter(|_| !state.channel.is_audio_only()).map(|at| at.elapsed())
     }
 
     /// A new subscriber.
     pub(super) fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut state = self.lock();
         let id = state.channel.subscribe();
-        Subscription { hub: self.clone(), id, ends: state.ends, told: QueueCounts::default() }
+        // One that comes after the end is told of it behind what is left.
+        let ends = state.ends - u64::from(state.is_over);
+        Subscription { hub: self.clone(), id, ends, told: QueueCounts::default() }
     }
 }
 
 impl State {
     fn saw(&mut self, role: Role) -> &mut Channel {
+        self.is_over = false;
         if role == Role::KeyFrame {
             self.key_at = Some(Instant::now());
         }
@@ -137,7 +183,7 @@ impl Subscription {
             news.as_mut().enable();
             {
                 let mut state = hub.lock();
-                if let Some(unit) = state.channel.next(self.id) {
+                if let Some(unit) = state.channel.next(hub.now(), self.id) {
                     return Next::Unit(unit);
                 }
                 if state.ends > self.ends {
@@ -161,5 +207,41 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         self.hub.lock().channel.unsubscribe(self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ends(subscription: &mut Subscription) -> bool {
+        let next = tokio::time::timeout(Duration::from_secs(1), subscription.next()).await;
+        matches!(next, Ok(Next::End))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_is_told_once_to_each_and_also_to_one_who_comes_later() {
+        let hub = Hub::new(Duration::from_secs(1));
+        let mut early = hub.subscribe();
+        assert!(!ends(&mut early).await);
+        hub.end();
+        hub.end();
+        let mut late = hub.subscribe();
+        assert!(ends(&mut early).await && ends(&mut late).await);
+        assert!(!ends(&mut early).await && !ends(&mut late).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_source_that_has_gone_is_done_unless_another_follows() {
+        let hub = Hub::new(Duration::from_secs(1));
+        let patience = Duration::from_secs(10);
+        hub.begin_encoder();
+        tokio::join!(hub.end_unless_another_follows(patience), async {
+            tokio::time::sleep(patience / 2).await;
+            hub.begin_encoder();
+        });
+        assert!(!hub.is_over());
+        hub.end_unless_another_follows(patience).await;
+        assert!(hub.is_over());
     }
 }

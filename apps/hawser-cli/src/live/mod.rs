@@ -21,7 +21,10 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
+use self::players::Origin;
 use self::relay::Keys;
+use crate::control::{ControlOptions, LiveControlOptions};
+use crate::environment::variable;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, TransportOptions, listen_address, seconds};
@@ -56,6 +59,8 @@ const DEFAULT_HTTP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::
 const PUBLISH_BUFFER: Duration = Duration::from_secs(3);
 /// How far a player may lag. Groups of pictures that are longer than three quarters of it are not kept for those who come.
 const PLAY_BUFFER: Duration = Duration::from_secs(12);
+/// The variable that may hold the key.
+const KEY_VARIABLE: &str = "HAWSER_LIVE_KEY";
 /// Longest key.
 const MAX_KEY: usize = 128;
 
@@ -89,9 +94,10 @@ pub(crate) struct Publish {
     /// The relay: HOST or HOST:PORT
     #[arg(value_name = "HOST[:PORT]")]
     relay: Address,
-    /// Stream key: of the relay's stream, and what the encoder must name
-    #[arg(long, value_name = "KEY", env = "HAWSER_LIVE_KEY", hide_env_values = true, value_parser = parse_key)]
-    key: String,
+    /// Stream key: of the relay's stream, and what the encoder must name. Other users of the machine can see options: without this
+    /// one the variable HAWSER_LIVE_KEY has it
+    #[arg(long, value_name = "KEY", value_parser = parse_key)]
+    key: Option<String>,
     /// TCP address at which encoders publish
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:1935", value_parser = listen_address)]
     rtmp: SocketAddr,
@@ -106,6 +112,8 @@ pub(crate) struct Publish {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
@@ -120,7 +128,7 @@ pub(crate) struct Relay {
     listen: Option<SocketAddr>,
     /// Key of a stream, and behind `=` the key that its players need, if that is another one. Repeatable. Default: random
     /// ones, which are printed. Other users of the machine can see options: --keys-file or HAWSER_LIVE_KEY hides them
-    #[arg(long = "key", value_name = "KEY[=VIEWKEY]", env = "HAWSER_LIVE_KEY", hide_env_values = true, value_parser = Keys::parse)]
+    #[arg(long = "key", value_name = "KEY[=VIEWKEY]", value_parser = Keys::parse)]
     keys: Vec<Keys>,
     /// The same in the lines of a file
     #[arg(long, value_name = "FILE", conflicts_with = "keys")]
@@ -128,6 +136,10 @@ pub(crate) struct Relay {
     /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
+    /// https://player.example
+    #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
+    allow_origin: Origin,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Certificate chain (PEM)
@@ -144,6 +156,8 @@ pub(crate) struct Relay {
     interval: Duration,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -156,12 +170,17 @@ pub(crate) struct Play {
     /// The relay: HOST or HOST:PORT
     #[arg(value_name = "HOST[:PORT]")]
     relay: Address,
-    /// Key with which the stream may be played
-    #[arg(long, value_name = "KEY", env = "HAWSER_LIVE_KEY", hide_env_values = true, value_parser = parse_key)]
-    key: String,
+    /// Key with which the stream may be played. Other users of the machine can see options: without this one the variable
+    /// HAWSER_LIVE_KEY has it
+    #[arg(long, value_name = "KEY", value_parser = parse_key)]
+    key: Option<String>,
     /// TCP address at which players find it, as /live.flv. Default: 127.0.0.1:8080, without --output
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
+    /// https://player.example
+    #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
+    allow_origin: Origin,
     /// Write FLV to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -174,6 +193,8 @@ pub(crate) struct Play {
     /// Seconds between lines about the stream and its paths
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
+    #[command(flatten)]
+    control: LiveControlOptions,
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
@@ -248,6 +269,17 @@ impl fmt::Display for Address {
         let Address { host, port } = self;
         if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
+}
+
+/// The key that was given as an option, or else in the environment.
+fn given_key(option: Option<&String>) -> Result<String, Failure> {
+    if let Some(key) = option {
+        return Ok(key.clone());
+    }
+    let text = variable(KEY_VARIABLE)?.ok_or_else(|| {
+        Failure::usage(format!("the stream key is missing: --key KEY, or the variable {KEY_VARIABLE}"))
+    })?;
+    parse_key(text.trim()).map_err(|error| Failure::usage(format!("{KEY_VARIABLE}: {error}")))
 }
 
 /// Reads a stream key: what may stand in the path of a URL.

@@ -1,14 +1,15 @@
 //! `hawser live play`: from a relay to players on this machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::hub::Hub;
-use super::players::{Listed, serve_http, write_file};
+use super::players::{Access, Listed, serve_http, write_file};
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
 use super::publish::Reconnecting;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
-use super::{Play, listen_tcp};
+use super::{ControlOptions, Play, listen_tcp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -18,21 +19,28 @@ use crate::report::Channel;
 use crate::session::Session;
 use hawser::{ReadError, Registry};
 
+/// How long a player that plays one stream tries to reach the relay again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Plays until Ctrl-C, or with `--once` until the stream ends.
 pub(super) async fn run(
     arguments: Play,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     if output.json && arguments.output.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage(
             "standard output takes the video or the JSON, not both: use --output FILE",
         ));
     }
-    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
+    let key = super::given_key(arguments.key.as_ref())?;
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live play", &interrupt, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.buffer.unwrap_or(super::PLAY_BUFFER));
     let status = Status::new("play", Flow::Received, hub.clone(), output);
+    status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
     let file = arguments.output.clone();
     let has_file = file.is_some();
@@ -46,7 +54,8 @@ pub(super) async fn run(
         })
     };
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
-    let downlink = Downlink { arguments: &arguments, client: &client, hub: &hub, status: &status, output };
+    let downlink =
+        Downlink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
     let mut connecting = interrupt.clone();
     let result = tokio::select! {
         result = downlink.run(&mut connecting) => match result {
@@ -86,12 +95,14 @@ async fn start_http(
     }
     output.remark(format_args!("hawser: ffplay -fflags nobuffer http://{address}/live.flv"));
     let listed = Listed { name: "live".to_owned(), hub: hub.clone(), status: status.clone() };
-    Ok(Some(tokio::spawn(serve_http(listener, vec![listed], true))))
+    let access = Access { is_private: true, origin: arguments.allow_origin.clone() };
+    Ok(Some(tokio::spawn(serve_http(listener, vec![listed], access))))
 }
 
 /// From the relay to the hub, over one connection after the other.
 struct Downlink<'a> {
     arguments: &'a Play,
+    key: &'a str,
     client: &'a ClientSetup,
     hub: &'a Arc<Hub>,
     status: &'a Arc<Status>,
@@ -107,7 +118,7 @@ impl Downlink<'_> {
                 Ok(()) => return Ok(()),
                 Err(failure) => failure,
             };
-            reconnecting.pause(failure).await?;
+            reconnecting.pause(failure, self.arguments.once.then_some(PATIENCE)).await?;
         }
     }
 
@@ -119,9 +130,7 @@ impl Downlink<'_> {
         let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
         let mut session = Session::connect(host, port, self.client, interrupt).await?;
         session.request_scheduler(self.client, self.output);
-        if let Err(failure) =
-            protocol::ask(&session.connection, &Request::Play(self.arguments.key.clone())).await
-        {
+        if let Err(failure) = protocol::ask(&session.connection, &Request::Play(self.key.to_owned())).await {
             let failure = self.client.explain(failure, &session.connection);
             session.close(CODE_DONE).await;
             return Err(failure);

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use hawser_media::broadcast::Unit;
 use hawser_media::flv::{FlvWriter, file_header};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,12 +18,16 @@ use crate::exit::Failure;
 use crate::local_http::read_request;
 use crate::sources::Pool;
 
+/// What can be asked for.
+const METHODS: &str = "GET, HEAD, OPTIONS";
 /// Players at the same time.
 const MAX_PLAYERS: usize = 256;
 /// How long a player may take nothing.
 const STALL: Duration = Duration::from_secs(60);
 /// How long players are kept when their source is done; another may follow.
 const AFTER_END: Duration = Duration::from_secs(10);
+/// Headers that wait for what follows them.
+const MAX_HELD: usize = 64;
 /// Bytes that a player may send behind its request.
 const MAX_CHATTER: usize = 64 << 10;
 
@@ -59,8 +64,59 @@ impl Places {
     }
 }
 
-/// Serves FLV over HTTP. `is_private`: only for this machine, so that no name leads here.
-pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>, is_private: bool) {
+/// How players come to a stream over HTTP.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    /// Only for this machine, so that no name leads here.
+    pub(super) is_private: bool,
+    /// Web pages of which origin may play it in their own players.
+    pub(super) origin: Origin,
+}
+
+/// What `Access-Control-Allow-Origin` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Pages of every origin.
+    Any,
+    /// Those of this one.
+    Only(String),
+    /// Nothing: only pages of the same origin.
+    None,
+}
+
+impl Origin {
+    /// Reads `*`, `none`, or an origin as browsers write it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let is_origin = |text: &str| {
+            let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', '?', '#', '@']))
+        };
+        match text {
+            "*" => Ok(Origin::Any),
+            "none" => Ok(Origin::None),
+            text if is_origin(text) && text.chars().all(|char| char.is_ascii_graphic()) => {
+                Ok(Origin::Only(text.to_owned()))
+            }
+            text => Err(format!("`{text}`: expected *, none, or an origin such as https://player.example")),
+        }
+    }
+
+    /// The fields of an answer.
+    fn fields(&self) -> String {
+        let (origin, vary) = match self {
+            Origin::Any => ("*", ""),
+            Origin::Only(origin) => (origin.as_str(), "Vary: Origin\r\n"),
+            Origin::None => return String::new(),
+        };
+        format!(
+            "Access-Control-Allow-Origin: {origin}\r\n{vary}Access-Control-Allow-Methods: {METHODS}\r\n\
+             Access-Control-Allow-Headers: Range, Cache-Control\r\n"
+        )
+    }
+}
+
+/// Serves FLV over HTTP.
+pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>, access: Access) {
     let places = Places { local: Pool::with_share(MAX_PLAYERS, MAX_PLAYERS), remote: Pool::new(MAX_PLAYERS) };
     let streams: Arc<[Listed]> = streams.into();
     loop {
@@ -73,10 +129,10 @@ pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>, is_p
             }
         };
         let Some(place) = places.of(remote.ip()).try_take(remote.ip(), 1) else { continue };
-        let streams = streams.clone();
+        let (streams, access) = (streams.clone(), access.clone());
         tokio::spawn(async move {
             let _place = place;
-            if let Err(error) = serve_player(stream, &streams, is_private).await {
+            if let Err(error) = serve_player(stream, &streams, &access).await {
                 tracing::info!(%remote, %error, "a player has gone");
             }
         });
@@ -84,20 +140,24 @@ pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>, is_p
 }
 
 /// One player, until it goes or the stream ends.
-async fn serve_player(mut stream: TcpStream, streams: &[Listed], is_private: bool) -> std::io::Result<()> {
+async fn serve_player(mut stream: TcpStream, streams: &[Listed], access: &Access) -> std::io::Result<()> {
     let request = read_request(&mut stream).await?;
     let name = request.path.trim_start_matches('/').trim_end_matches(".flv");
     let wanted = key_digest(name);
     let found = streams.iter().find(|listed| key_digest(&listed.name) == wanted);
-    let found = found.filter(|_| !is_private || request.is_for_this_machine());
+    let found = found.filter(|_| !access.is_private || request.is_for_this_machine());
     let (status, listed) = match (request.method.as_str(), found) {
         ("GET" | "HEAD", Some(listed)) => ("200 OK", Some(listed)),
         ("GET" | "HEAD", None) => ("404 Not Found", None),
+        // A browser asks first what a player of another origin may do.
+        ("OPTIONS", _) => ("204 No Content", None),
         _ => ("405 Method Not Allowed", None),
     };
+    let kind = if listed.is_some() { "video/x-flv" } else { "text/plain" };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-        if listed.is_some() { "video/x-flv" } else { "text/plain" }
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nCache-Control: no-store\r\nAllow: {METHODS}\r\n{}\
+         Connection: close\r\n\r\n",
+        access.origin.fields()
     );
     tokio::time::timeout(STALL, stream.write_all(head.as_bytes())).await??;
     match listed {
@@ -113,6 +173,7 @@ async fn serve_player(mut stream: TcpStream, streams: &[Listed], is_private: boo
             }
         }
         Some(_) => Ok(()),
+        None if request.method == "OPTIONS" => Ok(()),
         None => stream.write_all(b"there is no such stream, and only GET\n").await,
     }
 }
@@ -136,8 +197,8 @@ async fn write_flv(
     who: &str,
     ends: Ends,
 ) -> std::io::Result<()> {
-    let mut writer = FlvWriter::default();
-    let (mut has_begun, mut has_ended) = (false, false);
+    let mut muxer = Muxer::default();
+    let mut has_ended = false;
     loop {
         let next = match has_ended && ends == Ends::WithoutSuccessor {
             true => tokio::time::timeout(AFTER_END, subscription.next()).await.unwrap_or(Next::End),
@@ -156,12 +217,50 @@ async fn write_flv(
         if let Some(skipped) = subscription.newly_skipped() {
             status.note_skipped(who, skipped);
         }
-        // Headers that came before the first frame have a time of their own: theirs is that of the frame.
-        let tag = writer.write(&unit.tag);
-        let bytes = if has_begun { tag } else { Bytes::from([file_header(), tag].concat()) };
-        has_begun = true;
+        let (age, is_played) = (Duration::from_micros(u64::from(unit.age) * 100), !unit.role.is_header());
+        let began = Instant::now();
+        let bytes = muxer.write(unit);
+        if bytes.is_empty() {
+            continue;
+        }
         tokio::time::timeout(STALL, sink.write_all(&bytes)).await??;
         sink.flush().await?;
+        if is_played {
+            status.note_played(age + began.elapsed());
+        }
+    }
+}
+
+/// Units as FLV.
+#[derive(Default)]
+struct Muxer {
+    writer: FlvWriter,
+    /// Headers that came before everything else: their own time is that of their source's beginning, so they get that of what
+    /// they stand before.
+    held: Vec<Unit>,
+    has_begun: bool,
+}
+
+impl Muxer {
+    /// What is to be written now.
+    fn write(&mut self, unit: Unit) -> Bytes {
+        if self.has_begun {
+            return self.writer.write(&unit.tag);
+        }
+        if unit.role.is_header() {
+            if self.held.len() < MAX_HELD {
+                self.held.push(unit);
+            }
+            return Bytes::new();
+        }
+        self.has_begun = true;
+        let mut bytes = file_header(!unit.is_alone).to_vec();
+        for mut header in std::mem::take(&mut self.held) {
+            header.tag.timestamp = unit.tag.timestamp;
+            bytes.extend_from_slice(&self.writer.write(&header.tag));
+        }
+        bytes.extend_from_slice(&self.writer.write(&unit.tag));
+        bytes.into()
     }
 }
 
@@ -191,6 +290,7 @@ pub(super) async fn write_file(
 
 #[cfg(test)]
 mod tests {
+    use hawser_media::flv::{FlvReader, Tag, TagKind};
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
@@ -203,7 +303,8 @@ mod tests {
         let hub = Hub::new(Duration::from_secs(1));
         let status = Status::new("relay", Flow::Received, hub.clone(), Output::default());
         let listed = Listed { name: "view".to_owned(), hub: hub.clone(), status };
-        tokio::spawn(serve_http(listener, vec![listed], true));
+        let access = Access { is_private: true, origin: Origin::Any };
+        tokio::spawn(serve_http(listener, vec![listed], access));
         (address, hub)
     }
 
@@ -248,6 +349,66 @@ mod tests {
         let mut rest = Vec::new();
         tokio::time::timeout(AFTER_END * 2, stream.read_to_end(&mut rest)).await.unwrap().unwrap();
         assert_eq!(hub.subscribers(), 0);
+    }
+
+    /// The head of an answer, in lower case.
+    async fn head_of(address: std::net::SocketAddr, method: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request =
+            format!("{method} /view.flv HTTP/1.1\r\nHost: localhost\r\nOrigin: http://p.example\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut head = [0; 400];
+        let count = stream.read(&mut head).await.unwrap();
+        String::from_utf8_lossy(&head[..count]).to_ascii_lowercase()
+    }
+
+    #[tokio::test]
+    async fn a_player_of_another_origin_may_play() {
+        let (address, _hub) = listening().await;
+        for method in ["GET", "HEAD", "OPTIONS"] {
+            let head = head_of(address, method).await;
+            assert!(head.contains("access-control-allow-origin: *\r\n"), "{method}: {head}");
+        }
+        assert!(head_of(address, "OPTIONS").await.starts_with("http/1.1 204"));
+        assert!(head_of(address, "POST").await.starts_with("http/1.1 405"));
+        let only = Origin::parse("https://player.example").unwrap();
+        assert!(only.fields().contains("https://player.example\r\nVary: Origin"));
+        assert_eq!((Origin::parse("*"), Origin::parse("none")), (Ok(Origin::Any), Ok(Origin::None)));
+        for text in ["", "player.example", "https://", "https://a/b", "https://a\r\nX: y"] {
+            assert!(Origin::parse(text).is_err(), "{text}");
+        }
+    }
+
+    fn unit(tag: Tag) -> Unit {
+        Unit {
+            role: tag.role(),
+            tag,
+            origin: 1,
+            number: 0,
+            padded: 0,
+            restarts: false,
+            age: 0,
+            came_at: hawser::policy::Time::ZERO,
+            is_alone: false,
+        }
+    }
+
+    #[test]
+    fn a_late_player_begins_at_time_zero_with_headers() {
+        let tag = |kind, timestamp, data: &'static [u8]| {
+            unit(Tag { kind, timestamp, data: Bytes::from_static(data) })
+        };
+        let mut muxer = Muxer::default();
+        assert!(muxer.write(tag(TagKind::Video, 7, b"\x17\0\0\0\0")).is_empty());
+        let mut reader = FlvReader::default();
+        reader.push(&muxer.write(tag(TagKind::Video, 90_000, b"\x17\x01\0\0\0")));
+        reader.push(&muxer.write(tag(TagKind::Video, 90_040, b"\x27\x01\0\0\0")));
+        let times: Vec<u32> =
+            std::iter::from_fn(|| reader.next_tag().unwrap()).map(|tag| tag.timestamp).collect();
+        assert_eq!(times, [0, 0, 40]);
+        // Of audio alone the file says so, since a player would wait for the picture.
+        let sound = Unit { is_alone: true, ..tag(TagKind::Audio, 50, b"\xaf\x01") };
+        assert_eq!(Muxer::default().write(sound)[..5], *b"FLV\x01\x04");
     }
 
     #[tokio::test]

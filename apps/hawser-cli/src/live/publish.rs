@@ -1,7 +1,7 @@
 //! `hawser live publish`: from an encoder to a relay.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
@@ -10,7 +10,7 @@ use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
 use super::status::Status;
 use super::transport::UnitSender;
-use super::{Publish, listen_tcp};
+use super::{ControlOptions, Publish, listen_tcp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -28,7 +28,9 @@ const PAUSES: [Duration; 4] = [
     Duration::from_millis(500),
     Duration::from_secs(1),
 ];
-/// How long what was sent last may take to arrive.
+/// How long after an encoder that has gone without a word another one may follow it.
+pub(super) const SUCCESSOR: Duration = Duration::from_secs(10);
+/// How long what was sent last may take to arrive, and a connection may be missing for it.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Publishes until Ctrl-C, or until its input ends.
@@ -36,15 +38,20 @@ pub(super) async fn run(
     arguments: Publish,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let client = arguments.client.setup(registry, &super::PROFILE, output)?;
+    let key = super::given_key(arguments.key.as_ref())?;
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live publish", &interrupt, output)?;
+    let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
-    let source = start_source(&arguments, &hub, output).await?;
+    status.show(&control);
+    let source = start_source(&arguments, &key, &hub, output).await?;
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
     let mut connecting = interrupt.clone();
-    let uplink = Uplink { arguments: &arguments, client: &client, hub: &hub, status: &status, output };
+    let uplink =
+        Uplink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
     let result = tokio::select! {
         result = uplink.run(&mut connecting) => result,
         failure = source => match failure {
@@ -61,6 +68,7 @@ pub(super) async fn run(
 /// Begins to take what the encoder sends. The task ends only if it fails: the end of the input is told through the hub.
 async fn start_source(
     arguments: &Publish,
+    key: &str,
     hub: &Arc<Hub>,
     output: Output,
 ) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
@@ -81,16 +89,19 @@ async fn start_source(
         "hawser: waiting for an encoder: ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY"
     ));
     let (done, mut dones) = mpsc::channel(1);
-    let encoders = Arc::new(Encoders::new(hub.clone(), arguments.key.clone(), output, done));
+    let encoders = Arc::new(Encoders::new(hub.clone(), key.to_owned(), output, done));
     let (hub, once) = (hub.clone(), arguments.once);
     Ok(tokio::spawn(async move {
         let listening = encoders.listen(listener);
         tokio::select! {
             () = listening => {}
             () = async {
-                while dones.recv().await.is_some() {
-                    if once {
+                while let Some(has_said_so) = dones.recv().await {
+                    if once || has_said_so {
                         hub.end();
+                    } else {
+                        let hub = hub.clone();
+                        tokio::spawn(async move { hub.end_unless_another_follows(SUCCESSOR).await });
                     }
                 }
             } => {}
@@ -102,6 +113,7 @@ async fn start_source(
 /// From the hub to the relay, over one connection after the other.
 struct Uplink<'a> {
     arguments: &'a Publish,
+    key: &'a str,
     client: &'a ClientSetup,
     hub: &'a Arc<Hub>,
     status: &'a Arc<Status>,
@@ -117,8 +129,14 @@ impl Uplink<'_> {
                 Ok(()) => return Ok(()),
                 Err(failure) => failure,
             };
-            reconnecting.pause(failure).await?;
+            let is_last = self.ends_with_source() && self.hub.is_over();
+            reconnecting.pause(failure, is_last.then_some(FAREWELL)).await?;
         }
+    }
+
+    /// Whether nothing follows when the source is done.
+    fn ends_with_source(&self) -> bool {
+        self.arguments.once || self.arguments.input.is_some()
     }
 
     async fn attempt(
@@ -128,8 +146,7 @@ impl Uplink<'_> {
     ) -> Result<(), Failure> {
         let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
         let session = Session::connect(host, port, self.client, interrupt).await?;
-        if let Err(failure) =
-            protocol::ask(&session.connection, &Request::Publish(self.arguments.key.clone())).await
+        if let Err(failure) = protocol::ask(&session.connection, &Request::Publish(self.key.to_owned())).await
         {
             let failure = self.client.explain(failure, &session.connection);
             session.close(CODE_DONE).await;
@@ -159,7 +176,12 @@ impl Uplink<'_> {
         loop {
             let unit = match subscription.next().await {
                 Next::Unit(unit) => unit,
-                Next::End => break,
+                Next::End if self.ends_with_source() => break,
+                // Players are told; another encoder may follow.
+                Next::End => {
+                    sender.end().await.map_err(lost)?;
+                    continue;
+                }
             };
             if let Some(skipped) = subscription.newly_skipped() {
                 self.status.note_skipped("the way to the relay", skipped);
@@ -168,8 +190,10 @@ impl Uplink<'_> {
             taken.await?.map_err(lost)?;
         }
         sender.end().await.map_err(lost)?;
-        let _ = tokio::time::timeout(FAREWELL, sender.finish()).await;
-        Ok(())
+        match tokio::time::timeout(FAREWELL, sender.finish()).await {
+            Ok(true) => Ok(()),
+            _ => Err(Failure::new(Exit::ConnectionLost, "what was sent last did not arrive at the relay")),
+        }
     }
 }
 
@@ -180,31 +204,43 @@ pub(super) struct Reconnecting {
     attempts: usize,
     has_connected: bool,
     told: Option<String>,
+    /// Since when there is no connection.
+    lost_at: Option<Instant>,
 }
 
 impl Reconnecting {
     pub(super) fn new(output: Output) -> Self {
-        Reconnecting { output, attempts: 0, has_connected: false, told: None }
+        Reconnecting { output, attempts: 0, has_connected: false, told: None, lost_at: None }
     }
 
     /// There is a connection.
     pub(super) fn connected(&mut self, relay: &super::Address) {
         let again = if self.has_connected { " again" } else { "" };
         self.output.remark(format_args!("hawser: connected to {relay}{again}"));
-        (self.attempts, self.has_connected, self.told) = (0, true, None);
+        (self.attempts, self.has_connected, self.told, self.lost_at) = (0, true, None, None);
     }
 
     /// Waits before the next attempt.
     ///
     /// # Errors
-    /// The failure itself if another attempt would fail in the same way.
-    pub(super) async fn pause(&mut self, failure: Failure) -> Result<(), Failure> {
+    /// The failure itself if another attempt would fail in the same way, or if there has been no connection for `patience`.
+    pub(super) async fn pause(
+        &mut self,
+        failure: Failure,
+        patience: Option<Duration>,
+    ) -> Result<(), Failure> {
         if !failure.is_transient() {
             return Err(failure);
         }
+        let lost_at = *self.lost_at.get_or_insert_with(Instant::now);
+        if patience.is_some_and(|patience| lost_at.elapsed() >= patience) {
+            let text =
+                format!("{}; given up after {:.0} s", failure.message, lost_at.elapsed().as_secs_f64());
+            return Err(Failure { message: text, ..failure });
+        }
         // Said once, not every second.
         if self.told.as_ref() != Some(&failure.message) {
-            self.output.remark(format_args!("hawser: {failure}; trying again until it works"));
+            self.output.remark(format_args!("hawser: {failure}; trying again"));
             self.told = Some(failure.message);
         }
         let pause = PAUSES[self.attempts.min(PAUSES.len() - 1)];

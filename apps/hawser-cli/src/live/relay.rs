@@ -7,12 +7,15 @@ use std::time::Duration;
 use hawser_media::broadcast::wire::Delivery;
 
 use super::hub::{Hub, Next};
-use super::players::{Listed, serve_http};
+use super::players::{Access, Listed, serve_http};
 use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
+use super::publish::SUCCESSOR;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
-use super::{Relay, key_digest as digest, listen_tcp};
+use super::{ControlOptions, Relay, key_digest as digest, listen_tcp};
+use crate::environment::variable;
 use crate::exit::Failure;
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::paths::{Flow, PathTable};
@@ -49,13 +52,12 @@ pub(super) async fn run(
     arguments: Relay,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let identity =
-        identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
-    let config = ServerConfig::builder(identity.clone());
+    let identity = identity_of(&arguments)?;
     let sources = Sources::new(MAX_CONNECTIONS);
-    let config = sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?;
+    let config = configuration(&arguments, &sources, registry, &identity)?;
+    let mut hangup = Hangup::listen()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -80,6 +82,10 @@ pub(super) async fn run(
         deadline: arguments.delivery.deadline,
         output,
     });
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live relay", &interrupt, output)?;
+    control.attach(&endpoint);
+    shared.streams.iter().for_each(|stream| stream.status.show(&control));
     let http = start_http(&arguments, &keys, &shared).await?;
     announce(&arguments, &keys, &endpoint, &identity, http, output)?;
     let telling: Vec<_> = shared
@@ -91,6 +97,12 @@ pub(super) async fn run(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(&arguments)
+                    .and_then(|identity| configuration(&arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         let shared = shared.clone();
@@ -107,10 +119,32 @@ pub(super) async fn run(
     Ok(())
 }
 
+fn identity_of(arguments: &Relay) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())
+}
+
+/// The configuration of the endpoint. Made again when the certificate changes.
+fn configuration(
+    arguments: &Relay,
+    sources: &Sources,
+    registry: &Registry,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let config = ServerConfig::builder(identity.clone());
+    Ok(sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?)
+}
+
 /// The keys that are given, or random ones.
 fn keys(arguments: &Relay) -> Result<Vec<Keys>, Failure> {
     let Some(path) = &arguments.keys_file else {
-        return Ok(if arguments.keys.is_empty() { vec![Keys::random()] } else { arguments.keys.clone() });
+        if !arguments.keys.is_empty() {
+            return Ok(arguments.keys.clone());
+        }
+        let wrong = |error| Failure::usage(format!("{}: {error}", super::KEY_VARIABLE));
+        return Ok(match variable(super::KEY_VARIABLE)? {
+            Some(text) => vec![Keys::parse(text.trim()).map_err(wrong)?],
+            None => vec![Keys::random()],
+        });
     };
     let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -155,7 +189,8 @@ async fn start_http(
         hub: stream.hub.clone(),
         status: stream.status.clone(),
     });
-    tokio::spawn(serve_http(listener, listed.collect(), false));
+    let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
+    tokio::spawn(serve_http(listener, listed.collect(), access));
     Ok(Some(address))
 }
 
@@ -239,6 +274,7 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
     } else {
         shared.output.remark(format_args!("hawser: {remote} publishes"));
     }
+    stream.hub.begin_publisher();
     let counters = crate::paths::PathCounters::new();
     stream.status.begin_connection(PathTable::new(shared.endpoint.clone(), connection.clone(), counters));
     let receiver = UnitReceiver {
@@ -254,6 +290,7 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
         Ok(incoming) => receiver.run(incoming).await,
         Err(error) => Err(ReceiveError::Read(hawser::ReadError::ConnectionLost(error))),
     };
+    let is_over = matches!(ended, Ok(true));
     match ended {
         Ok(true) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} is done"));
@@ -263,13 +300,16 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
         Ok(false) => shared.output.remark(format_args!("hawser: the publisher at {remote} ended its stream")),
         Err(ReceiveError::Wire(error)) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} makes no sense: {error}"));
-            return connection.close(CODE_BROKEN, error.to_string().as_bytes());
+            connection.close(CODE_BROKEN, error.to_string().as_bytes());
         }
         Err(error @ (ReceiveError::Read(_) | ReceiveError::Stalled(_))) => {
             shared.output.remark(format_args!("hawser: the publisher at {remote} has gone: {error}"));
         }
     }
     connection.close(CODE_DONE, b"");
+    if !is_over {
+        stream.hub.end_unless_another_follows(SUCCESSOR).await;
+    }
 }
 
 async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {

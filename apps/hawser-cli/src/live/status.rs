@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hawser_status::model::LiveStream;
 use serde::Serialize;
 
 use super::hub::Hub;
@@ -21,6 +22,8 @@ use crate::units;
 const MAX_NAMED: usize = 10_000;
 /// Paths of connections that ended: of each the last counters are kept.
 const MAX_OLD_PATHS: usize = 256;
+/// A queue is told of from so much on.
+const QUEUE_TOLD: Duration = Duration::from_millis(200);
 /// An encoder without key frames is told of after this.
 const KEY_FRAME_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -45,13 +48,16 @@ struct Seen {
     paths: Option<PathTable>,
     old_paths: Vec<PathReport>,
     delays: Delays,
+    /// Of what players have taken: what it waited for them is counted as well.
+    played: Delays,
     padded: VecDeque<PaddedFrame>,
     /// Frames and bytes at the last line, and whether the lack of key frames was told.
     told: (u64, u64),
     told_keyless: bool,
+    told_audio_only: bool,
 }
 
-/// Of frames, from encoder to here.
+/// Of frames, and of audio where there is no video, from the encoder to here.
 #[derive(Debug, Default)]
 struct Delays {
     count: u64,
@@ -67,11 +73,29 @@ struct Delays {
 }
 
 impl Delays {
-    fn note(&mut self, timestamp_ms: u32, delay: Duration) {
+    fn note_delay(&mut self, delay: Duration) {
         self.count += 1;
         self.total += delay;
         self.longest = self.longest.max(delay);
         self.recent = (self.recent.0 + 1, self.recent.1 + delay);
+    }
+
+    /// The mean of what came since this was last asked for, in milliseconds.
+    fn take_recent(&mut self) -> Option<f64> {
+        let (count, total) = std::mem::take(&mut self.recent);
+        (count > 0).then(|| total.as_secs_f64() * 1e3 / count as f64)
+    }
+
+    fn mean_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.total.as_secs_f64() * 1e3 / self.count as f64)
+    }
+
+    fn longest_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.longest.as_secs_f64() * 1e3)
+    }
+
+    fn note(&mut self, timestamp_ms: u32, delay: Duration) {
+        self.note_delay(delay);
         let (began, origin) = *self.first.get_or_insert_with(|| (Instant::now(), timestamp_ms));
         let due = Duration::from_millis(timestamp_ms.wrapping_sub(origin).into());
         self.stalled = self.stalled.max(began.elapsed().saturating_sub(due));
@@ -114,6 +138,9 @@ struct Report {
     connections: u64,
     delay_ms: Option<f64>,
     longest_delay_ms: Option<f64>,
+    /// The same until players had taken what came.
+    player_delay_ms: Option<f64>,
+    longest_player_delay_ms: Option<f64>,
     /// How long a player that began with the first frame and has no buffer stood still.
     stalled_ms: Option<f64>,
     padded: Vec<PaddedFrame>,
@@ -139,6 +166,32 @@ impl Status {
         })
     }
 
+    /// Shows the stream in the status of the program, too.
+    pub(super) fn show(self: &Arc<Self>, program: &hawser_status::Hub) {
+        let weak = Arc::downgrade(self);
+        program.add(Arc::new(move |status| {
+            if let Some(own) = weak.upgrade() {
+                status.streams.push(own.live_stream());
+            }
+        }));
+    }
+
+    fn live_stream(&self) -> LiveStream {
+        let (counts, _) = self.hub.counts();
+        let seen = self.seen();
+        let delays = &seen.delays;
+        LiveStream {
+            role: self.role.to_owned(),
+            frames: counts.frames,
+            bytes: counts.bytes,
+            padded_frames: counts.padded_frames,
+            missing: counts.missing,
+            skipped: self.skipped.load(Ordering::Relaxed),
+            players: self.hub.subscribers() as u64,
+            delay_ms: (delays.count > 0).then(|| delays.total.as_secs_f64() * 1e3 / delays.count as f64),
+        }
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,6 +208,11 @@ impl Status {
                 seen.padded.push_back(PaddedFrame { timestamp_ms, lacking_bytes: padded, bytes: size });
             }
         }
+    }
+
+    /// A player has taken something that was on its way for so long, from the encoder on.
+    pub(super) fn note_played(&self, delay: Duration) {
+        self.seen().played.note_delay(delay);
     }
 
     /// A receiver is too slow.
@@ -214,6 +272,11 @@ impl Status {
             ));
         }
         seen.told_keyless = is_late;
+        let is_audio_only = self.hub.is_audio_only();
+        if is_audio_only && !seen.told_audio_only {
+            self.output.remark("hawser: the encoder sends audio and no video: players hear it");
+        }
+        seen.told_audio_only = is_audio_only;
     }
 
     /// A line about the stream, and one for each path.
@@ -230,9 +293,15 @@ impl Status {
             frames as f64 / seconds,
             counts.frames,
         );
-        let (recent, total) = std::mem::take(&mut seen.delays.recent);
-        if recent > 0 {
-            let _ = write!(text, "  delay {:.0} ms", total.as_secs_f64() * 1e3 / recent as f64);
+        if let Some(delay) = seen.delays.take_recent() {
+            let _ = write!(text, "  delay {delay:.0} ms");
+        }
+        if let Some(delay) = seen.played.take_recent() {
+            let _ = write!(text, "  {delay:.0} ms at players");
+        }
+        let (waits, bytes) = self.hub.longest_queue();
+        if waits >= QUEUE_TOLD {
+            let _ = write!(text, "  {:.1} s ({}) wait", waits.as_secs_f64(), units::bytes(bytes as u64));
         }
         let skipped = self.skipped.load(Ordering::Relaxed);
         let troubles =
@@ -282,8 +351,10 @@ impl Status {
             timestamps_stepped_back: times.stepped_back,
             timestamps_jumped: times.jumped,
             connections: self.connections.load(Ordering::Relaxed),
-            delay_ms: (delays.count > 0).then(|| milliseconds(delays.total) / delays.count as f64),
-            longest_delay_ms: (delays.count > 0).then(|| milliseconds(delays.longest)),
+            delay_ms: delays.mean_ms(),
+            longest_delay_ms: delays.longest_ms(),
+            player_delay_ms: seen.played.mean_ms(),
+            longest_player_delay_ms: seen.played.longest_ms(),
             stalled_ms: (delays.count > 0).then(|| milliseconds(delays.stalled)),
             padded: seen.padded.iter().cloned().collect(),
             paths: seen.old_paths.clone(),

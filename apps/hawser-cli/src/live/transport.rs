@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_media::broadcast::wire::{self, Delivery, Found, PREFACE, Part, UnitReader, WireError};
-use hawser_media::broadcast::{RelativeDelay, Unit};
+use hawser_media::broadcast::{RelativeDelay, StandingDelay, Unit};
 use hawser_media::flv::Role;
 
 use super::hub::Hub;
@@ -56,10 +56,9 @@ impl UnitSender {
         self.write(wire::end(self.connection.now())).await
     }
 
-    /// Ends the stream, and waits until all of it has arrived.
-    pub(super) async fn finish(mut self) {
-        let _ = self.stream.finish();
-        let _ = self.stream.stopped().await;
+    /// Ends the stream, and waits until all of it has arrived. Returns whether it has.
+    pub(super) async fn finish(mut self) -> bool {
+        self.stream.finish().is_ok() && matches!(self.stream.stopped().await, Ok(None))
     }
 
     async fn write(&mut self, part: Part) -> Result<(), WriteError> {
@@ -79,6 +78,15 @@ pub(super) enum ReceiveError {
     Stalled(Duration),
 }
 
+/// How long units are on the way.
+#[derive(Debug, Default)]
+struct Delays {
+    /// As policies want to hear of it.
+    relative: RelativeDelay,
+    /// As people do.
+    standing: StandingDelay,
+}
+
 /// Reads units from a stream into a hub, until the stream ends.
 pub(super) struct UnitReceiver {
     pub(super) connection: Connection,
@@ -95,7 +103,7 @@ pub(super) struct UnitReceiver {
 impl UnitReceiver {
     /// Returns whether the sender said that its source is done.
     pub(super) async fn run(&self, mut stream: RecvStream) -> Result<bool, ReceiveError> {
-        let (mut reader, mut delays) = (UnitReader::default(), RelativeDelay::default());
+        let (mut reader, mut delays) = (UnitReader::default(), Delays::default());
         let (mut is_done, mut has_begun) = (false, false);
         loop {
             // Before the first unit, and after the last, there is nothing to wait for.
@@ -128,24 +136,27 @@ impl UnitReceiver {
     }
 
     /// Returns whether it was the end.
-    fn take(&self, found: Found, delays: &mut RelativeDelay) -> bool {
+    fn take(&self, found: Found, delays: &mut Delays) -> bool {
         let Found::Unit(mut arrival) = found else {
             self.hub.end();
             return true;
         };
-        let delay = delays.delay(self.connection.now(), arrival.written_at, self.round_trip());
+        let (now, round_trip) = (self.connection.now(), self.round_trip());
+        let delay = delays.relative.delay(now, arrival.written_at, round_trip);
+        let age = delays.standing.delay(now, arrival.written_at, round_trip);
         let unit = &mut arrival.unit;
         if unit.role.is_frame() {
             let in_time = delay <= self.deadline.unwrap_or(USUAL_DEADLINE);
             let id = u64::from(unit.number);
             self.connection.feedback(&Feedback::Frame { id, delay, in_time, bytes: arrival.received });
         }
-        let tenths = u32::try_from(delay.as_micros() / 100).unwrap_or(u32::MAX);
+        let tenths = u32::try_from(age.as_micros() / 100).unwrap_or(u32::MAX);
         unit.age = unit.age.saturating_add(tenths);
         let (age, padded, size) = (unit.age, unit.padded, unit.tag.data.len());
-        let is_frame = unit.role.is_frame();
+        let (is_frame, is_audio) = (unit.role.is_frame(), unit.role == Role::Audio);
         let time = self.hub.push(arrival.unit);
-        if let Some(time) = time.filter(|_| is_frame) {
+        let counts = is_frame || (is_audio && self.hub.is_audio_only());
+        if let Some(time) = time.filter(|_| counts) {
             self.status.note_frame(time, Duration::from_micros(u64::from(age) * 100), padded, size);
         }
         false

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
 use hawser_lab::experiments::matrix::discard;
-use hawser_lab::experiments::scheduler_matrix::{self as matrix, Rows, Settings};
+use hawser_lab::experiments::scheduler_matrix::{self as matrix, Plan, Rows, Settings};
 use hawser_policy::PolicyKind;
 use hawser_sim::oracle::OracleEdpf;
 
@@ -36,9 +36,6 @@ Examples:
   hawser lab matrix schedulers --schedulers default,minrtt,ecf:beta=0.5 --links wifi-lte,150/50 --workloads page,requests --seeds 5
   hawser lab matrix schedulers --markdown docs/scheduler-matrix.md";
 
-/// Controllers of `--full`.
-const CONTROLLERS: [&str; 4] = ["cubic", "bbr", "bbr2plus", "olia"];
-
 /// `hawser lab matrix schedulers`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -46,7 +43,7 @@ pub(crate) struct Schedulers {
     /// Only these, separated by commas; `name:key=value` sets a parameter. Default: all, and the oracle
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// Controllers, separated by commas, with parameters likewise. Default: cubic
+    /// Controllers, separated by commas, with parameters likewise. Default: those of the grid
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     controllers: Vec<String>,
     /// Only these links, separated by commas. Default: all
@@ -55,10 +52,13 @@ pub(crate) struct Schedulers {
     /// Only these workloads, separated by commas. Default: all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
-    /// Seeds 1 to this. Default: 1
+    /// Seeds 1 to this. Default: what the grid says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
-    /// 20 seeds and four controllers, unless something else is said of them
+    /// Links and workloads from this file, which is like lab/matrices/schedulers.toml, in place of those that come with the command
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// Seeds and controllers of the grid's full extent, unless something else is said of them
     #[arg(long)]
     full: bool,
     /// Where the scenarios are
@@ -79,7 +79,8 @@ pub(crate) struct Schedulers {
 }
 
 pub(super) fn run(arguments: &Schedulers, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
-    let matrix = matrix::Matrix::new(arguments.settings(registry), registry);
+    let plan = arguments.plan.as_deref().map_or_else(Plan::shipped, Plan::load).map_err(failure)?;
+    let matrix = matrix::Matrix::new(arguments.settings(plan, registry), registry);
     let matrix = Arc::new(matrix.map_err(|error| failure(error).of_scenarios(&arguments.scenarios))?);
     if arguments.fresh {
         discard(&arguments.out).map_err(failure)?;
@@ -111,20 +112,21 @@ pub(super) fn run(arguments: &Schedulers, registry: &Registry, output: Output) -
 }
 
 impl Schedulers {
-    fn settings(&self, registry: &Registry) -> Settings {
+    fn settings(&self, plan: Plan, registry: &Registry) -> Settings {
         // Commas separate policies here, so that parameters have another sign.
         let named = |names: &[String]| names.iter().map(|name| name.replace(':', ",")).collect::<Vec<_>>();
-        let controllers = if self.full { &CONTROLLERS[..] } else { &CONTROLLERS[..1] };
+        let extent = if self.full { &plan.full } else { &plan.thin };
         Settings {
             scenarios: self.scenarios.clone(),
             schedulers: if self.schedulers.is_empty() { all(registry) } else { named(&self.schedulers) },
             controllers: match self.controllers[..] {
-                [] => controllers.iter().map(|name| (*name).to_owned()).collect(),
+                [] => extent.controllers.clone(),
                 _ => named(&self.controllers),
             },
             links: self.links.clone(),
             workloads: self.workloads.clone(),
-            seeds: self.seeds.unwrap_or(if self.full { 20 } else { 1 }),
+            seeds: self.seeds.unwrap_or(extent.seeds),
+            plan: Arc::new(plan),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hawser_lab::data::measure::{Configuration, Pool, Record, Session};
+use hawser_status::Hub;
 
 use super::gps::Gps;
 use super::keeper::Keeper;
@@ -72,6 +73,7 @@ pub(super) struct Context {
     pub(super) connect_timeout: Duration,
     pub(super) timeout: Duration,
     pub(super) output: Output,
+    pub(super) hub: Hub,
 }
 
 impl Context {

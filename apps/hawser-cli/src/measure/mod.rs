@@ -24,6 +24,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use self::gps::GpsPlace;
+use crate::control::ControlOptions;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, ServerTrust, listen_address, seconds, workers};
@@ -92,6 +93,8 @@ pub(crate) struct Server {
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
+    #[command(flatten)]
+    control: ControlOptions,
 }
 
 /// Arguments of `hawser measure client`.
@@ -144,6 +147,8 @@ pub(crate) struct Client {
     /// Note positions from gpsd at this place
     #[arg(long, value_name = "HOST:PORT|PATH")]
     gpsd: Option<GpsPlace>,
+    #[command(flatten)]
+    control: ControlOptions,
     /// Whom to believe
     #[command(flatten)]
     trust: ServerTrust,

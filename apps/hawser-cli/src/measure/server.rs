@@ -49,7 +49,7 @@ pub(super) async fn run(
     arguments: Server,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let controllers = controllers(&arguments.controller, registry)?;
     let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
@@ -63,6 +63,8 @@ pub(super) async fn run(
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let builder = || Endpoint::builder().server(config.clone()).policies(registry.clone());
     let endpoint = listen(builder, &identity, arguments.listen, 5202, &[])?;
+    let (control, mut interrupt) = arguments.control.start("measure server", &interrupt, output)?;
+    control.attach(&endpoint);
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "port": port, "pin": pin.to_string() }));

@@ -215,6 +215,7 @@ impl<'a> Running<'a> {
             Endpoint::builder().links(Links::Only(vec![link])).policies(self.context.registry.clone());
         let config = self.context.config_of(&self.record.configuration)?;
         let endpoint = endpoint.client(config.clone()).bind()?;
+        self.context.hub.attach(&endpoint);
         self.endpoint = Some(endpoint.clone());
         for index in 0..self.record.configuration.flows {
             let connected = Arc::new(OnceLock::new());

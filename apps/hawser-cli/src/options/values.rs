@@ -1,6 +1,6 @@
 //! Values of options.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use hawser::ServerConfigBuilder;
@@ -11,7 +11,18 @@ use ipnet::IpNet;
 /// # Errors
 /// Says what was expected.
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433".into())
+    let text = text.trim();
+    // A name that every machine has; others may stand for several addresses.
+    let named = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let local = named.map(|port: u16| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    local.or_else(|| text.parse().ok()).ok_or_else(|| {
+        let port = text.trim_start_matches(':');
+        let hint = match port.parse::<u16>() {
+            Ok(port) => format!("; a port alone says not who may come: [::]:{port} is everybody, localhost:{port} this machine"),
+            Err(_) => String::new(),
+        };
+        format!("expected ADDRESS:PORT, for example 0.0.0.0:4433 or [::]:4433{hint}")
+    })
 }
 
 /// Reads a duration in seconds, fractions allowed.

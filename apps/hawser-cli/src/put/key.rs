@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::environment::variable;
 use crate::exit::Failure;
 use crate::site::check_key;
 
@@ -14,10 +15,9 @@ const MAX_FILE: u64 = 4096;
 pub(super) fn find(file: Option<&Path>) -> Result<Option<String>, Failure> {
     let (text, name) = match file {
         Some(path) => (read(path).map_err(|error| Failure::read(path, &error))?, path.display().to_string()),
-        None => match std::env::var(VARIABLE) {
-            Ok(text) => (text, VARIABLE.to_owned()),
-            Err(std::env::VarError::NotPresent) => return Ok(None),
-            Err(error) => return Err(Failure::usage(format!("{VARIABLE}: {error}"))),
+        None => match variable(VARIABLE)? {
+            Some(text) => (text, VARIABLE.to_owned()),
+            None => return Ok(None),
         },
     };
     let key = check_key(text.trim()).map_err(|error| Failure::usage(format!("{name}: {error}")))?;

@@ -26,7 +26,7 @@ use crate::report::Channel;
 use crate::session::{Session, connect_to};
 use crate::stall::in_time;
 use crate::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, TransferReport};
-use crate::units::{self, parse_bytes};
+use crate::units::{self, parse_byte_rate};
 use crate::url::Url;
 use hawser::Registry;
 
@@ -59,7 +59,7 @@ pub(crate) struct Put {
     /// https://HOST[:PORT]/PATH; with a slash at the end the file keeps its name
     url: String,
     /// Send at most this many bytes per second (suffixes k, M, G; 0: no limit)
-    #[arg(long, value_name = "RATE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "RATE", value_parser = parse_byte_rate)]
     limit_rate: Option<u64>,
     /// Send only what the server does not have yet of an earlier attempt that broke off. It keeps that for an hour, while it
     /// runs, and knows the file by its SHA-256

@@ -137,10 +137,32 @@ pub(crate) fn suggested_host(listening: &[SocketAddr]) -> IpAddr {
     if !first.is_unspecified() {
         return first;
     }
-    let addresses = nix::ifaddrs::getifaddrs().into_iter().flatten();
-    let public = |storage: nix::sys::socket::SockaddrStorage| {
-        let v4 = IpAddr::V4(storage.as_sockaddr_in()?.ip());
-        (!v4.is_loopback()).then_some(v4)
+    // The address with which this machine goes out: the routing table is asked, nothing is sent.
+    let routed = ROUTED_TO.iter().filter_map(|(bind, remote)| {
+        let socket = std::net::UdpSocket::bind(bind).ok()?;
+        socket.connect(remote).ok()?;
+        socket.local_addr().ok().map(|local| local.ip())
+    });
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    let others =
+        interfaces.filter_map(|interface| interface.address.and_then(|address| address_of(&address)));
+    let is_usable = |address: &IpAddr| {
+        let is_link_local = match address {
+            IpAddr::V4(v4) => v4.is_link_local(),
+            IpAddr::V6(v6) => v6.is_unicast_link_local(),
+        };
+        let is_heard = first.is_ipv6() || address.is_ipv4();
+        is_heard && !address.is_loopback() && !address.is_unspecified() && !is_link_local
     };
-    addresses.filter_map(|interface| interface.address.and_then(public)).next().unwrap_or(loopback)
+    let candidates: Vec<IpAddr> = routed.chain(others).filter(is_usable).collect();
+    let v4 = candidates.iter().find(|address| address.is_ipv4());
+    v4.or(candidates.first()).copied().unwrap_or(loopback)
+}
+
+/// Addresses for documentation (RFC 5737, RFC 3849), which lie behind the default route of their family.
+const ROUTED_TO: [(&str, &str); 2] = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
+
+fn address_of(storage: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
+    let v4 = storage.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+    v4.or_else(|| storage.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
 }

@@ -16,9 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::{Exit, Failure};
+use crate::control::ControlOptions;
+use crate::environment::variable;
+use crate::exit::Failure;
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::options::{TransportOptions, listen_address, workers};
 use crate::output::Output;
@@ -80,7 +82,7 @@ pub(crate) struct Serve {
     /// Serve and list names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
-    /// Certificate chain (PEM)
+    /// Certificate chain (PEM). It and all keys are reloaded on SIGHUP
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -90,7 +92,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     state: Option<PathBuf>,
     /// Keys of address tokens that servers behind one address share: 64 hexadecimal digits in each line. Tokens are made with the
-    /// first and accepted of all. Reloaded on SIGHUP. Default: a random key
+    /// first and accepted of all. Default: a random key
     #[arg(long, value_name = "FILE")]
     token_keys: Option<PathBuf>,
     /// Connection ids by which a load balancer finds this server among several, whatever address a client has
@@ -123,6 +125,8 @@ pub(crate) struct Serve {
     allowed_schedulers: AllowedSchedulers,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    control: ControlOptions,
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
@@ -141,7 +145,7 @@ pub(crate) async fn run(
     arguments: Serve,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let rights = Rights {
         put: arguments.allow_put,
@@ -153,11 +157,10 @@ pub(crate) async fn run(
     };
     let site =
         Site::open(&arguments.folder, rights).map_err(|error| Failure::read(&arguments.folder, &error))?;
-    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
     let own = arguments.cert.is_none();
     let config = configuration(&arguments, registry, &identity)?;
-    let hangup = arguments.token_keys.is_some().then(|| signal(SignalKind::hangup())).transpose();
-    let mut hangup = hangup.map_err(|error| Failure::new(Exit::Failure, format!("cannot start: {error}")))?;
+    let mut hangup = Hangup::listen()?;
     arguments.allowed_schedulers.check(registry)?;
     let quic_lb = arguments.lb_config.as_deref().map(lb_config::read).transpose()?;
     if quic_lb.as_ref().is_some_and(|server| !server.codec().is_encrypted()) {
@@ -172,6 +175,8 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
+    let (control, mut interrupt) = arguments.control.start("serve", &interrupt, output)?;
+    control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();
     let limits = Limits::new(arguments.limits.reply_memory());
     let server = Arc::new(Server { site, output, limits, hq: arguments.hq });
@@ -181,14 +186,9 @@ pub(crate) async fn run(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
-            () = hung_up(&mut hangup) => {
-                match configuration(&arguments, registry, &identity) {
-                    Ok(config) => {
-                        endpoint.set_server_config(Some(config));
-                        output.remark("the token keys were reloaded");
-                    }
-                    Err(failure) => output.remark(format_args!("the token keys stay as they were: {failure}")),
-                }
+            () = hangup.raised() => {
+                let config = identity_of(&arguments).and_then(|own| configuration(&arguments, registry, &own));
+                reload(&endpoint, output, config);
                 continue;
             }
         };
@@ -207,7 +207,11 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// The configuration of the endpoint. Made again when keys change; all else in it stays.
+fn identity_of(arguments: &Serve) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())
+}
+
+/// The configuration of the endpoint. Made again when certificate or keys change; all else in it stays.
 fn configuration(
     arguments: &Serve,
     registry: &Registry,
@@ -238,22 +242,10 @@ fn put_keys(arguments: &Serve) -> Result<Option<Keys>, Failure> {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
             Keys::parse(&text).map(Some).map_err(|error| wrong(&path.display(), error))
         }
-        None if arguments.allow_put => match std::env::var(PUT_KEY) {
-            Ok(key) => Keys::parse(&key).map(Some).map_err(|error| wrong(&PUT_KEY, error)),
-            Err(std::env::VarError::NotPresent) => Ok(None),
-            Err(error) => Err(wrong(&PUT_KEY, error.to_string())),
-        },
+        None if arguments.allow_put => variable(PUT_KEY)?
+            .map(|key| Keys::parse(&key).map_err(|error| wrong(&PUT_KEY, error)))
+            .transpose(),
         None => Ok(None),
-    }
-}
-
-/// SIGHUP; never without `--token-keys`: it then ends the process, as ever.
-async fn hung_up(hangup: &mut Option<Signal>) {
-    match hangup {
-        Some(hangup) => {
-            hangup.recv().await;
-        }
-        None => std::future::pending().await,
     }
 }
 

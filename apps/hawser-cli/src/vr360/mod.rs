@@ -11,6 +11,7 @@ mod screen;
 mod serve;
 mod under_way;
 mod viewer;
+mod waiting;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::Play;
 use super::film::Shape;
 use super::page;
-use super::protocol::{self, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, MAX_PICTURE, Said};
+use super::protocol::{self, CODE_BROKEN, CODE_DONE, HEAD, Head, Lines, MAX_PICTURE, Said, Wish};
 use super::report::{self, Ticker};
 use super::screen::Screen;
 use super::viewer::Viewer;
@@ -151,9 +151,18 @@ async fn watch(viewer: &Viewer, mut send: SendStream, last: Option<u32>) -> Resu
         };
         tokio::time::sleep_until((viewer.started + next).into()).await;
         if next_wish == Some(next) {
-            let wish = viewer.screen().wish(asked, viewer.now());
+            let now = viewer.now();
+            let wishes: Vec<Wish> = {
+                let mut screen = viewer.screen();
+                // Chunks that have not begun are looked at once more: the head may have turned.
+                let earlier: Vec<Wish> =
+                    (ended..asked).filter_map(|chunk| screen.wish_again(chunk, now)).collect();
+                std::iter::once(screen.wish(asked, now)).chain(earlier).collect()
+            };
             asked += 1;
-            protocol::write(&mut send, &wish).await?;
+            for wish in &wishes {
+                protocol::write(&mut send, wish).await?;
+            }
         }
         if next_end == Some(next) {
             viewer.screen().end(ended);

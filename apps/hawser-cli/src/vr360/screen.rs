@@ -1,6 +1,6 @@
 //! What a viewer has of each chunk: asked for, in time, late, never.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -164,6 +164,33 @@ impl Screen {
         Wish { chunk: number, left_ms, view, margin }
     }
 
+    /// Wishes anew for a chunk that was wished for and has not begun, if the head is now expected to look elsewhere.
+    pub(super) fn wish_again(&mut self, number: u32, now: Duration) -> Option<Wish> {
+        let (grid, field) = (self.grid, self.field);
+        let ahead = self.chunk(number)?.begins.checked_sub(now)?;
+        let forecast = self.motion.forecast(now.as_secs_f64(), ahead.as_secs_f64());
+        let view = grid.in_view(forecast, field);
+        let margin = grid.around(&view);
+        let chunk = self.chunk(number)?;
+        let expected = chunk.tiles.iter().filter(|(_, tile)| tile.forecast).map(|(at, _)| *at);
+        if expected.collect::<BTreeSet<u16>>() == view.iter().copied().collect() {
+            return None;
+        }
+        chunk.forecast = forecast;
+        chunk.tiles.values_mut().for_each(|tile| tile.forecast = false);
+        let mut added = 0;
+        for (at, forecast) in view.iter().map(|at| (at, true)).chain(margin.iter().map(|at| (at, false))) {
+            let tile = chunk.tiles.entry(*at).or_insert_with(|| {
+                added += 1;
+                Tile { fate: Fate::Pending, forecast, picture: None, paths: Vec::new() }
+            });
+            tile.forecast |= forecast;
+        }
+        let left_ms = u32::try_from(chunk.ends.saturating_sub(now).as_millis()).unwrap_or(u32::MAX);
+        self.counts.asked += added;
+        Some(Wish { chunk: number, left_ms, view, margin })
+    }
+
     /// The chunks that have begun by now: the head looks somewhere.
     pub(super) fn look(&mut self, now: Duration) {
         for chunk in self.chunks.iter_mut().filter(|chunk| chunk.seen.is_none() && chunk.begins <= now) {
@@ -281,6 +308,20 @@ mod tests {
         assert_eq!(wish.view[0], 16, "the view at yaw 180");
         screen.end(3);
         assert_eq!((screen.counts.seen, screen.counts.unasked), (16, 16));
+    }
+
+    /// The head jumps at one second: what was wished for before is wished for anew then.
+    #[test]
+    fn a_head_that_turns_is_followed() {
+        let mut screen = screen();
+        let first = screen.wish(3, 600 * MS);
+        assert_eq!(screen.wish_again(3, 800 * MS), None, "it rests");
+        let second = screen.wish_again(3, 1_010 * MS).unwrap();
+        assert_ne!(second.view, first.view);
+        assert_eq!((second.chunk, second.left_ms), (3, 290));
+        assert_eq!(screen.wish_again(3, 1_200 * MS), None, "the chunk has begun");
+        screen.end(3);
+        assert!(screen.counts.unasked < 16, "{:?}", screen.counts);
     }
 
     #[test]

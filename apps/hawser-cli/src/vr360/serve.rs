@@ -1,18 +1,20 @@
 //! `hawser vr360 serve`: tiles to players that ask for them.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Mutex;
+use tokio::sync::{Notify, mpsc};
 
 use super::Serve;
 use super::carriers::{Carriers, WatchedSet};
 use super::encode;
 use super::film::Film;
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Head, Lines, Said, Wish};
-use super::under_way::{Place, Refused, UnderWay};
+use super::under_way::UnderWay;
+use super::waiting::{Order, Pace, Waiting};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -20,7 +22,7 @@ use crate::report::Channel;
 use crate::serve::{identity, listen, suggested_host};
 use crate::sources::Sources;
 use crate::units;
-use hawser::policy::{FrameInfo, PolicySetFactory, Reliability, SegmentKind, Time};
+use hawser::policy::{FrameInfo, PolicySetFactory, Reliability, SegmentKind};
 use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig, WriteError};
 
 /// Players at the same time.
@@ -31,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_WISH: Duration = Duration::from_secs(60);
 /// How long after its deadline it is waited for what became of a tile.
 const AFTERMATH: Duration = Duration::from_secs(5);
+/// What may wait to be said; of what goes beyond it nothing is said.
+const MAX_UNSAID: usize = 1024;
 /// Priority of a tile in view over all chunks of others.
 const IN_VIEW: i32 = 1 << 30;
 
@@ -121,21 +125,27 @@ async fn serve(
     };
     output.remark(format_args!("hawser: {remote} plays"));
     let result = async {
+        // What is said of tiles is not held up by them.
+        let _ = send.set_priority(i32::MAX);
         protocol::write(&mut send, &Said::Film(film.shape.clone())).await?;
+        let (control, said) = mpsc::channel(MAX_UNSAID);
         let player = Arc::new(Player {
             film,
             carriers,
             connection: connection.clone(),
-            control: Mutex::new(send),
+            control,
             under_way: UnderWay::default(),
+            begun: AtomicUsize::new(0),
+            waiting: Mutex::default(),
+            news: Notify::new(),
         });
-        let mut lines = Lines::new(receive);
-        while let Some(wish) = lines.next::<Wish>().await? {
-            player.grant(&wish);
+        tokio::select! {
+            result = player.hear(Lines::new(receive)) => result,
+            result = say(send, said) => result,
+            () = player.dispatch() => Ok(()),
         }
-        Ok::<_, Failure>(())
     };
-    let result = result.await;
+    let result: Result<(), Failure> = result.await;
     output.remark(format_args!("hawser: {remote} plays no longer"));
     match result {
         Err(failure) => {
@@ -146,49 +156,81 @@ async fn serve(
     }
 }
 
+/// Writes what is to be said, line by line and each as a whole: nothing interrupts it but the end of the connection.
+async fn say(mut stream: SendStream, mut said: mpsc::Receiver<Said>) -> Result<(), Failure> {
+    while let Some(said) = said.recv().await {
+        protocol::write(&mut stream, &said).await?;
+    }
+    Ok(())
+}
+
 /// What the tasks of one player share.
 struct Player {
     film: Arc<Film>,
     carriers: Carriers,
     connection: Connection,
-    control: Mutex<SendStream>,
+    control: mpsc::Sender<Said>,
     under_way: UnderWay,
-}
-
-/// A tile on its way.
-struct Order {
-    chunk: u32,
-    tile: u16,
-    is_in_view: bool,
-    deadline: Time,
-    picture: Bytes,
+    /// Bytes of the tiles that were begun and of which it is not known what became.
+    begun: AtomicUsize,
+    waiting: Mutex<Waiting>,
+    /// Something waits.
+    news: Notify,
 }
 
 impl Player {
-    /// Sends what is wanted, tile by tile, in tasks of their own: none waits for the others.
-    fn grant(self: &Arc<Self>, wish: &Wish) {
-        let left = Duration::from_millis(wish.left_ms.into()).min(LONGEST_WISH);
-        // The wish was under way for half a round trip.
-        let deadline = self.connection.now() + left.saturating_sub(self.round_trip() / 2);
-        let has = |tile| self.film.picture(wish.chunk, tile).cloned();
-        for (place, order) in granted(wish, deadline, &self.under_way, has) {
-            let player = self.clone();
-            tokio::spawn(async move {
-                let _place = place;
-                let left = deadline.since(player.connection.now());
-                let sending = player.send(order);
-                let _ = tokio::time::timeout(left + AFTERMATH, sending).await;
-            });
+    /// Takes what the player wants, until it wants nothing more.
+    async fn hear(&self, mut lines: Lines) -> Result<(), Failure> {
+        while let Some(wish) = lines.next::<Wish>().await? {
+            let left = Duration::from_millis(wish.left_ms.into()).min(LONGEST_WISH);
+            let now = self.connection.now();
+            // The wish was under way for half a round trip.
+            let deadline = now + left.saturating_sub(self.round_trip() / 2);
+            let has = |tile| self.film.picture(wish.chunk, tile).cloned();
+            self.waiting().take(now, &wish, deadline, &self.under_way, has);
+            self.news.notify_one();
+        }
+        Ok(())
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends tile after tile as a whole, each time the one that is needed most of those that can still be there. Where the
+    /// links are full, the send buffer holds what they carry in a few round trips; the rest waits here.
+    async fn dispatch(self: &Arc<Self>) {
+        loop {
+            let next = self.waiting().next(self.connection.now(), &self.pace());
+            match next {
+                Some(order) => self.send(order).await,
+                None => self.news.notified().await,
+            }
         }
     }
 
-    async fn send(&self, order: Order) {
-        let Order { chunk, tile, is_in_view, deadline, picture } = order;
-        let Ok(mut stream) = self.connection.open_uni().await else { return };
-        if self.connection.now() >= deadline {
-            let _ = stream.reset(CODE_DONE);
-            return;
+    fn pace(&self) -> Pace {
+        let paths = self.connection.paths().into_iter();
+        let stats = paths.filter_map(|path| self.connection.path_stats(path.id));
+        // What was delivered is less than what could be while there is little to send; the window says more then.
+        let rate = |stats: hawser::PathStats| {
+            let delivered =
+                stats.delivery_rate.map_or(0.0, |rate| rate.bytes_in(Duration::from_secs(1)) as f64);
+            let by_window = stats.congestion_window as f64 / stats.smoothed_rtt.as_secs_f64().max(1e-3);
+            delivered.max(by_window)
+        };
+        Pace {
+            bytes_per_second: stats.map(rate).sum(),
+            round_trip: self.round_trip(),
+            under_way: self.begun.load(Ordering::Relaxed),
         }
+    }
+
+    /// Writes a tile, or gives it up at its deadline.
+    async fn send(self: &Arc<Self>, order: Order) {
+        let Order { chunk, tile, is_in_view, deadline, picture, place } = order;
+        let left = deadline.since(self.connection.now());
+        let Ok(Ok(mut stream)) = tokio::time::timeout(left, self.connection.open_uni()).await else { return };
         let watched = self.carriers.watch(stream.id());
         // Earlier chunks first, but before all what is in view.
         let priority = if is_in_view { IN_VIEW } else { 0 };
@@ -204,17 +246,24 @@ impl Player {
             priority,
             reliability: if can_discard { Reliability::UntilDeadline } else { Reliability::Reliable },
         };
-        let length = u32::try_from(picture.len()).unwrap_or(u32::MAX);
-        if write_tile(&mut stream, &info, Head { chunk, tile, length }, picture).await.is_ok()
-            && stream.finish().is_ok()
-        {
-            let arrived = stream.stopped().await;
-            let paths = watched.paths();
-            if matches!(arrived, Ok(None)) && !paths.is_empty() {
-                let said = Said::Carried { chunk, tile, paths };
-                let _ = protocol::write(&mut *self.control.lock().await, &said).await;
-            }
+        let bytes = picture.len();
+        let begun = Begun::new(self.clone(), bytes);
+        let length = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let writing = write_tile(&mut stream, &info, Head { chunk, tile, length }, picture);
+        if !matches!(tokio::time::timeout(left, writing).await, Ok(Ok(()))) || stream.finish().is_err() {
+            let _ = stream.reset(CODE_DONE);
+            return;
         }
+        let player = self.clone();
+        tokio::spawn(async move {
+            let _until_known = (place, begun);
+            let arrived = tokio::time::timeout(left + AFTERMATH, stream.stopped()).await;
+            let paths = watched.paths();
+            if matches!(arrived, Ok(Ok(None))) && !paths.is_empty() {
+                // A player that does not read loses what is said of paths, not tiles.
+                let _ = player.control.try_send(Said::Carried { chunk, tile, paths });
+            }
+        });
     }
 
     fn round_trip(&self) -> Duration {
@@ -235,51 +284,26 @@ async fn write_tile(
     stream.write_frame(info, picture).await
 }
 
-/// The tiles of a wish in its order, each once and with its place among those under way, as far as there are places.
-fn granted<'a>(
-    wish: &'a Wish,
-    deadline: Time,
-    under_way: &'a UnderWay,
-    picture: impl Fn(u16) -> Option<Bytes> + 'a,
-) -> impl Iterator<Item = (Place, Order)> + 'a {
-    let view = wish.view.iter().map(|tile| (*tile, true));
-    let tiles = view.chain(wish.margin.iter().map(|tile| (*tile, false)));
-    let begun = tiles.filter_map(move |(tile, is_in_view)| {
-        let picture = picture(tile)?;
-        let place = match under_way.begin(wish.chunk, tile, picture.len()) {
-            Ok(place) => Some(place),
-            Err(Refused::Full) => None,
-            Err(Refused::Twice) => return None,
-        };
-        Some((place, Order { chunk: wish.chunk, tile, is_in_view, deadline, picture }))
-    });
-    begun.map_while(|(place, order)| Some((place?, order)))
+/// Bytes of a tile that was begun, until it is dropped.
+struct Begun {
+    player: Arc<Player>,
+    bytes: usize,
+}
+
+impl Begun {
+    fn new(player: Arc<Player>, bytes: usize) -> Self {
+        player.begun.fetch_add(bytes, Ordering::Relaxed);
+        Begun { player, bytes }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.player.begun.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// What a film amounts to, for `make`.
 pub(super) fn amount(film: &Film) -> String {
     format!("{:.1} s, {} in all", film.seconds(), units::bit_rate(film.bytes() as f64 * 8.0 / film.seconds()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::under_way::MAX_BYTES;
-    use super::*;
-
-    /// Whatever a player wishes for: what is under way has a cap, no tile is under way twice, tiles that are not there have
-    /// no place, and what ended makes room.
-    #[test]
-    fn a_player_has_so_many_tiles_under_way() {
-        let under_way = UnderWay::default();
-        let picture = Bytes::from(vec![0; MAX_BYTES / 10]);
-        let has = |tile: u16| (tile < 100).then(|| picture.clone());
-        let wish = Wish { chunk: 3, left_ms: 1000, view: vec![5; 4096], margin: (0..=u16::MAX).collect() };
-        let mut first: Vec<_> = granted(&wish, Time::ZERO, &under_way, &has).collect();
-        let tiles: Vec<(u16, bool)> = first.iter().map(|(_, order)| (order.tile, order.is_in_view)).collect();
-        let margin = [0, 1, 2, 3, 4, 6, 7, 8, 9].map(|tile| (tile, false));
-        assert_eq!(tiles, [vec![(5, true)], margin.to_vec()].concat());
-        assert_eq!(granted(&wish, Time::ZERO, &under_way, &has).count(), 0);
-        first.truncate(7);
-        assert_eq!(granted(&wish, Time::ZERO, &under_way, &has).collect::<Vec<_>>().len(), 3);
-    }
 }

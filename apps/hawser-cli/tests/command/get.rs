@@ -398,7 +398,7 @@ fn each_server_keeps_its_connection_while_it_is_asked_for_more() {
 }
 
 #[test]
-fn token_keys_are_read_anew_on_sighup() {
+fn token_keys_are_reloaded_on_sighup() {
     let here = tempfile::tempdir().unwrap();
     let (keys, log) = (here.path().join("keys"), here.path().join("log"));
     fs::write(&keys, "01".repeat(32)).unwrap();
@@ -414,4 +414,39 @@ fn token_keys_are_read_anew_on_sighup() {
         assert_eq!(run(server.get(&[&server.url("/x")])).stdout, b"content");
     }
     assert!(fs::read_to_string(&log).unwrap().contains("line 1"));
+}
+
+/// Another certificate is put in the place of the one before while the server runs; one that is broken changes nothing.
+#[test]
+fn a_certificate_is_reloaded_on_sighup_and_the_process_goes_on() {
+    let here = tempfile::tempdir().unwrap();
+    let log = here.path().join("log");
+    let server = Server::start_logging(&log, &[]);
+    server.add("x", b"content");
+    let pin = || {
+        let output = run(hawser(["pin", "--state", server.state().to_str().unwrap()]));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let fetch = |pin: &str| {
+        let mut command = hawser(["get", "-q", "--pin", pin]);
+        command.arg(server.url("/x"));
+        run(command)
+    };
+    let first = pin();
+    assert_eq!(fetch(&first).stdout, b"content");
+    // The server makes itself another one where there is none.
+    fs::remove_file(server.state().join("key.pem")).unwrap();
+    server.signal(Signal::SIGHUP);
+    wait_until("it stays", || fs::read_to_string(&log).unwrap().contains("stay as they were"));
+    assert_eq!(fetch(&first).stdout, b"content");
+    fs::remove_file(server.state().join("certificate.pem")).unwrap();
+    server.signal(Signal::SIGHUP);
+    wait_until("it is reloaded", || fs::read_to_string(&log).unwrap().contains("were reloaded"));
+    let second = pin();
+    assert_ne!(first, second);
+    assert_eq!(fetch(&second).stdout, b"content");
+    assert_eq!(fetch(&first).status.code(), Some(60));
+    let nowhere = here.path().join("nowhere");
+    let words = run_failing(hawser(["pin", "--state", nowhere.to_str().unwrap()]), 26);
+    assert!(words.contains("hawser serve"), "{words}");
 }

@@ -1,6 +1,6 @@
 //! `hawser live`: what goes in comes out, over several links, with programs that die in between.
 
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -87,7 +87,7 @@ fn clip(seconds: u32) -> Vec<Tag> {
 
 fn write_clip(path: &str, tags: &[Tag]) {
     let mut writer = FlvWriter::default();
-    let mut bytes = file_header().to_vec();
+    let mut bytes = file_header(true).to_vec();
     tags.iter().for_each(|tag| bytes.extend_from_slice(&writer.write(tag)));
     std::fs::write(path, bytes).unwrap();
 }
@@ -192,6 +192,23 @@ fn whoever_dies_the_player_goes_on() {
     assert!(got.iter().all(|tag| bodies.contains(&tag.data[..])));
     let headers = got.iter().filter(|tag| tag.role() == Role::VideoHeader).count();
     assert!(headers >= 2, "the second encoder brings its own");
+}
+
+/// What the encoder sent last can no longer be handed over: the publisher ends, and says so.
+#[test]
+fn a_publisher_that_is_done_does_not_wait_for_a_dead_relay() {
+    let relay = Relay::start(&[]);
+    let input = relay.file("in.flv");
+    write_clip(&input, &clip(3));
+    let mut command = relay.client("publish", KEY, &["--input", &input, "--once", "-q"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut publisher = Running(command.spawn().unwrap());
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    relay.process.signal(Signal::SIGKILL);
+    let mut words = String::new();
+    publisher.0.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    assert!(!publisher.0.wait().unwrap().success());
+    assert!(words.contains("given up after"), "{words}");
 }
 
 /// The video goes on over the other link; with nothing left of any the publisher ends and says so.

@@ -6,6 +6,7 @@ mod cost_caps;
 mod failures;
 mod gateway;
 mod gateway_links;
+mod generate;
 mod get;
 mod gpsd;
 mod hostile;

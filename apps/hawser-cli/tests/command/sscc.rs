@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::*;
 
-const MODEL: [&str; 2] = ["--policy", "sscc,selection=model"];
+const MODEL: &str = "sscc,selection=model";
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -19,10 +19,10 @@ fn models_come_with_the_command_and_what_works_is_kept() {
     let [prefixes, log, errors, out] =
         ["prefixes", "log", "errors", "out"].map(|name| here.path().join(name));
     fs::write(&prefixes, "hawser-sscc-prefixes 1 something else\n").unwrap();
-    let files = ["--sscc-prefixes", text(&prefixes), "--sscc-log", text(&log)];
-    let server = Server::start_logging(&errors, &[&MODEL[..], &files].concat());
+    let policy = format!("{MODEL},prefixes={},log={}", text(&prefixes), text(&log));
+    let server = Server::start_logging(&errors, &["--policy", &policy]);
     server.add("x", &noise(24 << 20));
-    let output = run(server.get(&[&["-o", text(&out), &server.url("/x")], &MODEL[..]].concat()));
+    let output = run(server.get(&["-o", text(&out), &server.url("/x"), "--policy", MODEL]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(fs::read(&out).unwrap() == noise(24 << 20));
     server.stop();
@@ -55,16 +55,27 @@ fn broken_models_are_refused_and_why_is_said() {
     ] {
         let file = here.path().join(name);
         fs::write(&file, models).unwrap();
-        let output = run(hawser(["policies", "sscc", "--sscc-models", text(&file)]));
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(26), "{said}");
-        assert!(said.contains(expected) && said.contains(text(&file)), "{said}");
+        for option in [["--default", &format!("sscc,models={}", text(&file))], ["--sscc-models", text(&file)]]
+        {
+            let output = run(hawser(["lab", "fit"].into_iter().chain(option)));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(26), "{said}");
+            assert!(said.contains(expected) && said.contains(text(&file)), "{said}");
+        }
     }
-    let nowhere = run(hawser(["policies", "--sscc-models", "/nowhere/at.all"]));
-    assert_eq!(nowhere.status.code(), Some(26));
-    // What is simulated follows from scenario and seed alone.
-    let simulated = run(hawser(["policies", "--sscc-prefixes", "x"]));
-    assert_eq!(simulated.status.code(), Some(2));
+    let missing = run(hawser(["get", "--policy", "sscc,models=/nowhere/at.all", "https://127.0.0.1:9/x"]));
+    let said = String::from_utf8_lossy(&missing.stderr);
+    assert_eq!(missing.status.code(), Some(26), "{said}");
+    assert!(said.contains("--policy: sscc: \"models\"") && said.contains("/nowhere/at.all"), "{said}");
+}
+
+/// What is simulated follows from scenario and seed alone.
+#[test]
+fn simulations_keep_no_memory_of_prefixes() {
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/wifi-lte.toml");
+    let output = run(hawser(["sim", "run", scenario, "--policy", "sscc,prefixes=x"]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("prefixes are of real connections"), "{said}");
 }
 
 /// What the list is judged with is said by the option, and results with other models are not mixed.
@@ -79,7 +90,7 @@ fn the_list_is_judged_with_the_models_that_were_given() {
         run(hawser(item.iter().chain(models).copied()))
     };
     assert_eq!(verify(&[]).status.code(), Some(0));
-    let output = verify(&["--sscc-models", text(&file)]);
+    let output = verify(&["--default", &format!("sscc,models={}", text(&file))]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("was begun with something else"), "{said}");
 }

@@ -18,6 +18,8 @@ pub(crate) fn hawser<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Comman
 /// Without what the environment of the tests says.
 pub(crate) fn clean(mut command: Command) -> Command {
     command.stdin(Stdio::null());
+    // Sockets of tests are for those that ask for them.
+    command.env("HAWSER_CONTROL", "none");
     for variable in [
         "SSLKEYLOGFILE",
         "QLOGDIR",
@@ -45,6 +47,11 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Server::start_with(hawser([]), &[&["-q"], arguments].concat())
+    }
+
+    /// The folder with its certificate.
+    pub(crate) fn state(&self) -> &Path {
+        self.state.path()
     }
 
     /// Its log goes to a file.

@@ -71,6 +71,8 @@ pub(crate) struct Common {
     pub(crate) idle_restart: bool,
     newly_lost: f64,
     return_path: ReturnPath,
+    /// Whether packets overtook each other at the last acknowledgement.
+    reorders: bool,
     /// Between which counts of delivered bytes packets left in ProbeRTT: their rates are low on purpose.
     held_down: Option<(u64, u64)>,
 }
@@ -97,6 +99,7 @@ impl Common {
             idle_restart: false,
             newly_lost: 0.0,
             return_path: ReturnPath::default(),
+            reorders: false,
             held_down: None,
         }
     }
@@ -121,6 +124,7 @@ impl Common {
             idle_restart: false,
             newly_lost: 0.0,
             return_path: ReturnPath::default(),
+            reorders: false,
             held_down: None,
             ..*self
         };
@@ -203,7 +207,13 @@ impl Common {
         if changed {
             self.min_rtt.restart(ack.now);
         }
-        self.min_rtt.on_ack(ack.now, rtt.map(|rtt| rtt.raw));
+        if ack.reorders && !self.reorders {
+            self.min_rtt.restart(ack.now);
+        }
+        self.reorders = ack.reorders;
+        // Where packets overtake each other, the least sample is that of the luckiest packet, not of the empty path: a window for it would
+        // be a fraction of what is under way.
+        self.min_rtt.on_ack(ack.now, rtt.map(|rtt| if ack.reorders { ack.smoothed_rtt } else { rtt.raw }));
         let mut sample = Sample {
             now: ack.now,
             acked,
@@ -280,6 +290,11 @@ impl Common {
             self.recovery_until = None;
         }
         enters
+    }
+
+    /// A packet that was lost is there after all.
+    pub(crate) fn note_late(&mut self, bytes: f64) {
+        self.newly_lost = (self.newly_lost - bytes).max(0.0);
     }
 
     /// SaveCwnd: keeps the best known window.

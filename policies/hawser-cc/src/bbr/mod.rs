@@ -22,7 +22,8 @@ use std::fmt;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, LossCause, Rate, Sent, Siblings, Snapshot, Time,
+    Ack, CongestionController, ControllerInit, Figures, Loss, LossCause, Rate, Sent, Siblings, Snapshot,
+    SpuriousLoss, Time,
 };
 
 use common::{Common, Sample};
@@ -64,6 +65,10 @@ pub(crate) trait Model: fmt::Debug + Send {
 
     fn on_loss(&mut self, common: &mut Common, loss: &Loss, enters_recovery: bool);
 
+    /// A packet came back that had been declared lost.
+    fn on_late(&mut self, _common: &mut Common, _bytes: f64) {}
+
+    /// Nearly all losses of the last recovery came back.
     fn on_spurious_loss(&mut self, _common: &mut Common, _now: Time) {}
 
     /// ProbeRTT begins after phase `from`.
@@ -209,10 +214,14 @@ impl<M: Model> CongestionController for Bbr<M> {
         self.common.set_window(bounded.min(self.common.window));
     }
 
-    fn on_spurious_loss(&mut self, now: Time) {
-        self.common.recovery_until = None;
-        self.common.restore_window();
-        self.model.on_spurious_loss(&mut self.common, now);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        self.common.note_late(spurious.bytes as f64);
+        self.model.on_late(&mut self.common, spurious.bytes as f64);
+        if spurious.undone == Some(0) {
+            self.common.recovery_until = None;
+            self.common.restore_window();
+            self.model.on_spurious_loss(&mut self.common, spurious.now);
+        }
     }
 
     fn on_path_reset(&mut self, now: Time) {
@@ -251,6 +260,16 @@ impl<M: Model> CongestionController for Bbr<M> {
 
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         snapshot.pipe_full = self.common.full_pipe.reached;
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        let gains = self.model.gains(self.common.phase());
+        figures.word("phase", self.common.phase().name());
+        figures.number("bandwidth_bps", self.model.bandwidth() * 8.0);
+        figures.number("min_rtt_ms", self.common.min_rtt.duration().as_secs_f64() * 1e3);
+        figures.number("pacing_gain", gains.pacing);
+        figures.number("window_gain", gains.window);
+        figures.word("pipe", if self.common.full_pipe.reached { "full" } else { "filling" });
     }
 }
 

@@ -220,6 +220,14 @@ impl Model for V1 {
         self.conserving.then(|| common.window.max(sample.in_flight + sample.acked))
     }
 
+    fn on_late(&mut self, common: &mut Common, bytes: f64) {
+        let [acked, lost] = &mut self.acked_and_lost;
+        (*acked, *lost) = (*acked + bytes, (*lost - bytes).max(0.0));
+        if self.recovering {
+            common.set_window(common.window + bytes);
+        }
+    }
+
     fn probe_rtt_window(&self, common: &Common) -> f64 {
         common.minimum()
     }

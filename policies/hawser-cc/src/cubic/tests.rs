@@ -1,7 +1,7 @@
 use hawser_policy::{LimitedBy, LossCause};
 
 use super::*;
-use crate::testing::{ack, init, loss, snapshot};
+use crate::testing::{ack, init, loss, snapshot, spurious};
 
 const RTT: Duration = Duration::from_millis(100);
 const NONE: &Siblings<'static> = &Siblings::NONE;
@@ -138,7 +138,7 @@ fn spurious_loss_restores_window_and_curve() {
     let mut undisturbed = controller.clone();
     controller.on_loss(&loss(now, LossCause::Loss, true), NONE);
     assert!(controller.window() < undisturbed.window());
-    controller.on_spurious_loss(now - RTT);
+    controller.on_spurious_loss(&spurious(now - RTT, Some(0)));
     run(&mut controller, &mut now.clone(), 10, RTT);
     run(&mut undisturbed, &mut now, 10, RTT);
     assert_eq!(controller.window(), undisturbed.window());

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss,
-    LossCause, Parameters, PolicyInfo, Rate, Sent, Siblings, Side, Snapshot, Time,
+    LossCause, Parameters, PolicyInfo, Rate, Sent, Siblings, Side, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::return_path::{ReturnPath, RttSample};
@@ -350,8 +350,10 @@ impl CongestionController for Maco {
         }
     }
 
-    fn on_spurious_loss(&mut self, _now: Time) {
-        if let Some(window) = self.before_loss.take() {
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        if spurious.undone == Some(0)
+            && let Some(window) = self.before_loss.take()
+        {
             self.window.restore(&window);
             self.reduced_at = None;
         }

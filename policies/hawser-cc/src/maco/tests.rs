@@ -2,7 +2,7 @@ use hawser_policy::{Forecast, HandOver, LinkDirection, LinkId, LinkState};
 
 use super::*;
 use crate::testing::bottleneck::{BDP, Link, Network, RTT};
-use crate::testing::{ack, build_with, init, loss, registry, sibling, snapshot};
+use crate::testing::{ack, build_with, init, loss, registry, sibling, snapshot, spurious};
 
 /// As lists verify it: the parts that are Hawser's off.
 const PLAIN: &str = "maco,safety_valve=off,first_rtt=40ms";
@@ -224,7 +224,7 @@ fn a_loss_without_a_risen_delay_leaves_the_window() {
     // Once per round trip.
     controller.on_loss(&loss(now, LossCause::Loss, false), &Siblings::NONE);
     assert_eq!(controller.window(), window / 2);
-    controller.on_spurious_loss(now);
+    controller.on_spurious_loss(&spurious(now, Some(0)));
     assert_eq!(controller.window(), window);
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use hawser_policy::{Ack, LimitedBy, LossCause, Time};
 
 use super::*;
-use crate::testing::{ack, init, loss, snapshot};
+use crate::testing::{ack, init, loss, snapshot, spurious};
 
 const RTT: Duration = Duration::from_millis(50);
 
@@ -67,12 +67,29 @@ fn persistent_congestion_leaves_two_datagrams_and_slow_start_to_half() {
 fn spurious_loss_is_undone_once() {
     let mut controller = NewReno::new(&init(40_000));
     lost(&mut controller, LossCause::Loss, true);
-    controller.on_spurious_loss(Time::from_secs(2));
+    controller.on_spurious_loss(&spurious(Time::from_secs(2), Some(0)));
     assert_eq!((controller.window(), controller.in_slow_start()), (40_000, true));
     lost(&mut controller, LossCause::Loss, true);
     lost(&mut controller, LossCause::Persistent, false);
-    controller.on_spurious_loss(Time::from_secs(2));
+    controller.on_spurious_loss(&spurious(Time::from_secs(2), Some(0)));
     assert_eq!(controller.window(), 2_000);
+}
+
+/// The first reduction turns out wrong when the second has been made: that one would have been made from the whole window.
+#[test]
+fn an_earlier_reduction_is_undone_under_a_later_one() {
+    let mut controller = NewReno::new(&init(40_000));
+    lost(&mut controller, LossCause::Loss, true);
+    lost(&mut controller, LossCause::Loss, true);
+    assert_eq!(controller.window(), 10_000);
+    controller.on_spurious_loss(&spurious(Time::from_secs(2), None));
+    assert_eq!(controller.window(), 10_000, "a single packet undoes nothing");
+    controller.on_spurious_loss(&spurious(Time::from_secs(2), Some(1)));
+    assert_eq!((controller.window(), controller.in_slow_start()), (20_000, false));
+    controller.on_spurious_loss(&spurious(Time::from_secs(2), Some(1)));
+    assert_eq!(controller.window(), 20_000);
+    controller.on_spurious_loss(&spurious(Time::from_secs(2), Some(0)));
+    assert_eq!((controller.window(), controller.in_slow_start()), (40_000, true));
 }
 
 #[test]

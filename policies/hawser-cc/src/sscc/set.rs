@@ -56,7 +56,10 @@ pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyE
     debug_assert_eq!(info.name, NAME);
     registry.add_sets(info, move |parameters| {
         let SsccParts { models, memory, observer } = parts.clone();
-        let memory = memory.unwrap_or_default();
+        // What a text names takes the place of what the caller gave.
+        let models = parameters.file("models").or(models);
+        let memory = parameters.file("prefixes").or(memory).unwrap_or_default();
+        let observer = parameters.file::<Arc<dyn Observer>>("log").map(|log| (*log).clone()).or(observer);
         let common = Common { settings: Settings::read(parameters), models, memory, observer };
         Arc::new(Sscc {
             common,

@@ -66,7 +66,7 @@ impl Settings {
             .source("F. Yang, dissertation, Sorbonne/UCAS 2022, chapter 5");
         let detection =
             detection::parameters(["intervals", "packets"], ["recent", "all"], Duration::from_secs(10));
-        let all = [detection, coupling(), selection(has_models), units()];
+        let all = [detection, coupling(), selection(has_models), units(), files()];
         all.into_iter().flatten().fold(info, PolicyInfo::parameter)
     }
 
@@ -113,6 +113,24 @@ impl Settings {
 }
 
 /// What is done about paths that share a bottleneck.
+/// Files that the program reads and writes for the set: [`Models`](super::Models), a memory of
+/// [`PrefixMemory`](super::PrefixMemory) behind a mutex, and an `Arc` of an [`Observer`](super::Observer).
+fn files() -> Vec<ParameterInfo> {
+    vec![
+        ParameterInfo::file("models")
+            .meaning(
+                "models to choose by, in place of those that come with it; a file, or a folder of training",
+            )
+            .source(OURS),
+        ParameterInfo::file("prefixes")
+            .meaning("keeps which controller worked for which network; made if it is not there")
+            .source(OURS),
+        ParameterInfo::file("log")
+            .meaning("what is decided is written to it: groups, controllers, Data Units, as JSON lines")
+            .source(OURS),
+    ]
+}
+
 fn coupling() -> Vec<ParameterInfo> {
     vec![
         ParameterInfo::flag("coupling", true)

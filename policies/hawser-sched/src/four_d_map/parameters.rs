@@ -138,7 +138,7 @@ pub(super) fn info() -> PolicyInfo {
     learning.chain(reward_parameters()).chain(dispatch_parameters()).fold(info, PolicyInfo::parameter)
 }
 
-fn learning_parameters() -> [ParameterInfo; 11] {
+fn learning_parameters() -> [ParameterInfo; 12] {
     let words = ["learned", "normal", "duplicate", "discard", "decompensate", "random", "threshold"];
     [
         ParameterInfo::choice("mechanism", words)
@@ -150,6 +150,9 @@ fn learning_parameters() -> [ParameterInfo; 11] {
         ParameterInfo::flag("prelearned", true)
             .meaning("start with what was learned before, if it is of these features and so many paths")
             .source("4D-MAP, section 4.3"),
+        ParameterInfo::file("model")
+            .meaning("what was learned, in place of the model that comes with it; a file, or a folder of `hawser lab prelearn`")
+            .source("Hawser"),
         ParameterInfo::flag("first_copied", true)
             .meaning("duplicate the first frame, where the learner may duplicate")
             .source("4D-MAP, appendix C"),

@@ -7,7 +7,7 @@ use hawser_wire::frame::Ack;
 
 use super::Connection;
 use super::arrival::{Arrival, SpaceId};
-use super::frames::{SentFrame, StreamControl};
+use super::frames::SentFrame;
 use super::paths::life_cycle::LifeEvent;
 use super::recovery::{AckInfo, ReceivedPackets, SentPacket};
 use crate::TransportError;
@@ -224,11 +224,10 @@ impl Connection {
 
     #[inline(never)]
     fn on_packet_lost(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
-        if !packet.resent {
-            for frame in &packet.frames {
-                if self.repair.sender.is_none() || !self.hold_back(now, frame) {
-                    self.on_frame_lost(space, frame);
-                }
+        // What others could carry of a packet that was retransmitted needs no more care.
+        for frame in packet.frames.iter().filter(|frame| !packet.resent || !is_movable(frame)) {
+            if self.repair.sender.is_none() || !self.hold_back(now, frame) {
+                self.on_frame_lost(space, frame);
             }
         }
         let SpaceId::Path(id) = space else { return };
@@ -243,7 +242,7 @@ impl Connection {
     /// Queues again what a frame carried, if it still matters.
     pub(super) fn on_frame_lost(&mut self, space: SpaceId, frame: &SentFrame) {
         match frame {
-            SentFrame::Stream(range) => self.streams.on_lost(range),
+            SentFrame::Stream(range) => self.streams.on_lost(range, Some(space.path())),
             SentFrame::Crypto { offset, length } => {
                 self.handshake.on_crypto_lost(space.level(), *offset, *length)
             }
@@ -371,14 +370,9 @@ pub(super) fn is_movable(frame: &SentFrame) -> bool {
         | SentFrame::NewToken(_)
         | SentFrame::PolicyMessage(_)
         | SentFrame::AckFrequency(_)
+        | SentFrame::StreamControl(_)
+        | SentFrame::Crypto { .. }
         | SentFrame::Recovered(_) => true,
-        SentFrame::StreamControl(control) => !matches!(
-            control,
-            StreamControl::DataBlocked
-                | StreamControl::StreamDataBlocked(_)
-                | StreamControl::StreamsBlocked { .. }
-        ),
-        SentFrame::Crypto { .. } => true,
         SentFrame::Ack { .. } | SentFrame::Protected | SentFrame::Repair(_) => false,
     }
 }

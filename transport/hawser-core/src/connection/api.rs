@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{
-    AckFrequency, AttachReport, ControllerFactory, DatagramInfo, FeatureId, Feedback, LinkUpdate, Message,
-    MessageOrigin, PathId, PolicyError, PolicySetFactory, PolicySpec, Registry, SchedulerInit, SetInit, Side,
-    StreamId, Time,
+    AckFrequency, AttachReport, ControllerFactory, DatagramInfo, FeatureId, Feedback, Figures, LinkUpdate,
+    Message, MessageOrigin, PathId, PolicyError, PolicySetFactory, PolicySpec, QueueView, Registry,
+    SchedulerInit, SetInit, Side, StreamId, Time,
 };
 use hawser_wire::Version;
 use rand::{RngCore, SeedableRng};
@@ -35,6 +35,7 @@ use super::paths::path::Path;
 use super::paths::path_ids::PathIds;
 use super::paths::set::{ACTIVE_CID_LIMIT, PathSet};
 use super::paths::validation::ValidationPacer;
+use super::policies::schedule::queue_view;
 use super::policies::{Policies, Targets};
 use super::receive_times::ReceiveTimes;
 use super::recovery::{GRANULARITY, PathIdentity, PathRecovery};
@@ -114,6 +115,7 @@ impl Connection {
             rng,
             transport,
             memory: init.endpoint.receive_memory.join(),
+            send_memory: init.endpoint.send_memory.join(),
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);
@@ -226,6 +228,23 @@ impl Connection {
             stream_bytes_recovered: repaired.recovered,
             ..self.stats
         }
+    }
+
+    /// Name of the scheduler that places data now.
+    pub fn scheduler_name(&self) -> &'static str {
+        self.policies.scheduler().name()
+    }
+
+    /// What the scheduler says of itself.
+    pub fn scheduler_figures(&self) -> Figures {
+        let mut figures = Figures::default();
+        self.policies.scheduler().fill_figures(&mut figures);
+        figures
+    }
+
+    /// Bytes of streams and datagrams that wait to be sent, and what the peer's flow control still allows.
+    pub fn send_queue(&self) -> QueueView {
+        queue_view(&self.streams, &self.datagrams)
     }
 
     /// Bytes of memory that stream data, datagrams and events that nobody has polled take, roughly: what a server with many
@@ -571,7 +590,7 @@ impl Connection {
     /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.
     pub(super) fn update_send_buffer(&mut self) {
         let window: u64 = self.paths.iter().map(|path| path.recovery.window()).sum();
-        self.streams.set_send_buffer_limit(window.saturating_mul(2));
+        self.streams.set_send_buffer_limit(window.saturating_mul(2), self.send_memory.most());
     }
 }
 

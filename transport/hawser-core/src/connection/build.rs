@@ -105,17 +105,25 @@ impl Connection {
     #[cold]
     fn build_probe(&mut self, now: Time, id: PathId, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         // Where there is another path, that takes the data. A silent one then gets nothing that would have to be sent
-        // again: a PING asks whether it is still there.
+        // again: a PING asks whether it is still there. But where no window has room, nothing else may ever move: a peer that
+        // waits for credit, and whose acknowledgements are lost, must get it in a probe; and data if no path answers.
         let alone = !self.has_alternative(id);
         let suspect = self.paths.get(id).is_some_and(|path| path.suspect.is_some());
-        let data = alone.then_some(Selection::Next);
+        let control = alone || (!suspect && self.control_path().is_none());
+        let data = (alone || (control && self.is_no_path_answering())).then_some(Selection::Next);
         let acks = alone || !suspect;
-        let contents = Contents { acks, control: alone, data, ping: true, ..Contents::CONTROL };
+        let contents = Contents { acks, control, data, ping: true, is_probe: true, ..Contents::CONTROL };
         let built = self.build_single(now, id, contents, None, buffer);
         if let Some(path) = self.paths.get_mut(id) {
             path.probes = path.probes.saturating_sub(1);
         }
         built
+    }
+
+    /// Whether each path in use has waited in vain for a probe timeout.
+    fn is_no_path_answering(&self) -> bool {
+        let mut in_use = self.paths.iter().filter(|path| path.life() == LifeCycle::Active);
+        in_use.all(|path| path.recovery.pto_count() > 0)
     }
 
     #[cold]
@@ -164,23 +172,28 @@ impl Connection {
     ) -> Option<(PathId, Transmit)> {
         let id = assignment.path;
         let can_send =
-            |path: &&Path| path.life().can_send() && path.amplification_room() >= path.mtu.current().into();
-        let Some(path) = self.paths.get(id).filter(can_send) else {
+            |path: &Path| path.life().can_send() && path.amplification_room() >= path.mtu.current().into();
+        let Some(path) = self.paths.get_mut(id).filter(|path| can_send(path)) else {
             self.on_unwritten(now, assignment);
             return None;
         };
+        let has_timed_out = path.recovery.pto_count() > 0;
+        let most =
+            if path.batches.allowed(now, has_timed_out) { self.transport.max_batch_segments } else { 1 };
         let mut size = usize::from(path.mtu.current());
         if self.repair.sender.is_some() && assignment.selection != Selection::Repair {
             size = self.protected_size(id, size);
         }
+        let path = self.paths.get(id)?;
         let tuple = path.tuples.current();
+        let first = path.space.end();
         let granted = path.recovery.window_left().min(path.recovery.pacing_budget(now));
         let granted = granted.min(path.amplification_room() as u64);
         let segments = granted
             .min(assignment.max_bytes.max(size as u64))
             .div_ceil(size as u64)
             .min((granted / size as u64).max(1))
-            .min(self.transport.max_batch_segments as u64)
+            .min(most as u64)
             .min((MAX_BATCH_BYTES / size).max(1) as u64) as usize;
         // One system call sends the batch, with one mark for all of it. ECN validation may end its test in between.
         let ecn = path.recovery.ecn_mark();
@@ -211,7 +224,11 @@ impl Connection {
             self.on_unwritten(now, assignment);
             return None;
         }
-        Some((id, Transmit { tuple, ecn, size: total, segment_size: (total > size).then_some(size) }))
+        let is_batch = total > size;
+        if is_batch && let Some(path) = self.paths.get_mut(id) {
+            path.batches.on_sent(first..path.space.end());
+        }
+        Some((id, Transmit { tuple, ecn, size: total, segment_size: is_batch.then_some(size) }))
     }
 
     #[cold]
@@ -283,7 +300,7 @@ impl Connection {
         };
         let number = path.space.next_packet_number(random);
         let is_answered = path.recovery.outstanding_since().is_some() && path.recovery.pto_count() == 0;
-        let truncated = TruncatedPacketNumber::new(number, path.space.largest_acked());
+        let truncated = path.recovery.truncate(&path.space, number);
         let room = out.len().checked_sub(tag_length)?;
         let mut w = Writer::new(&mut out[..room]);
         let header = ShortHeader { destination_cid, spin: spin_of(random), key_phase }

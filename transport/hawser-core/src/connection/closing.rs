@@ -36,6 +36,7 @@ impl Connection {
     /// Closes if it holds too much of what the endpoint may hold unread.
     #[inline]
     pub(super) fn check_memory(&mut self, now: Time) {
+        self.send_memory.update(self.streams.buffered());
         if self.memory.update(self.streams.unread() + self.datagrams.received_cost()) {
             self.fail(now, TransportError::new(Code::INTERNAL_ERROR, "no memory for what nobody reads"));
         }

@@ -16,6 +16,8 @@ pub(super) struct Contents {
     pub(super) data: Option<Selection>,
     /// Add a PING if nothing else is ack-eliciting.
     pub(super) ping: bool,
+    /// Control frames may go beyond the congestion window (RFC 9002 section 7.5).
+    pub(super) is_probe: bool,
     /// PATH_CHALLENGE and PATH_RESPONSE of this 4-tuple.
     pub(super) validation: Option<FourTuple>,
     /// Whether the datagram will have at least 1200 bytes.
@@ -35,6 +37,7 @@ impl Contents {
         control: true,
         data: None,
         ping: false,
+        is_probe: false,
         validation: None,
         full_size: false,
         pad: false,

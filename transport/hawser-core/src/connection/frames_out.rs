@@ -56,7 +56,7 @@ impl Connection {
             }
         }
         if contents.control {
-            let allowed = contents.data.is_some() || self.may_send_control(id);
+            let allowed = contents.data.is_some() || contents.is_probe || self.may_send_control(id);
             if allowed && self.has_control() {
                 let before = w.position();
                 self.write_control(now, id, w, frames);
@@ -231,12 +231,12 @@ impl Connection {
     #[inline(never)]
     fn write_copies(&mut self, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
         let Some(path) = self.paths.get_mut(id) else { return };
-        while let Some(range) = path.copies.pop_front() {
+        while let Some(range) = path.copies.pop() {
             let before = frames.len();
-            let rest = self.streams.write_copy(w, frames, range);
+            let rest = self.streams.write_copy(w, frames, id, range);
             self.streams.note_copied(copied(&frames[before..]));
             if let Some(rest) = rest {
-                path.copies.push_front(rest);
+                path.copies.put_back(rest);
                 return;
             }
         }
@@ -254,7 +254,7 @@ impl Connection {
     fn queue_copies_of(&mut self, frames: &SentFrames, own: PathId, copies: PathMask) {
         for frame in frames {
             if let SentFrame::Stream(range) = frame {
-                self.streams.on_copy_queued(range);
+                self.streams.on_copy_queued(range, own);
             }
         }
         for at in 0..self.paths.len() {

@@ -41,6 +41,7 @@ mod frames_in;
 mod frames_out;
 pub(crate) mod handshake;
 mod handshake_progress;
+mod held_up;
 mod identity;
 mod idle;
 pub(crate) mod init;
@@ -56,6 +57,7 @@ mod plan;
 mod policies;
 mod protection;
 pub(crate) mod qlog;
+pub(crate) mod range_set;
 mod receive;
 pub(crate) mod receive_times;
 pub(crate) mod recovery;
@@ -105,6 +107,7 @@ use self::trace::tracer::Tracer;
 use self::zero_rtt::ZeroRtt;
 use crate::endpoint::EndpointEvent;
 use crate::receive_memory::Share;
+use crate::send_memory;
 use crate::{EndpointConfig, TransportConfig};
 
 pub use self::api::SetControllerError;
@@ -140,6 +143,7 @@ pub struct Connection {
     streams: Streams,
     datagrams: DatagramQueue,
     memory: Share,
+    send_memory: send_memory::Share,
     messages: Messages,
     repair: Repair,
     receive_times: ReceiveTimes,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use hawser_policy::{LinkId, PathChange, PathEvent, PathId, PathState, PathStatus, PathView, Side, Time};
+use hawser_policy::{
+    Figures, LinkId, PathChange, PathEvent, PathId, PathState, PathStatus, PathView, Side, Time,
+};
 use hawser_wire::frame::{NewConnectionId, PathStatus as WireStatus, RetireConnectionId};
 
 use super::Connection;
@@ -204,6 +206,15 @@ impl Connection {
     /// Counters of a path, also of one that is gone.
     pub fn path_stats(&self, id: PathId) -> Option<PathStats> {
         self.paths.stats(id)
+    }
+
+    /// What the controller of a path says of itself; empty for a path that is gone.
+    pub fn path_figures(&self, id: PathId) -> Figures {
+        let mut figures = Figures::default();
+        if let Some(path) = self.paths.get(id) {
+            path.recovery.fill_figures(&mut figures);
+        }
+        figures
     }
 
     /// Makes a path of a path id.

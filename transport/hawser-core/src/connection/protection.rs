@@ -11,7 +11,7 @@ use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::paths::set::PathSet;
 use super::repair::{Delivered, FRAME_HEADER, MAX_RUN_BYTES, PACKET_RESERVE, Subject};
-use crate::TransportError;
+use crate::{Code, TransportError};
 
 /// Whether a path is one on which repair symbols may be sent at all.
 fn is_usable(paths: &PathSet, id: PathId) -> bool {
@@ -24,7 +24,7 @@ impl Connection {
         if let Some(mut ended) = self.repair.set_protected(self.policies.protects()) {
             ended.end(now);
             while let Some(range) = ended.take_released() {
-                self.streams.on_lost(&range);
+                self.streams.on_lost(&range, None);
             }
         }
     }
@@ -113,7 +113,7 @@ impl Connection {
     pub(super) fn settle_repair(&mut self) {
         let Some(sender) = &mut self.repair.sender else { return };
         while let Some(range) = sender.take_released() {
-            self.streams.on_lost(&range);
+            self.streams.on_lost(&range, None);
         }
         while let Some(report) = sender.take_report() {
             self.policies.on_block(&report);
@@ -202,6 +202,11 @@ impl Connection {
         for Delivered { source, bytes } in delivered {
             let data = Bytes::from(bytes);
             self.deliver(StreamId(source.stream_id), source.offset, source.fin, data)?;
+            if self.streams.take_refused() {
+                // The sender is about to hear that it was recovered.
+                let reason = "no room for what an erasure code brought";
+                return Err(TransportError::new(Code::INTERNAL_ERROR, reason));
+            }
         }
         Ok(())
     }

@@ -401,6 +401,10 @@ impl Connection {
             &opened.packet,
             opened.payload.clone(),
         )?;
+        if self.streams.take_refused() {
+            self.stats.packets_refused += 1;
+            return Ok(());
+        }
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
         if let Some(id) = path {

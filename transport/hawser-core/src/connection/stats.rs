@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{LinkId, PathId, PathState, PathStatus, Rate};
+use hawser_policy::{LimitedBy, LinkId, PathId, PathState, PathStatus, Rate, Time};
 
 use crate::FourTuple;
 
@@ -23,6 +23,8 @@ pub struct ConnectionStats {
     pub packets_undecryptable: u64,
     /// Packets received twice.
     pub packets_duplicate: u64,
+    /// Packets that were not acknowledged, so that the peer sends them again: there was no room for what was in them.
+    pub packets_refused: u64,
     /// Packets dropped for other reasons: no keys yet, unknown version, malformed header.
     pub packets_dropped: u64,
     /// Stream bytes sent for the first time.
@@ -136,6 +138,27 @@ pub struct PathStats {
     pub probe_timeouts: u64,
     /// Times the path fell silent with data outstanding.
     pub times_suspect: u64,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Share of lost bytes among about the last thousand packets, in parts per million.
+    pub recent_loss_ppm: u32,
+    /// Reductions of the window for loss or congestion marks.
+    pub congestion_events: u64,
+    /// Congestion marks (ECN) that the peer reported.
+    pub congestion_marks: u64,
+    /// A packet counts as lost when one sent so many numbers later is acknowledged; `None` once the path was seen to reorder, where
+    /// only time tells.
+    pub reordering_threshold: Option<u64>,
+    /// Why the sender last stopped; [`LimitedBy::Nothing`] if it has not since.
+    pub limited_by: LimitedBy,
+    /// Whether the controller is in slow start.
+    pub in_slow_start: bool,
+    /// Rate at which the pacer lets data out; `None` without a limit.
+    pub pacing_rate: Option<Rate>,
+    /// Copies that wait for this path, in bytes.
+    pub copies_queued: u64,
+    /// When a datagram last arrived on it.
+    pub heard_at: Option<Time>,
 }
 
 /// A path as the application sees it.

@@ -72,7 +72,7 @@ impl Connection {
             .or(self.silence_deadline(path))
             .or(path.validation_timeout(MIN_ONE_RTT_ROOM as u64))
             .or(path.mtu.timeout())
-            .or(if queued { recovery.next_release(self.last_now) } else { None })
+            .or(if queued && !path.is_held_up { recovery.next_release(self.last_now) } else { None })
     }
 
     /// When silence makes a path suspect; only if another one could carry its data.

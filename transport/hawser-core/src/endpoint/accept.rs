@@ -7,7 +7,8 @@ use hawser_policy::{Side, Time};
 use super::stateless;
 use super::tokens::TokenGate;
 use super::{
-    AcceptError, AcceptErrorReason, ConnectionHandle, Endpoint, Incoming, RetryError, StatelessDatagram,
+    AcceptError, AcceptErrorReason, ConnectionHandle, Datagram, Endpoint, Incoming, RetryError,
+    StatelessDatagram,
 };
 use crate::connection::handshake::{FirstFlight, Tls};
 use crate::connection::init::ConnectionInit;
@@ -27,6 +28,25 @@ impl Endpoint {
         incoming: Incoming,
         config: Option<Arc<ServerConfig>>,
     ) -> Result<(ConnectionHandle, Connection), AcceptError> {
+        let (handle, mut connection, datagrams) = self.admit(now, incoming, config)?;
+        for datagram in datagrams {
+            connection.handle_datagram(now, datagram);
+        }
+        Ok((handle, connection))
+    }
+
+    /// Makes a connection of it, and returns what the client has sent so far, which the connection is to be handed next by
+    /// [`Connection::handle_datagram`]. That is where the cryptography of the handshake is, for which the endpoint is not
+    /// needed: drivers that share it do the rest without holding it.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn admit(
+        &mut self,
+        now: Time,
+        incoming: Incoming,
+        config: Option<Arc<ServerConfig>>,
+    ) -> Result<(ConnectionHandle, Connection, Vec<Datagram>), AcceptError> {
         let Some(pending) = self.pending.remove(incoming.id) else {
             return Err(AcceptError { reason: AcceptErrorReason::Expired, response: None });
         };
@@ -50,11 +70,8 @@ impl Endpoint {
             self.routes.add_local(handle, id);
         }
         self.routes.set_initial(handle, destination);
-        let mut connection = Connection::new(init);
-        for datagram in std::iter::once(first).chain(pending.datagrams) {
-            connection.handle_datagram(now, datagram);
-        }
-        Ok((handle, connection))
+        let datagrams = std::iter::once(first).chain(pending.datagrams).collect();
+        Ok((handle, Connection::new(init), datagrams))
     }
 
     /// Tells the client that it will not be served. The answer is to be sent if there is one.

@@ -22,10 +22,7 @@ impl Handle {
 
     /// Acts on the connection and has the worker see to the consequences.
     pub(super) fn act<T>(&self, act: impl FnOnce(&mut ConnectionState) -> T) -> T {
-        let mut state = self.shared.lock();
-        let result = act(&mut state);
-        self.shared.touch(&mut state);
-        result
+        self.shared.act(act)
     }
 
     pub(super) fn close(&self, code: u64, reason: Bytes) {

@@ -1,6 +1,7 @@
 //! A connection as the application holds it.
 
 mod handle;
+mod observer;
 mod path_events;
 mod scheduler_requests;
 mod shared;
@@ -24,6 +25,7 @@ use hawser_policy::{
 };
 
 pub(crate) use self::handle::Handle;
+pub use self::observer::{ConnectionObserver, ConnectionSample, PathSample};
 pub use self::path_events::PathEvents;
 pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};

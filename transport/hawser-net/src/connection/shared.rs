@@ -10,6 +10,8 @@ use crate::worker::Mailbox;
 /// A connection as the worker and all handles share it.
 pub(crate) struct ConnectionShared {
     handle: ConnectionHandle,
+    /// Among all that the endpoint ever had, from 1.
+    number: u64,
     first_tuple: FourTuple,
     state: Mutex<ConnectionState>,
     mailbox: Arc<Mailbox>,
@@ -19,16 +21,21 @@ pub(crate) struct ConnectionShared {
 impl ConnectionShared {
     pub(crate) fn new(
         handle: ConnectionHandle,
+        number: u64,
         state: ConnectionState,
         first_tuple: FourTuple,
         mailbox: Arc<Mailbox>,
         clock: Clock,
     ) -> Self {
-        ConnectionShared { handle, first_tuple, state: Mutex::new(state), mailbox, clock }
+        ConnectionShared { handle, number, first_tuple, state: Mutex::new(state), mailbox, clock }
     }
 
     pub(crate) fn handle(&self) -> ConnectionHandle {
         self.handle
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Where the handshake ran.
@@ -42,6 +49,14 @@ impl ConnectionShared {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Acts on the connection and has the worker see to the consequences.
+    pub(crate) fn act<T>(&self, act: impl FnOnce(&mut ConnectionState) -> T) -> T {
+        let mut state = self.lock();
+        let result = act(&mut state);
+        self.touch(&mut state);
+        result
     }
 
     /// Has the worker look after the connection.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use hawser_core::{ConnectionError, Event, LinkTrafficMeter, StreamEvent};
 use hawser_policy::{
     AttachReport, Earliest, FeatureId, LinkId, LinkInfo, Message, PathAction, PathEvent, PathManager,
-    StreamId, Time,
+    PathStatus, StreamId, Time,
 };
 use rustc_hash::FxHashMap;
 
@@ -54,6 +55,8 @@ pub(crate) struct ConnectionState {
     /// Its entry among the worker's timers.
     pub(crate) scheduled: Option<Time>,
     manager: Option<Box<dyn PathManager>>,
+    /// The server's addresses, to which paths lead.
+    pub(crate) remotes: Vec<IpAddr>,
     /// What went over the links, if the manager wants to know.
     traffic: LinkTrafficMeter,
     actions: VecDeque<PathAction>,
@@ -159,6 +162,7 @@ impl ConnectionState {
             queued: false,
             scheduled: None,
             manager: None,
+            remotes: Vec::new(),
             traffic: LinkTrafficMeter::default(),
             actions: VecDeque::new(),
             news: PathNews::default(),
@@ -311,6 +315,15 @@ impl ConnectionState {
                 self.recognise_link(info);
             }
             self.on_path_event(event, now);
+        }
+    }
+
+    /// The user wants the link used otherwise.
+    pub(crate) fn set_status_over(&mut self, link: LinkId, status: PathStatus, now: Time) {
+        for path in self.core.paths().into_iter().filter(|path| path.link == Some(link)) {
+            if let Err(error) = self.core.set_path_status(now, path.id, status) {
+                tracing::debug!(%error, "the status of a path was not changed");
+            }
         }
     }
 

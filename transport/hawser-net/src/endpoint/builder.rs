@@ -17,7 +17,7 @@ use crate::connection::EndpointPolicies;
 use crate::interfaces::watch_interfaces;
 use crate::link_control::{Controller, LinkController};
 use crate::link_state::Observer;
-use crate::links::Links;
+use crate::links::{LinkUse, Links};
 use crate::socket::{Binding, Sharing};
 use crate::worker::{Home, Tally, Team, Worker, inform};
 use crate::{ClientConfig, EndpointError, ServerConfig};
@@ -43,6 +43,7 @@ pub struct EndpointBuilder {
     link_observer: Option<Observer>,
     link_controller: Controller,
     cost_caps: Option<Arc<CostCaps>>,
+    link_uses: Vec<(String, LinkUse)>,
 }
 
 impl EndpointBuilder {
@@ -62,6 +63,7 @@ impl EndpointBuilder {
             link_observer: None,
             link_controller: Controller::default(),
             cost_caps: None,
+            link_uses: Vec::new(),
         }
     }
 
@@ -175,6 +177,14 @@ impl EndpointBuilder {
         self
     }
 
+    /// What links of these names are used for, whatever [`links`](Self::links) says of them, until
+    /// [`Endpoint::set_link_use`] says otherwise. They need not exist yet. Default: none.
+    #[must_use]
+    pub fn link_uses(mut self, uses: impl IntoIterator<Item = (String, LinkUse)>) -> Self {
+        self.link_uses.extend(uses);
+        self
+    }
+
     /// Binds the sockets and starts the workers. Must be called inside a tokio runtime.
     ///
     /// # Errors
@@ -247,6 +257,7 @@ impl EndpointBuilder {
                 tally.clone(),
                 policies.clone(),
             );
+            worker.lock().links.expect_uses(&self.link_uses);
             let worker = worker.with_controller(self.link_controller.clone());
             Ok((home, Arc::new(worker.with_cost_caps(self.cost_caps.clone()))))
         };
@@ -289,7 +300,8 @@ async fn follow_interfaces(workers: Vec<Weak<Worker>>, known: watch::Sender<bool
     let mut interfaces = match watch_interfaces().await {
         Ok(interfaces) => interfaces,
         Err(error) => {
-            tracing::warn!(%error, "the interfaces of this machine are not known; following the routing table");
+            tracing::warn!(%error, "the interfaces of this machine are not known; using links as they are named");
+            workers.iter().filter_map(Weak::upgrade).for_each(|worker| worker.assume_links());
             known.send_replace(true);
             return;
         }

@@ -6,17 +6,19 @@ use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_policy::LinkInfo;
+use hawser_paths::CapUse;
+use hawser_policy::{LinkId, LinkInfo, LinkState, Time};
 use tokio::sync::watch;
 
 pub use self::builder::EndpointBuilder;
 use crate::connect::Start;
-use crate::links::Links;
+use crate::connection::ConnectionObserver;
+use crate::links::{LinkUse, LinkUseError, Links};
 use crate::worker::{Worker, WorkerStats};
 use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
 
@@ -28,6 +30,23 @@ const INTERFACES_WITHIN: Duration = Duration::from_secs(1);
 /// Connections outlive the endpoint; [`close`](Endpoint::close) ends them all.
 #[derive(Clone)]
 pub struct Endpoint(Arc<EndpointHandle>);
+
+/// An [`Endpoint`] that this does not keep: [`upgrade`](WeakEndpoint::upgrade) gives it while it has other handles.
+#[derive(Clone)]
+pub struct WeakEndpoint(Weak<EndpointHandle>);
+
+impl WeakEndpoint {
+    /// Returns the endpoint; `None` once its last handle was dropped.
+    pub fn upgrade(&self) -> Option<Endpoint> {
+        self.0.upgrade().map(Endpoint)
+    }
+}
+
+impl fmt::Debug for WeakEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakEndpoint").finish_non_exhaustive()
+    }
+}
 
 struct EndpointHandle {
     /// At least one. The first drives the connections that are opened here.
@@ -192,6 +211,50 @@ impl Endpoint {
     /// Connections that exist, those that are closing included.
     pub fn open_connections(&self) -> usize {
         self.0.workers.iter().map(|worker| worker.lock().live()).sum()
+    }
+
+    /// Returns a handle that does not keep the endpoint.
+    pub fn downgrade(&self) -> WeakEndpoint {
+        WeakEndpoint(Arc::downgrade(&self.0))
+    }
+
+    /// Returns true if both are handles on the same endpoint.
+    pub fn is_same(&self, other: &Endpoint) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Looks at the connections that exist, those that are closing included, without keeping them open.
+    pub fn connections(&self) -> Vec<ConnectionObserver> {
+        self.0.workers.iter().flat_map(|worker| worker.connections()).map(ConnectionObserver).collect()
+    }
+
+    /// What the [link observer](EndpointBuilder::link_observer) said last of each link.
+    pub fn link_states(&self) -> Vec<(LinkId, LinkState)> {
+        self.0.workers[0].link_states()
+    }
+
+    /// The present in the endpoint's own time, in which forecasts of links are given.
+    pub fn now(&self) -> Time {
+        self.0.workers[0].clock.now()
+    }
+
+    /// What is left of the [budgets](EndpointBuilder::cost_caps) of links.
+    pub fn cost_cap_uses(&self) -> Vec<CapUse> {
+        self.0.workers[0].cost_cap_uses()
+    }
+
+    /// What links are to be used for, where that was [changed](Self::set_link_use).
+    pub fn link_uses(&self) -> Vec<(String, LinkUse)> {
+        self.0.workers[0].lock().links.uses()
+    }
+
+    /// Uses a link otherwise from now on, whatever [`Links`] said of it: connections that exist follow, and so do those that are
+    /// opened later, also after the link was away. A link that is paused loses its paths, and gets new ones when it is resumed.
+    ///
+    /// # Errors
+    /// [`LinkUseError`].
+    pub fn set_link_use(&self, name: &str, wanted: LinkUse) -> Result<(), LinkUseError> {
+        self.0.workers.iter().try_for_each(|worker| worker.set_link_use(name, wanted))
     }
 
     /// What each worker has done, see [`ServerConfigBuilder::workers`](crate::ServerConfigBuilder::workers).

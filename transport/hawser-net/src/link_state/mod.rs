@@ -38,6 +38,11 @@ pub(crate) struct LinkNews {
 }
 
 impl LinkNews {
+    /// The state now.
+    pub(crate) fn state(&self) -> &LinkState {
+        &self.state
+    }
+
     /// As policies are told.
     pub(crate) fn update(&self, now: Time) -> LinkUpdate<'_> {
         LinkUpdate { now, link: self.link, state: &self.state, forecasts: &self.forecasts }

@@ -8,7 +8,49 @@ fn interface(index: u32, name: &str, addresses: &[&str]) -> Interface {
         is_loopback: name == "lo",
         is_internal: name.starts_with("br"),
         addresses: addresses.iter().map(|a| a.parse().unwrap()).collect(),
+        networks: Vec::new(),
+        leads_on: (true, true),
     }
+}
+
+/// An interface of a container: on a network of its own, and nothing beyond it.
+fn container(index: u32) -> Interface {
+    let address = format!("172.17.{index}.1");
+    let network = Network { address: address.parse().unwrap(), prefix: 24 };
+    Interface {
+        networks: vec![network],
+        leads_on: (false, false),
+        ..interface(index, &format!("d{index}"), &[&address])
+    }
+}
+
+#[test]
+fn interfaces_that_lead_nowhere_take_no_place_from_those_that_lead_on() {
+    let mut interfaces: Vec<Interface> = (1..13).map(container).collect();
+    let server = "203.0.113.1:4433".parse().unwrap();
+    let mut table = LinkTable::new(Links::All);
+    table.update(&interfaces);
+    assert_eq!(table.candidates(server).len(), 12, "nothing better is known");
+    interfaces.extend([interface(20, "c0", &["10.1.0.2"]), interface(21, "c1", &["10.2.0.2"])]);
+    table.update(&interfaces);
+    assert_eq!(names(&table.candidates(server)), ["c0", "c1"]);
+    let link = |address: &str| table.link_of(address.parse().unwrap()).unwrap();
+    assert!(
+        table.leads_to(link("10.1.0.2"), server.ip()) && !table.leads_to(link("172.17.3.1"), server.ip())
+    );
+    // A host on such a network is reached over it.
+    let neighbour = "172.17.3.9:4433".parse().unwrap();
+    assert_eq!(names(&table.candidates(neighbour)), ["d3", "c0", "c1"]);
+    // A link that is named is used.
+    let mut named = LinkTable::new(only(&[("d2", PathStatus::Available)]));
+    named.update(&interfaces);
+    assert_eq!(names(&named.candidates(server)), ["d2"]);
+    // A route that comes later is news.
+    let mut table = LinkTable::new(Links::All);
+    table.update(&interfaces);
+    interfaces[0].leads_on.0 = true;
+    assert_eq!(table.update(&interfaces).len(), 1);
+    assert_eq!(names(&table.candidates(server)), ["d1", "c0", "c1"]);
 }
 
 fn machine() -> Vec<Interface> {
@@ -148,4 +190,54 @@ fn selectors_are_told_apart() {
     for wrong in ["", "a/b", "an-interface-name-too-long", "a b"] {
         assert!(wrong.parse::<LinkSelector>().is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn named_links_are_used_where_interfaces_cannot_be_listed() {
+    let mut table = LinkTable::new(only(&[("10.1.0.2", PathStatus::Available), ("c1", PathStatus::Backup)]));
+    let named = table.named_interfaces();
+    table.update(&named);
+    let candidates = table.candidates("203.0.113.1:4433".parse().unwrap());
+    let bindings: Vec<_> = candidates
+        .iter()
+        .map(|found| (found.binding.address.to_string(), found.binding.device.clone()))
+        .collect();
+    assert_eq!(bindings, [("10.1.0.2:0".to_owned(), None), ("0.0.0.0:0".to_owned(), Some("c1".to_owned()))]);
+    assert!(LinkTable::new(Links::All).named_interfaces().is_empty());
+}
+
+#[test]
+fn a_paused_link_is_gone_until_it_is_resumed_and_the_last_one_stays() {
+    let mut table = LinkTable::new(Links::All);
+    assert_eq!(table.set_use("wlan0", LinkUse::Paused), Err(LinkUseError::NotChosen));
+    table.update(&machine());
+    let id =
+        |table: &LinkTable, name: &str| table.present().find(|link| link.name == name).map(|link| link.id);
+    let wlan = id(&table, "wlan0").unwrap();
+    assert_eq!(table.set_use("wlan0", LinkUse::Paused), Ok(vec![LinkChange::Down(wlan)]));
+    assert!(table.update(&machine()).is_empty(), "it stays paused when the system has news");
+    assert_eq!(table.set_use("wwan0", LinkUse::Paused), Err(LinkUseError::Last("wwan0".to_owned())));
+    assert!(
+        matches!(table.set_use("wlan9", LinkUse::Paused), Err(LinkUseError::Unknown { known, .. }) if known.contains("wlan0"))
+    );
+    match table.set_use("wlan0", LinkUse::Backup).as_deref() {
+        Ok([LinkChange::Up(info)]) => assert_eq!((info.id, info.preference), (wlan, PathStatus::Backup)),
+        other => panic!("expected wlan0 as a backup, got {other:?}"),
+    }
+    assert_eq!(table.uses(), [("wlan0".to_owned(), LinkUse::Backup)]);
+}
+
+#[test]
+fn links_that_do_not_exist_are_told_with_those_that_do() {
+    let mut table = LinkTable::new(only(&[("eth9", PathStatus::Available), ("wlan0", PathStatus::Backup)]));
+    table.update(&machine());
+    let words = table.describe();
+    assert_eq!(
+        words,
+        "eth9, wlan0; there is no eth9 that is up here; there are: lo, wlan0, wwan0, br0, eth1"
+    );
+    let mut table =
+        LinkTable::new(only(&[("wlan0", PathStatus::Available), ("198.51.100.7", PathStatus::Backup)]));
+    table.update(&machine());
+    assert_eq!(table.describe(), "wlan0, 198.51.100.7");
 }

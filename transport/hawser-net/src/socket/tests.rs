@@ -49,6 +49,44 @@ async fn a_batch_arrives_as_the_datagrams_it_was() {
     assert_eq!(received.len(), 60);
 }
 
+/// As on a kernel that refuses the options for all that goes beyond single datagrams.
+fn bind_plain(address: &str) -> Arc<LinkSocket> {
+    let mut socket = Arc::into_inner(bind(address)).unwrap();
+    socket.state = None;
+    setsockopt(&socket.io, sockopt::UdpGroSegment, &false).unwrap();
+    Arc::new(socket)
+}
+
+#[tokio::test]
+async fn a_socket_whose_options_were_refused_sends_and_receives_one_by_one() {
+    for (a, b) in [(bind_plain("127.0.0.1:0"), bind("127.0.0.1:0")), (bind("[::1]:0"), bind_plain("[::1]:0"))]
+    {
+        let tuple = FourTuple { local: a.local(), remote: b.local() };
+        let batch: Vec<u8> = (0..20u8).flat_map(|i| vec![i; if i == 19 { 70 } else { 1_200 }]).collect();
+        assert!(matches!(a.send(&tuple, None, 1_200, &batch, 0), SendOutcome::Sent));
+        let mut received = Vec::new();
+        while received.len() < 20 {
+            let messages = receive(&b).await;
+            assert!(messages.iter().all(|message| message.tuple.remote == a.local()));
+            received.extend(datagrams(&messages));
+        }
+        assert_eq!((received.len(), received.concat()), (20, batch));
+    }
+}
+
+/// A device that may not be named is done without where the address names the link.
+#[tokio::test]
+async fn a_device_that_does_not_exist_is_an_error_without_an_address() {
+    let binding = |address: &str| Binding {
+        address: address.parse().unwrap(),
+        device: Some("no-such-dev".to_owned()),
+        link: None,
+        report_errors: false,
+        sharing: Sharing::Alone,
+    };
+    assert!(LinkSocket::bind(&binding("0.0.0.0:0"), 1 << 16).is_err());
+}
+
 #[tokio::test]
 async fn a_wildcard_socket_answers_from_the_address_that_was_asked() {
     let server = bind("[::]:0");

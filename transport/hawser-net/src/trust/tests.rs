@@ -76,3 +76,15 @@ fn insecure_takes_anybody() {
     let identity = Identity::self_signed(&["localhost"]).unwrap();
     assert_eq!(check(&Trust::Insecure, &identity, "elsewhere.example"), Ok(()));
 }
+
+#[test]
+fn problems_are_told_in_words() {
+    let certificate = CertificateDer::from(vec![1, 2, 3]);
+    let of = |problem: &webpki::Error| {
+        let other = CertificateError::Other(rustls::OtherError(Arc::new(problem.clone())));
+        words(Some(problem), &certificate, &other)
+    };
+    assert!(of(&webpki::Error::CaUsedAsEndEntity).contains("CA:FALSE"));
+    assert_eq!(of(&webpki::Error::PathLenConstraintViolated), "path len constraint violated");
+    assert_eq!(words(None, &certificate, &CertificateError::BadSignature), "bad signature");
+}

@@ -176,6 +176,12 @@ impl Driver {
         for shared in state.connections.clone().into_iter().flatten() {
             let mut connection = shared.lock();
             for change in &changes {
+                // One over which the server cannot be reached takes no place from those over which it can.
+                if let LinkChange::Up(info) = change
+                    && !connection.remotes.iter().any(|remote| state.links.leads_to(info.id, *remote))
+                {
+                    continue;
+                }
                 connection.on_link_change(change, now);
                 // A path may have been found to use it.
                 if let LinkChange::Up(info) = change
@@ -284,12 +290,15 @@ impl Driver {
         connection: &mut ConnectionState,
         now: Time,
     ) -> bool {
+        if connection.core.has_held_paths() {
+            connection.core.release_paths(|tuple| state.sockets.has_room(tuple));
+        }
         for _ in 0..BATCHES_PER_TURN {
             let Some(transmit) = connection.core.poll_transmit(now, &mut self.transmit) else { return false };
             connection.count_traffic(now);
             match state.sockets.send(handle, &transmit, &mut self.transmit) {
                 Sent::Yes => {}
-                Sent::Wait => return false,
+                Sent::Wait => connection.core.hold_paths(&transmit.tuple),
                 Sent::Failed(error) => {
                     tracing::debug!(%error, tuple = ?transmit.tuple, "sending failed");
                     connection.fail_attempt(AttemptError::Unreachable(error), &mut self.due);

@@ -21,15 +21,15 @@ mod waiting_list;
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
 use hawser_core::crypto::ServerId;
 use hawser_core::{ConnectionError, ConnectionHandle, FourTuple, Incoming, StatelessDatagram};
-use hawser_paths::{Capped, CostCaps};
-use hawser_policy::{AttachReport, PathManager, Time};
+use hawser_paths::{CapUse, Capped, CostCaps};
+use hawser_policy::{AttachReport, LinkId, LinkInfo, LinkState, PathManager, PathStatus, Time};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -46,7 +46,7 @@ use crate::connection::{AttemptError, ConnectionShared, ConnectionState, Endpoin
 use crate::interfaces::Interface;
 use crate::link_control::Controller;
 use crate::link_state::{LinkNews, LinkStates};
-use crate::links::{LinkChange, LinkTable, Links};
+use crate::links::{LinkChange, LinkTable, LinkUse, LinkUseError, Links};
 use crate::socket::{Binding, LinkSocket};
 use crate::wakers::{WakerList, wake_all};
 use crate::{ClientConfig, PathManagerInit};
@@ -69,12 +69,19 @@ pub(crate) struct Worker {
 
 /// The connections of all workers of an endpoint.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(Arc<AtomicUsize>);
+pub(crate) struct Tally(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    live: AtomicUsize,
+    /// Those that ever were, for their numbers.
+    adopted: AtomicU64,
+}
 
 impl Tally {
     /// Connections that exist, those that are closing included.
     pub(crate) fn live(&self) -> usize {
-        self.0.load(Ordering::Acquire)
+        self.0.live.load(Ordering::Acquire)
     }
 }
 
@@ -239,11 +246,18 @@ impl Worker {
         let init = PathManagerInit { local: tuple.local, remote: tuple.remote, other_remote, link };
         let mut connection = ConnectionState::new(core, self.policies.clone());
         (connection.sessions, connection.remembered) = (sessions, remembered);
-        connection.manage_paths(self.path_manager(config, &init), now, state.links.present());
+        connection.remotes = init.remotes().map(|remote| remote.ip()).collect();
+        let remotes = connection.remotes.clone();
+        let leads_there =
+            |link: &&LinkInfo| remotes.iter().any(|remote| state.links.leads_to(link.id, *remote));
+        let links = state.links.present().filter(leads_there);
+        connection.manage_paths(self.path_manager(config, &init), now, links);
         for news in state.link_states.current() {
             connection.on_link_news(news, now);
         }
-        Ok(self.adopt(state, handle, connection, tuple))
+        let shared = self.adopt(state, handle, connection, tuple);
+        shared.touch(&mut shared.lock());
+        Ok(shared)
     }
 
     /// Accepts a client's connection.
@@ -253,12 +267,22 @@ impl Worker {
         config: Option<Arc<hawser_core::ServerConfig>>,
     ) -> Result<Arc<ConnectionShared>, hawser_core::AcceptErrorReason> {
         let tuple = FourTuple { local: incoming.local_address(), remote: incoming.remote_address() };
+        let now = self.clock.now();
         let mut state = self.lock();
-        match state.core.accept(self.clock.now(), incoming, config) {
-            Ok((handle, core)) => {
+        match state.core.admit(now, incoming, config) {
+            Ok((handle, core, first_flight)) => {
                 state.accepted += 1;
                 let connection = ConnectionState::new(core, self.policies.clone());
-                Ok(self.adopt(&mut state, handle, connection, tuple))
+                let shared = self.adopt(&mut state, handle, connection, tuple);
+                let mut connection = shared.lock();
+                // The handshake's cryptography takes a millisecond, in which the worker serves others.
+                drop(state);
+                for datagram in first_flight {
+                    connection.core.handle_datagram(now, datagram);
+                }
+                shared.touch(&mut connection);
+                drop(connection);
+                Ok(shared)
             }
             Err(error) => {
                 if let Some(response) = error.response {
@@ -269,6 +293,7 @@ impl Worker {
         }
     }
 
+    /// Takes a connection in. The caller has the worker look after it.
     fn adopt(
         &self,
         state: &mut WorkerState,
@@ -276,28 +301,72 @@ impl Worker {
         connection: ConnectionState,
         tuple: FourTuple,
     ) -> Arc<ConnectionShared> {
-        let shared =
-            Arc::new(ConnectionShared::new(handle, connection, tuple, self.mailbox.clone(), self.clock));
+        let number = state.tally.0.adopted.fetch_add(1, Ordering::Relaxed) + 1;
+        let shared = Arc::new(ConnectionShared::new(
+            handle,
+            number,
+            connection,
+            tuple,
+            self.mailbox.clone(),
+            self.clock,
+        ));
         if state.connections.len() <= handle.0 {
             state.connections.resize(handle.0 + 1, None);
         }
         state.connections[handle.0] = Some(shared.clone());
         state.live += 1;
         state.unsettled += 1;
-        state.tally.0.fetch_add(1, Ordering::AcqRel);
+        state.tally.0.live.fetch_add(1, Ordering::AcqRel);
         shared.touch(&mut shared.lock());
         shared
+    }
+
+    /// The machine's interfaces will never be known: links that were named are taken to exist.
+    pub(crate) fn assume_links(&self) {
+        let interfaces = self.lock().links.named_interfaces();
+        self.update_links(&interfaces);
     }
 
     /// Takes in the state of the machine's interfaces.
     pub(crate) fn update_links(&self, interfaces: &[Interface]) {
         let mut state = self.lock();
         let changes = state.links.update(interfaces);
-        let present: Vec<IpAddr> = interfaces.iter().flat_map(|i| i.addresses.iter().copied()).collect();
-        state.retire_sockets(&changes, &present);
-        state.link_changes.extend(changes);
+        state.apply_link_changes(changes);
         drop(state);
         self.mailbox.wake();
+    }
+
+    /// Uses a link otherwise from now on; paths that exist follow.
+    pub(crate) fn set_link_use(&self, name: &str, wanted: LinkUse) -> Result<(), LinkUseError> {
+        let mut state = self.lock();
+        let changes = state.links.set_use(name, wanted)?;
+        let now_used: Option<(LinkId, PathStatus)> =
+            state.links.present().find(|link| link.name == name).map(|link| (link.id, link.preference));
+        state.apply_link_changes(changes);
+        if let Some((link, status)) = now_used {
+            let now = self.clock.now();
+            for connection in state.connections.iter().flatten() {
+                connection.act(|state| state.set_status_over(link, status, now));
+            }
+        }
+        drop(state);
+        self.mailbox.wake();
+        Ok(())
+    }
+
+    /// The connections that exist and may still send.
+    pub(crate) fn connections(&self) -> Vec<Arc<ConnectionShared>> {
+        self.lock().connections.iter().flatten().cloned().collect()
+    }
+
+    /// The newest word on each link.
+    pub(crate) fn link_states(&self) -> Vec<(LinkId, LinkState)> {
+        self.lock().link_states.current().iter().map(|news| (news.link, news.state().clone())).collect()
+    }
+
+    /// What is left of the budgets of links; empty without budgets.
+    pub(crate) fn cost_cap_uses(&self) -> Vec<CapUse> {
+        self.cost_caps.as_ref().map(|caps| crate::cost_cap_uses(caps)).unwrap_or_default()
     }
 
     /// Takes in news of links.
@@ -394,8 +463,15 @@ impl WorkerState {
     fn forget(&mut self, handle: ConnectionHandle) {
         if self.connections.get_mut(handle.0).and_then(Option::take).is_some() {
             self.live -= 1;
-            self.tally.0.fetch_sub(1, Ordering::AcqRel);
+            self.tally.0.live.fetch_sub(1, Ordering::AcqRel);
         }
+    }
+
+    /// Connections and sockets follow the links.
+    fn apply_link_changes(&mut self, changes: Vec<LinkChange>) {
+        let present = self.links.own_addresses().to_vec();
+        self.retire_sockets(&changes, &present);
+        self.link_changes.extend(changes);
     }
 
     /// Sockets of links and addresses that are gone are closed: what was bound to a device that was unplugged does not
@@ -429,7 +505,7 @@ impl WorkerState {
         for connection in self.connections.drain(..).flatten() {
             connection.lock().end(ConnectionError::LocallyClosed, due);
         }
-        self.tally.0.fetch_sub(std::mem::take(&mut self.live), Ordering::AcqRel);
+        self.tally.0.live.fetch_sub(std::mem::take(&mut self.live), Ordering::AcqRel);
         self.unsettled = 0;
         self.followers.drain(..).for_each(|follower| follower.abort());
         self.acceptors.release(due);

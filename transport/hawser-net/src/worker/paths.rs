@@ -61,7 +61,8 @@ impl Worker {
             }),
         };
         let Some(binding) = binding else { return };
-        let local = match self.bind(state, binding) {
+        let bound = concrete(binding, *remote).and_then(|binding| self.bind(state, binding));
+        let local = match bound {
             Ok(local) => local,
             Err(error) => {
                 tracing::debug!(%error, %local, "no socket for a new path");

@@ -9,22 +9,25 @@ use std::time::Instant;
 
 use hawser_core::{ConnectionHandle, Ecn, FourTuple, Transmit};
 use hawser_policy::LinkId;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::task::AbortHandle;
 
-use crate::socket::{Binding, LinkSocket, SendOutcome, wildcard_for};
+use crate::socket::{Binding, LinkSocket, SendOutcome};
 
 /// Batches kept for a socket that is not writable before its connections have to wait.
 ///
-/// More than none, so that a connection whose slow link is backed up can still fill its other links; few, so that what
-/// waits is still fresh when it leaves.
+/// More than none, so that a link is not left idle between two passes; few, so that what waits is still fresh when it leaves.
 const BACKLOG_LIMIT: usize = 4;
+
+/// Beyond this, acknowledgements and probes for a link that is backed up are dropped, as on the wire.
+const MOST_BACKLOG: usize = 16;
 
 /// Where a batch went.
 #[derive(Debug)]
 pub(crate) enum Sent {
     /// Out, or into the backlog.
     Yes,
-    /// Into the backlog, which is full now: the connection is asked again when there is room.
+    /// Into the backlog, which is full now: its paths over this socket wait until there is room, its other paths do not.
     Wait,
     /// Nowhere.
     Failed(io::Error),
@@ -194,6 +197,9 @@ impl SocketSet {
         } else {
             0
         };
+        if entry.backlog.len() >= MOST_BACKLOG {
+            return Sent::Wait;
+        }
         let mut bytes = std::mem::replace(buffer, self.spare.pop().unwrap_or_default());
         bytes.truncate(transmit.size);
         entry.backlog.push_back(Batch {
@@ -210,6 +216,11 @@ impl SocketSet {
             entry.waiting.push(connection);
         }
         Sent::Wait
+    }
+
+    /// Whether the socket that a 4-tuple names takes more, or is gone, which sending will tell.
+    pub(crate) fn has_room(&mut self, tuple: &FourTuple) -> bool {
+        self.find(tuple).is_none_or(|index| self.entries[index].backlog.len() < BACKLOG_LIMIT)
     }
 
     /// Sends a datagram that belongs to no connection. It is dropped if that is not possible now.
@@ -309,9 +320,13 @@ impl Entry {
 /// address would not know which of them its packets leave from.
 pub(crate) fn concrete(mut binding: Binding, remote: SocketAddr) -> io::Result<Binding> {
     if binding.address.ip().is_unspecified() {
-        let probe = std::net::UdpSocket::bind(wildcard_for(remote))?;
-        probe.connect(remote)?;
-        binding.address.set_ip(probe.local_addr()?.ip());
+        let probe = Socket::new(Domain::for_address(remote), Type::DGRAM, Some(Protocol::UDP))?;
+        if let Some(device) = &binding.device {
+            probe.bind_device(Some(device.as_bytes()))?;
+        }
+        probe.connect(&remote.into())?;
+        let local = probe.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        binding.address.set_ip(local.ip());
     }
     Ok(binding)
 }

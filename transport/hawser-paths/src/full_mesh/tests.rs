@@ -198,3 +198,19 @@ fn a_link_with_both_families_takes_turns_until_one_is_answered() {
     event(&mut manager, now, PathEvent::Closed(PathId(2)), &first);
     assert_eq!(timeout(&mut manager, &first).1, [open_over_ipv6("2001:db8:1::1")]);
 }
+
+/// A link that was not tried yet goes before one that failed, whatever their numbers: there may be one place for both.
+#[test]
+fn links_that_have_not_failed_are_tried_first() {
+    let mut manager = two_links();
+    let first = [path(0, 0, PathState::Active)];
+    event(&mut manager, at(100), PathEvent::MultipathReady, &first);
+    let both = [path(0, 0, PathState::Active), path(1, 1, PathState::Validating)];
+    event(&mut manager, at(110), PathEvent::MorePathsAllowed, &both);
+    event(&mut manager, at(120), PathEvent::Closed(PathId(1)), &first);
+    let mut actions = Vec::new();
+    let (_, retried) = timeout(&mut manager, &first);
+    assert_eq!(retried, [open_on(1, "198.51.100.1")]);
+    manager.on_event(at(20_000), &PathEvent::LinkUp(link(7, "192.0.2.77")), &first, &mut actions);
+    assert_eq!(actions, [open_on(7, "192.0.2.77"), open_on(1, "198.51.100.1")]);
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::PolicyFile;
 use crate::Rate;
 
 /// The value of a parameter.
@@ -20,6 +21,8 @@ pub enum ParameterValue {
     Flag(bool),
     /// One of the declared words.
     Choice(String),
+    /// A file, if one was given.
+    File(Option<PolicyFile>),
 }
 
 /// Units of duration in nanoseconds, the largest first.
@@ -49,6 +52,7 @@ impl fmt::Display for ParameterValue {
             ParameterValue::Rate(rate) => write_in(f, rate.bits_per_second(), &RATES),
             ParameterValue::Flag(flag) => write!(f, "{flag}"),
             ParameterValue::Choice(word) => f.write_str(word),
+            ParameterValue::File(file) => f.write_str(file.as_ref().map_or("none", PolicyFile::name)),
         }
     }
 }

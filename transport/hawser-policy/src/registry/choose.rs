@@ -19,7 +19,7 @@ impl Registry {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.schedulers.find(&spec.try_into().map_err(Into::into)?)
+        self.schedulers.find(&spec.try_into().map_err(Into::into)?, &self.given)
     }
 
     /// Makes this congestion controller.
@@ -27,7 +27,7 @@ impl Registry {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.controllers.find(&spec.try_into().map_err(Into::into)?)
+        self.controllers.find(&spec.try_into().map_err(Into::into)?, &self.given)
     }
 
     /// Makes this acknowledgement policy.
@@ -35,7 +35,7 @@ impl Registry {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.acknowledgements.find(&spec.try_into().map_err(Into::into)?)
+        self.acknowledgements.find(&spec.try_into().map_err(Into::into)?, &self.given)
     }
 
     /// Makes this protection policy.
@@ -43,7 +43,7 @@ impl Registry {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.protections.find(&spec.try_into().map_err(Into::into)?)
+        self.protections.find(&spec.try_into().map_err(Into::into)?, &self.given)
     }
 
     /// Makes this path manager.
@@ -51,7 +51,7 @@ impl Registry {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.path_managers.find(&spec.try_into().map_err(Into::into)?)
+        self.path_managers.find(&spec.try_into().map_err(Into::into)?, &self.given)
     }
 
     /// Makes the policy set of a composition: a registered set, of which the parts that are chosen take the place of its
@@ -66,7 +66,7 @@ impl Registry {
         if let Some(spec) = &resolved.policy {
             let part = |kind| resolved.get(kind);
             return Ok(Arc::new(Exchanged {
-                set: self.sets.find(spec)?,
+                set: self.sets.find(spec, &self.given)?,
                 scheduler: part(PolicyKind::Scheduler).map(|spec| self.scheduler(spec)).transpose()?,
                 congestion: part(PolicyKind::Congestion).map(|spec| self.controller(spec)).transpose()?,
                 acknowledgements: part(PolicyKind::Acknowledgements)
@@ -76,16 +76,18 @@ impl Registry {
             }));
         }
         Ok(Arc::new(Composed {
-            scheduler: self.schedulers.find(&part(&resolved, PolicyKind::Scheduler)?)?,
-            congestion: self.controllers.find(&part(&resolved, PolicyKind::Congestion)?)?,
-            acknowledgements: self.acknowledgements.find(&part(&resolved, PolicyKind::Acknowledgements)?)?,
+            scheduler: self.schedulers.find(&part(&resolved, PolicyKind::Scheduler)?, &self.given)?,
+            congestion: self.controllers.find(&part(&resolved, PolicyKind::Congestion)?, &self.given)?,
+            acknowledgements: self
+                .acknowledgements
+                .find(&part(&resolved, PolicyKind::Acknowledgements)?, &self.given)?,
             protection,
         }))
     }
 
     /// Makes the path manager of a composition: the one that is chosen, else that of its set, else the default.
     pub fn paths(&self, wanted: &Composition) -> Result<Arc<dyn PathManagerFactory>, PolicyError> {
-        self.path_managers.find(&part(&self.resolve(wanted), PolicyKind::Paths)?)
+        self.path_managers.find(&part(&self.resolve(wanted), PolicyKind::Paths)?, &self.given)
     }
 }
 

@@ -38,6 +38,15 @@ pub enum PolicyError {
         /// What was given.
         found: String,
     },
+    /// A file that cannot be read, or does not hold what the policy needs.
+    File {
+        /// The policy.
+        policy: String,
+        /// The parameter.
+        parameter: String,
+        /// What is wrong, with the name of the file.
+        reason: String,
+    },
 }
 
 impl fmt::Display for PolicyError {
@@ -60,6 +69,9 @@ impl fmt::Display for PolicyError {
                 suggest(f, parameter, known.iter().map(|info| info.name.as_str()))?;
                 let known: Vec<String> = known.iter().map(ParameterInfo::to_string).collect();
                 write!(f, "; it has: {}", known.join(", "))
+            }
+            PolicyError::File { policy, parameter, reason } => {
+                write!(f, "{policy}: \"{parameter}\": {reason}")
             }
             PolicyError::BadValue { policy, parameter, found } => write!(
                 f,

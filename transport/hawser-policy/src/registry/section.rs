@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::given::Given;
 use super::{PolicyError, PolicyInfo, PolicyKind};
 use crate::PolicySpec;
 use crate::parameters::{ParameterError, Parameters};
@@ -23,7 +24,7 @@ struct Entry<F: ?Sized> {
 }
 
 /// Names that differ only in case, `-` and `_` are the same.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
@@ -45,17 +46,17 @@ impl<F: ?Sized> Section<F> {
     }
 
     /// The factory that `spec` names, with its parameters.
-    pub(super) fn find(&self, spec: &PolicySpec) -> Result<Arc<F>, PolicyError> {
-        let (make, parameters) = self.read(spec)?;
+    pub(super) fn find(&self, spec: &PolicySpec, given: &Given) -> Result<Arc<F>, PolicyError> {
+        let (make, parameters) = self.read(spec, given)?;
         Ok(make(&parameters))
     }
 
     /// Whether `spec` names a policy and parameters that exist.
-    pub(super) fn check(&self, spec: &PolicySpec) -> Result<(), PolicyError> {
-        self.read(spec).map(drop)
+    pub(super) fn check(&self, spec: &PolicySpec, given: &Given) -> Result<(), PolicyError> {
+        self.read(spec, given).map(drop)
     }
 
-    fn read(&self, spec: &PolicySpec) -> Result<(&Make<F>, Parameters), PolicyError> {
+    fn read(&self, spec: &PolicySpec, given: &Given) -> Result<(&Make<F>, Parameters), PolicyError> {
         let Some(Entry { info, make }) = self.entries.get(&key(spec.name())) else {
             return Err(PolicyError::UnknownPolicy {
                 kind: self.kind,
@@ -63,7 +64,10 @@ impl<F: ?Sized> Section<F> {
                 known: self.infos().map(|info| info.name.clone()).collect(),
             });
         };
-        let parameters = Parameters::read(&info.parameters, spec).map_err(|error| match error {
+        let spec = given.complete(self.kind, &info.name, spec);
+        let load = |parameter: &str, file: &str| given.load(&info.name, parameter, file);
+        let parameters = Parameters::read_with(&info.parameters, &spec, &load);
+        let parameters = parameters.map_err(|error| match error {
             ParameterError::Unknown(parameter) => PolicyError::UnknownParameter {
                 policy: info.name.clone(),
                 parameter,
@@ -71,6 +75,9 @@ impl<F: ?Sized> Section<F> {
             },
             ParameterError::Value { parameter, found } => {
                 PolicyError::BadValue { policy: info.name.clone(), parameter, found }
+            }
+            ParameterError::File { parameter, reason } => {
+                PolicyError::File { policy: info.name.clone(), parameter, reason }
             }
         })?;
         Ok((make, parameters))

@@ -4,7 +4,7 @@ use crate::{
     ErasureCode, Loss, ParameterInfo, PathId, PolicySet, Protection, ProtectionPolicy, ProtectionView,
     ReturnPath, Scheduler, SchedulerInit, Segment, SendView, SetInit, Siblings, Side, StreamId, Time,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 struct Lazy(u64);
@@ -256,4 +256,70 @@ fn protection_is_part_of_a_composition_and_of_sets() {
 fn without_a_default_what_is_missing_is_told() {
     let error = registry().set(&Composition::default()).err().unwrap().to_string();
     assert_eq!(error, "there is no congestion controller named \"default\"; none is known");
+}
+
+/// A registry with a policy that reads a file, and notes each length that it is made with.
+fn with_file(read: bool) -> (Registry, Arc<Mutex<Vec<Option<usize>>>>) {
+    let made: Arc<Mutex<Vec<Option<usize>>>> = Arc::default();
+    let noted = made.clone();
+    let mut registry = Registry::new();
+    registry.add_scheduler_with(
+        PolicyInfo::new("read-er", "")
+            .parameter(ParameterInfo::file("model"))
+            .parameter(ParameterInfo::integer("quantum", 1..=64, 8)),
+        move |_, parameters| {
+            let contents: Option<Arc<String>> = parameters.file("model");
+            noted
+                .lock()
+                .unwrap()
+                .push(contents.map(|text| text.len() + parameters.integer("quantum") as usize));
+            Box::new(Lazy(1))
+        },
+    );
+    if read {
+        registry.read_with("Reader", "model", |file| match file {
+            "missing" => Err("missing: no such file".to_owned()),
+            file => Ok(Arc::new(file.repeat(2))),
+        });
+    }
+    (registry, made)
+}
+
+fn make(registry: &Registry, spec: &str) -> Result<(), PolicyError> {
+    let init = SchedulerInit { side: Side::Client, seed: 1 };
+    registry.scheduler(spec).map(|factory| drop(factory.build(&init)))
+}
+
+#[test]
+fn a_program_reads_the_files_that_parameters_name() {
+    let (registry, made) = with_file(true);
+    make(&registry, "reader").unwrap();
+    make(&registry, "reader,model=abc").unwrap();
+    assert_eq!(*made.lock().unwrap(), [None, Some(14)]);
+    let error = make(&registry, "reader,model=missing").unwrap_err();
+    assert_eq!(error.to_string(), "read-er: \"model\": missing: no such file");
+}
+
+#[test]
+fn texts_of_peers_name_no_files() {
+    for registry in [with_file(false).0, with_file(true).0.without_files()] {
+        make(&registry, "reader").unwrap();
+        let error = make(&registry, "reader,model=abc").unwrap_err();
+        assert_eq!(error.to_string(), "read-er: \"model\": abc: no files are read for policies here");
+    }
+}
+
+#[test]
+fn defaults_of_a_program_are_used_where_a_text_says_nothing_else() {
+    let (mut registry, made) = with_file(true);
+    let set = |registry: &mut Registry, text: &str| {
+        registry.set_defaults(PolicyKind::Scheduler, &text.parse().unwrap())
+    };
+    set(&mut registry, "reader,model=abc").unwrap();
+    set(&mut registry, "reader,quantum=10").unwrap();
+    make(&registry, "reader").unwrap();
+    make(&registry, "reader,quantum=20").unwrap();
+    make(&registry, "reader,model=a").unwrap();
+    assert_eq!(*made.lock().unwrap(), [Some(16), Some(26), Some(12)]);
+    assert!(set(&mut registry, "reader,quantum=0").is_err() && set(&mut registry, "none").is_err());
 }

@@ -18,9 +18,11 @@ mod timeline;
 pub mod wire;
 
 pub use channel::{Channel, SourceCounts, SubscriberId};
-pub use delay::RelativeDelay;
+pub use delay::{RelativeDelay, StandingDelay};
 pub use queue::{Limits, QueueCounts};
 pub use timeline::{Timeline, TimelineCounts};
+
+use hawser_policy::Time;
 
 use crate::flv::{Role, Tag};
 
@@ -42,9 +44,29 @@ pub struct Unit {
     pub restarts: bool,
     /// How long it took on the hops until here, in tenths of a millisecond.
     pub age: u32,
+    /// When it came here, by the clock of this hop: what it waits from then on is added to its age as it leaves.
+    pub came_at: Time,
+    /// Whether it is audio of a source without video, with which a player can begin at any time.
+    pub is_alone: bool,
 }
 
 impl Unit {
+    /// How long it has been on its way now, in tenths of a millisecond: on the hops until here, and what it waited here.
+    pub fn age_at(&self, now: Time) -> u32 {
+        let waited = u32::try_from(now.since(self.came_at).as_micros() / 100).unwrap_or(u32::MAX);
+        self.age.saturating_add(waited)
+    }
+
+    /// Whether it takes the place of another header: that of the same thing.
+    fn replaces(&self, header: &Unit) -> bool {
+        self.role == header.role && self.tag.track() == header.tag.track()
+    }
+
+    /// Whether a player can begin with it.
+    fn is_start(&self) -> bool {
+        self.role == Role::KeyFrame || self.is_alone
+    }
+
     /// Bytes that it takes, roughly.
     fn size(&self) -> usize {
         self.tag.data.len() + 64

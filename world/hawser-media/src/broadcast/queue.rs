@@ -25,6 +25,11 @@ pub struct QueueCounts {
     pub skips: u64,
 }
 
+/// Milliseconds from one timestamp to a later one; 0 if it is not later, as of sound that an encoder sends behind its picture.
+pub(super) fn milliseconds_from(first: u32, last: u32) -> u32 {
+    u32::try_from(last.wrapping_sub(first).cast_signed()).unwrap_or(0)
+}
+
 /// A bounded queue of tags. One that is full loses its oldest tags up to a key frame, or all of them and what follows up to
 /// the next one; headers are never lost.
 #[derive(Debug)]
@@ -46,11 +51,14 @@ impl Queue {
     }
 
     pub(super) fn push(&mut self, unit: Unit) {
-        if self.waits_for_key && !unit.role.is_header() && unit.role != Role::KeyFrame {
+        if self.waits_for_key && !unit.role.is_header() && !unit.is_start() {
             if self.is_skipping {
                 self.note_skipped(&unit);
             }
             return;
+        }
+        if unit.is_alone {
+            self.is_skipping = false;
         }
         if unit.role == Role::KeyFrame {
             (self.waits_for_key, self.is_skipping) = (false, false);
@@ -66,6 +74,11 @@ impl Queue {
         let unit = self.units.pop_front()?;
         self.bytes -= unit.size();
         Some(unit)
+    }
+
+    /// The oldest that waits and is no header, which may be as old as the source.
+    pub(super) fn oldest(&self) -> Option<&Unit> {
+        self.units.iter().find(|unit| !unit.role.is_header())
     }
 
     pub(super) fn counts(&self) -> QueueCounts {
@@ -85,31 +98,28 @@ impl Queue {
         // Headers may have old times, and a single tag is always let through.
         let mut times =
             self.units.iter().filter(|unit| !unit.role.is_header()).map(|unit| unit.tag.timestamp);
-        let span = times.next().zip(times.next_back()).map_or(0, |(first, last)| last.wrapping_sub(first));
+        let span =
+            times.next().zip(times.next_back()).map_or(0, |(first, last)| milliseconds_from(first, last));
         self.units.len() > 1 && (self.bytes > self.limits.bytes || span > self.limits.span)
     }
 
     /// Makes room: goes on at the last key frame that waits, if most of the queue lies before it, else at the next one.
     fn skip(&mut self) {
-        let last_key = self.units.iter().rposition(|unit| unit.role == Role::KeyFrame);
-        let behind = last_key.map(|at| self.units.range(at..).map(Unit::size).sum::<usize>());
-        let goes_on_at = last_key.filter(|at| {
-            let (first, last) = (&self.units[*at].tag, self.units.back().map(|unit| unit.tag.timestamp));
-            let span = last.map_or(0, |last| last.wrapping_sub(first.timestamp));
-            *at > 0
-                && behind.is_some_and(|bytes| bytes <= self.limits.bytes / 2)
-                && span <= self.limits.span / 2
-        });
+        let is_alone = self.units.back().is_some_and(|unit| unit.is_alone);
+        let goes_on_at = match is_alone {
+            true => self.first_in_half(),
+            false => self.units.iter().rposition(Unit::is_start).filter(|at| self.is_in_half(*at)),
+        };
         let dropped: Vec<Unit> = match goes_on_at {
             Some(at) => self.units.drain(..at).collect(),
             None => self.units.drain(..).collect(),
         };
-        (self.waits_for_key, self.is_skipping) = (goes_on_at.is_none(), goes_on_at.is_none());
+        (self.waits_for_key, self.is_skipping) = (goes_on_at.is_none() || is_alone, goes_on_at.is_none());
         self.counts.skips += 1;
         let mut headers: Vec<Unit> = Vec::new();
         for unit in dropped {
             if unit.role.is_header() {
-                headers.retain(|other| other.role != unit.role);
+                headers.retain(|other| !unit.replaces(other));
                 headers.push(unit);
             } else {
                 self.note_skipped(&unit);
@@ -118,6 +128,29 @@ impl Queue {
         // Those that were skipped over still tell how to decode what follows.
         headers.into_iter().rev().for_each(|header| self.units.push_front(header));
         self.bytes = self.units.iter().map(Unit::size).sum();
+    }
+
+    /// Where the newest half of what may wait begins, if all of it are places to begin at.
+    fn first_in_half(&self) -> Option<usize> {
+        let (mut bytes, mut first) = (0, None);
+        let last = self.units.back()?.tag.timestamp;
+        for (at, unit) in self.units.iter().enumerate().rev() {
+            bytes += unit.size();
+            let span = milliseconds_from(unit.tag.timestamp, last);
+            if !unit.is_start() || bytes > self.limits.bytes / 2 || span > self.limits.span / 2 {
+                break;
+            }
+            first = Some(at);
+        }
+        first.filter(|at| *at > 0)
+    }
+
+    /// Whether what lies behind this place is no more than half of what may wait.
+    fn is_in_half(&self, at: usize) -> bool {
+        let bytes: usize = self.units.range(at..).map(Unit::size).sum();
+        let first = self.units.get(at).map_or(0, |unit| unit.tag.timestamp);
+        let span = self.units.back().map_or(0, |unit| milliseconds_from(first, unit.tag.timestamp));
+        at > 0 && bytes <= self.limits.bytes / 2 && span <= self.limits.span / 2
     }
 
     fn note_skipped(&mut self, unit: &Unit) {

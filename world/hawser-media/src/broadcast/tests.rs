@@ -40,7 +40,7 @@ fn feed(channel: &mut Channel, tags: &[Tag]) {
 }
 
 fn drain(channel: &mut Channel, id: SubscriberId) -> Vec<Unit> {
-    std::iter::from_fn(|| channel.next(id)).collect()
+    std::iter::from_fn(|| channel.next(Time::ZERO, id)).collect()
 }
 
 #[test]
@@ -142,19 +142,23 @@ proptest! {
 
     /// However encoders jump, times do not go back, and steps of a second are kept.
     #[test]
-    fn times_never_go_back(steps in prop::collection::vec((any::<u32>(), 0u64..3_000, any::<bool>()), 1..50)) {
-        let (mut timeline, mut now, mut last) = (Timeline::default(), 0, None);
-        for (jump, passed, restarts) in steps {
+    fn times_never_go_back(
+        steps in prop::collection::vec((any::<u32>(), 0u64..3_000, any::<bool>(), any::<bool>()), 1..50),
+    ) {
+        let (mut timeline, mut now, mut lasts) = (Timeline::default(), 0, [None; 2]);
+        for (jump, passed, restarts, is_audio) in steps {
             now += passed;
             if restarts {
                 timeline.restart();
             }
-            let mapped = timeline.map(Time::from_millis(now), jump);
-            if let Some(last) = last {
-                let step = mapped.wrapping_sub(last);
-                prop_assert!(step <= 60_000, "{step}");
+            let kind = if is_audio { TagKind::Audio } else { TagKind::Video };
+            let mapped = timeline.map(Time::from_millis(now), kind, jump);
+            let last: &mut Option<u32> = &mut lasts[usize::from(is_audio)];
+            if let Some(last) = *last {
+                let step = mapped.wrapping_sub(last).cast_signed();
+                prop_assert!(step >= 0, "{step}");
             }
-            last = Some(mapped);
+            *last = Some(mapped);
         }
     }
 
@@ -180,7 +184,7 @@ proptest! {
             }
             channel.push_tag(at(now), tag);
             prop_assert!(channel.waiting(id) <= LIMITS.bytes.max(60_000));
-            for unit in (0..taken).filter_map(|_| channel.next(id)).collect::<Vec<_>>() {
+            for unit in (0..taken).filter_map(|_| channel.next(at(now), id)).collect::<Vec<_>>() {
                 if unit.role.is_header() {
                     continue;
                 }
@@ -257,7 +261,7 @@ proptest! {
             // Bodies of the clip have no zeros.
             prop_assert_eq!(differing.count() as u64, arrival.lacking);
             padded += arrival.lacking;
-            let whole = Unit { padded: 0, tag: sent.tag.clone(), ..arrival.unit.clone() };
+            let whole = Unit { padded: 0, tag: sent.tag.clone(), came_at: sent.came_at, ..arrival.unit.clone() };
             prop_assert_eq!(&whole, sent);
         }
         prop_assert_eq!(padded, lost.iter().filter(|is_lost| **is_lost).count() as u64);
@@ -275,6 +279,156 @@ proptest! {
             }
         }
     }
+}
+
+/// Maps interleaved tags, video every 40 ms and audio every 20 ms but so far behind, as they come.
+fn mapped(lag: u32, origin: u32, timeline: &mut Timeline, from: u64) -> Vec<(TagKind, u32, u32)> {
+    let mut found = Vec::new();
+    for tick in 0..250u32 {
+        let (sent, now) = (20 * tick, Time::from_millis(from + u64::from(20 * tick)));
+        let mut map = |kind, at: u32| {
+            found.push((kind, at, timeline.map(now, kind, origin.wrapping_add(at))));
+        };
+        if tick % 2 == 0 {
+            map(TagKind::Video, sent);
+        }
+        if sent >= lag {
+            map(TagKind::Audio, sent - lag);
+        }
+    }
+    found
+}
+
+#[test]
+fn audio_behind_video_keeps_its_times() {
+    for lag in [0, 60, 200, 1_200, 5_000] {
+        let mut timeline = Timeline::default();
+        let found = mapped(lag, 7_000, &mut timeline, 0);
+        assert!(found.iter().all(|(_, at, ours)| *ours == 7_000 + at), "{lag}: {found:?}");
+        assert_eq!(timeline.counts(), TimelineCounts::default(), "{lag}");
+        // The encoder's clock jumps, both kinds with it: they stay together.
+        let latest = timeline.last();
+        let again = mapped(lag, 900_000, &mut timeline, 5_000);
+        let first = again[0].2;
+        assert!((latest + 1..latest + 100).contains(&first), "{lag}: {latest} {first}");
+        assert!(again.iter().all(|(_, at, ours)| *ours == first + at), "{lag}: {again:?}");
+        assert_eq!(timeline.counts().jumped, 1, "{lag}");
+    }
+}
+
+#[test]
+fn audio_behind_video_does_not_make_a_subscriber_slow() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    channel.push_tag(at(0), video(0, 0x17, 0, 30));
+    channel.push_tag(at(0), audio(0, 0));
+    for frame in 0..100 {
+        channel
+            .push_tag(at(40 * frame), video(40 * frame, if frame % 25 == 0 { 0x17 } else { 0x27 }, 1, 100));
+        if frame >= 30 {
+            channel.push_tag(at(40 * frame), audio(40 * (frame - 30), 1));
+        }
+        drain(&mut channel, id);
+        let late = channel.subscribe();
+        assert!(frame % 25 == 0 || drain(&mut channel, late).len() > 2, "frame {frame}: the group is kept");
+        channel.unsubscribe(late);
+    }
+    assert_eq!(channel.queue_counts(id), QueueCounts::default());
+}
+
+/// A second and a half of audio and its header.
+fn sound(from: u32, length: u32) -> Vec<Tag> {
+    let frames = (from..from + length).step_by(20).map(|time| audio(time, 1));
+    std::iter::once(audio(from, 0)).chain(frames).collect()
+}
+
+#[test]
+fn audio_without_video_is_heard_on_every_hop() {
+    let (mut publisher, mut relay) = (Channel::new(LIMITS, 7), Channel::new(LIMITS, 0));
+    let (uplink, viewer) = (publisher.subscribe(), relay.subscribe());
+    let mut heard = Vec::new();
+    for tag in sound(0, 3_000) {
+        let now = at(tag.timestamp);
+        publisher.push_tag(now, tag);
+        for unit in drain(&mut publisher, uplink) {
+            relay.push(now, unit);
+        }
+        heard.extend(drain(&mut relay, viewer));
+        let is_known = now >= at(1_000);
+        assert_eq!((publisher.is_audio_only(), heard.len() > 1), (is_known, is_known), "{now:?}");
+    }
+    // Nothing of the time until it was known is missing, and one who comes later hears what follows.
+    assert_eq!(heard.len(), 151);
+    let late = relay.subscribe();
+    relay.push(at(3_000), Unit { number: 151, tag: audio(3_000, 1), ..heard[150].clone() });
+    let roles: Vec<Role> = drain(&mut relay, late).iter().map(|unit| unit.role).collect();
+    assert_eq!(roles, [Role::AudioHeader, Role::Audio]);
+}
+
+#[test]
+fn a_slow_listener_loses_the_oldest_half() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    feed(&mut channel, &sound(0, 30_000));
+    let counts = channel.queue_counts(id);
+    let got = drain(&mut channel, id);
+    assert_eq!(got[0].role, Role::AudioHeader);
+    let span = got[got.len() - 1].tag.timestamp - got[1].tag.timestamp;
+    assert!((LIMITS.span / 2 - 20..=LIMITS.span).contains(&span), "{span}");
+    assert_eq!(counts.skipped as usize + got.len(), 1_501);
+}
+
+#[test]
+fn audio_before_the_first_key_frame_is_not_heard_when_video_follows() {
+    for pause in [500, 3_000] {
+        let mut channel = Channel::new(LIMITS, 7);
+        let id = channel.subscribe();
+        feed(&mut channel, &sound(0, pause));
+        drain(&mut channel, id);
+        channel.push_tag(at(pause), video(pause, 0x17, 0, 30));
+        channel.push_tag(at(pause), audio(pause, 1));
+        channel.push_tag(at(pause), video(pause, 0x27, 1, 30));
+        channel.push_tag(at(pause + 40), video(pause + 40, 0x17, 1, 30));
+        channel.push_tag(at(pause + 40), audio(pause + 40, 1));
+        assert!(!channel.is_audio_only());
+        let roles: Vec<Role> = drain(&mut channel, id).iter().map(|unit| unit.role).collect();
+        assert_eq!(roles, [Role::VideoHeader, Role::KeyFrame, Role::Audio], "{pause}");
+    }
+}
+
+#[test]
+fn what_a_unit_waits_on_a_hop_is_part_of_its_age() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    feed(&mut channel, &clip(1, 100)[..4]);
+    channel.next(at(100), id);
+    channel.next(at(100), id);
+    assert_eq!(channel.waiting_since(at(2_000), id), Duration::from_secs(2));
+    let ages: Vec<u32> = std::iter::from_fn(|| channel.next(at(2_500), id)).map(|unit| unit.age).collect();
+    // Of frames at 0 and 20 ms, in tenths.
+    assert_eq!(ages, [25_000, 24_800]);
+    assert_eq!(channel.waiting_since(at(3_000), id), Duration::ZERO);
+}
+
+#[test]
+fn a_queue_that_stands_is_not_forgotten() {
+    let (mut standing, mut relative) = (StandingDelay::default(), RelativeDelay::default());
+    let round_trip = Duration::from_millis(40);
+    // The other clock is an hour ahead and falls behind by a fifth of a millisecond per second.
+    let stamp = |ms: u64| Time::from_millis(3_600_000 + ms - ms / 5_000);
+    let mut delays = |ms: u64, queue: u64| {
+        let now = Time::from_millis(ms + 20 + queue);
+        (standing.delay(now, stamp(ms), round_trip), relative.delay(now, stamp(ms), round_trip))
+    };
+    delays(0, 0);
+    // For two minutes two seconds wait on the way.
+    let (mut last, mut forgotten) = Default::default();
+    for second in 1..120 {
+        (last, forgotten) = delays(1_000 * second, 2_000);
+    }
+    assert!((1_940..=2_060).contains(&last.as_millis()), "{last:?}");
+    assert!(forgotten < Duration::from_millis(100), "{forgotten:?}");
+    assert!(delays(121_000, 0).0 < Duration::from_millis(60));
 }
 
 #[test]

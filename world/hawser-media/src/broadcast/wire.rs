@@ -84,7 +84,17 @@ pub fn parts(now: Time, unit: &Unit, previous: Option<u32>, delivery: Delivery) 
 /// What is written when nothing follows.
 pub fn end(now: Time) -> Part {
     let tag = Tag { kind: TagKind::Script, timestamp: 0, data: Bytes::new() };
-    let unit = Unit { tag, role: Role::Other, origin: 0, number: 0, padded: 0, restarts: false, age: 0 };
+    let unit = Unit {
+        tag,
+        role: Role::Other,
+        origin: 0,
+        number: 0,
+        padded: 0,
+        restarts: false,
+        age: 0,
+        came_at: now,
+        is_alone: false,
+    };
     let mut header = BytesMut::with_capacity(HEADER_LENGTH);
     put_header(&mut header, now, &unit, ENDS, 0);
     Part { info: reliable(u64::MAX >> 2, SegmentKind::Signalling), bytes: header.freeze() }
@@ -311,7 +321,17 @@ fn read_header(mut bytes: &[u8]) -> Result<Option<Header>, WireError> {
         _ => return Err(WireError::Header),
     };
     let tag = Tag { kind: tag, timestamp, data: Bytes::new() };
-    let unit = Unit { tag, role, origin, number, padded, restarts: flags & RESTARTS != 0, age };
+    let unit = Unit {
+        tag,
+        role,
+        origin,
+        number,
+        padded,
+        restarts: flags & RESTARTS != 0,
+        age,
+        came_at: Time::ZERO,
+        is_alone: false,
+    };
     let size = size as usize;
     Ok(Some(Header { unit, written_at, size, head, is_delta: role == Role::DeltaFrame }))
 }

@@ -1,8 +1,9 @@
 //! FLV: the tags in which live video travels between encoders, relays and players.
 //!
 //! Source: Adobe Flash Video File Format Specification 10.1, annex E; for codecs named by four characters the Enhanced RTMP
-//! specification (v1). An RTMP message of audio, video or data has the body of a tag, so one type serves both.
+//! specification (v1 and v2). An RTMP message of audio, video or data has the body of a tag, so one type serves both.
 
+mod enhanced;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod write;
 
 use bytes::Bytes;
 
+use self::enhanced::Packet;
 pub use read::{FlvError, FlvReader};
 pub use write::{FlvWriter, file_header};
 
@@ -96,9 +98,32 @@ impl Tag {
         let (first, second) = (self.data.first().copied(), self.data.get(1).copied());
         match (self.kind, first) {
             (TagKind::Script, _) => Role::Script,
-            (TagKind::Audio, first) => audio_role(first, second),
-            (TagKind::Video, None) => Role::Other,
+            (_, None) => Role::Other,
+            (TagKind::Audio, Some(first)) if first >> 4 == 9 => {
+                Packet::read(self.kind, &self.data).map_or(Role::Other, |packet| packet.audio_role())
+            }
+            (TagKind::Video, Some(first)) if first & 0x80 != 0 => {
+                Packet::read(self.kind, &self.data).map_or(Role::Other, |packet| packet.video_role(first))
+            }
+            (TagKind::Audio, Some(first)) => audio_role(first, second),
             (TagKind::Video, Some(first)) => video_role(first, second),
+        }
+    }
+
+    /// The track that it belongs to, where there are several.
+    pub fn track(&self) -> u8 {
+        if self.is_enhanced() {
+            Packet::read(self.kind, &self.data).map_or(0, |packet| packet.track)
+        } else {
+            0
+        }
+    }
+
+    fn is_enhanced(&self) -> bool {
+        match (self.kind, self.data.first()) {
+            (TagKind::Video, Some(first)) => first & 0x80 != 0,
+            (TagKind::Audio, Some(first)) => first >> 4 == 9,
+            _ => false,
         }
     }
 
@@ -106,47 +131,36 @@ impl Tag {
     /// still a frame of its codec (4D-MAP, Discard: "only its header is sent").
     pub fn head_length(&self) -> usize {
         let length = match (self.kind, self.data.first()) {
-            (TagKind::Video, Some(first)) if first & 0x80 != 0 => match first & 0x0f {
-                // CodedFrames have a composition time behind the four characters of the codec.
-                1 => 8,
-                _ => 5,
-            },
+            (TagKind::Video, Some(first)) if first & 0x80 != 0 => {
+                Packet::read(self.kind, &self.data).map_or(1, |packet| packet.head)
+            }
             // Codec 7 is AVC: packet type and composition time. 12 is what HEVC uses in practice.
             (TagKind::Video, Some(first)) if matches!(first & 0x0f, 7 | 12) => 5,
             _ => 1,
         };
-        length.min(self.data.len())
+        length.min(self.data.len()).min(u8::MAX.into())
     }
 }
 
-fn audio_role(first: Option<u8>, second: Option<u8>) -> Role {
-    match first {
-        // AAC, whose second byte is 0 before its configuration.
-        Some(first) if first >> 4 == 10 && second == Some(0) => Role::AudioHeader,
-        // Enhanced: the packet type in the lower half, 0 for the start of a sequence.
-        Some(first) if first >> 4 == 9 && first & 0x0f == 0 => Role::AudioHeader,
-        Some(_) => Role::Audio,
-        None => Role::Other,
-    }
+fn audio_role(first: u8, second: Option<u8>) -> Role {
+    // AAC, whose second byte is 0 before its configuration.
+    if first >> 4 == 10 && second == Some(0) { Role::AudioHeader } else { Role::Audio }
 }
 
 fn video_role(first: u8, second: Option<u8>) -> Role {
-    let frame = |kind: u8| match kind {
-        1 => Role::KeyFrame,
-        2 | 3 => Role::DeltaFrame,
-        _ => Role::Other,
-    };
-    if first & 0x80 != 0 {
-        return match first & 0x0f {
-            0 => Role::VideoHeader,
-            1 | 3 => frame((first >> 4) & 7),
-            _ => Role::Other,
-        };
-    }
     match (first & 0x0f, second) {
         (7 | 12, Some(0)) => Role::VideoHeader,
         (7 | 12, Some(1)) => frame(first >> 4),
         (7 | 12, _) => Role::Other,
         _ => frame(first >> 4),
+    }
+}
+
+/// The role of a frame of this type.
+fn frame(kind: u8) -> Role {
+    match kind {
+        1 => Role::KeyFrame,
+        2 | 3 => Role::DeltaFrame,
+        _ => Role::Other,
     }
 }

@@ -9,7 +9,7 @@ fn tag(kind: TagKind, timestamp: u32, data: &[u8]) -> Tag {
 
 fn stream(tags: &[Tag]) -> Vec<u8> {
     let mut writer = FlvWriter::default();
-    tags.iter().fold(file_header().to_vec(), |mut bytes, tag| {
+    tags.iter().fold(file_header(true).to_vec(), |mut bytes, tag| {
         bytes.extend_from_slice(&writer.write(tag));
         bytes
     })
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn noise_does_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400), pieces in 1..50usize) {
-        let mut whole = file_header().to_vec();
+        let mut whole = file_header(true).to_vec();
         whole.extend(&bytes);
         let _ = read(&bytes, pieces);
         let (tags, _) = read(&whole, pieces);
@@ -119,6 +119,34 @@ fn times_of_a_writer_begin_at_zero_and_never_go_back() {
 }
 
 #[test]
+fn sound_behind_the_picture_keeps_its_times() {
+    let mut writer = FlvWriter::default();
+    let mut bytes = file_header(true).to_vec();
+    let mut write = |kind, timestamp| {
+        let first = if kind == TagKind::Audio { [0xaf, 1] } else { [0x17, 1] };
+        bytes.extend_from_slice(&writer.write(&tag(kind, timestamp, &first)));
+    };
+    // A player begins with the picture of 5 s; the sound of 4 s comes with it.
+    for frame in 0..100 {
+        write(TagKind::Video, 5_000 + 40 * frame);
+        write(TagKind::Audio, 4_000 + 40 * frame);
+    }
+    let tags = read(&bytes, 1_000).0;
+    let of = |kind| tags.iter().filter(move |tag| tag.kind == kind).map(|tag| tag.timestamp);
+    assert_eq!(of(TagKind::Video).collect::<Vec<_>>(), (0..100).map(|at| 40 * at).collect::<Vec<_>>());
+    // What was to be heard before the first picture is left out.
+    assert_eq!(of(TagKind::Audio).collect::<Vec<_>>(), (0..75).map(|at| 40 * at).collect::<Vec<_>>());
+}
+
+#[test]
+fn times_of_a_writer_go_on_after_four_weeks() {
+    let step = 1 << 30;
+    let tags: Vec<Tag> = (0..6u32).map(|at| tag(TagKind::Video, at.wrapping_mul(step), &[0x17, 1])).collect();
+    let found: Vec<u32> = read(&stream(&tags), 100).0.iter().map(|tag| tag.timestamp).collect();
+    assert_eq!(found, [0, step, 2 * step, 3 * step, 0, step]);
+}
+
+#[test]
 fn roles_and_heads_of_the_codecs_in_use() {
     let role = |kind, data: &[u8]| {
         let tag = tag(kind, 0, data);
@@ -140,8 +168,41 @@ fn roles_and_heads_of_the_codecs_in_use() {
     assert_eq!(enhanced(0x94), (Role::Other, 5));
     assert_eq!(role(TagKind::Video, &[0x22, 1, 2]), (Role::DeltaFrame, 1));
     assert_eq!(role(TagKind::Video, &[]), (Role::Other, 0));
+    // No composition time with AV1.
+    assert_eq!(role(TagKind::Video, b"\x91av01\0\0\0\x09"), (Role::KeyFrame, 5));
     assert_eq!(role(TagKind::Audio, &[0xaf, 0, 1]).0, Role::AudioHeader);
     assert_eq!(role(TagKind::Audio, &[0xaf, 1, 1]).0, Role::Audio);
     assert_eq!(role(TagKind::Audio, &[0x2f, 0, 1]).0, Role::Audio, "MP3 has no configuration");
     assert_eq!(role(TagKind::Script, &[2]).0, Role::Script);
+}
+
+#[test]
+fn tracks_and_modifiers_of_enhanced_rtmp_2_are_looked_through() {
+    let of = |kind, data: &[u8]| {
+        let tag = tag(kind, 0, data);
+        (tag.role(), tag.track(), tag.head_length())
+    };
+    let video = |data: &[u8]| of(TagKind::Video, data);
+    // One track: its packet type, codec and number.
+    assert_eq!(video(b"\x96\x00hvc1\0....."), (Role::VideoHeader, 0, 7));
+    assert_eq!(video(b"\x96\x01hvc1\0\0\0\0...."), (Role::KeyFrame, 0, 10));
+    assert_eq!(video(b"\xa6\x03hvc1\0...."), (Role::DeltaFrame, 0, 7));
+    // Of further tracks everything arrives, and no player begins with them.
+    assert_eq!(video(b"\x96\x00hvc1\x01....."), (Role::VideoHeader, 1, 7));
+    assert_eq!(video(b"\xa6\x01av01\x01...."), (Role::Other, 1, 7));
+    // Several tracks of one codec, and of one each.
+    assert_eq!(video(b"\xa6\x11av01\0\0\0\x04...."), (Role::DeltaFrame, 0, 10));
+    assert_eq!(video(b"\xa6\x21\0av01\0\0\x04...."), (Role::DeltaFrame, 0, 10));
+    // Nanoseconds before a frame, and modifiers of 300 bytes.
+    assert_eq!(video(b"\xa7\x02\0\0\x01\x01hvc1\0\0\0...."), (Role::DeltaFrame, 0, 13));
+    let long = [&b"\x97\xff\x01\x2b"[..], &[0; 300], b"\x03hvc1...."].concat();
+    assert_eq!(video(&long), (Role::KeyFrame, 0, 255));
+    assert_eq!(video(b"\x97\x02\0\0"), (Role::Other, 0, 1), "cut short");
+    assert_eq!(video(&[0x97; 40]).0, Role::Other);
+    let audio = |data: &[u8]| of(TagKind::Audio, data).0;
+    assert_eq!(audio(b"\x90mp4a.."), Role::AudioHeader);
+    assert_eq!(audio(b"\x91Opus.."), Role::Audio);
+    assert_eq!(audio(b"\x94Opus\0\x02"), Role::Other);
+    assert_eq!(audio(b"\x95\x00mp4a\x01.."), Role::AudioHeader);
+    assert_eq!(audio(b"\x97\x02\0\0\x01\x01mp4a.."), Role::Audio);
 }

@@ -15,6 +15,10 @@ pub(super) struct Log {
     pub(super) interrupted: u64,
     pub(super) quality: u64,
     pub(super) representations: u64,
+    /// Frames of which nothing came, not even what they consist of.
+    pub(super) unheard: u64,
+    /// Frames whose number of packets of the base layer is known, and these packets.
+    pub(super) base_frames: u64,
     pub(super) base: u64,
     pub(super) base_in_time: u64,
     pub(super) enhancement: u64,
@@ -32,6 +36,8 @@ impl Log {
             interrupted: 0,
             quality: 0,
             representations: 0,
+            unheard: 0,
+            base_frames: 0,
             base: 0,
             base_in_time: 0,
             enhancement: 0,
@@ -49,15 +55,21 @@ impl Log {
 
     pub(super) fn measures(&self, period: Duration) -> Vec<Measure> {
         let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+        // Frames that nothing is known of had as many packets as others.
+        let of_all = |packets: u64, known: u64| {
+            (packets as f64 * self.frames.max(known) as f64 / known.max(1) as f64).round() as u64
+        };
+        let base = of_all(self.base, self.base_frames);
+        let enhancement = of_all(self.enhancement, self.frames - self.unheard);
         let seconds = period.as_secs_f64() * self.frames.max(1) as f64;
         // Packets that never came count as later than anything.
-        let within = |milliseconds: usize| share(self.delays[..milliseconds].iter().sum(), self.base);
+        let within = |milliseconds: usize| share(self.delays[..milliseconds].iter().sum(), base);
         vec![
             Measure::new("interruption_share", share(self.interrupted, self.frames), ""),
             Measure::new("mean_quality", share(self.quality, self.frames), ""),
             Measure::new("mean_representation", share(self.representations, self.frames), ""),
-            Measure::new("base_in_time_share", share(self.base_in_time, self.base), ""),
-            Measure::new("enhancement_in_time_share", share(self.enhancement_in_time, self.enhancement), ""),
+            Measure::new("base_in_time_share", share(self.base_in_time, base), ""),
+            Measure::new("enhancement_in_time_share", share(self.enhancement_in_time, enhancement), ""),
             Measure::new("decoded_bps", self.bytes_in_time as f64 * 8.0 / seconds, "bit/s"),
             Measure::new("base_within_50ms_share", within(50), ""),
             Measure::new("base_within_100ms_share", within(100), ""),
@@ -65,6 +77,7 @@ impl Log {
             Measure::new("base_within_400ms_share", within(400), ""),
             Measure::new("base_packets", self.base as f64, "packets"),
             Measure::new("frames", self.frames as f64, "frames"),
+            Measure::new("frames_unheard", self.unheard as f64, "frames"),
             Measure::new("corrupt", self.corrupt as f64, ""),
         ]
     }

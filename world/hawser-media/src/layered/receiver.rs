@@ -111,6 +111,7 @@ impl Receiver {
         if header.layer == 0 {
             // Here and not when it is shown: it may be shown without, and then all of them are late.
             self.log.base += self.packets(&header)[0];
+            self.log.base_frames += 1;
         }
         if let Some(frame) = self.frame(header.number) {
             frame.header = Some(header);
@@ -202,6 +203,7 @@ impl Receiver {
             }
             None => {
                 self.log.interrupted += 1;
+                self.log.unheard += 1;
                 self.segment.1 += self.format.period;
             }
         }

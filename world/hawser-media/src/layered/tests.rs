@@ -142,6 +142,20 @@ fn frames_are_shown_in_full_when_all_is_in_time_and_not_at_all_when_all_is_late(
     assert_eq!(measure(&measures, "base_within_200ms_share"), 1.0, "late, but not lost");
 }
 
+/// The streams of half of the frames never come: their packets are missing in the shares all the same.
+#[test]
+fn packets_of_frames_that_never_came_are_counted() {
+    let format = Format { frames: 40, ..FORMAT };
+    let mut memory = sent(format);
+    // Three streams a frame, of which the first 20 come.
+    memory.streams.retain(|stream, _| *stream <= 60);
+    let measures = shown(&mut memory, format, Duration::from_millis(20)).measures(Time::ZERO);
+    assert_eq!((measure(&measures, "frames_unheard"), measure(&measures, "frames")), (20.0, 40.0));
+    for share in ["base_in_time_share", "enhancement_in_time_share", "base_within_100ms_share"] {
+        assert!((measure(&measures, share) - 0.5).abs() < 0.01, "{share}: {}", measure(&measures, share));
+    }
+}
+
 #[test]
 fn policies_are_told_of_layers_and_deadlines() {
     let memory = sent(Format { frames: 1, ..FORMAT });

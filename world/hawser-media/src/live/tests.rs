@@ -254,6 +254,22 @@ fn a_hole_with_a_header_in_it_is_waited_for() {
 }
 
 #[test]
+fn frames_that_never_came_are_counted() {
+    let mut memory = Memory::new(0);
+    let mut publisher = Publisher::new(clip(&[500; 20]));
+    publish(&mut publisher, &mut memory, 100_000);
+    // Half of the stream is never read: it may be that the connection stands.
+    let half = memory.written.len() / 2;
+    memory.written.truncate(half);
+    memory.finished = false;
+    let mut viewer = Viewer::new(25, Duration::from_millis(200));
+    viewer.on_readable(Time::from_millis(70), STREAM, &mut memory);
+    let unheard = |at| measure(&viewer.measures(Time::from_millis(at)), "frames_unheard");
+    let read = measure(&viewer.measures(Time::ZERO), "frames");
+    assert_eq!((unheard(100), unheard(70 + 200 + 40 * 20)), (0.0, 20.0 - read));
+}
+
+#[test]
 fn a_stall_that_has_not_ended_counts() {
     let mut memory = Memory::new(0);
     publish(&mut Publisher::new(clip(&[5_000, 2_000, 1_000])), &mut memory, 100_000);

@@ -81,6 +81,8 @@ struct Log {
     /// Bytes that differ from what was sent, or invalid headers.
     corrupt: u64,
     ended_at: Option<Time>,
+    /// When the first frame that came was written.
+    first_written_at: Option<Time>,
 }
 
 impl Viewer {
@@ -185,6 +187,7 @@ impl Viewer {
         let delay = now.since(header.written_at);
         let in_time = delay <= self.deadline;
         self.log.frames += 1;
+        self.log.first_written_at.get_or_insert(header.written_at);
         self.log.delays += delay;
         self.log.longest_delay = self.log.longest_delay.max(delay);
         self.log.lacking_bytes += self.lacking;
@@ -202,6 +205,13 @@ impl Viewer {
         }
         let id = u64::from(header.number);
         transport.feedback(&Feedback::Frame { id, delay, in_time, bytes: self.received });
+    }
+
+    /// Frames that should have come by now, in time, and of which nothing has been read.
+    fn unheard(&self, now: Time) -> u64 {
+        let Some(first) = self.log.first_written_at.filter(|_| !self.is_done()) else { return 0 };
+        let due = now.since(first + self.deadline).as_nanos() / self.period.as_nanos().max(1);
+        u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.log.frames)
     }
 
     /// Notes what is missing, and until when it is waited for where the reader is.
@@ -332,6 +342,7 @@ impl Application for Viewer {
             Measure::new("frames_complete", log.complete as f64, "frames"),
             Measure::new("frames_damaged", log.damaged as f64, "frames"),
             Measure::new("frames_late", log.late as f64, "frames"),
+            Measure::new("frames_unheard", self.unheard(now) as f64, "frames"),
             Measure::new("frames_shown", playback.shown as f64, "frames"),
             Measure::new("key_frames_damaged", log.keys_damaged as f64, "frames"),
             Measure::new("reordering_p60", quantile_of(&log.waiting, 0.6), "bytes"),

@@ -2,8 +2,6 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::RtmpError;
-
 /// Values in one command, nested ones included.
 const MAX_VALUES: usize = 256;
 /// Objects within objects.
@@ -35,14 +33,15 @@ impl Value {
     }
 }
 
-/// All values of a command.
-pub(super) fn read(payload: &[u8]) -> Result<Vec<Value>, RtmpError> {
+/// The values of a command, up to the first that cannot be read: what follows is of a type that no command needs, such as
+/// AMF 3.
+pub(super) fn read(payload: &[u8]) -> Vec<Value> {
     let mut reader = Reader { rest: payload, left: MAX_VALUES };
     let mut values = Vec::new();
-    while !reader.rest.is_empty() {
-        values.push(reader.value(0).ok_or(RtmpError::Command)?);
+    while let Some(value) = (!reader.rest.is_empty()).then(|| reader.value(0)).flatten() {
+        values.push(value);
     }
-    Ok(values)
+    values
 }
 
 struct Reader<'a> {
@@ -75,9 +74,16 @@ impl Reader<'_> {
                 Value::Other
             }
             11 => self.skip(10)?,
+            // Of no type that the encoder could name.
+            13 => Value::Other,
             12 | 15 => {
                 let length = self.length(4)?;
                 self.skip(length)?
+            }
+            // An object of a class, whose name comes first.
+            16 => {
+                self.short_text()?;
+                Value::Object(self.properties(depth)?)
             }
             _ => return None,
         })

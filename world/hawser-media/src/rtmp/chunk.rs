@@ -45,6 +45,9 @@ pub(super) struct ChunkReader {
     chunk_size: usize,
     streams: BTreeMap<u32, ChunkStream>,
     partial: usize,
+    /// Whether chunks without a timestamp of their own were seen that do not repeat an extended one: encoders differ in how
+    /// they read section 5.3.1.3, and each is consistent.
+    omits_extended: bool,
 }
 
 /// Header of a chunk, as far as it has one.
@@ -55,12 +58,19 @@ struct Header {
     message: Option<(u32, u8)>,
     stream: Option<u32>,
     is_extended: bool,
+    /// Whether the extended timestamp that belongs to it was left out.
+    omits_extended: bool,
 }
 
 impl ChunkReader {
     pub(super) fn new() -> Self {
-        let chunk_size = FIRST_CHUNK_SIZE;
-        ChunkReader { buffer: BytesMut::new(), chunk_size, streams: BTreeMap::new(), partial: 0 }
+        ChunkReader {
+            buffer: BytesMut::new(),
+            chunk_size: FIRST_CHUNK_SIZE,
+            streams: BTreeMap::new(),
+            partial: 0,
+            omits_extended: false,
+        }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -142,16 +152,29 @@ impl ChunkReader {
             Some(timestamp) => timestamp == EXTENDED,
             None => known.is_some_and(|known| known.is_extended),
         };
-        if is_extended && rest.len() < 4 {
+        let mut omits_extended = false;
+        if let Some(known) = known.filter(|_| timestamp.is_none() && is_extended) {
+            omits_extended = self.omits_extended;
+            // Within a message it is known what would be repeated: the step, or with some encoders the time.
+            if !omits_extended && !known.partial.is_empty() {
+                let Some(next) = rest.first_chunk().map(|next| u32::from_be_bytes(*next)) else {
+                    return Ok(None);
+                };
+                omits_extended = next != known.step && next != known.timestamp;
+            }
+        }
+        let has_extended = is_extended && !omits_extended;
+        if has_extended && rest.len() < 4 {
             return Ok(None);
         }
-        let length = basic + fields + if is_extended { 4 } else { 0 };
-        let timestamp = if is_extended { timestamp.map(|_| rest.get_u32()) } else { timestamp };
-        Ok(Some(Header { length, chunk_stream, timestamp, message, stream, is_extended }))
+        let length = basic + fields + if has_extended { 4 } else { 0 };
+        let timestamp = if has_extended { timestamp.map(|_| rest.get_u32()) } else { timestamp };
+        Ok(Some(Header { length, chunk_stream, timestamp, message, stream, is_extended, omits_extended }))
     }
 
     /// Takes a chunk; the message that it completes.
     fn take(&mut self, header: Header, payload: &[u8]) -> Result<Option<Message>, RtmpError> {
+        self.omits_extended |= header.omits_extended;
         let stream = self.streams.entry(header.chunk_stream).or_default();
         if let Some((length, kind)) = header.message {
             (stream.length, stream.kind) = (length, kind);

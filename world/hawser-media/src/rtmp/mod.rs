@@ -38,7 +38,4 @@ pub enum RtmpError {
     /// A size of chunks that is not allowed.
     #[error("chunks of {0} bytes are not possible")]
     ChunkSize(u32),
-    /// A command that cannot be read.
-    #[error("a command cannot be read: its AMF is broken")]
-    Command,
 }

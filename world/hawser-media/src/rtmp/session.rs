@@ -24,6 +24,10 @@ const WINDOW_SIZE: u8 = 5;
 const PEER_BANDWIDTH: u8 = 6;
 const COMMAND_AMF3: u8 = 17;
 const COMMAND: u8 = 20;
+const AGGREGATE: u8 = 22;
+/// Bytes before, and behind, the body of a message in an aggregate (section 7.1.6), which are those of an FLV tag.
+const PART_HEADER: usize = 11;
+const PART_TRAILER: usize = 4;
 
 /// What an encoder puts before `onMetaData`: an instruction for the server, which is not stored.
 const SET_DATA_FRAME: &[u8] = b"\x02\0\x0d@setDataFrame";
@@ -65,6 +69,39 @@ pub struct Session {
     app: String,
     received: u32,
     acknowledged: u32,
+    aggregate: Aggregate,
+}
+
+/// What is left of an aggregate message.
+#[derive(Debug, Default)]
+struct Aggregate {
+    rest: Bytes,
+    /// What is added to the times of its parts: only the first one's is that of the message.
+    offset: Option<u32>,
+    timestamp: u32,
+}
+
+impl Aggregate {
+    fn new(timestamp: u32, payload: Bytes) -> Self {
+        Aggregate { rest: payload, offset: None, timestamp }
+    }
+
+    /// The next part, without its framing; `None` at the end, and where it is broken.
+    fn next(&mut self) -> Option<(u8, u32, Bytes)> {
+        let header = self.rest.first_chunk::<PART_HEADER>()?;
+        let kind = header[0];
+        let size = u32::from_be_bytes([0, header[1], header[2], header[3]]) as usize;
+        let time = u32::from_be_bytes([header[7], header[4], header[5], header[6]]);
+        if self.rest.len() < PART_HEADER + size {
+            self.rest.clear();
+            return None;
+        }
+        let offset = *self.offset.get_or_insert(self.timestamp.wrapping_sub(time));
+        self.rest.advance(PART_HEADER);
+        let data = self.rest.split_to(size);
+        self.rest.advance(PART_TRAILER.min(self.rest.len()));
+        Some((kind, time.wrapping_add(offset), data))
+    }
 }
 
 impl Session {
@@ -79,6 +116,7 @@ impl Session {
             app: String::new(),
             received: 0,
             acknowledged: 0,
+            aggregate: Aggregate::default(),
         }
     }
 
@@ -108,12 +146,17 @@ impl Session {
         if !self.shake_hands()? {
             return Ok(None);
         }
-        while let Some(message) = self.chunks.next_message()? {
+        loop {
+            while let Some((kind, timestamp, data)) = self.aggregate.next() {
+                if let Some(tag) = self.tag(kind, timestamp, data) {
+                    return Ok(Some(Event::Tag(tag)));
+                }
+            }
+            let Some(message) = self.chunks.next_message()? else { return Ok(None) };
             if let Some(event) = self.handle(message)? {
                 return Ok(Some(event));
             }
         }
-        Ok(None)
     }
 
     /// It may publish.
@@ -165,7 +208,7 @@ impl Session {
     }
 
     fn handle(&mut self, message: Message) -> Result<Option<Event>, RtmpError> {
-        let Message { kind, timestamp, mut payload, .. } = message;
+        let Message { kind, timestamp, payload, .. } = message;
         let number = payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         match kind {
             SET_CHUNK_SIZE => self.chunks.set_chunk_size(number.unwrap_or(0) & 0x7fff_ffff)?,
@@ -174,26 +217,30 @@ impl Session {
             USER_CONTROL if payload.len() == 6 && payload[..2] == [0, 6] => {
                 self.control(USER_CONTROL, &[&[0, 7], &payload[2..]].concat());
             }
-            COMMAND => return self.command(&payload),
+            COMMAND => return Ok(self.command(&payload)),
             // AMF 3, which begins with a byte that switches to AMF 0.
-            COMMAND_AMF3 if payload.first() == Some(&0) => return self.command(&payload[1..]),
-            _ => {
-                let is_ours = self.state == State::Publishing;
-                let Some(kind) = TagKind::from_byte(kind).filter(|_| is_ours) else { return Ok(None) };
-                if kind == TagKind::Script && payload.starts_with(SET_DATA_FRAME) {
-                    payload.advance(SET_DATA_FRAME.len());
-                }
-                return Ok(Some(Event::Tag(Tag { kind, timestamp, data: payload })));
-            }
+            COMMAND_AMF3 if payload.first() == Some(&0) => return Ok(self.command(&payload[1..])),
+            AGGREGATE => self.aggregate = Aggregate::new(timestamp, payload),
+            _ => return Ok(self.tag(kind, timestamp, payload).map(Event::Tag)),
         }
         Ok(None)
     }
 
-    fn command(&mut self, payload: &[u8]) -> Result<Option<Event>, RtmpError> {
-        let values = amf::read(payload)?;
-        let mut values = values.into_iter();
+    /// A message as a tag, if it is one of what is published.
+    fn tag(&self, kind: u8, timestamp: u32, mut payload: Bytes) -> Option<Tag> {
+        let is_ours = self.state == State::Publishing;
+        let kind = TagKind::from_byte(kind).filter(|_| is_ours)?;
+        if kind == TagKind::Script && payload.starts_with(SET_DATA_FRAME) {
+            payload.advance(SET_DATA_FRAME.len());
+        }
+        Some(Tag { kind, timestamp, data: payload })
+    }
+
+    /// What a command asks for. One that cannot be read is one that nobody needs: those that are needed are in AMF 0.
+    fn command(&mut self, payload: &[u8]) -> Option<Event> {
+        let mut values = amf::read(payload).into_iter();
         let name = values.next();
-        let name = name.as_ref().and_then(Value::text).ok_or(RtmpError::Command)?;
+        let name = name.as_ref().and_then(Value::text)?;
         let transaction = values.next().unwrap_or(Value::Number(0.0));
         let mut arguments = values;
         match name {
@@ -212,19 +259,19 @@ impl Session {
             "publish" => {
                 let key = arguments.find_map(|argument| argument.text().map(str::to_owned));
                 self.state = State::Asked;
-                return Ok(Some(Event::Publish { app: self.app.clone(), key: key.unwrap_or_default() }));
+                return Some(Event::Publish { app: self.app.clone(), key: key.unwrap_or_default() });
             }
             "play" | "play2" => {
                 self.status("error", "NetStream.Play.Failed", "this server takes streams, it plays none");
             }
             "FCUnpublish" | "deleteStream" | "closeStream" if self.state == State::Publishing => {
                 self.state = State::Connected;
-                return Ok(Some(Event::Unpublish));
+                return Some(Event::Unpublish);
             }
             // Encoders ask for what they can do without.
             _ => {}
         }
-        Ok(None)
+        None
     }
 
     fn answer_connect(&mut self, transaction: Value) {

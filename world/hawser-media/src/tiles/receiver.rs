@@ -17,6 +17,8 @@ use crate::{Application, Measure, Piece, Transport};
 
 /// Streams that are read at a time; further ones wait for the transport's own limit.
 const MAX_READING: usize = 8_192;
+/// Tiles that are viewed of a frame, where no frame is known.
+const USUAL_UNITS: f64 = 40.0;
 /// Bytes of an index that may wait for the rest of it: a whole one has less.
 const MAX_INDEX: usize = 1 << 16;
 
@@ -27,6 +29,8 @@ pub struct Receiver {
     gop: Gop,
     /// Release of frame 0 by the sender's clock, once an index came.
     epoch: Option<Time>,
+    /// When the connection was there, by our clock.
+    started_at: Option<Time>,
     /// What of the index is not whole yet.
     said: Vec<u8>,
     /// Streams that are not at their end.
@@ -80,6 +84,7 @@ impl Receiver {
             format,
             gop: Gop::of_fifty(),
             epoch: None,
+            started_at: None,
             said: Vec::new(),
             reading: BTreeMap::new(),
             announced: BTreeMap::new(),
@@ -189,7 +194,7 @@ impl Receiver {
     }
 
     fn take(&mut self, now: Time, stream: StreamId, length: u64, data: Option<&Bytes>) {
-        let Some(mut reading) = self.reading.remove(&stream) else { return };
+        let mut reading = self.reading.remove(&stream).unwrap_or_default();
         match self.announced.get(&stream).copied() {
             Some(announced) => {
                 let unit = self.gops.get(&announced.gop).and_then(|state| state.units.get(announced.unit));
@@ -217,7 +222,40 @@ impl Receiver {
         }
     }
 
-    /// What became of each unit, by the frame.
+    /// Frames that were to be shown by now and of which nothing was heard, not even what they consist of.
+    fn unheard(&self, now: Time) -> impl Iterator<Item = u32> + '_ {
+        let start = self.epoch.or(self.started_at);
+        let is_due =
+            move |frame: &u32| start.is_some_and(|start| self.format.display_ends(start, *frame) <= now);
+        let is_known = |frame: &u32| {
+            self.gops.get(&(frame / GOP)).is_some_and(|state| state.known >> (frame % GOP) & 1 == 1)
+        };
+        (0..self.format.frames).take_while(is_due).filter(move |frame| !is_known(frame))
+    }
+
+    /// What became of each unit, by the frame, and of those that nothing is known of: as many as other frames have, none of
+    /// which came.
+    fn outcomes_until(&self, now: Time) -> Vec<Outcome> {
+        let mut outcomes = self.outcomes();
+        let known: u32 = self.gops.values().map(|state| state.known.count_ones()).sum();
+        let usual = if known > 0 { (outcomes.len() as f64 / f64::from(known)).round() } else { USUAL_UNITS };
+        for frame in self.unheard(now) {
+            let first = frame - frame % GOP;
+            let entry = |tile| UnitEntry {
+                stream: None,
+                tile,
+                until: (frame - first) as u8,
+                members: 1 << (frame - first),
+                sizes: Vec::new(),
+            };
+            for tile in 0..usual as u16 {
+                let unit = Unit { frame, entry: entry(tile % TILES as u16), ends: Vec::new() };
+                outcomes.push(self.outcome(outcomes.len(), &unit, first, f64::INFINITY, f64::INFINITY));
+            }
+        }
+        outcomes
+    }
+
     fn outcomes(&self) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         for (number, state) in &self.gops {
@@ -277,25 +315,23 @@ impl Receiver {
 }
 
 impl Application for Receiver {
-    fn on_start(&mut self, _: Time, _: Time, _: &mut dyn Transport) {}
+    fn on_start(&mut self, now: Time, _: Time, _: &mut dyn Transport) {
+        self.started_at = Some(now);
+    }
 
     fn on_readable(&mut self, now: Time, stream: StreamId, transport: &mut dyn Transport) {
-        if !self.reading.contains_key(&stream) {
-            if self.reading.len() >= MAX_READING {
-                return;
-            }
-            self.reading.insert(stream, Reading::default());
+        let is_known = self.reading.contains_key(&stream);
+        if !is_known && self.reading.len() >= MAX_READING {
+            return;
         }
         loop {
             match transport.read(stream) {
+                // A stream that has ended may be said to be readable once more: it does not begin a second time.
+                Piece::Nothing => return,
+                Piece::End => return self.finish(stream),
                 Piece::Data(data) if is_index(stream) => self.read_index(&data),
                 Piece::Data(data) => self.take(now, stream, data.len() as u64, Some(&data)),
                 Piece::Gap(length) => self.take(now, stream, length, None),
-                Piece::Nothing => return,
-                Piece::End => {
-                    self.finish(stream);
-                    return;
-                }
             }
         }
     }
@@ -312,8 +348,8 @@ impl Application for Receiver {
         self.is_over
     }
 
-    fn measures(&self, _: Time) -> Vec<Measure> {
-        let outcomes = self.outcomes();
+    fn measures(&self, now: Time) -> Vec<Measure> {
+        let outcomes = self.outcomes_until(now);
         let metrics = Metrics::of(&outcomes);
         let share = |name, value| Measure::new(name, value, "");
         let in_time = outcomes.iter().filter(|outcome| outcome.is_useful()).count();
@@ -327,6 +363,7 @@ impl Application for Receiver {
             Measure::new("viewing_bps", metrics.viewing_rate, "bit/s"),
             Measure::new("delay_p95", 1e3 * metrics.delay_p95, "ms"),
             Measure::new("units", outcomes.len() as f64, "units"),
+            Measure::new("frames_unheard", self.unheard(now).count() as f64, "frames"),
             Measure::new("corrupt", self.corrupt as f64, ""),
         ]
     }

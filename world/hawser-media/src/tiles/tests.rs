@@ -21,6 +21,7 @@ struct Memory {
     infos: BTreeMap<u64, FrameInfo>,
     lost: BTreeSet<u64>,
     read: BTreeMap<u64, usize>,
+    ended: BTreeSet<u64>,
 }
 
 impl Transport for Memory {
@@ -46,7 +47,8 @@ impl Transport for Memory {
         let at = self.read.entry(stream.0).or_default();
         let bytes = &self.streams[&stream.0];
         if *at == bytes.len() {
-            return Piece::End;
+            // The end is told once; a stream may be said to be readable after it.
+            return if self.ended.insert(stream.0) { Piece::End } else { Piece::Nothing };
         }
         let rest = bytes[*at..].to_vec();
         *at = bytes.len();
@@ -203,6 +205,45 @@ fn units_take_along_what_they_need() {
         }
     }
     assert!(along > 0);
+}
+
+/// Streams that are said to be readable after their end leave nothing behind, however many there are.
+#[test]
+fn spurious_wake_ups_do_not_stop_the_receiver() {
+    let mut memory = sent(Viewing::Fixed, u64::MAX);
+    let mut receiver = Receiver::new(FORMAT);
+    receiver.on_readable(Time::ZERO, StreamId(3), &mut memory);
+    let streams: Vec<u64> = memory.streams.keys().copied().filter(|stream| *stream != 3).collect();
+    let (last, others) = streams.split_last().unwrap();
+    for stream in others {
+        for _ in 0..4 {
+            receiver.on_readable(Time::from_millis(1), StreamId(*stream), &mut memory);
+        }
+    }
+    receiver.on_readable(Time::from_millis(1), StreamId(*last), &mut memory);
+    assert_eq!(measure(&receiver.measures(Time::ZERO), "arrived_share"), 1.0);
+}
+
+/// Frames of which not even the index came count as frames whose units never came.
+#[test]
+fn what_was_never_heard_of_is_counted() {
+    let mut memory = sent(Viewing::Fixed, u64::MAX);
+    let half: usize = indices(&memory)[..50].iter().map(|index| index.encode().len()).sum();
+    memory.streams.get_mut(&3).unwrap().truncate(half);
+    let receiver = shown(&mut memory, Duration::from_millis(20), false);
+    let of = |now, name| measure(&receiver.measures(now), name);
+    let (early, end) = (Time::from_millis(1_500), Time::from_secs(60));
+    assert_eq!(
+        (of(early, "units"), of(early, "useful_share"), of(early, "frames_unheard")),
+        (2_000.0, 1.0, 0.0)
+    );
+    assert_eq!((of(end, "units"), of(end, "useful_share"), of(end, "frames_unheard")), (4_000.0, 0.5, 50.0));
+    assert!(of(end, "reward_frames") < of(early, "reward_frames"));
+    // If nothing came at all, all of it is missing.
+    let mut nothing = Receiver::new(FORMAT);
+    nothing.on_start(Time::ZERO, Time::ZERO, &mut memory);
+    let measures = nothing.measures(end);
+    assert_eq!((measure(&measures, "units"), measure(&measures, "arrived_share")), (4_000.0, 0.0));
 }
 
 /// What the peer allows no stream for is in the index all the same, and missing.

@@ -155,3 +155,23 @@ fn malformed_elements_are_refused_with_their_line() {
     let cut: String = STATION.lines().take(2).flat_map(|line| [line, "\n"]).collect();
     assert!(refused(&cut).1.contains("without a whole set"));
 }
+
+/// The same station in OMM is where its two lines say it is; catalogue numbers of six digits are read.
+#[test]
+fn mean_elements_in_json_are_read() {
+    let omm = r#"[{"OBJECT_NAME":"ISS (ZARYA)","OBJECT_ID":"1998-067A","EPOCH":"2026-11-20T10:00:00.000000",
+        "MEAN_MOTION":15.5,"ECCENTRICITY":0.0001,"INCLINATION":51.6,"RA_OF_ASC_NODE":120.0,"ARG_OF_PERICENTER":90.0,
+        "MEAN_ANOMALY":10.0,"EPHEMERIS_TYPE":0,"CLASSIFICATION_TYPE":"U","NORAD_CAT_ID":100123,"ELEMENT_SET_NO":999,
+        "REV_AT_EPOCH":100,"BSTAR":0.0001,"MEAN_MOTION_DOT":0.00001,"MEAN_MOTION_DDOT":0}]"#;
+    let set = TleSet::parse(omm).expect("well formed");
+    assert_eq!((set.count(), set.name(0)), (1, Some("ISS (ZARYA)")));
+    let here = set.position(0, set.latest_epoch() + 60.0).expect("propagates");
+    let altitude = range([0.0; 3], here) - 6_371_000.0;
+    assert!((380e3..460e3).contains(&altitude), "{altitude}");
+    let one = omm.trim_start_matches('[').trim_end_matches(']');
+    let unnamed = one.replace("\"ISS (ZARYA)\"", "null");
+    assert_eq!(TleSet::parse(&unnamed).expect("one object").name(0), Some("100123"));
+    for wrong in ["[]", "[{}]", &omm.replace("0.0001,\"INCL", "7.0,\"INCL"), &omm[..200]] {
+        assert!(matches!(TleSet::parse(wrong), Err(RadioError::Text { what: "OMM", .. })), "{wrong}");
+    }
+}

@@ -2,7 +2,7 @@ use super::Orbits;
 use super::frames::{range, to_earth_fixed};
 use crate::RadioError;
 
-/// Satellites given by two-line elements, moved by SGP4.
+/// Satellites given by two-line elements or OMM, moved by SGP4.
 pub struct TleSet {
     satellites: Vec<Satellite>,
 }
@@ -16,9 +16,50 @@ struct Satellite {
 /// Laser links reach this far, metres: two satellites at 550 km still see each other 80 km above the ground.
 const LINK_RANGE: f64 = 5_000e3;
 
+impl Satellite {
+    /// The satellite with these elements; `name`, or the one that they have, or its catalogue number.
+    fn new(elements: &sgp4::Elements, name: Option<&str>) -> Result<Self, String> {
+        let constants = sgp4::Constants::from_elements(elements).map_err(|error| error.to_string())?;
+        let moment = elements.datetime.and_utc();
+        let epoch = moment.timestamp() as f64 + f64::from(moment.timestamp_subsec_nanos()) / 1e9;
+        let name = name.or(elements.object_name.as_deref());
+        let name = name.map_or_else(|| elements.norad_id.to_string(), str::to_owned);
+        Ok(Satellite { name, epoch, constants })
+    }
+}
+
 impl TleSet {
-    /// Reads sets of two lines, each with or without a line of name before it.
+    /// Reads sets of two lines, each with or without a line of name before it, or OMM in JSON: catalogue numbers above 339999
+    /// do not fit two lines.
+    ///
+    /// # Errors
+    /// [`RadioError::Text`] says where the text is neither.
     pub fn parse(text: &str) -> Result<Self, RadioError> {
+        match text.trim_start().starts_with(['[', '{']) {
+            true => TleSet::parse_omm(text),
+            false => TleSet::parse_lines(text),
+        }
+    }
+
+    /// Orbit mean-elements messages (CCSDS 502.0) as CelesTrak gives them in JSON: a list of objects, or one.
+    fn parse_omm(text: &str) -> Result<Self, RadioError> {
+        let fail = |line: usize, reason: String| RadioError::Text { what: "OMM", line, reason };
+        let wrong = |error: serde_json::Error| fail(error.line(), error.to_string());
+        let list: Vec<sgp4::Elements> = match text.trim_start().starts_with('[') {
+            true => serde_json::from_str(text).map_err(wrong)?,
+            false => vec![serde_json::from_str(text).map_err(wrong)?],
+        };
+        if list.is_empty() {
+            return Err(fail(1, "there is no satellite in it".to_owned()));
+        }
+        let satellites = list.iter().map(|elements| {
+            let of = |reason| fail(1, format!("satellite {}: {reason}", elements.norad_id));
+            Satellite::new(elements, None).map_err(of)
+        });
+        Ok(TleSet { satellites: satellites.collect::<Result<_, _>>()? })
+    }
+
+    fn parse_lines(text: &str) -> Result<Self, RadioError> {
         let mut satellites = Vec::new();
         let mut name: Option<&str> = None;
         let mut first: Option<&str> = None;
@@ -38,12 +79,7 @@ impl TleSet {
                     }
                     let elements = sgp4::Elements::from_tle(None, upper.as_bytes(), line.as_bytes())
                         .map_err(|error| fail(error.to_string()))?;
-                    let constants =
-                        sgp4::Constants::from_elements(&elements).map_err(|error| fail(error.to_string()))?;
-                    let moment = elements.datetime.and_utc();
-                    let epoch = moment.timestamp() as f64 + f64::from(moment.timestamp_subsec_nanos()) / 1e9;
-                    let name = name.take().map_or_else(|| elements.norad_id.to_string(), str::to_owned);
-                    satellites.push(Satellite { name, epoch, constants });
+                    satellites.push(Satellite::new(&elements, name.take()).map_err(fail)?);
                     first = None;
                 }
             }

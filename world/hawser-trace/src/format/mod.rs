@@ -1,9 +1,12 @@
 //! The formats, and how they are told apart.
 
+mod iperf3;
 mod mahimahi;
 mod measure;
+mod nettrack;
 mod pam;
 mod ping;
+mod ping_dialect;
 mod series;
 mod simulator;
 mod victoria;
@@ -41,6 +44,10 @@ pub enum Format {
     Ping,
     /// Records of `hawser measure`, JSON lines.
     Measure,
+    /// What G-NetTrack writes: the Irish 4G and 5G datasets.
+    Nettrack,
+    /// What `iperf3 --json` prints.
+    Iperf3,
 }
 
 /// What the reader of a format has to know besides the text.
@@ -52,7 +59,7 @@ pub(crate) struct Hints {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Mahimahi,
         Self::Delay,
         Self::Victoria,
@@ -62,6 +69,8 @@ impl Format {
         Self::Pam,
         Self::Ping,
         Self::Measure,
+        Self::Nettrack,
+        Self::Iperf3,
     ];
 
     /// Its name on the command line.
@@ -76,6 +85,8 @@ impl Format {
             Self::Pam => "pam",
             Self::Ping => "ping",
             Self::Measure => "measure",
+            Self::Nettrack => "nettrack",
+            Self::Iperf3 => "iperf3",
         }
     }
 
@@ -93,8 +104,12 @@ impl Format {
             Self::Pam => {
                 "CSV with TIME_STAMP_x, DLtput_x or ULtput_x, modified_tech_x, handover_status_x and the same with _y"
             }
-            Self::Ping => "the output of ping: lines with icmp_seq= and time=",
+            Self::Ping => "the output of ping: lines with icmp_seq= and time=, or as Windows writes them",
             Self::Measure => "records of hawser measure: JSON objects with a kind and a run; or their folder",
+            Self::Nettrack => {
+                "CSV of G-NetTrack (Irish 4G and 5G datasets): Timestamp, DL_bitrate, UL_bitrate, ..."
+            }
+            Self::Iperf3 => "the output of iperf3 --json: intervals with a sum",
         }
     }
 
@@ -116,9 +131,13 @@ impl Format {
         let whole = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let format = if measure::is_record(whole) {
             Some(Self::Measure)
+        } else if iperf3::is_report(head) {
+            Some(Self::Iperf3)
+        } else if nettrack::is_header(first.text) {
+            Some(Self::Nettrack)
         } else if first.text.contains("TIME_STAMP_x") {
             Some(Self::Pam)
-        } else if head.contains("icmp_seq=") || words.contains(&"PING") {
+        } else if ping_dialect::is_ping(head) || words.contains(&"PING") {
             Some(Self::Ping)
         } else if simulator::is_scenario(first.text) {
             Some(Self::Simulator)
@@ -157,6 +176,8 @@ impl Format {
             Self::Pam => pam::parse(source, name),
             Self::Ping => ping::parse(source, name),
             Self::Measure => measure::parse(source, name),
+            Self::Nettrack => nettrack::parse(source, name),
+            Self::Iperf3 => iperf3::parse(source, name),
         }
     }
 }

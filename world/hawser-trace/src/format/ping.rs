@@ -4,29 +4,40 @@ use std::collections::BTreeMap;
 
 use hawser_link::{Nanos, SECOND, Series};
 
-use crate::lines::{Line, Source, decimal};
+use super::ping_dialect as dialect;
+use crate::lines::Source;
 use crate::{DirectionTrace, LinkTrace, Trace, TraceError};
 
 /// Time between two requests where the log has no time stamps.
 const INTERVAL: Nanos = SECOND;
 /// Numbers are 16 bit on the wire.
-const SEQUENCE_NUMBERS: u64 = 1 << 16;
+pub(super) const SEQUENCE_NUMBERS: u64 = 1 << 16;
 
 /// A request that was answered.
 #[derive(Clone, Copy)]
-struct Answer {
+pub(super) struct Answer {
     /// When it was sent; none without time stamps.
-    sent: Option<Nanos>,
-    round_trip: Nanos,
+    pub(super) sent: Option<Nanos>,
+    pub(super) round_trip: Nanos,
 }
 
 /// Reads a log. Half of a round-trip time is taken for the delay of either direction.
 pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError> {
     let mut answers: BTreeMap<u64, Answer> = BTreeMap::new();
     let (mut last, mut wraps, mut transmitted) = (0u64, 0u64, None);
+    let (unnumbered, mut is_unnumbered) = (Unnumbered::find(source), false);
     for line in source.lines() {
-        transmitted = transmitted.or_else(|| requests(line.text));
-        let Some((number, answer)) = answer(&line)? else { continue };
+        let found = dialect::answer(&line)?;
+        transmitted = transmitted.or_else(|| dialect::requests(line.text));
+        let (number, answer) = match found {
+            Some((Some(number), answer)) => (number, answer),
+            // Windows does not number; each line of its list is a request.
+            Some((None, answer)) => {
+                is_unnumbered = true;
+                (unnumbered.number_of(line.number()), answer)
+            }
+            None => continue,
+        };
         // A number far below the last one is the first of another round.
         if number + wraps * SEQUENCE_NUMBERS + SEQUENCE_NUMBERS / 2 < last {
             wraps += 1;
@@ -36,8 +47,13 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
         // The first answer counts; later ones are duplicates.
         answers.entry(number).or_insert(answer);
     }
+    let is_unnumbered = is_unnumbered || (answers.is_empty() && transmitted.is_none());
+    let transmitted = Some(unnumbered.requests).filter(|count| is_unnumbered && *count > 0).or(transmitted);
     let Some((&first, &earliest)) = answers.iter().next() else {
-        return Err(source.error("no answer: expected lines with icmp_seq= and time="));
+        return match transmitted.filter(|count| (1..=SEQUENCE_NUMBERS).contains(count)) {
+            Some(count) => Ok(outage(source, name, count * INTERVAL)),
+            None => Err(source.error("no answer: expected lines with icmp_seq= and time=, or a summary")),
+        };
     };
     let base = earliest.sent.unwrap_or(0);
     let mut times = Times { base, first, interval: INTERVAL, last: None };
@@ -78,6 +94,38 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
     Ok(Trace { name: name.to_owned(), links: vec![link], duration: end, notes })
 }
 
+/// A log without any answer: nothing came through for as long as it was asked.
+fn outage(source: Source<'_>, name: &str, duration: Nanos) -> Trace {
+    let direction = DirectionTrace { outages: vec![(0, duration)], ..DirectionTrace::default() };
+    let mut link = LinkTrace::new(carrier(name));
+    (link.up, link.down) = (direction.clone(), direction);
+    let notes = vec![format!("{}: no request was answered; all of it is an outage", source.short_name())];
+    Trace { name: name.to_owned(), links: vec![link], duration, notes }
+}
+
+/// The requests of a log that has no numbers: the lines between its headline and the next blank line.
+struct Unnumbered {
+    /// Number of the first of these lines in the file.
+    first_line: usize,
+    requests: u64,
+}
+
+impl Unnumbered {
+    fn find(source: Source<'_>) -> Self {
+        let lines =
+            source.text.lines().enumerate().skip_while(|(_, text)| !dialect::is_headline(text)).skip(1);
+        let mut list = lines.take_while(|(_, text)| !text.trim().is_empty());
+        let first_line = list.next().map(|(index, _)| index + 1);
+        let requests = first_line.map_or(0, |_| 1 + list.count() as u64);
+        Unnumbered { first_line: first_line.unwrap_or(1), requests }
+    }
+
+    /// The number of the request that a line of the file is about.
+    fn number_of(&self, line: usize) -> u64 {
+        line.saturating_sub(self.first_line) as u64
+    }
+}
+
 /// None if nothing was lost.
 fn losses_of(points: Vec<(Nanos, f64)>, end: Nanos) -> Option<Series<f64>> {
     let lost = points.iter().any(|point| point.1 > 0.0);
@@ -116,65 +164,4 @@ fn carrier(name: &str) -> &str {
         Some((carrier, _)) if !carrier.is_empty() => carrier,
         _ => name,
     }
-}
-
-/// How many requests the summary counts: `150 packets transmitted, ...`.
-fn requests(text: &str) -> Option<u64> {
-    let (before, _) = text.split_once(" packets transmitted")?;
-    before.rsplit([' ', ']']).next()?.parse().ok()
-}
-
-/// Number and time of an answer, if the line is one.
-fn answer(line: &Line<'_>) -> Result<Option<(u64, Answer)>, TraceError> {
-    let value = |key: &str| {
-        let (_, rest) = line.text.split_once(key)?;
-        rest.split_whitespace().next()
-    };
-    let (Some(number), Some(time)) = (value("icmp_seq="), value(" time=").or_else(|| value(" time<"))) else {
-        return Ok(None);
-    };
-    let number = u64::from(line.whole(number, "icmp_seq")?);
-    if number >= SEQUENCE_NUMBERS {
-        return Err(line.error(format!("icmp_seq is {number}; expected less than {SEQUENCE_NUMBERS}")));
-    }
-    let round_trip = line.delay(time.trim_end_matches("ms"), "the round-trip time in ms")?;
-    let arrived = match line.text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((stamp, _)) => Some(time_stamp(stamp).ok_or_else(|| {
-            line.error(format!(
-                "[{stamp}] is no time stamp; expected [2024-05-31 12:00:00.123] or [1717156800.123]"
-            ))
-        })?),
-        None => None,
-    };
-    Ok(Some((number, Answer { sent: arrived.map(|at| at.saturating_sub(round_trip)), round_trip })))
-}
-
-/// `2024-05-31 12:00:00.123` or Unix seconds, in ns.
-fn time_stamp(text: &str) -> Option<Nanos> {
-    if let Some(time) = decimal(text, SECOND) {
-        return Some(time);
-    }
-    let (date, time) = text.split_once([' ', 'T'])?;
-    let date: Vec<i64> = date.split('-').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    let [year, month, day] = date[..] else { return None };
-    let clock: Vec<&str> = time.split(':').collect();
-    let [hour, minute, seconds] = clock[..] else { return None };
-    let (hour, minute): (u64, u64) = (hour.parse().ok()?, minute.parse().ok()?);
-    let seconds: f64 = seconds.parse().ok()?;
-    let valid = (1970..2200).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !valid || hour > 23 || minute > 59 || !(0.0..61.0).contains(&seconds) {
-        return None;
-    }
-    let whole = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60;
-    Some(whole * SECOND + (seconds * SECOND as f64).round() as u64)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar from then on.
-fn days_since_1970(year: i64, month: i64, day: i64) -> u64 {
-    // Years begin in March, so that the leap day is the last one.
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let days_before_month = (153 * month + 2) / 5;
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + days_before_month + day - 1;
-    // The same count for 1970-01-01.
-    u64::try_from(days - 719_468).unwrap_or(0)
 }

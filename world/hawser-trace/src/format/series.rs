@@ -97,7 +97,7 @@ pub(super) fn parse_points(
     source: Source<'_>,
     interval: Option<Nanos>,
 ) -> Result<Vec<(Nanos, f64)>, TraceError> {
-    let value = |(time, line, text): Timed<'_>| Ok((time, line.number(text, "the value", f64::MAX)?));
+    let value = |(time, line, text): Timed<'_>| Ok((time, line.value(text, "the value", f64::MAX)?));
     let points = timed(source, interval).map(|read| read.and_then(value)).collect::<Result<Vec<_>, _>>()?;
     if points.is_empty() { Err(source.empty()) } else { Ok(points) }
 }

@@ -166,8 +166,98 @@ PING 192.0.2.1 (192.0.2.1) 38(66) bytes of data.
         parsed("p", "64 bytes: icmp_seq=1 time=1 ms\n64 bytes: icmp_seq=3 time=1 ms").duration,
         3 * SECOND
     );
-    assert!(refused("p", "PING x\n").contains("no answer"));
+    assert!(refused("p", "PING x\n").contains("no answer"), "nor how many were sent");
     assert!(refused("p", "[today] icmp_seq=1 time=1 ms").contains("p:1: [today] is no time stamp"));
+}
+
+/// Three of four requests were answered, after 14 to 34 ms; the last but one was not.
+#[test]
+fn ping_logs_of_every_dialect() {
+    let iputils = |number: &str, time: &str, tail: &str| {
+        let line =
+            |at: u32, ms: &str| format!("64 bytes from 192.0.2.9: {number}={at} ttl=58 {time}={ms}{tail}\n");
+        format!("PING x (192.0.2.9) 56(84) bytes.\n{}{}{}", line(1, "31,5"), line(2, "32.5"), line(4, "34.5"))
+    };
+    let windows = "\nPinging host [192.0.2.9] with 1000 bytes of data:\n\
+        Reply from 192.0.2.9: bytes=1000 time=31ms TTL=115\nReply from 192.0.2.9: bytes=1000 time<1ms TTL=115\n\
+        Request timed out.\nReply from 192.0.2.9: bytes=1000 time=34ms TTL=115\n\nPing statistics for 192.0.2.9:\n    \
+        Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),\n";
+    let german = "Ping wird ausgef\u{fc}hrt f\u{fc}r host [192.0.2.9] mit 32 Bytes Daten:\n\
+        Antwort von 192.0.2.9: Bytes=32 Zeit=31ms TTL=115\nAntwort von 192.0.2.9: Bytes=32 Zeit=2ms TTL=115\n\
+        Zeit\u{fc}berschreitung der Anforderung.\nAntwort von 192.0.2.9: Bytes=32 Zeit=34ms TTL=115\n\n";
+    for log in [
+        iputils("icmp_seq", "time", " ms"),
+        iputils("icmp_req", "time", " ms"),
+        iputils("seq", "time", " ms"),
+        iputils("icmp_seq", "Zeit", " ms"),
+        windows.to_owned(),
+        german.to_owned(),
+    ] {
+        let trace = parsed("log", &log);
+        let down = &trace.links[0].down;
+        let times: Vec<u64> =
+            down.delay.as_ref().unwrap().points().iter().map(|point| point.0 / SECOND).collect();
+        assert_eq!((times, trace.duration), (vec![0, 1, 3], 4 * SECOND), "{log}");
+        let loss = down.loss.as_ref().unwrap();
+        let lost: Vec<bool> = (0..8).map(|half| loss.value_at(half * SECOND / 2) > 0.0).collect();
+        assert_eq!(lost.iter().filter(|is_lost| **is_lost).count(), 2, "{log}: {lost:?}");
+    }
+    for log in [
+        "PING x (192.0.2.9) 56(84) bytes of data.\n\n--- x ping statistics ---\n150 packets transmitted, 0 received, \
+         100% packet loss, time 150000ms\n",
+        &format!("Pinging x with 32 bytes of data:\n{}", "Request timed out.\n".repeat(150)),
+    ] {
+        let trace = parsed("log", log);
+        assert_eq!(
+            (&trace.links[0].up.outages[..], trace.duration),
+            (&[(0, 150 * SECOND)][..], 150 * SECOND)
+        );
+    }
+}
+
+#[test]
+fn logs_of_phones_and_reports_of_iperf3() {
+    let log = "Timestamp,Longitude,Latitude,CellID,NetworkMode,DL_bitrate,UL_bitrate,State,PINGMIN\n\
+        2019.12.16_23.59.58,-1.0,50.0,2,5G,112,24,D,-\n2019.12.16_23.59.59,-1.0,50.0,2,5G,34012,240,D,-\n\
+        2019.12.16_23.59.59,-1.0,50.0,2,5G,34012,240,D,-\n2019.12.17_00.00.02,-1.0,50.0,3,LTE,12500,900,I,18\n";
+    let trace = parsed("drive.csv", log);
+    let link = &trace.links[0];
+    let rates = |direction: &DirectionTrace| match direction.rate.as_ref().unwrap() {
+        RateTrace::Steps(series) => series.points().to_vec(),
+        RateTrace::Chances(_) => panic!(),
+    };
+    assert_eq!(rates(&link.down), [(0, 112_000), (SECOND, 34_012_000), (4 * SECOND, 12_500_000)]);
+    assert_eq!((rates(&link.up)[2].1, trace.duration), (900_000, 5 * SECOND));
+    assert_eq!(
+        link.down.delay.as_ref().unwrap().points(),
+        [(0, 9 * MILLISECOND), (4 * SECOND, 9 * MILLISECOND)]
+    );
+    assert_eq!(link.events.len(), 3, "5G, another cell, LTE");
+    assert!(trace.notes[1].contains("1 lines"), "{:?}", trace.notes);
+    let with = |from: &str, to: &str| refused("drive.csv", &log.replace(from, to));
+    assert!(with("2019.12.17_00.00.02", "2019.12.16_00.00.02").contains("drive.csv:5: the time goes back"));
+    assert!(with("2019.12.17_00.00.02", "today").contains("is no time"));
+    assert!(with(",12500,", ",-,").contains("there is no DL_bitrate"));
+
+    let report = |head: &str| {
+        let sum = |from: f64, to: f64, rate: f64| {
+            format!(
+                r#"{{"streams":[],"sum":{{"start":{from},"end":{to},"bits_per_second":{rate},"omitted":false}}}}"#
+            )
+        };
+        format!(r#"{{{head}"intervals":[{},{}],"end":{{}}}}"#, sum(0.0, 1.0, 9_999_000.4), sum(1.0, 2.5, 2e7))
+    };
+    let trace = parsed("iperf", &report(""));
+    assert_eq!(
+        (rates(&trace.links[0].up), trace.duration),
+        (vec![(0, 9_999_000), (SECOND, 20_000_000)], 5 * SECOND / 2)
+    );
+    assert_eq!(trace.links[0].down.rate, None);
+    let trace = parsed("iperf", &report(r#""start":{"test_start":{"reverse":1}},"#));
+    assert_eq!((trace.links[0].up.rate.as_ref(), rates(&trace.links[0].down).len()), (None, 2));
+    let failed = r#"{"start":{},"intervals":[],"error":"unable to connect","x":{"bits_per_second":1}}"#;
+    assert!(refused("iperf", failed).contains("unable to connect"));
+    assert!(refused("iperf", &report("").replace("20000000", "-1")).contains("makes no sense"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hawser_policy::Registry;
 use hawser_scenario::{Files, LoadError, ReadOptions, Scenario, files_matching};
@@ -16,16 +16,19 @@ type Text = Result<Arc<str>, String>;
 /// Names of files, or why their folder cannot be listed.
 type Matches = Result<Vec<String>, String>;
 
-/// Files that policies were given besides their parameters. The registry keeps them, since what is run with it depends on them.
+/// Files that parameters of policies named, by policy, parameter and name. A registry whose files are read keeps this, since what is run
+/// with it depends on them.
 #[derive(Debug, Clone, Default)]
-pub struct PolicyFiles(Vec<InputFile>);
+pub struct PolicyFiles(Arc<Mutex<BTreeMap<String, String>>>);
 
 impl PolicyFiles {
-    /// Notes that policies of this registry were given a file by an option of this name.
-    pub fn note(registry: &mut Registry, option: &str, contents: &[u8]) {
-        let mut files: PolicyFiles = registry.kept().cloned().unwrap_or_default();
-        files.0.push(InputFile { file: option.to_owned(), sha256: digest(contents) });
-        registry.keep(files);
+    /// Notes that a file was read: `name` is the parameter with the name of the file.
+    pub fn note(&self, name: &str, contents: &[u8]) {
+        self.files().insert(name.to_owned(), digest(contents));
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -35,7 +38,8 @@ pub(crate) struct Inputs {
     files: Mutex<BTreeMap<PathBuf, Text>>,
     /// What matched a pattern when it was first asked for.
     patterns: Mutex<BTreeMap<PathBuf, Matches>>,
-    /// What policies were given.
+    /// The policies of the runs, and the files that were read for them.
+    registry: Registry,
     policies: PolicyFiles,
 }
 
@@ -64,7 +68,8 @@ impl Files for Folder<'_> {
 impl Inputs {
     /// Of runs with these policies.
     pub(crate) fn of(registry: &Registry) -> Inputs {
-        Inputs { policies: registry.kept().cloned().unwrap_or_default(), ..Inputs::default() }
+        let policies = registry.kept().cloned().unwrap_or_default();
+        Inputs { registry: registry.clone(), policies, ..Inputs::default() }
     }
 
     /// Reads a scenario of a plan as [`hawser_scenario::load`] does, from the files as they were first seen. Messages
@@ -82,13 +87,24 @@ impl Inputs {
             .map_err(|message| LoadError::Read { path: (&file).into(), source: io::Error::other(message) })?;
         let folder = scenario.parent().unwrap_or(Path::new(""));
         let mut files = Folder { inputs: self, folder, base };
-        Ok(Scenario::read(ReadOptions {
+        let scenario = Scenario::read(ReadOptions {
             text: &text,
             file: &file,
             overrides,
             files: &mut files,
             registry: None,
-        })?)
+        })?;
+        self.read_files_of_policies(&scenario);
+        Ok(scenario)
+    }
+
+    /// Has the files read that policies of a scenario name. What is wrong with one is told by the run.
+    fn read_files_of_policies(&self, scenario: &Scenario) {
+        for flow in &scenario.flows {
+            for (kind, spec) in scenario.policies_of(flow).parts() {
+                let _ = self.registry.check(kind, spec);
+            }
+        }
     }
 
     /// The files that match a pattern, each read: which of them a cell needs depends on its seed, and a sweep has read
@@ -116,7 +132,7 @@ impl Inputs {
         text
     }
 
-    /// All files read so far, named relative to the plan, and those of policies, named by the option.
+    /// All files read so far, named relative to the plan, and those of policies.
     pub(crate) fn digests(&self, plan: &Path) -> Vec<InputFile> {
         let folder = plan.parent().unwrap_or(Path::new(""));
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,8 +140,10 @@ impl Inputs {
             file: relative(path, folder),
             sha256: text.as_ref().map(|text| digest(text.as_bytes())).unwrap_or_default(),
         };
-        let mut inputs: Vec<InputFile> =
-            files.iter().map(input).chain(self.policies.0.iter().cloned()).collect();
+        let of_policy =
+            |(file, sha256): (&String, &String)| InputFile { file: file.clone(), sha256: sha256.clone() };
+        let mut inputs: Vec<InputFile> = files.iter().map(input).collect();
+        inputs.extend(self.policies.files().iter().map(of_policy));
         inputs.sort_by(|a, b| a.file.cmp(&b.file));
         inputs
     }

@@ -136,6 +136,7 @@ fn ack(bytes: u64, rtt: f64) -> Ack {
         smoothed_rtt: rtt,
         rtt_variance: Duration::ZERO,
         min_rtt: rtt,
+        reorders: false,
         one_way_delay: None,
         limited_by: LimitedBy::CongestionWindow,
         delivered: bytes,

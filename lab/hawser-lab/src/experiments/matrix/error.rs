@@ -28,6 +28,12 @@ pub enum MatrixError {
         /// The names of all.
         known: String,
     },
+    /// The grid cannot be read.
+    #[error("{reason}")]
+    Plan {
+        /// Which file, where in it, and why.
+        reason: String,
+    },
     /// A scenario of the matrix cannot be read.
     #[error("{reason}")]
     Scenario {

@@ -1,86 +1,22 @@
-//! Links, buffers, losses, and who shares the bottleneck.
+//! Every combination of a grid.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use super::Settings;
-
-/// Buffers of the bottleneck, in bandwidth-delay products.
-pub const BUFFERS: [f64; 3] = [0.1, 1.0, 8.0];
-/// Random loss on the access links, beside that of the link itself.
-pub const LOSSES: [f64; 3] = [0.0, 0.001, 0.01];
-/// Controllers that couple the paths of a connection.
-pub const COUPLED: [&str; 8] = ["balia", "coupled-bbr", "dwc", "lia", "maco", "mpcc", "olia", "wvegas"];
-/// When the second flow comes, where it comes later.
-pub(super) const SECOND_FLOW: Duration = Duration::from_secs(5);
-
-/// A bottleneck of the matrix.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
-    /// What it is called.
-    pub name: &'static str,
-    /// Its scenario file.
-    pub file: &'static str,
-    /// Fields set in it.
-    pub set: &'static [&'static str],
-    /// Round-trip time without a queue, about; with the mean rate it makes the bandwidth-delay product.
-    pub rtt: Duration,
-    /// Simulated seconds of a flow alone.
-    pub seconds_alone: u64,
-}
-
-/// All bottlenecks.
-pub const LINKS: [Link; 5] = [
-    Link {
-        name: "20/20",
-        file: "matrix-wired.toml",
-        set: &["segment.bottleneck.rate=20 Mbit/s", "link.*.delay=10 ms"],
-        rtt: Duration::from_millis(20),
-        seconds_alone: 20,
-    },
-    Link {
-        name: "100/50",
-        file: "matrix-wired.toml",
-        set: &["segment.bottleneck.rate=100 Mbit/s", "link.*.delay=25 ms"],
-        rtt: Duration::from_millis(50),
-        seconds_alone: 20,
-    },
-    Link {
-        name: "300/100",
-        file: "matrix-wired.toml",
-        set: &["segment.bottleneck.rate=300 Mbit/s", "link.*.delay=50 ms"],
-        rtt: Duration::from_millis(100),
-        seconds_alone: 20,
-    },
-    Link {
-        name: "leo",
-        file: "matrix-leo.toml",
-        set: &[],
-        rtt: Duration::from_millis(40),
-        seconds_alone: 45,
-    },
-    Link {
-        name: "drive",
-        file: "matrix-drive.toml",
-        set: &[],
-        rtt: Duration::from_millis(50),
-        seconds_alone: 45,
-    },
-];
-/// The link on which coupled controllers have two paths through one bottleneck.
-pub(super) const SHARED_LINK: &str = "100/50";
+use super::plan::{Link, Plan};
 
 /// Who else sends through the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Against {
     /// Nobody.
     Nothing,
-    /// A second flow of the same controller, five seconds later.
+    /// A second flow of the same controller, later.
     Itself,
     /// A flow of CUBIC, from the beginning.
     Cubic,
-    /// Two paths of the controller; beside them a flow of NewReno.
+    /// Two paths of the controller, against a flow of NewReno.
     PathsNewReno,
-    /// Two paths of the controller; beside them a flow of CUBIC.
+    /// Two paths of the controller, against a flow of CUBIC.
     PathsCubic,
 }
 
@@ -116,7 +52,7 @@ pub struct Cell {
     /// The controller, with its parameters.
     pub controller: String,
     /// The bottleneck.
-    pub link: Link,
+    pub link: Arc<Link>,
     /// Its buffer, in bandwidth-delay products.
     pub buffer: f64,
     /// Random loss.
@@ -129,43 +65,53 @@ pub struct Cell {
 
 impl Cell {
     /// Simulated seconds.
-    pub(super) fn seconds(&self, longest: Option<u64>) -> u64 {
+    pub(super) fn seconds(&self, settings: &Settings) -> u64 {
         let own = match self.against {
             Against::Nothing => self.link.seconds_alone,
-            Against::Cubic => 30,
-            Against::Itself | Against::PathsNewReno | Against::PathsCubic => 40,
+            Against::Cubic => settings.plan.seconds_with_cubic,
+            Against::Itself | Against::PathsNewReno | Against::PathsCubic => {
+                settings.plan.seconds_with_another
+            }
         };
-        longest.map_or(own, |longest| own.min(longest))
+        settings.longest.map_or(own, |longest| own.min(longest))
     }
 
-    /// Whether the matrix has it: only coupled controllers have two paths, and only on one link; CUBIC beside CUBIC is CUBIC
-    /// beside itself.
-    fn is_wanted(&self) -> bool {
-        let name = self.controller.split(',').next().unwrap_or_default().trim();
+    /// Whether the matrix has it: only coupled controllers have two paths, and only on one link; CUBIC against CUBIC is CUBIC
+    /// against itself.
+    fn is_wanted(&self, plan: &Plan) -> bool {
         match self.against {
             Against::Nothing | Against::Itself => true,
             Against::Cubic => self.controller.trim() != "cubic",
-            Against::PathsNewReno | Against::PathsCubic => {
-                COUPLED.contains(&name) && self.link.name == SHARED_LINK
-            }
+            Against::PathsNewReno | Against::PathsCubic => plan.is_coupled(&self.controller, &self.link.name),
         }
     }
 }
 
 /// Every cell of some settings, those of one link, buffer and loss side by side: what is compared is there early.
 pub(super) fn cells(settings: &Settings) -> Vec<Cell> {
-    let wanted = |link: &Link| settings.links.is_empty() || settings.links.iter().any(|it| it == link.name);
+    let plan = &settings.plan;
     let mut cells = Vec::new();
     for seed in 1..=settings.seeds {
-        for link in LINKS.into_iter().filter(wanted) {
-            for (buffer, loss) in BUFFERS.into_iter().flat_map(|buffer| LOSSES.map(|loss| (buffer, loss))) {
+        for link in chosen_links(settings) {
+            for (buffer, loss) in plan.places() {
                 for controller in &settings.controllers {
-                    let of =
-                        |against| Cell { controller: controller.clone(), link, buffer, loss, against, seed };
-                    cells.extend(Against::ALL.map(of).into_iter().filter(Cell::is_wanted));
+                    let of = |against| Cell {
+                        controller: controller.clone(),
+                        link: link.clone(),
+                        buffer,
+                        loss,
+                        against,
+                        seed,
+                    };
+                    cells.extend(Against::ALL.map(of).into_iter().filter(|cell| cell.is_wanted(plan)));
                 }
             }
         }
     }
     cells
+}
+
+pub(super) fn chosen_links(settings: &Settings) -> impl Iterator<Item = &Arc<Link>> {
+    let is_wanted = |link: &&Arc<Link>| settings.links.is_empty() || settings.links.contains(&link.name);
+    settings.plan.links.iter().filter(is_wanted)
 }

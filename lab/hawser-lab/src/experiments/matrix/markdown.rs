@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::MatrixError;
-use super::grid::{BUFFERS, LOSSES};
 use super::rows::{Row, Rows};
 
 /// Between these lines a document has the tables.
@@ -11,20 +10,24 @@ const BEGIN: &str = "<!-- begin: hawser lab matrix controllers -->";
 const END: &str = "<!-- end -->";
 
 /// The columns of the summary: means over all cells of a controller.
-pub(super) const SUMMARY: [&str; 8] = [
-    "use, no loss",
-    "0.1 %",
-    "1 %",
-    "p95 queue, ms",
-    "dropped, %",
-    "Jain, itself",
-    "share against CUBIC",
-    "Jain, CUBIC",
-];
+pub(super) fn summary_columns(rows: &Rows) -> Vec<String> {
+    let uses = rows.losses.iter().enumerate().map(|(at, loss)| match (at, *loss == 0.0) {
+        (0, true) => "use, no loss".to_owned(),
+        (0, false) => format!("use, {} %", percent(*loss)),
+        _ => format!("{} %", percent(*loss)),
+    });
+    let others = ["p95 queue, ms", "dropped, %", "Jain, itself", "share against CUBIC", "Jain, CUBIC"];
+    uses.chain(others.map(str::to_owned)).collect()
+}
+
+/// A share in percent as people write it: without what binary fractions add.
+fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}
 
 /// A buffer and a loss, as the head of a column.
 pub(super) fn buffer_and_loss(buffer: f64, loss: f64) -> String {
-    format!("{buffer} BDP, {} %", 100.0 * loss)
+    format!("{buffer} BDP, {} %", percent(loss))
 }
 
 /// A number with two or three figures.
@@ -47,26 +50,24 @@ fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> String {
 }
 
 /// What the summary says of a controller.
-pub(super) fn summary_cells(rows: &Rows, controller: &str) -> [String; 8] {
+pub(super) fn summary_cells(rows: &Rows, controller: &str) -> Vec<String> {
     let all = |of: fn(&Row) -> Option<f64>| rows.mean(controller, |_| true, of);
     let with = |loss: f64| rows.mean(controller, |row| row.loss == loss, |row| row.utilisation);
-    let [none, some, much] = LOSSES.map(|loss| or_dash(with(loss), share));
-    [
-        none,
-        some,
-        much,
+    let uses = rows.losses.iter().map(|loss| or_dash(with(*loss), share));
+    let others = [
         or_dash(all(|row| row.queue_p95_ms), number),
         or_dash(all(|row| row.dropped).map(|dropped| 100.0 * dropped), number),
         or_dash(all(|row| row.jain_itself), share),
         or_dash(all(|row| row.share_cubic), share),
         or_dash(all(|row| row.jain_cubic), share),
-    ]
+    ];
+    uses.chain(others).collect()
 }
 
 /// One line per controller for a terminal.
 pub(super) fn summary(rows: &Rows) -> String {
     let mut text = format!("{:<20}", "controller");
-    SUMMARY.iter().for_each(|column| {
+    summary_columns(rows).iter().for_each(|column| {
         let _ = write!(text, " {column:>18}");
     });
     text.push('\n');
@@ -93,7 +94,7 @@ pub(super) fn into_document(document: &str, rows: &Rows) -> Result<String, Matri
 
 fn tables(rows: &Rows) -> String {
     let mut text = "### All links\n\nMeans over all cells.\n\n".to_owned();
-    head(&mut text, SUMMARY.map(str::to_owned));
+    head(&mut text, &summary_columns(rows));
     for controller in &rows.controllers {
         line(&mut text, controller, summary_cells(rows, controller));
     }
@@ -111,8 +112,8 @@ fn tables(rows: &Rows) -> String {
     text
 }
 
-fn head<const N: usize>(text: &mut String, columns: [String; N]) {
-    let _ = writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(N));
+fn head(text: &mut String, columns: &[String]) {
+    let _ = writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
 }
 
 fn line(text: &mut String, name: &str, cells: impl IntoIterator<Item = String>) {
@@ -120,17 +121,17 @@ fn line(text: &mut String, name: &str, cells: impl IntoIterator<Item = String>) 
     let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
 }
 
-fn places() -> impl Iterator<Item = (f64, f64)> {
-    BUFFERS.into_iter().flat_map(|buffer| LOSSES.map(|loss| (buffer, loss)))
+/// Buffers and losses, as the heads of columns.
+fn place_columns(rows: &Rows) -> Vec<String> {
+    rows.places().into_iter().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect()
 }
 
 fn cells(text: &mut String, rows: &Rows, link: &str, write: fn(&Row) -> String) {
-    let names: Vec<String> = places().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect();
-    let _ = writeln!(text, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    head(text, &place_columns(rows));
     for controller in &rows.controllers {
         let of_place =
             |(buffer, loss)| rows.cell(controller, link, buffer, loss).map(write).unwrap_or_default();
-        line(text, controller, places().map(of_place));
+        line(text, controller, rows.places().into_iter().map(of_place));
     }
 }
 
@@ -161,8 +162,7 @@ fn two_paths(text: &mut String, rows: &Rows) {
         "\n### Two paths through one bottleneck\n\nShare of both together against one flow of NewReno, and against one of CUBIC; half is \
          fair.\n\n",
     );
-    let names: Vec<String> = places().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect();
-    let _ = writeln!(text, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    head(text, &place_columns(rows));
     for controller in &rows.controllers {
         let own: Vec<String> = rows
             .shared

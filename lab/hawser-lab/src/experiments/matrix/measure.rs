@@ -7,7 +7,8 @@ use hawser_policy::{Registry, Time};
 use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{FlowSample, Options, Outcome, Recorder, Simulation};
 
-use super::grid::{Against, Cell, SECOND_FLOW};
+use super::grid::{Against, Cell};
+use super::{Plan, Settings};
 use crate::data::sweep::CellOutput;
 
 /// The segment that all flows share, and the link behind which the first one's receiver is.
@@ -111,10 +112,10 @@ impl Samples {
 }
 
 /// The fields of a scenario that make a cell of it, but for the buffer, whose size depends on the rate.
-pub(super) fn overrides(cell: &Cell, seconds: u64) -> Vec<String> {
-    let mut set: Vec<String> = cell.link.set.iter().map(|field| (*field).to_owned()).collect();
+pub(super) fn overrides(cell: &Cell, settings: &Settings) -> Vec<String> {
+    let mut set = cell.link.set.clone();
     set.push(format!("seed={}", cell.seed));
-    set.push(format!("duration={seconds} s"));
+    set.push(format!("duration={} s", cell.seconds(settings)));
     set.push(format!("link.*.down.loss={}", cell.loss));
     set.push(format!("flow.{OWN}.congestion={}", cell.controller));
     if cell.against.has_two_paths() {
@@ -128,7 +129,7 @@ pub(super) fn overrides(cell: &Cell, seconds: u64) -> Vec<String> {
     };
     set.push(format!("flow.{OTHER}.congestion={other}"));
     if cell.against == Against::Itself {
-        set.push(format!("flow.{OTHER}.start={} s", SECOND_FLOW.as_secs()));
+        set.push(format!("flow.{OTHER}.start={} s", settings.plan.second_flow_after_seconds));
     }
     set
 }
@@ -138,22 +139,27 @@ pub(super) fn buffer(cell: &Cell, scenario: &Scenario) -> Option<String> {
     let segment = scenario.segments.iter().find(|segment| segment.name == BOTTLENECK)?;
     let until = u64::try_from(scenario.duration?.as_nanos()).ok()?;
     let rate = segment.down.mean_rate(until)? as f64;
-    let bytes = (cell.buffer * rate / 8.0 * cell.link.rtt.as_secs_f64()).max(3_000.0);
+    let bytes = (cell.buffer * rate / 8.0 * cell.link.rtt().as_secs_f64()).max(3_000.0);
     Some(format!("segment.{BOTTLENECK}.down.queue={bytes:.0}"))
 }
 
 /// Runs a cell whose scenario was read.
-pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> Result<Numbers, String> {
+pub(super) fn run(
+    cell: &Cell,
+    mut scenario: Scenario,
+    plan: &Plan,
+    registry: &Registry,
+) -> Result<Numbers, String> {
     if cell.against == Against::Nothing {
         scenario.flows.retain(|flow| flow.name == OWN);
     }
     let simulation = Simulation::new(&scenario, registry, Options::default());
     let mut samples = Samples::default();
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut samples);
-    Ok(numbers(cell, &outcome, &samples))
+    Ok(numbers(cell, plan, &outcome, &samples))
 }
 
-fn numbers(cell: &Cell, outcome: &Outcome, samples: &Samples) -> Numbers {
+fn numbers(cell: &Cell, plan: &Plan, outcome: &Outcome, samples: &Samples) -> Numbers {
     let link =
         |name: &str| outcome.links.iter().find(|link| link.link == name && link.direction == Direction::Down);
     let bottleneck = link(BOTTLENECK);
@@ -176,7 +182,7 @@ fn numbers(cell: &Cell, outcome: &Outcome, samples: &Samples) -> Numbers {
         let fairness = samples.fairness(half, end);
         (numbers.jain, numbers.share) = (fairness.map(|it| it.0), fairness.map(|it| it.1));
         if cell.against == Against::Itself {
-            numbers.converged_seconds = samples.converged(Time::ZERO + SECOND_FLOW, end);
+            numbers.converged_seconds = samples.converged(Time::ZERO + plan.second_flow(), end);
         }
     }
     numbers

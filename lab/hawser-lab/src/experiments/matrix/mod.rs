@@ -9,13 +9,14 @@
 //!
 //! A [`Cell`] is one simulation: a controller on a link with a buffer and a rate of random loss, alone, beside a second flow of its
 //! own, beside CUBIC, or, for coupled ones, with two paths through the bottleneck beside a flow of NewReno or CUBIC. Links, buffers
-//! and losses are those of `grid`; what is measured of a run is in `measure`.
+//! and losses are those of a [`Plan`]; what is measured of a run is in `measure`.
 
 mod error;
 mod grid;
 mod markdown;
 mod measure;
 mod page;
+mod plan;
 mod rows;
 mod work;
 
@@ -26,8 +27,9 @@ use std::sync::Arc;
 pub use error::MatrixError;
 pub(crate) use markdown::{number, share};
 
-pub use grid::{Against, BUFFERS, COUPLED, Cell, LINKS, LOSSES, Link};
+pub use grid::{Against, Cell};
 pub use measure::Numbers;
+pub use plan::{Link, Plan};
 pub use rows::{Outlier, Row, Rows, Shared};
 pub use work::Matrix;
 
@@ -37,11 +39,13 @@ use crate::data::table::read_table;
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Bottlenecks, buffers and losses.
+    pub plan: Arc<Plan>,
     /// The folder of scenarios.
     pub scenarios: PathBuf,
     /// Controllers with their parameters, such as `cubic,beta=0.8`.
     pub controllers: Vec<String>,
-    /// Which of [`LINKS`]; none: all.
+    /// Which links of the plan; none: all.
     pub links: Vec<String>,
     /// Seeds 1 to this.
     pub seeds: u64,

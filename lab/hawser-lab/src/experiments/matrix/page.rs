@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::grid::{BUFFERS, LINKS, LOSSES};
-use super::markdown::{SUMMARY, buffer_and_loss, number, share, summary_cells};
+use super::markdown::{buffer_and_loss, number, share, summary_cells, summary_columns};
 use super::rows::{Row, Rows};
 use crate::data::page::html::{self, TableCell, marked, plain, table};
 use crate::data::page::svg::escape;
@@ -62,10 +61,12 @@ pub(super) fn page(rows: &Rows) -> String {
 
 fn heading(rows: &Rows) -> String {
     let mut html = format!(
-        "<h1>Matrix of controllers</h1>\n<p>{} controllers over {} bottlenecks, each with buffers of 0.1, 1 and 8 bandwidth-delay \
-         products and 0, 0.1 and 1 % of random loss; {} of everything random. In virtual time, over the whole stack.</p>\n",
+        "<h1>Matrix of controllers</h1>\n<p>{} controllers over {} bottlenecks, each with {} buffers and {} rates of \
+         random loss; {} of everything random. In virtual time, over the whole stack.</p>\n",
         rows.controllers.len(),
         rows.links.len(),
+        rows.buffers.len(),
+        rows.losses.len(),
         if rows.seeds == 1 { "one seed".to_owned() } else { format!("means of {} seeds", rows.seeds) },
     );
     for failed in &rows.failed {
@@ -77,11 +78,12 @@ fn heading(rows: &Rows) -> String {
 fn summary(rows: &Rows) -> String {
     let body = rows.controllers.iter().map(|controller| {
         let name = marked(escape(controller), "strong");
-        let numbers = summary_cells(rows, controller).map(|text| plain(&text));
+        let numbers = summary_cells(rows, controller).into_iter().map(|text| plain(&text));
         std::iter::once(name).chain(numbers).collect()
     });
     let body: Vec<Vec<TableCell>> = body.collect();
-    let columns: Vec<&str> = std::iter::once("Controller").chain(SUMMARY).collect();
+    let names = summary_columns(rows);
+    let columns: Vec<&str> = std::iter::once("Controller").chain(names.iter().map(String::as_str)).collect();
     format!(
         "<h2>All links</h2>\n<p class=\"soft\">Means over all cells.</p>\n{}",
         table(&columns, &body, 1, "controllers")
@@ -89,9 +91,8 @@ fn summary(rows: &Rows) -> String {
 }
 
 fn of_link(rows: &Rows, link: &str) -> String {
-    let rtt = LINKS.iter().find(|it| it.name == link).map_or(0, |link| link.rtt.as_millis());
     let mut html = format!(
-        "<h2>{}</h2>\n<p class=\"soft\">Columns: buffer in bandwidth-delay products (round trip of {rtt} ms), random loss.</p>\n",
+        "<h2>{}</h2>\n<p class=\"soft\">Columns: buffer in bandwidth-delay products of the mean rate, random loss.</p>\n",
         escape(link)
     );
     for metric in &METRICS {
@@ -101,8 +102,7 @@ fn of_link(rows: &Rows, link: &str) -> String {
 }
 
 fn of_metric(rows: &Rows, link: &str, metric: &Metric) -> String {
-    let places: Vec<(f64, f64)> =
-        BUFFERS.into_iter().flat_map(|buffer| LOSSES.map(|loss| (buffer, loss))).collect();
+    let places = rows.places();
     let names: Vec<String> = places.iter().map(|(buffer, loss)| buffer_and_loss(*buffer, *loss)).collect();
     let columns: Vec<&str> = std::iter::once("Controller").chain(names.iter().map(String::as_str)).collect();
     let line = |controller: &String| {

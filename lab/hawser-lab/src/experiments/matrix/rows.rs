@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::Settings;
-use super::grid::{Against, BUFFERS, COUPLED, LINKS, LOSSES, SHARED_LINK};
+use super::grid::{Against, chosen_links};
+use super::plan::places;
 use crate::data::table::{Table, TableError};
 
 /// A cell whose utilisation is off by more than this from the mean of its neighbours stands out.
@@ -77,6 +78,10 @@ pub struct Rows {
     pub controllers: Vec<String>,
     /// The links, in order.
     pub links: Vec<String>,
+    /// Buffers, in bandwidth-delay products.
+    pub buffers: Vec<f64>,
+    /// Rates of random loss.
+    pub losses: Vec<f64>,
     /// Seeds.
     pub seeds: u64,
     /// Every cell.
@@ -116,25 +121,31 @@ impl Rows {
         };
         let mut rows = Rows {
             controllers: settings.controllers.clone(),
-            links: links(settings),
+            links: chosen_links(settings).map(|link| link.name.clone()).collect(),
+            buffers: settings.plan.buffers.clone(),
+            losses: settings.plan.losses.clone(),
             seeds: settings.seeds,
             rows: Vec::new(),
             shared: Vec::new(),
             failed: failed(table, &runs)?,
         };
-        for link in &links(settings) {
-            for (buffer, loss) in BUFFERS.into_iter().flat_map(|buffer| LOSSES.map(|loss| (buffer, loss))) {
+        for link in chosen_links(settings).map(|link| link.name.as_str()) {
+            for (buffer, loss) in settings.plan.places() {
                 for controller in &settings.controllers {
                     let key = Key { link, controller, buffer, loss };
                     rows.rows.push(row(table, &runs, &key)?);
-                    let name = controller.split(',').next().unwrap_or_default().trim();
-                    if link == SHARED_LINK && COUPLED.contains(&name) {
+                    if settings.plan.is_coupled(controller, link) {
                         rows.shared.push(shared(table, &runs, &key)?);
                     }
                 }
             }
         }
         Ok(rows)
+    }
+
+    /// Every buffer with every loss.
+    pub(super) fn places(&self) -> Vec<(f64, f64)> {
+        places(&self.buffers, &self.losses)
     }
 
     /// The cell of a controller.
@@ -162,10 +173,10 @@ impl Rows {
     }
 
     fn outlier(&self, row: &Row) -> Option<Outlier> {
-        let (buffer, loss) = (position(&BUFFERS, row.buffer)?, position(&LOSSES, row.loss)?);
+        let (buffer, loss) = (position(&self.buffers, row.buffer)?, position(&self.losses, row.loss)?);
         let is_next = |other: &&Row| {
             let apart = |list: &[f64], of: f64, own: usize| position(list, of).map(|at| at.abs_diff(own));
-            let apart = apart(&BUFFERS, other.buffer, buffer).zip(apart(&LOSSES, other.loss, loss));
+            let apart = apart(&self.buffers, other.buffer, buffer).zip(apart(&self.losses, other.loss, loss));
             apart.is_some_and(|(buffers, losses)| buffers + losses == 1)
         };
         let of_link = self.rows.iter().filter(|it| it.controller == row.controller && it.link == row.link);
@@ -181,11 +192,6 @@ impl Rows {
             neighbours,
         })
     }
-}
-
-fn links(settings: &Settings) -> Vec<String> {
-    let wanted = |name: &&str| settings.links.is_empty() || settings.links.iter().any(|link| link == name);
-    LINKS.map(|link| link.name).into_iter().filter(wanted).map(str::to_owned).collect()
 }
 
 fn position(list: &[f64], value: f64) -> Option<usize> {

@@ -8,6 +8,7 @@ use crate::data::sweep::{Shard, Work};
 fn settings(controllers: &[&str], links: &[&str], longest: u64) -> Settings {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     Settings {
+        plan: Arc::new(Plan::shipped().unwrap()),
         scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
         controllers: owned(controllers),
         links: owned(links),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
 use hawser_scenario::Scenario;
 
-use super::grid::{self, Cell, LINKS};
+use super::grid::{self, Cell};
 use super::measure::{self, Numbers};
 use super::{MatrixError, Settings};
 use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
@@ -31,13 +31,16 @@ impl Matrix {
     pub fn new(settings: Settings, registry: Arc<Registry>) -> Result<Self, MatrixError> {
         let scenarios = settings.scenarios.canonicalize().unwrap_or(settings.scenarios);
         let settings = Settings { scenarios, ..settings };
+        let plan = &settings.plan;
         for controller in &settings.controllers {
             let wrong = |reason: String| MatrixError::Controller { reason };
             let spec: PolicySpec = controller.parse().map_err(|error: SpecError| wrong(error.to_string()))?;
             registry.check(PolicyKind::Congestion, &spec).map_err(|error| wrong(error.to_string()))?;
         }
-        if let Some(name) = settings.links.iter().find(|name| LINKS.iter().all(|link| link.name != **name)) {
-            let known = LINKS.map(|link| link.name).join(", ");
+        if let Some(name) =
+            settings.links.iter().find(|name| plan.links.iter().all(|link| link.name != **name))
+        {
+            let known = plan.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>().join(", ");
             return Err(MatrixError::UnknownLink { name: name.clone(), known });
         }
         let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
@@ -49,7 +52,7 @@ impl Matrix {
             program_sha256: digest(&program),
         };
         // Recordings that any seed could choose are read with the first one.
-        for link in LINKS {
+        for link in &matrix.settings.plan.links {
             if let Some(cell) = matrix.cells.iter().find(|cell| cell.link.name == link.name) {
                 matrix.load(cell, &[]).map_err(|reason| MatrixError::Scenario { reason })?;
             }
@@ -69,9 +72,9 @@ impl Matrix {
 
     fn load(&self, cell: &Cell, more: &[String]) -> Result<Scenario, String> {
         let folder = &self.settings.scenarios;
-        let mut set = measure::overrides(cell, cell.seconds(self.settings.longest));
+        let mut set = measure::overrides(cell, &self.settings);
         set.extend_from_slice(more);
-        let scenario = self.inputs.load(&folder.join("matrix"), &folder.join(cell.link.file), &set);
+        let scenario = self.inputs.load(&folder.join("matrix"), &folder.join(&cell.link.file), &set);
         scenario.map_err(|error| error.to_string())
     }
 }
@@ -80,18 +83,15 @@ impl Work for Matrix {
     type Output = Numbers;
 
     fn manifest(&self) -> Manifest {
-        let identity: Vec<String> = self
-            .cells
-            .iter()
-            .map(|cell| format!("{cell:?} {} s", cell.seconds(self.settings.longest)))
-            .collect();
+        let identity: Vec<String> =
+            self.cells.iter().map(|cell| format!("{cell:?} {} s", cell.seconds(&self.settings))).collect();
         Manifest {
             format: MANIFEST_FORMAT,
             hawser: env!("CARGO_PKG_VERSION").to_owned(),
             plan: "matrix controllers".to_owned(),
             plan_sha256: digest(identity.join("\n").as_bytes()),
             inputs: self.inputs.digests(&self.settings.scenarios.join("matrix")),
-            scenarios: LINKS.map(|link| link.name.to_owned()).into(),
+            scenarios: self.settings.plan.links.iter().map(|link| link.name.clone()).collect(),
             factors: vec![("controller".to_owned(), self.settings.controllers.clone())],
             cells: self.cells.len(),
             tables: [CELLS, TIMING].map(str::to_owned).into(),
@@ -102,7 +102,7 @@ impl Work for Matrix {
     fn run(&self, cell: usize) -> Result<Numbers, String> {
         let cell = self.cells.get(cell).ok_or("there is no such cell")?;
         let buffer = measure::buffer(cell, &self.load(cell, &[])?).ok_or("the bottleneck has no rate")?;
-        measure::run(cell, self.load(cell, &[buffer])?, &self.registry)
+        measure::run(cell, self.load(cell, &[buffer])?, &self.settings.plan, &self.registry)
     }
 
     fn schema(&self, table: &str) -> Result<Schema, TableError> {
@@ -136,7 +136,7 @@ impl Work for Matrix {
         let Some(cell) = self.cells.get(result.cell) else { return Ok(()) };
         let mut row = vec![
             number,
-            cell.link.name.into(),
+            cell.link.name.as_str().into(),
             cell.controller.as_str().into(),
             cell.against.name().into(),
             cell.buffer.into(),

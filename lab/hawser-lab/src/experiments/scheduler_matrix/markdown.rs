@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::MatrixError;
-use super::grid::Workload;
 use super::rows::{Contest, Row, Rows};
 use crate::experiments::matrix::{number, share};
 
@@ -52,8 +51,8 @@ pub(super) fn summary_cells(rows: &Rows, scheduler: &str) -> [String; 7] {
 }
 
 /// Mean share of the first of a scheduler with a workload.
-pub(super) fn of_workload(rows: &Rows, scheduler: &str, workload: Workload) -> Option<f64> {
-    let contests = rows.contests.iter().filter(|contest| contest.workload == workload.name());
+pub(super) fn of_workload(rows: &Rows, scheduler: &str, workload: &str) -> Option<f64> {
+    let contests = rows.contests.iter().filter(|contest| contest.workload == workload);
     mean(contests.filter_map(|contest| contest.share(scheduler)))
 }
 
@@ -98,15 +97,17 @@ pub(super) fn into_document(document: &str, rows: &Rows) -> Result<String, Matri
 fn tables(rows: &Rows) -> String {
     let seeds = if rows.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", rows.seeds) };
     let mut text = format!("### All cells\n\n{} cells, {seeds}.\n\n", rows.contests.len());
-    head(&mut text, SUMMARY);
+    head(&mut text, &SUMMARY);
     for scheduler in &rows.schedulers {
-        line(&mut text, scheduler, summary_cells(rows, scheduler));
+        line(&mut text, scheduler, &summary_cells(rows, scheduler));
     }
     text.push_str("\n### By workload\n\nMean share of the first.\n\n");
-    head(&mut text, Workload::ALL.map(Workload::name));
+    let workloads: Vec<&str> = rows.workloads.iter().map(String::as_str).collect();
+    head(&mut text, &workloads);
     for scheduler in &rows.schedulers {
-        let own = Workload::ALL.map(|workload| of_workload(rows, scheduler, workload));
-        line(&mut text, scheduler, own.map(|value| value.map_or("-".to_owned(), share)));
+        let own = workloads.iter().map(|workload| of_workload(rows, scheduler, workload));
+        let own: Vec<String> = own.map(|value| value.map_or("-".to_owned(), share)).collect();
+        line(&mut text, scheduler, &own);
     }
     for (own, title) in OURS.into_iter().filter(|(own, _)| rows.schedulers.iter().any(|name| name == own)) {
         lost(&mut text, rows, own, title);
@@ -140,10 +141,10 @@ fn lost(text: &mut String, rows: &Rows, scheduler: &str, title: &str) {
     }
 }
 
-fn head<const N: usize>(text: &mut String, columns: [&str; N]) {
-    let _ = writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(N));
+fn head(text: &mut String, columns: &[&str]) {
+    let _ = writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
 }
 
-fn line<const N: usize>(text: &mut String, name: &str, cells: [String; N]) {
+fn line(text: &mut String, name: &str, cells: &[String]) {
     let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
 }

@@ -85,7 +85,7 @@ pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> R
     let name = flow.name.clone();
     flows[main] = flow;
     scenario.flows = flows;
-    scenario.duration = Some(cell.workload.longest());
+    scenario.duration = Some(cell.workload.longest);
     let simulation = Simulation::new(&scenario, registry, Options::default());
     let mut waiting = Waiting { flow: &name, most: 0 };
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut waiting);

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A [`Cell`] is one simulation: a scheduler with a controller over the links of a scenario, with a workload in the place of the
-//! scenario's first connection; what else the scenario has running stays as it is. Links and workloads are those of `grid`; what is
+//! scenario's first connection; what else the scenario has running stays as it is. Links and workloads are those of a [`Plan`]; what is
 //! measured of a run is in `measure`. Among the schedulers is the one that knows the links' future
 //! ([`OracleEdpf`](hawser_sim::oracle::OracleEdpf)): everybody is given as a share of it, and nobody loses against it.
 
@@ -16,6 +16,7 @@ mod grid;
 mod markdown;
 mod measure;
 mod page;
+mod plan;
 mod rows;
 mod work;
 
@@ -24,8 +25,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use super::matrix::MatrixError;
-pub use grid::{Cell, Judged, LINKS, Links, Workload};
+pub use grid::Cell;
 pub use measure::Numbers;
+pub use plan::{Extent, Judged, Links, Plan, Workload};
 pub use rows::{Contest, Row, Rows};
 pub use work::Matrix;
 
@@ -35,15 +37,17 @@ use crate::data::table::read_table;
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Links and workloads.
+    pub plan: Arc<Plan>,
     /// The folder of scenarios.
     pub scenarios: PathBuf,
     /// Schedulers with their parameters, such as `ecf,beta=0.5`.
     pub schedulers: Vec<String>,
     /// Controllers with their parameters.
     pub controllers: Vec<String>,
-    /// Which of [`LINKS`]; none: all.
+    /// Which links of the plan; none: all.
     pub links: Vec<String>,
-    /// Which of [`Workload::ALL`]; none: all.
+    /// Which workloads of the plan; none: all.
     pub workloads: Vec<String>,
     /// Seeds 1 to this.
     pub seeds: u64,

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::grid::Workload;
 use super::markdown::{OURS, PLAIN, SUMMARY, of_workload, summary_cells};
 use super::rows::{Contest, Row, Rows};
 use crate::data::page::html::{self, TableCell, marked, plain, table};
@@ -60,7 +59,7 @@ fn heading(rows: &Rows) -> String {
 fn summary(rows: &Rows) -> String {
     let line = |scheduler: &String| {
         let name = marked(escape(scheduler), "strong");
-        let shares = Workload::ALL.map(|workload| of_workload(rows, scheduler, workload));
+        let shares = rows.workloads.iter().map(|workload| of_workload(rows, scheduler, workload));
         let shares = shares.map(|value| value.map_or_else(|| marked("–", "none"), shaded));
         std::iter::once(name)
             .chain(summary_cells(rows, scheduler).map(|text| plain(&text)))
@@ -68,8 +67,10 @@ fn summary(rows: &Rows) -> String {
             .collect()
     };
     let body: Vec<Vec<TableCell>> = rows.schedulers.iter().map(line).collect();
-    let columns: Vec<&str> =
-        std::iter::once("Scheduler").chain(SUMMARY).chain(Workload::ALL.map(Workload::name)).collect();
+    let columns: Vec<&str> = std::iter::once("Scheduler")
+        .chain(SUMMARY)
+        .chain(rows.workloads.iter().map(String::as_str))
+        .collect();
     format!(
         "<h2>All cells</h2>\n<p class=\"soft\">On the right the mean share of the first by workload.</p>\n{}",
         table(&columns, &body, 1, "schedulers")

@@ -4,7 +4,8 @@ use hawser_sim::oracle::OracleEdpf;
 use serde::Serialize;
 
 use super::Settings;
-use super::grid::{Judged, Workload, chosen_links, chosen_workloads};
+use super::grid::{chosen_links, chosen_workloads};
+use super::plan::{Judged, Workload};
 use crate::data::table::{Table, TableError};
 
 /// A scheduler is as good as another when it is not worse by more than this.
@@ -59,6 +60,8 @@ pub struct Contest {
 pub struct Rows {
     /// The schedulers, in order.
     pub schedulers: Vec<String>,
+    /// The workloads, in order.
+    pub workloads: Vec<String>,
     /// Seeds.
     pub seeds: u64,
     /// Every cell.
@@ -73,6 +76,7 @@ impl Rows {
     pub(super) fn read(table: &Table, settings: &Settings) -> Result<Rows, TableError> {
         let mut rows = Rows {
             schedulers: settings.schedulers.clone(),
+            workloads: chosen_workloads(settings).map(|workload| workload.name.clone()).collect(),
             seeds: settings.seeds,
             rows: Vec::new(),
             contests: Vec::new(),
@@ -88,9 +92,9 @@ impl Rows {
                 for controller in &settings.controllers {
                     let in_contest: Vec<usize> = (0..schedulers.len())
                         .filter(|row| {
-                            links_of[*row] == Some(links.name)
-                                && workloads[*row] == Some(workload.name())
-                                && controllers[*row] == Some(controller)
+                            links_of[*row] == Some(links.name.as_str())
+                                && workloads[*row] == Some(workload.name.as_str())
+                                && controllers[*row] == Some(controller.as_str())
                         })
                         .collect();
                     let mut contest = Vec::new();
@@ -100,7 +104,7 @@ impl Rows {
                         contest.push(row(
                             table,
                             &runs,
-                            [links.name, workload.name(), controller, scheduler],
+                            [&links.name, &workload.name, controller, scheduler],
                         )?);
                     }
                     rows.contests.extend(judge(&mut contest, workload));
@@ -156,8 +160,8 @@ fn merit(row: &Row, judged: Judged) -> f64 {
 }
 
 /// Compares the rows of a cell, and notes in each the share of the oracle.
-fn judge(rows: &mut [Row], workload: Workload) -> Option<Contest> {
-    let merits: Vec<f64> = rows.iter().map(|row| merit(row, workload.judged())).collect();
+fn judge(rows: &mut [Row], workload: &Workload) -> Option<Contest> {
+    let merits: Vec<f64> = rows.iter().map(|row| merit(row, workload.judged)).collect();
     let oracle = rows.iter().position(|row| row.scheduler == OracleEdpf::NAME);
     if let Some(best) = oracle.map(|at| merits[at]).filter(|best| *best > 0.0) {
         for (row, merit) in rows.iter_mut().zip(&merits) {

@@ -6,7 +6,7 @@ use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
 use hawser_scenario::Scenario;
 use hawser_sim::oracle::with_oracle;
 
-use super::grid::{self, Cell, LINKS, Workload};
+use super::grid::{self, Cell};
 use super::measure::{self, Numbers};
 use super::{MatrixError, Settings};
 use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
@@ -44,7 +44,7 @@ impl Matrix {
             program_sha256: digest(&program),
         };
         // Recordings that any seed could choose are read with the first one.
-        for links in LINKS {
+        for links in &matrix.settings.plan.links {
             if let Some(cell) = matrix.cells.iter().find(|cell| cell.links.name == links.name) {
                 matrix.load(cell).map_err(|reason| MatrixError::Scenario { reason })?;
             }
@@ -64,14 +64,15 @@ impl Matrix {
 
     fn load(&self, cell: &Cell) -> Result<Scenario, String> {
         let folder = &self.settings.scenarios;
-        let mut set: Vec<String> = cell.links.set.iter().map(|field| (*field).to_owned()).collect();
+        let mut set = cell.links.set.clone();
         set.push(format!("seed={}", cell.seed));
-        let scenario = self.inputs.load(&folder.join("matrix"), &folder.join(cell.links.file), &set);
+        let scenario = self.inputs.load(&folder.join("matrix"), &folder.join(&cell.links.file), &set);
         scenario.map_err(|error| error.to_string())
     }
 }
 
 fn check(settings: &Settings, registry: &Registry) -> Result<(), MatrixError> {
+    let plan = &settings.plan;
     let policies = settings.schedulers.iter().map(|name| (PolicyKind::Scheduler, name));
     for (kind, name) in policies.chain(settings.controllers.iter().map(|name| (PolicyKind::Congestion, name)))
     {
@@ -79,12 +80,14 @@ fn check(settings: &Settings, registry: &Registry) -> Result<(), MatrixError> {
         let spec: PolicySpec = name.parse().map_err(|error: SpecError| wrong(error.to_string()))?;
         registry.check(kind, &spec).map_err(|error| wrong(error.to_string()))?;
     }
-    if let Some(name) = settings.links.iter().find(|name| LINKS.iter().all(|links| links.name != **name)) {
-        let known = LINKS.map(|links| links.name).join(", ");
+    if let Some(name) = settings.links.iter().find(|name| plan.links.iter().all(|it| it.name != **name)) {
+        let known = plan.links.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(MatrixError::UnknownLink { name: name.clone(), known });
     }
-    if let Some(name) = settings.workloads.iter().find(|name| Workload::named(name).is_none()) {
-        let known = Workload::ALL.map(Workload::name).join(", ");
+    if let Some(name) =
+        settings.workloads.iter().find(|name| plan.workloads.iter().all(|it| it.name != **name))
+    {
+        let known = plan.workloads.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(MatrixError::UnknownWorkload { name: name.clone(), known });
     }
     Ok(())
@@ -101,7 +104,7 @@ impl Work for Matrix {
             plan: "matrix schedulers".to_owned(),
             plan_sha256: digest(identity.join("\n").as_bytes()),
             inputs: self.inputs.digests(&self.settings.scenarios.join("matrix")),
-            scenarios: LINKS.map(|links| links.name.to_owned()).into(),
+            scenarios: self.settings.plan.links.iter().map(|links| links.name.clone()).collect(),
             factors: vec![
                 ("scheduler".to_owned(), self.settings.schedulers.clone()),
                 ("controller".to_owned(), self.settings.controllers.clone()),
@@ -147,8 +150,8 @@ impl Work for Matrix {
         let Some(cell) = self.cells.get(result.cell) else { return Ok(()) };
         let mut row = vec![
             number,
-            cell.links.name.into(),
-            cell.workload.name().into(),
+            cell.links.name.as_str().into(),
+            cell.workload.name.as_str().into(),
             cell.controller.as_str().into(),
             cell.scheduler.as_str().into(),
             cell.seed.into(),

@@ -33,7 +33,7 @@ const MEASURES: &[&str] = &[
     "flow.*.measures.{enhancement_in_time_share|decoded_bps|layers_refused}",
     "flow.*.measures.base_within_{50|100|200|400}ms_share",
     "flow.*.measures.{rebuffering_s|stalls|stream_delay_ms|longest_delay_ms|assim_modelled|startup_s}",
-    "flow.*.measures.{frames|frames_complete|frames_damaged|frames_late|frames_shown|key_frames_damaged}",
+    "flow.*.measures.{frames|frames_complete|frames_damaged|frames_late|frames_unheard|frames_shown|key_frames_damaged}",
     "flow.*.measures.{reordering_p60|bytes_lacking|largest_backlog}",
     "flow.*.measures.{frames_made|bytes_written|bytes_cut|corrupt}",
     "flow.*.measures.{reward_frames|i_zero_share|p_zero_share|b_zero_share|useful_share|arrived_share}",

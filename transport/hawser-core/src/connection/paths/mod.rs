@@ -17,6 +17,7 @@
 //! | [`validation`] | PATH_CHALLENGE, PATH_RESPONSE |
 //! | [`amplification`] | at most three times what came in |
 //! | [`mtu`] | datagram size |
+//! | [`copy_queue`], [`settled`] | copies for this path, and what others took over from it |
 //!
 //! Every part says whether it has frames to send (`pending`), writes them (`write`) and hears what became of them.
 //! None keeps a value that it has sent: what is sent again after a loss is the value of that later moment, if it
@@ -24,7 +25,9 @@
 
 pub(crate) mod abandon;
 pub(crate) mod amplification;
+pub(crate) mod batches;
 pub(crate) mod control;
+pub(crate) mod copy_queue;
 pub(crate) mod life_cycle;
 pub(crate) mod local_cids;
 pub(crate) mod memo;
@@ -34,6 +37,7 @@ pub(crate) mod path;
 pub(crate) mod path_ids;
 pub(crate) mod remote_cids;
 pub(crate) mod set;
+pub(crate) mod settled;
 pub(crate) mod status;
 pub(crate) mod validation;
 

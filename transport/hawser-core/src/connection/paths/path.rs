@@ -1,16 +1,18 @@
 //! A path in use: its packet numbers and recovery, and inside them the addresses.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use hawser_policy::{LinkId, PathId, PathState, PathView, ReturnPath, Sibling, Time};
+use hawser_policy::{LinkId, PathId, PathState, PathView, Rate, ReturnPath, Sibling, Time};
 use hawser_wire::Writer;
 
+use super::batches::Batches;
 use super::control::{Control, Signals};
+use super::copy_queue::CopyQueue;
 use super::life_cycle::LifeCycle;
 use super::memo::Memo;
 use super::migration::Tuples;
 use super::mtu::MtuDiscovery;
+use super::settled::Settled;
 use super::validation::ResponseQueue;
 use crate::FourTuple;
 use crate::connection::frames::SentStream;
@@ -39,9 +41,6 @@ impl SuspectPace {
         SuspectPace { least: Duration::from_millis(100), longest: Duration::from_secs(1), growth: 8 };
 }
 
-/// Copies that may wait for one path.
-const MAX_COPIES: usize = 4096;
-
 /// A path that was opened, by us or by the peer.
 pub(crate) struct Path {
     pub(crate) id: PathId,
@@ -51,9 +50,14 @@ pub(crate) struct Path {
     pub(crate) space: PacketNumberSpace,
     pub(crate) recovery: PathRecovery,
     pub(crate) mtu: MtuDiscovery,
+    pub(crate) batches: Batches,
     pub(crate) link: Option<LinkId>,
     /// Ranges to send here although another path carries them too.
-    pub(crate) copies: VecDeque<SentStream>,
+    pub(crate) copies: CopyQueue,
+    /// What others took over of what is in flight here.
+    pub(crate) settled: Settled,
+    /// Whether its socket takes nothing more at present.
+    pub(crate) is_held_up: bool,
     /// Ack-eliciting packets to send regardless of the congestion window.
     pub(crate) probes: u8,
     /// When a silent path is probed next, and how long it has been so.
@@ -102,6 +106,8 @@ pub(crate) struct Traffic {
     pub(crate) datagrams_received: u64,
     pub(crate) bytes_received: u64,
     pub(crate) times_suspect: u64,
+    /// Times that batches were found to vanish.
+    pub(crate) batching_stopped: u64,
 }
 
 impl Path {
@@ -114,8 +120,11 @@ impl Path {
             space: PacketNumberSpace::new(SpaceKind::Application),
             recovery,
             mtu,
+            batches: Batches::default(),
             link: None,
-            copies: VecDeque::new(),
+            copies: CopyQueue::default(),
+            settled: Settled::default(),
+            is_held_up: false,
             probes: 0,
             suspect: None,
             trusted_from: None,
@@ -145,10 +154,13 @@ impl Path {
         self.control.life.can_send() && self.amplification_room() >= MIN_ONE_RTT_ROOM
     }
 
-    /// Whether an ack-eliciting packet may leave: on a path in use, within the congestion window.
+    /// Whether an ack-eliciting packet may leave: on a path in use whose socket has room, within the congestion window.
     #[inline]
     pub(crate) fn can_send_ack_eliciting(&self) -> bool {
-        self.life() == LifeCycle::Active && self.can_transmit() && self.recovery.window_left() > 0
+        self.life() == LifeCycle::Active
+            && !self.is_held_up
+            && self.can_transmit()
+            && self.recovery.window_left() > 0
     }
 
     /// Whether window, pacer and address let a whole datagram of data out: whether [`PathView::sendable`] is above zero.
@@ -157,7 +169,10 @@ impl Path {
         let recovery = &self.recovery;
         let budget = recovery.pacing_budget(now).min(self.amplification_room() as u64);
         let bytes = recovery.window_left().min(budget);
-        self.life() == LifeCycle::Active && bytes > 0 && bytes >= u64::from(recovery.max_datagram_size())
+        self.life() == LifeCycle::Active
+            && !self.is_held_up
+            && bytes > 0
+            && bytes >= u64::from(recovery.max_datagram_size())
     }
 
     /// Whether there is a connection id to send to. A client may open a path before the frames have arrived that bring
@@ -226,16 +241,12 @@ impl Path {
         let size = self.mtu.next_probe()?;
         let fits =
             self.recovery.window_left() >= u64::from(size) && self.amplification_room() >= usize::from(size);
-        (self.life() == LifeCycle::Active && fits).then_some(size)
+        (self.life() == LifeCycle::Active && !self.is_held_up && fits).then_some(size)
     }
 
     /// Queues a copy of a range; whether there was room. Beyond the bound copies are dropped: nothing depends on them.
     pub(crate) fn queue_copy(&mut self, range: SentStream) -> bool {
-        let fits = self.copies.len() < MAX_COPIES && self.life() == LifeCycle::Active;
-        if fits {
-            self.copies.push_back(range);
-        }
-        fits
+        self.life() == LifeCycle::Active && self.copies.push(range)
     }
 
     /// A key phase begins. A path that carries nothing else carries a PING in it: until the peer has acknowledged a packet
@@ -255,6 +266,7 @@ impl Path {
         // RFC 9000 section 14.2: the size is one of a pair of IP addresses; another port does not change it.
         if tuples.current != self.recovery.tuple_generation() {
             self.mtu.reset();
+            self.batches.restart();
             self.recovery.on_max_datagram_size(now, self.mtu.current());
         }
         self.recovery.follow_tuple(now, tuples);
@@ -263,11 +275,15 @@ impl Path {
     /// Gives back memory of a burst that is over.
     pub(crate) fn shrink(&mut self) {
         self.space.shrink();
-        self.copies.shrink_to_fit();
+        self.copies.shrink();
+        self.settled.shrink();
     }
 
-    /// A packet was declared lost: what that says about the datagram size.
+    /// A packet was declared lost: what that says about the datagram size and about batches.
     pub(crate) fn on_packet_lost(&mut self, now: Time, packet: &SentPacket) {
+        if self.batches.on_lost(now, packet.packet_number) {
+            self.traffic.batching_stopped += 1;
+        }
         if packet.kind == PacketKind::MtuProbe {
             self.mtu.on_probe_lost(now, packet.packet_number);
             return;
@@ -278,8 +294,9 @@ impl Path {
         }
     }
 
-    /// A packet arrived: what that says about the datagram size.
+    /// A packet arrived: what that says about the datagram size and about batches.
     pub(crate) fn on_packet_acked(&mut self, now: Time, packet: &SentPacket) {
+        self.batches.on_acked(packet.packet_number);
         if packet.kind != PacketKind::MtuProbe {
             self.mtu.on_acked(packet.packet_number, packet.bytes);
         } else if self.mtu.on_probe_acked(now, packet.packet_number) {
@@ -301,10 +318,11 @@ impl Path {
         };
         view.oldest_in_flight = oldest.map(|packet| packet.sent_at);
         view.oldest_packet = oldest.map(|packet| packet.packet_number);
-        view.copies_queued = self.copies.iter().map(|range| u64::from(range.length)).sum();
+        view.copies_queued = self.copies.bytes();
         self.recovery.fill_view(now, view);
-        // Data waits where the address allows less than a datagram.
-        view.pacing_budget = view.pacing_budget.min(self.amplification_room() as u64);
+        // Data waits where the address allows less than a datagram, and where the socket takes none.
+        let room = if self.is_held_up { 0 } else { self.amplification_room() as u64 };
+        view.pacing_budget = view.pacing_budget.min(room);
     }
 
     /// What is told where acknowledgements may leave; `None` for paths that policies do not see.
@@ -368,6 +386,16 @@ impl Path {
             mtu: self.mtu.current(),
             probe_timeouts: totals.probe_timeouts,
             times_suspect: self.traffic.times_suspect,
+            packets_sent: totals.packets_sent,
+            recent_loss_ppm: self.recovery.recent_loss_ppm(),
+            congestion_events: totals.congestion_events,
+            congestion_marks: totals.congestion_marks,
+            reordering_threshold: self.recovery.reordering_threshold(),
+            limited_by: self.recovery.limited_by(),
+            in_slow_start: self.recovery.in_slow_start(),
+            pacing_rate: Some(self.recovery.pacing_rate()).filter(|rate| *rate != Rate::MAX),
+            copies_queued: self.copies.bytes(),
+            heard_at: self.heard_at,
         }
     }
 }

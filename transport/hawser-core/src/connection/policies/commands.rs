@@ -2,10 +2,10 @@
 
 use hawser_policy::{AttachRequest, Command, MAX_COMMANDS, PathId};
 
+use super::reinject::{Reinjection, reinject};
 use super::{MAX_ATTACH_REQUESTS, Policies, Targets};
-use crate::connection::frames::{SentFrame, SentStream};
+use crate::connection::frames::SentStream;
 use crate::connection::paths::life_cycle::LifeCycle;
-use crate::connection::paths::path::Path;
 use crate::connection::recovery::PathIdentity;
 use crate::connection::streams::ANY_ROUND;
 
@@ -36,10 +36,10 @@ impl Policies {
     fn apply(&mut self, command: Command, targets: &mut Targets<'_>) -> bool {
         match command {
             Command::Reinject { from, to, max_bytes } => {
-                reinject(targets, Reinjection { from, to, max_bytes, newest: false })
+                self.reinject(targets, Reinjection { from, to, max_bytes, newest: false })
             }
             Command::ReinjectNewest { from, to, max_bytes } => {
-                reinject(targets, Reinjection { from, to, max_bytes, newest: true })
+                self.reinject(targets, Reinjection { from, to, max_bytes, newest: true })
             }
             Command::Copy { stream, range, to } => {
                 let length = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
@@ -89,6 +89,12 @@ impl Policies {
         }
     }
 
+    fn reinject(&mut self, targets: &mut Targets<'_>, wanted: Reinjection) -> bool {
+        let looked_at = reinject(targets, wanted);
+        self.packets_looked_at += looked_at.unwrap_or(0);
+        looked_at.is_some()
+    }
+
     /// Has the driver asked to attach a link elsewhere. The newest request for a link takes the place of older ones.
     fn request_attachment(&mut self, request: AttachRequest) -> bool {
         self.attach_requests.retain(|older| older.link != request.link);
@@ -107,78 +113,4 @@ impl Policies {
         path.recovery.swap_controller(&*self.set.congestion, &identity, targets.now);
         true
     }
-}
-
-/// What goes from one path to another.
-#[derive(Clone, Copy)]
-struct Reinjection {
-    from: PathId,
-    to: PathId,
-    max_bytes: u64,
-    /// Whether the newest is wanted, rather than the oldest.
-    newest: bool,
-}
-
-/// The ranges of streams that are in flight on a path. What was retransmitted already is in flight elsewhere.
-fn in_flight(path: &Path) -> impl Iterator<Item = &SentStream> {
-    let packets = path.space.sent.iter().filter(|packet| !packet.resent);
-    packets.flat_map(|packet| &packet.frames).filter_map(|frame| match frame {
-        SentFrame::Stream(range) => Some(range),
-        _ => None,
-    })
-}
-
-/// Whether one transmission has all that the other one has, and both answer for it.
-fn is_same(range: &SentStream, other: &SentStream) -> bool {
-    let contains = other.offset <= range.offset && range.end() <= other.end() && (other.fin || !range.fin);
-    other.id == range.id && other.round == range.round && contains
-}
-
-/// Queues what is in flight on a path for another one, which answers for it from then on: schedulers order this where they
-/// no longer count on the first, and the loss of the second transmission must not wait for that of the first to be noticed.
-/// What another path has taken over already is left out and does not count, so that a scheduler can order it piece by piece.
-fn reinject(targets: &mut Targets<'_>, wanted: Reinjection) -> bool {
-    let Reinjection { from, to, max_bytes, newest } = wanted;
-    let Targets { paths, streams, .. } = targets;
-    let (Some(source), Some(target)) = (paths.get(from), paths.get(to)) else { return false };
-    if from == to {
-        return false;
-    }
-    let copies_there: Vec<&SentStream> = in_flight(target).filter(|range| range.copy).collect();
-    // Where a message left on two paths at once, both have it.
-    let is_there = |range: &SentStream| match range.copy {
-        true => in_flight(target).any(|other| is_same(range, other)),
-        false => copies_there.iter().any(|other| is_same(range, other)),
-    };
-    let mut left = max_bytes;
-    let mut ranges = Vec::new();
-    for range in in_flight(source) {
-        if left == 0 {
-            break;
-        }
-        if !streams.answers_for(range) || is_there(range) {
-            continue;
-        }
-        if !newest {
-            left = left.saturating_sub(u64::from(range.length));
-        }
-        ranges.push(SentStream { copy: false, ..*range });
-    }
-    if newest {
-        let mut bytes = 0u64;
-        let wanted = ranges.iter().rev().take_while(|range| {
-            let fits = bytes < max_bytes;
-            bytes = bytes.saturating_add(u64::from(range.length));
-            fits
-        });
-        let first = ranges.len() - wanted.count();
-        ranges.drain(..first);
-    }
-    if let Some(path) = paths.get_mut(to) {
-        for range in ranges {
-            streams.on_copy_queued(&range);
-            path.queue_copy(range);
-        }
-    }
-    true
 }

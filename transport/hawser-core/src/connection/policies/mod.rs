@@ -9,6 +9,7 @@
 //! | `schedule` | which data goes where next, and why sending stopped |
 //! | `wait` | why the scheduler is not asked, and what wakes it |
 //! | `commands` | what policies order besides their answers |
+//! | `reinject` | what is in flight on one path, for another one |
 //! | `events` | what policies are told |
 //! | `protect` | whether data is protected by an erasure code |
 //! | `acknowledge` | when acknowledgements leave, and where |
@@ -17,6 +18,7 @@ mod acknowledge;
 mod commands;
 mod events;
 mod protect;
+mod reinject;
 pub(crate) mod schedule;
 mod wait;
 mod waiting;
@@ -79,6 +81,8 @@ pub(crate) struct Policies {
     /// For the seeds of controllers that are replaced.
     seeds: SplitMix64,
     ignored_commands: u64,
+    /// Packets in flight that orders to copy them have looked at.
+    packets_looked_at: u64,
 }
 
 impl Policies {
@@ -100,6 +104,7 @@ impl Policies {
             ranges: Vec::new(),
             seeds: SplitMix64::new(seed),
             ignored_commands: 0,
+            packets_looked_at: 0,
         };
         policies.ask_interests();
         policies
@@ -123,6 +128,11 @@ impl Policies {
     /// Makes the controllers of this connection.
     pub(crate) fn controllers(&self) -> &dyn ControllerFactory {
         &*self.set.congestion
+    }
+
+    /// The scheduler that decides now.
+    pub(crate) fn scheduler(&self) -> &dyn Scheduler {
+        &*self.set.scheduler
     }
 
     /// Exchanges the scheduler while the connection runs.
@@ -199,6 +209,12 @@ impl Policies {
     #[inline]
     pub(crate) fn poll_attach_request(&mut self) -> Option<AttachRequest> {
         self.attach_requests.pop_front()
+    }
+
+    /// Packets in flight that [`Command::Reinject`](hawser_policy::Command::Reinject) and its like have looked at.
+    #[cfg(test)]
+    pub(crate) fn packets_looked_at(&self) -> u64 {
+        self.packets_looked_at
     }
 
     /// Commands that could not be applied: no such path, nothing in that range, too many.

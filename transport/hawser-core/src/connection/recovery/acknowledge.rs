@@ -60,6 +60,17 @@ struct Walk {
     ack_eliciting: bool,
     ecn_marked: u64,
     spurious: u64,
+    /// The oldest packet that was acknowledged after a later one, and when it left.
+    overtaken: Option<(u64, Time)>,
+}
+
+impl Walk {
+    #[inline]
+    fn note_overtaken(&mut self, number: u64, sent_at: Time) {
+        if self.overtaken.is_none_or(|(oldest, _)| number < oldest) {
+            self.overtaken = Some((number, sent_at));
+        }
+    }
 }
 
 impl PathRecovery {
@@ -75,12 +86,13 @@ impl PathRecovery {
         lost: &mut Vec<SentPacket>,
     ) -> Result<AckOutcome, TransportError> {
         let mut walk = Walk::default();
+        let largest_before = space.largest_acked;
         for range in ack.ranges {
             space.check_acknowledged(&range)?;
             let before = acked.len();
             space.sent.take_range(&range, acked);
             for packet in &acked[before..] {
-                self.on_packet_acked(packet, now, &mut walk);
+                self.on_packet_acked(packet, largest_before, now, &mut walk);
             }
             if space.may_have_lost(&range) {
                 self.on_late_ack(space, &range, now, &mut walk);
@@ -88,7 +100,6 @@ impl PathRecovery {
         }
         let newly_acked = walk.packets > 0 || walk.spurious > 0;
         let mut outcome = AckOutcome { newly_acked, spurious_losses: walk.spurious, ..AckOutcome::default() };
-        let largest_before = space.largest_acked;
         let raised = largest_before.is_none_or(|largest| ack.largest > largest);
         if raised {
             space.check_acknowledged(&(ack.largest..=ack.largest))?;
@@ -101,7 +112,12 @@ impl PathRecovery {
         outcome.stale = self.is_stale(walk.newest.map(|(number, ..)| number), ack.delay);
         if !outcome.stale {
             self.note_progress(space.kind, now);
-            outcome.rtt_updated = self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now);
+            self.note_overtaken(&walk, largest_before, now);
+            outcome.rtt_updated = if raised {
+                self.sample_rtt(&mut walk, ack.largest, ack.delay, space.kind, now)
+            } else {
+                self.sample_rtt_of_overtaken(&mut walk, space.kind, now)
+            };
         }
         self.sample_one_way_delay(&mut walk, &ack.arrivals);
         if raised {
@@ -114,7 +130,7 @@ impl PathRecovery {
         let (delivery, round_began) = self.delivery.finish(walk.sample, self.rtt.min());
         walk.tally.delivery = delivery;
         if round_began {
-            self.reordering.on_round(self.delivery.round());
+            self.reordering.on_round(self.delivery.round(), self.epoch.number());
             self.recent_loss.age(self.delivery.round());
         }
         self.signal_ack(&walk.tally, now, siblings);
@@ -122,7 +138,13 @@ impl PathRecovery {
     }
 
     #[inline]
-    fn on_packet_acked(&mut self, packet: &SentPacket, now: Time, walk: &mut Walk) {
+    fn on_packet_acked(
+        &mut self,
+        packet: &SentPacket,
+        largest_before: Option<u64>,
+        now: Time,
+        walk: &mut Walk,
+    ) {
         self.release(packet);
         walk.packets += 1;
         walk.ack_eliciting |= packet.ack_eliciting;
@@ -137,6 +159,9 @@ impl PathRecovery {
         self.totals.bytes_acked += bytes;
         if packet.tuple_generation != self.tuple_generation {
             return;
+        }
+        if largest_before.is_some_and(|largest| packet.packet_number < largest) {
+            walk.note_overtaken(packet.packet_number, packet.sent_at);
         }
         walk.ecn_marked += u64::from(packet.ecn_marked);
         self.recent_loss.on_acked(bytes);
@@ -161,23 +186,26 @@ impl PathRecovery {
         now: Time,
         walk: &mut Walk,
     ) {
-        let largest_before = space.largest_acked.unwrap_or(0);
         space.take_lost_records(range, |record: LostRecord| {
             walk.spurious += 1;
             self.totals.packets_spurious += 1;
             if record.epoch.is_none() {
                 return;
             }
-            self.recent_loss.on_spurious(u64::from(record.bytes));
-            self.reordering.on_spurious_loss(
-                largest_before.saturating_sub(record.packet_number),
-                now.since(record.sent_at),
-                self.rtt.smoothed().max(self.rtt.latest()),
-                self.window_packets(),
-                self.delivery.round(),
-            );
+            walk.note_overtaken(record.packet_number, record.sent_at);
+            let bytes = u64::from(record.bytes);
+            self.recent_loss.on_spurious(bytes);
+            self.delivery.on_spurious_loss(bytes, now);
             self.note_spurious(&record, now);
         });
+    }
+
+    /// How late packets come that others overtake. `largest_before` was acknowledged before.
+    #[inline]
+    fn note_overtaken(&mut self, walk: &Walk, largest_before: Option<u64>, now: Time) {
+        let (Some((number, sent_at)), Some(largest)) = (walk.overtaken, largest_before) else { return };
+        let distance = largest.saturating_sub(number);
+        self.reordering.on_overtaken(distance, now.since(sent_at), self.rtt.smoothed());
     }
 
     fn note_progress(&mut self, kind: SpaceKind, now: Time) {
@@ -212,6 +240,21 @@ impl PathRecovery {
         let raw = now.since(sent_at);
         walk.tally.raw_rtt = Some(raw);
         walk.tally.latest_rtt = Some(self.rtt.on_sample(now, raw, delay, walk.tally.received_on));
+        true
+    }
+
+    /// RFC 9002 section 5.1 asks for the largest packet, which others did not overtake: where packets overtake each other all the time, such
+    /// samples are of the quick ones only. So what was overtaken gives one as well. Its acknowledgement is not held back (RFC 9000
+    /// section 13.2.1), and the delay in the frame is that of another packet.
+    fn sample_rtt_of_overtaken(&mut self, walk: &mut Walk, kind: SpaceKind, now: Time) -> bool {
+        let Some((_, sent_at, generation)) = walk.newest else { return false };
+        let is_comparable = kind == SpaceKind::Application && generation == self.tuple_generation;
+        if !is_comparable || !walk.ack_eliciting || walk.overtaken.is_none() || !self.rtt.has_sample() {
+            return false;
+        }
+        let raw = now.since(sent_at);
+        walk.tally.raw_rtt = Some(raw);
+        walk.tally.latest_rtt = Some(self.rtt.on_sample(now, raw, Duration::ZERO, walk.tally.received_on));
         true
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Ack, Commands, ControllerFactory, ControllerInit, DeliverySample, LimitedBy, Loss, LossCause, PathId,
-    Rate, Siblings, Snapshot, Time,
+    Rate, Siblings, Snapshot, SpuriousLoss, Time,
 };
 
 use super::delivery::DeliveryState;
@@ -21,18 +21,43 @@ const MIN_WINDOW_DATAGRAMS: u64 = 2;
 /// The present recovery epoch: losses that count as one congestion event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecoveryEpoch {
-    /// Counted from 1; 0 before the first.
-    pub(super) number: u64,
     /// Packets sent up to here belong to the epoch (congestion_recovery_start_time of RFC 9002 appendix B).
     pub(super) started_at: Option<Time>,
+    /// Of this epoch, and those before it: where packets come late, the next one begins before they are there.
+    reasons: [Reason; REMEMBERED_EPOCHS],
+}
+
+/// Epochs whose reason may still turn out wrong.
+const REMEMBERED_EPOCHS: usize = 4;
+/// An epoch is undone when no more than this part of what it lost did not come back. Where a link reorders, what is lost for good among
+/// hundreds that were only late is no sign of a full queue.
+const LOST_FOR_GOOD: u64 = 8;
+
+/// Why an epoch began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reason {
+    /// Counted from 1; 0 before the first.
+    number: u64,
     /// Lost packets in it, and how many of them were acknowledged later.
     lost: u64,
     spurious: u64,
-    /// It has a reason that cannot turn out wrong: a mark, or persistent congestion.
+    /// It cannot turn out wrong (a mark, or persistent congestion), or it did.
     certain: bool,
 }
 
+impl Reason {
+    fn is_void(&self) -> bool {
+        !self.certain && self.lost - self.spurious.min(self.lost) <= self.lost / LOST_FOR_GOOD
+    }
+}
+
 impl RecoveryEpoch {
+    /// Counted from 1; 0 before the first.
+    #[inline]
+    pub(super) fn number(&self) -> u64 {
+        self.reasons[0].number
+    }
+
     /// Whether the loss of a packet sent then belongs to this epoch.
     #[inline]
     pub(super) fn covers(&self, sent_at: Time) -> bool {
@@ -42,18 +67,36 @@ impl RecoveryEpoch {
     /// Ends it: the next loss opens another, and no late acknowledgement reopens this one.
     pub(super) fn leave(&mut self) {
         self.started_at = None;
-        self.certain = true;
+        self.settle();
+    }
+
+    /// No late acknowledgement undoes this epoch or one before it.
+    fn settle(&mut self) {
+        self.reasons.iter_mut().for_each(|reason| reason.certain = true);
     }
 
     /// Begins the next epoch.
     fn open(&mut self, now: Time) {
-        *self = RecoveryEpoch {
-            number: self.number + 1,
-            started_at: Some(now),
-            lost: 0,
-            spurious: 0,
-            certain: false,
-        };
+        self.started_at = Some(now);
+        let number = self.number() + 1;
+        self.reasons.rotate_right(1);
+        self.reasons[0] = Reason { number, ..Reason::default() };
+    }
+
+    /// A packet that was lost in the epoch `number` came back. Returns which epoch, counted from the present one, had no reason
+    /// therefore.
+    fn on_spurious(&mut self, number: u64) -> Option<usize> {
+        let at = self.reasons.iter().position(|reason| reason.number == number)?;
+        let reason = &mut self.reasons[at];
+        reason.spurious += 1;
+        if !reason.is_void() {
+            return None;
+        }
+        reason.certain = true;
+        if at == 0 {
+            self.started_at = None;
+        }
+        Some(at)
     }
 }
 
@@ -107,6 +150,7 @@ impl PathRecovery {
             smoothed_rtt: self.rtt.smoothed(),
             rtt_variance: self.rtt.variance(),
             min_rtt: self.rtt.min(),
+            reorders: self.reordering.packet_threshold().is_none(),
             one_way_delay: tally.one_way_delay,
             limited_by: self.limited_by,
             delivered: self.delivery.delivered(),
@@ -124,14 +168,14 @@ impl PathRecovery {
         let new_epoch = tally.packets > tally.packets_in_epoch;
         if new_epoch {
             self.open_epoch(now);
-            self.epoch.lost = tally.packets - tally.packets_in_epoch;
+            self.epoch.reasons[0].lost = tally.packets - tally.packets_in_epoch;
         } else {
-            self.epoch.lost += tally.packets;
+            self.epoch.reasons[0].lost += tally.packets;
         }
         let cause = if tally.persistent { LossCause::Persistent } else { LossCause::Loss };
         if tally.persistent {
             self.totals.persistent_congestion += 1;
-            self.epoch.certain = true;
+            self.epoch.settle();
             self.rtt.restart_minimum(now);
         }
         let loss = Loss {
@@ -162,7 +206,7 @@ impl PathRecovery {
         if new_epoch {
             self.open_epoch(now);
         }
-        self.epoch.certain = true;
+        self.epoch.reasons[0].certain = true;
         let loss = Loss {
             now,
             cause: LossCause::EcnMark,
@@ -180,15 +224,11 @@ impl PathRecovery {
         self.refresh_limits(now);
     }
 
-    /// A lost packet was acknowledged. When all of the epoch's were, there was no congestion: the controller may undo.
+    /// A lost packet was acknowledged. When nearly all of an epoch were, there was no congestion: the controller may undo.
     pub(super) fn note_spurious(&mut self, record: &LostRecord, now: Time) {
-        if record.epoch != Some(self.epoch.number) {
-            return;
-        }
-        self.epoch.spurious += 1;
-        if self.epoch.spurious == self.epoch.lost && !self.epoch.certain {
-            self.epoch.started_at = None;
-            self.controller.on_spurious_loss(now);
+        let undone = record.epoch.and_then(|epoch| self.epoch.on_spurious(epoch));
+        self.controller.on_spurious_loss(&SpuriousLoss { now, bytes: u64::from(record.bytes), undone });
+        if undone.is_some() {
             self.refresh_limits(now);
         }
     }
@@ -270,7 +310,7 @@ impl PathRecovery {
         self.controller = factory.build(&init);
         self.gives_commands = self.controller.gives_commands();
         // What the predecessor cut, the successor cannot undo.
-        self.epoch.certain = true;
+        self.epoch.settle();
         self.refresh_limits(now);
     }
 }

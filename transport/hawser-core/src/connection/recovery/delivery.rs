@@ -143,6 +143,13 @@ impl DeliveryRateEstimator {
         self.lost += bytes;
     }
 
+    /// A packet that was lost is there after all.
+    pub(crate) fn on_spurious_loss(&mut self, bytes: u64, now: Time) {
+        self.lost = self.lost.saturating_sub(bytes);
+        self.delivered += bytes;
+        self.delivered_at = now;
+    }
+
     /// All packets of the ACK frame were gone through. Returns the sample, if it has one, and whether a round began.
     pub(crate) fn finish(
         &mut self,

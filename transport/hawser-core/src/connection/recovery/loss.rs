@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hawser_policy::{Siblings, Time};
+use hawser_wire::packet::TruncatedPacketNumber;
 
 use super::PathRecovery;
 use super::congestion::LossTally;
@@ -17,7 +18,7 @@ mod tests;
 /// kPersistentCongestionThreshold (RFC 9002 section 7.6.1), in probe timeouts.
 const PERSISTENT_CONGESTION_THRESHOLD: u32 = 3;
 /// How long a late acknowledgement is recognised, in round trips after the packet was declared lost.
-const LATE_ACK_ROUND_TRIPS: u32 = 2;
+const LATE_ACK_ROUND_TRIPS: u32 = 4;
 
 impl PathRecovery {
     /// Declares packets lost that later ones have overtaken by too many numbers or too long, appends them to `lost`,
@@ -34,7 +35,7 @@ impl PathRecovery {
         let Some(largest_acked) = space.largest_acked else { return };
         let rtt = self.rtt.smoothed().max(self.rtt.latest());
         let patience = self.patience();
-        let packet_threshold = self.reordering.packet_threshold(self.window_packets());
+        let packet_threshold = self.reordering.packet_threshold().unwrap_or(u64::MAX);
         let (mut tally, mut outage) = (LossTally::default(), OutageTally::default());
         // Send times rise with packet numbers, so the first packet that is not lost ends the search.
         while let Some(oldest) = space.sent.oldest() {
@@ -69,8 +70,22 @@ impl PathRecovery {
 
     /// How long after it was sent a packet that later ones have overtaken is lost (RFC 9002 section 6.1.2).
     fn patience(&self) -> Duration {
-        let rtt = self.rtt.smoothed().max(self.rtt.latest());
-        self.reordering.time_threshold(rtt).max(GRANULARITY)
+        let rtt = &self.rtt;
+        self.reordering.time_threshold(rtt.latest(), rtt.smoothed(), rtt.min()).max(GRANULARITY)
+    }
+
+    /// The bytes of a packet number of application data. The peer completes them next to the largest number that it has then
+    /// (RFC 9000 section 17.1), so a packet that others overtake needs more of them than its distance to the largest acknowledged:
+    /// it must not be taken for another when eight times as many as are in flight now have passed it. Where packets overtake each
+    /// other, two bytes at least: little may be in flight now, and much in a moment.
+    #[inline]
+    pub(crate) fn truncate(&self, space: &PacketNumberSpace, number: u64) -> TruncatedPacketNumber {
+        const OVERTAKEN_BY: u64 = 8;
+        const TWO_BYTES: u64 = 0x80;
+        let unacked = space.largest_acked.map_or(number + 1, |largest| number.saturating_sub(largest));
+        let least = if self.reordering.packet_threshold().is_none() { TWO_BYTES } else { 0 };
+        let distance = unacked.saturating_mul(OVERTAKEN_BY).max(least);
+        TruncatedPacketNumber::with_len(number, TruncatedPacketNumber::new(distance, Some(0)).byte_len())
     }
 
     /// Gives up on everything outstanding without a congestion signal: the path is abandoned, 0-RTT was rejected, or
@@ -176,7 +191,7 @@ impl PathRecovery {
         if congestion {
             self.recent_loss.on_lost(bytes);
             let covered = self.epoch.covers(packet.sent_at);
-            epoch = Some(self.epoch.number + u64::from(!covered));
+            epoch = Some(self.epoch.number() + u64::from(!covered));
             tally.bytes += bytes;
             tally.packets += 1;
             tally.packets_in_epoch += u64::from(covered);

@@ -44,8 +44,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hawser_policy::{
-    CongestionController, ControllerFactory, GroupId, LimitedBy, LinkId, LinkUpdate, MAX_PACING_PERCENT,
-    MIN_PACING_PERCENT, PathId, PathView, Rate, Sent, Sibling, Time,
+    CongestionController, ControllerFactory, Figures, GroupId, LimitedBy, LinkId, LinkUpdate,
+    MAX_PACING_PERCENT, MIN_PACING_PERCENT, PathId, PathView, Rate, Sent, Sibling, Time,
 };
 
 pub(crate) use acknowledge::AckInfo;
@@ -53,7 +53,7 @@ pub(crate) use delivery::DeliveryState;
 pub(crate) use ecn::EcnState;
 pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
 pub(crate) use rtt::{GRANULARITY, RttEstimator};
-pub(crate) use sent::{PacketKind, SentPacket};
+pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};
 pub(crate) use statistics::PathTotals;
 pub(crate) use timers::BackOff;
@@ -331,6 +331,26 @@ impl PathRecovery {
         self.controller.name()
     }
 
+    /// Adds what the controller says of itself.
+    pub(crate) fn fill_figures(&self, figures: &mut Figures) {
+        self.controller.fill_figures(figures);
+    }
+
+    /// Rate of the pacer.
+    pub(crate) fn pacing_rate(&self) -> Rate {
+        self.pacer.rate()
+    }
+
+    /// Lost among the recently sent bytes, in parts per million.
+    pub(crate) fn recent_loss_ppm(&self) -> u32 {
+        self.recent_loss.ppm()
+    }
+
+    /// A packet counts as lost when one sent so many numbers later is acknowledged; `None` where that says nothing.
+    pub(crate) fn reordering_threshold(&self) -> Option<u64> {
+        self.reordering.packet_threshold()
+    }
+
     /// Whether the controller wants to see the other paths.
     pub(crate) fn wants_siblings(&self) -> bool {
         self.controller.wants_siblings()
@@ -400,11 +420,6 @@ impl PathRecovery {
         view.bytes_sent = self.totals.bytes_sent;
         view.bytes_acked = self.totals.bytes_acked;
         view.bytes_lost = self.totals.bytes_lost;
-    }
-
-    /// Congestion window in datagrams.
-    fn window_packets(&self) -> u64 {
-        self.window / u64::from(self.max_datagram_size).max(1)
     }
 
     #[inline]

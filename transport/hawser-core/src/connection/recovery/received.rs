@@ -14,11 +14,16 @@ use crate::tuple::Ecn;
 mod tests;
 
 /// Ranges of received packet numbers that are kept. When more are needed the lowest is forgotten, and with it the
-/// right to accept anything below: such packets count as duplicates (RFC 9000 section 12.3).
-pub(crate) const MAX_RANGES: usize = 64;
-/// Ranges reported in one ACK frame, newest first. Each range is reported in many ACKs in a row; more would mostly
+/// right to accept anything below: such packets count as duplicates (RFC 9000 section 12.3). A link of 100 Mbit/s whose packets come
+/// within 200 ms in any order needs more than 400.
+pub(crate) const MAX_RANGES: usize = 512;
+/// Ranges reported in one ACK frame. Each range is reported in many ACKs in a row; more would mostly
 /// repeat what the peer knows (RFC 9000 section 13.2.3).
 pub(crate) const MAX_REPORTED_RANGES: usize = 32;
+/// Where there are more and packets overtake each other, so many of the last ones that came out of order are reported, and the
+/// oldest, which the peer will take for lost next, next to the newest.
+const LATE_REPORTED: usize = 12;
+const OLDEST_REPORTED: usize = 8;
 
 /// Arrivals that are kept for the next acknowledgement. When there are more, the oldest are not reported.
 pub(crate) const MAX_RECEIVE_TIMESTAMPS: usize = 64;
@@ -53,6 +58,8 @@ pub(crate) struct ReceivedPackets {
     report_from: u64,
     stragglers: Option<Stragglers>,
     later_stragglers: Option<Stragglers>,
+    /// The last packets that came out of order, while there are more ranges than a frame reports.
+    latest_stragglers: VecDeque<u64>,
     largest_at: Time,
     largest_eliciting: Option<u64>,
     unacknowledged: u64,
@@ -202,14 +209,36 @@ impl ReceivedPackets {
 
     /// What an ACK frame reports: ranges from the largest down.
     pub(crate) fn ack_ranges(&self) -> impl Iterator<Item = RangeInclusive<u64>> + Clone + '_ {
+        let late = self.latest_stragglers.len();
+        let (newest, oldest) = match self.untold_ranges() {
+            untold if untold > MAX_REPORTED_RANGES && late > 0 => {
+                (MAX_REPORTED_RANGES - OLDEST_REPORTED - late, untold - OLDEST_REPORTED)
+            }
+            _ => (MAX_REPORTED_RANGES, MAX_REPORTED_RANGES),
+        };
         self.ranges
             .iter()
             .rev()
             .enumerate()
             // The range of the largest number is in every ACK frame (RFC 9000 section 13.2.3).
             .take_while(|&(index, &(_, end))| index == 0 || end >= self.report_from)
+            .filter(move |&(index, range)| {
+                index < newest || index >= oldest || self.has_latest_straggler(range)
+            })
             .take(MAX_REPORTED_RANGES)
             .map(|(_, &(start, end))| start..=end)
+    }
+
+    /// Ranges that the peer may not know; exact where they are more than a frame reports.
+    fn untold_ranges(&self) -> usize {
+        match self.ranges.len() {
+            all @ ..=MAX_REPORTED_RANGES => all,
+            all => all - self.ranges.partition_point(|&(_, end)| end < self.report_from),
+        }
+    }
+
+    fn has_latest_straggler(&self, &(start, end): &(u64, u64)) -> bool {
+        self.latest_stragglers.iter().any(|number| (start..=end).contains(number))
     }
 
     /// Received ECN marks (RFC 9000 section 13.4.1); `None` while there were none.
@@ -249,6 +278,14 @@ impl ReceivedPackets {
     /// number is at least today's, and surely theirs if it is above.
     fn note_straggler(&mut self, number: u64, largest: u64) {
         self.report_from = self.report_from.min(number);
+        if self.ranges.len() > MAX_REPORTED_RANGES {
+            if self.latest_stragglers.len() == LATE_REPORTED {
+                self.latest_stragglers.pop_front();
+            }
+            self.latest_stragglers.push_back(number);
+        } else if !self.latest_stragglers.is_empty() {
+            self.latest_stragglers = VecDeque::new();
+        }
         // Two sets, so that a path that reorders all the time gets the first one settled while the second one fills.
         let set = if self.stragglers.is_some_and(|set| set.largest_then < largest) {
             &mut self.later_stragglers

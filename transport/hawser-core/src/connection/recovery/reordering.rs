@@ -1,9 +1,12 @@
 //! How much reordering a path shows, and so how patient loss detection must be.
 //!
-//! RFC 9002 section 6.1 starts with three packets and 9/8 of a round trip and recommends that senders adapt. On
-//! radio links with jitter most "losses" at threshold three are packets that come a moment later, and each costs a
-//! retransmission and a window cut. So a packet that is acknowledged after it was declared lost raises the
-//! thresholds to what would have spared it; they sink back slowly when that stops.
+//! RFC 9002 section 6.1 starts with three packets and 9/8 of a round trip and recommends that senders adapt. On radio links
+//! with jitter most "losses" at threshold three are packets that come a moment later, and each costs a retransmission and a window
+//! cut. As in RACK (RFC 8985), the count of packets says nothing any more once a packet was acknowledged that more than two
+//! others had overtaken; only time does. How much later than usual packets may come is not guessed in steps: acknowledgements
+//! of overtaken packets tell it, whether these had been declared lost or not.
+//!
+//! All that is forgotten when packets were really lost for a while and none was overtaken.
 
 use std::time::Duration;
 
@@ -14,60 +17,75 @@ mod tests;
 pub(crate) const PACKET_THRESHOLD: u64 = 3;
 /// kTimeThreshold in eighths (RFC 9002 section 6.1.2).
 const TIME_THRESHOLD: u32 = 9;
-/// Two round trips, in eighths. Waiting longer costs more than a spurious retransmission.
-const MAX_TIME_THRESHOLD: u32 = 16;
-/// Round trips without a spurious loss after which half of what was added is taken back.
-const DECAY_ROUNDS: u64 = 16;
+/// Round trips of a period; what was seen is remembered until the next one ends.
+const PERIOD_ROUNDS: u64 = 16;
+/// Waiting for longer than a round trip and so many more costs more than a spurious retransmission.
+const MAX_EXTRA_ROUND_TRIPS: u32 = 3;
+
+/// The packets of a period that were overtaken most.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    /// How many numbers they were behind the largest acknowledged.
+    distance: u64,
+    /// How much longer than a smoothed round trip they took.
+    late: Duration,
+}
+
+impl Extent {
+    fn or(self, other: Extent) -> Extent {
+        Extent { distance: self.distance.max(other.distance), late: self.late.max(other.late) }
+    }
+}
 
 /// Thresholds of one path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReorderingTolerance {
-    packets: u64,
-    time_eighths: u32,
-    changed_in_round: u64,
+    present: Extent,
+    before: Extent,
+    /// When the present period began.
+    round: u64,
+    epoch: u64,
 }
 
 impl ReorderingTolerance {
     /// As RFC 9002 recommends.
     pub(crate) fn new() -> Self {
-        ReorderingTolerance { packets: PACKET_THRESHOLD, time_eighths: TIME_THRESHOLD, changed_in_round: 0 }
+        Self::default()
     }
 
-    /// A packet counts as lost when one sent this many numbers later is acknowledged. Never more than half the
-    /// window: what is left must be enough to notice a loss before the window runs dry.
-    pub(crate) fn packet_threshold(&self, window_packets: u64) -> u64 {
-        self.packets.min((window_packets / 2).max(PACKET_THRESHOLD))
+    /// A packet counts as lost when one sent this many numbers later is acknowledged; `None` where that says nothing.
+    #[inline]
+    pub(crate) fn packet_threshold(&self) -> Option<u64> {
+        let distance = self.present.distance.max(self.before.distance);
+        (distance < PACKET_THRESHOLD).then_some(PACKET_THRESHOLD)
     }
 
-    /// A packet counts as lost this long after it left, once a later one is acknowledged.
-    pub(crate) fn time_threshold(&self, rtt: Duration) -> Duration {
-        rtt * self.time_eighths / 8
+    /// A packet counts as lost this long after it left, once a later one is acknowledged. `latest`, `smoothed` and `min` are
+    /// round-trip times.
+    #[inline]
+    pub(crate) fn time_threshold(&self, latest: Duration, smoothed: Duration, min: Duration) -> Duration {
+        let usual = smoothed.max(latest) * TIME_THRESHOLD / 8;
+        let late = self.present.late.max(self.before.late);
+        if late.is_zero() {
+            return usual;
+        }
+        // Some hundred packets have shown how late they come; half as much again covers thousands. RFC 8985 begins with a quarter of
+        // the least round trip.
+        let extra = (late + late / 2).max(min / 4).min(smoothed * MAX_EXTRA_ROUND_TRIPS);
+        usual.max(smoothed + extra)
     }
 
-    /// A packet was acknowledged after all, `distance` numbers behind the largest and `elapsed` after it left.
-    pub(crate) fn on_spurious_loss(
-        &mut self,
-        distance: u64,
-        elapsed: Duration,
-        rtt: Duration,
-        window_packets: u64,
-        round: u64,
-    ) {
-        let limit = (window_packets / 2).max(PACKET_THRESHOLD);
-        self.packets = self.packets.max(distance.saturating_add(1).min(limit));
-        let eighths = (elapsed.as_nanos() * 8).div_ceil(rtt.as_nanos().max(1)) + 1;
-        let eighths = u32::try_from(eighths).unwrap_or(u32::MAX).min(MAX_TIME_THRESHOLD);
-        self.time_eighths = self.time_eighths.max(eighths);
-        self.changed_in_round = round;
+    /// A packet was acknowledged after one that left later, `distance` numbers behind the largest and `elapsed` after it left.
+    pub(crate) fn on_overtaken(&mut self, distance: u64, elapsed: Duration, smoothed: Duration) {
+        self.present = self.present.or(Extent { distance, late: elapsed.saturating_sub(smoothed) });
     }
 
-    /// Round trip number `round` began.
-    pub(crate) fn on_round(&mut self, round: u64) {
-        if round.saturating_sub(self.changed_in_round) < DECAY_ROUNDS {
+    /// Round trip number `round` began; `epoch` is the number of the last recovery epoch. While nothing is lost, nothing is
+    /// waited for in vain.
+    pub(crate) fn on_round(&mut self, round: u64, epoch: u64) {
+        if round.saturating_sub(self.round) < PERIOD_ROUNDS || epoch == self.epoch {
             return;
         }
-        self.packets = PACKET_THRESHOLD + (self.packets - PACKET_THRESHOLD) / 2;
-        self.time_eighths = TIME_THRESHOLD + (self.time_eighths - TIME_THRESHOLD) / 2;
-        self.changed_in_round = round;
+        *self = ReorderingTolerance { present: Extent::default(), before: self.present, round, epoch };
     }
 }

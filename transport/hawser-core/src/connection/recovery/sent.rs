@@ -157,6 +157,11 @@ impl SentPackets {
         self.slot(self.next_occupied(self.lower_bound(number))?)
     }
 
+    /// The newest packet in flight with a number below this one.
+    pub(crate) fn newest_below(&self, number: u64) -> Option<&SentPacket> {
+        self.slot(self.previous_occupied(self.lower_bound(number))?)
+    }
+
     /// Removes the oldest packet in flight.
     pub(crate) fn pop_oldest(&mut self) -> Option<SentPacket> {
         if self.head == self.tail {
@@ -316,6 +321,21 @@ impl SentPackets {
                 return (found < self.tail).then_some(found);
             }
             position += (64 - index % 64).min(self.capacity() - index) as u64;
+        }
+        None
+    }
+
+    /// Last occupied position before `position`.
+    fn previous_occupied(&self, mut position: u64) -> Option<u64> {
+        while position > self.head {
+            let last = self.index(position - 1);
+            // With fewer than 64 slots the word holds positions of other rounds of the ring above this one: they are cut off.
+            let word = self.occupied[last / 64] << (63 - last % 64);
+            if word != 0 {
+                let found = (position - 1).checked_sub(u64::from(word.leading_zeros()))?;
+                return (found >= self.head).then_some(found);
+            }
+            position = position.saturating_sub(last as u64 % 64 + 1);
         }
         None
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Ack, CongestionController, ControllerInit, Decision, LimitedBy, Loss, Outage, PathId, Scheduler,
-    SchedulerInit, SendView, Siblings, Snapshot, Tag, Time,
+    SchedulerInit, SendView, Siblings, Snapshot, SpuriousLoss, Tag, Time,
 };
 use hawser_wire::frame::EcnCounts;
 
@@ -28,7 +28,7 @@ pub(super) enum Call {
     Ack(Ack),
     Loss(Loss),
     Outage(Outage),
-    Spurious,
+    Spurious(SpuriousLoss),
     Reset,
     Return(Snapshot),
     Created(Option<Snapshot>),
@@ -65,8 +65,8 @@ impl CongestionController for FixedWindow {
         self.note(Call::Outage(*outage));
     }
 
-    fn on_spurious_loss(&mut self, _now: Time) {
-        self.note(Call::Spurious);
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        self.note(Call::Spurious(*spurious));
     }
 
     fn on_path_reset(&mut self, _now: Time) {

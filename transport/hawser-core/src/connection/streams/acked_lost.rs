@@ -1,5 +1,7 @@
 //! What a packet's acknowledgement or loss means for the data in it.
 
+use hawser_policy::PathId;
+
 use super::Streams;
 use super::key::Key;
 use crate::connection::frames::SentStream;
@@ -37,21 +39,24 @@ impl Streams {
         }
     }
 
-    /// The packet with this range was lost. Its bytes are queued again unless they arrived otherwise, are queued already
+    /// The packet with this range, on `path` if that is known, was lost. Its bytes are queued again unless they arrived otherwise, are queued already
     /// or are still in flight as copies.
-    pub(crate) fn on_lost(&mut self, range: &SentStream) {
+    pub(crate) fn on_lost(&mut self, range: &SentStream, path: Option<PathId>) {
         let Some(key) = self.table.find(range.id) else { return };
         let may_give_up = self.may_give_up();
-        let given_up = self.update_send(key, |send| {
+        let outcome = self.update_send(key, |send| {
             let bytes = range.offset..range.end();
+            let mut is_shared = false;
             if send.copies.is_empty() {
                 send.on_lost(bytes.clone(), range.fin);
             } else {
-                send.on_lost_of_several(range);
+                is_shared = send.on_lost_of_several(range, path);
             }
-            if may_give_up { send.give_up_lost(bytes) } else { 0 }
+            (is_shared, if may_give_up { send.give_up_lost(bytes) } else { 0 })
         });
-        self.count_given_up(given_up.unwrap_or(0));
+        let (is_shared, given_up) = outcome.unwrap_or_default();
+        self.shared_losses += u64::from(is_shared);
+        self.count_given_up(given_up);
         self.note_stream_control(key);
     }
 }

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 
 /// Disjoint ranges, over all streams of a connection, that wait for what lies before them. A peer that spreads
 /// single bytes costs us about 150 bytes each; data interleaved over paths of very different delay makes thousands
-/// of ranges without malice. Above the cap the connection is closed with INTERNAL_ERROR.
+/// of ranges without malice. Beyond the cap data that makes another range is refused, and the peer sends it again later.
 pub(super) const MAX_DISJOINT_RANGES: usize = 16_384;
 
 /// What slices of receive buffers may be charged, over all streams of a connection, before they are copied together. Each
@@ -140,8 +140,8 @@ impl Assembler {
         self.read_to < self.ready_to
     }
 
-    /// Adds data; what is there already is kept and not compared. Returns how many bytes were not there before. On an error
-    /// nothing more can be received.
+    /// Adds data; what is there already is kept and not compared. Returns how many bytes were not there before. After an error
+    /// nothing was added.
     #[inline]
     pub(super) fn insert(
         &mut self,
@@ -212,6 +212,11 @@ impl Assembler {
             };
             // The gap from here to `end` is filled, and what touches it joined.
             let from = start.max(held_to);
+            // Only the first part, and then it is all of it, may be one more range.
+            let touches = next.is_some() || from == self.ready_to || (previous.is_some() && held_to == from);
+            if !touches && budget.ranges >= MAX_DISJOINT_RANGES {
+                return Err(TooManyRanges);
+            }
             added += end - from;
             let piece = Piece::new(data.split_off((from - start) as usize), true, budget);
             self.charged += piece.charge as usize;
@@ -228,7 +233,6 @@ impl Assembler {
                 _ if from == self.ready_to => {
                     self.ready_to = append(&mut self.ready, piece, end, next, spare)
                 }
-                _ if budget.ranges >= MAX_DISJOINT_RANGES => return Err(TooManyRanges),
                 _ => {
                     let mut segment = next.unwrap_or_else(|| {
                         let pieces = spare.take().unwrap_or_else(|| VecDeque::with_capacity(1));

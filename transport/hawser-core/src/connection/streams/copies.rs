@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use hawser_policy::PathId;
 use smallvec::SmallVec;
 
 #[cfg(test)]
@@ -20,24 +21,51 @@ mod tests;
 /// The round of a copy that is meant for whatever is in flight when it is sent.
 pub(crate) const ANY_ROUND: u16 = u16::MAX;
 
+/// The path of each transmission that is neither lost nor acknowledged; `None` where it is not known: a copy may be ordered of
+/// whatever is in flight, wherever that is.
+type Carriers = SmallVec<[Option<PathId>; 2]>;
+
+/// Transmissions of one piece that are counted. A policy that copies more often than that gains nothing.
+const MAX_CARRIERS: usize = 255;
+
 /// Bytes that share a fate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     start: u64,
     end: u64,
     /// The present round.
     round: u16,
     /// Its transmissions that are neither lost nor acknowledged.
-    in_flight: u8,
+    carriers: Carriers,
     /// How many of them were sent besides the first.
     copies: u8,
 }
 
 impl Piece {
     fn joins(&self, next: &Piece) -> bool {
-        let fate = |piece: &Piece| (piece.round, piece.in_flight, piece.copies);
-        self.end == next.start && fate(self) == fate(next)
+        self.end == next.start
+            && (self.round, self.copies) == (next.round, next.copies)
+            && self.carriers == next.carriers
     }
+
+    /// A transmission on `path` is lost.
+    fn drop_carrier(&mut self, path: Option<PathId>) {
+        let place = |wanted: Option<PathId>| self.carriers.iter().position(|carrier| *carrier == wanted);
+        // Of the one that is not known, or of one whose path the loser does not know.
+        let place = place(path).or_else(|| place(None)).or_else(|| self.carriers.len().checked_sub(1));
+        if let Some(place) = place {
+            self.carriers.remove(place);
+        }
+    }
+}
+
+/// Whether a path carries what another one does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    No,
+    Yes,
+    /// One of several transmissions may be there, or elsewhere.
+    Unknown,
 }
 
 /// The copied ranges of a stream, in order; they do not overlap. A range leaves when it is acknowledged.
@@ -53,12 +81,13 @@ impl Copies {
         self.pieces.is_empty()
     }
 
-    /// A copy of a range that is in flight is queued.
-    pub(super) fn on_queued(&mut self, range: Range<u64>) {
+    /// A copy of a range that is in flight on `path` is queued.
+    pub(super) fn on_queued(&mut self, range: Range<u64>, path: Option<PathId>) {
         let (first, past) = self.cut(&range);
         let missing: SmallVec<[Range<u64>; 2]> = self.missing(first, past, &range).collect();
         for part in missing {
-            self.insert(Piece { start: part.start, end: part.end, round: 0, in_flight: 1, copies: 0 });
+            let carriers = Carriers::from_slice(&[path]);
+            self.insert(Piece { start: part.start, end: part.end, round: 0, carriers, copies: 0 });
         }
     }
 
@@ -72,13 +101,25 @@ impl Copies {
         }
     }
 
-    /// A copy of a part whose bytes share a fate was sent. Returns its round.
-    pub(super) fn on_copy_sent(&mut self, range: Range<u64>) -> u16 {
-        self.on_queued(range.clone());
+    /// Whether `path` carries bytes that share a fate, of which this is the first, in their present round.
+    pub(super) fn is_carried(&self, offset: u64, path: PathId) -> Carried {
+        let at = self.pieces.partition_point(|piece| piece.end <= offset);
+        match self.pieces.get(at).filter(|piece| piece.start <= offset) {
+            Some(piece) if piece.carriers.contains(&Some(path)) => Carried::Yes,
+            Some(piece) if piece.carriers.contains(&None) => Carried::Unknown,
+            _ => Carried::No,
+        }
+    }
+
+    /// A copy of a part whose bytes share a fate was sent on `path`. Returns its round.
+    pub(super) fn on_copy_sent(&mut self, range: Range<u64>, path: PathId) -> u16 {
+        self.on_queued(range.clone(), None);
         let (first, past) = self.cut(&range);
         let mut round = 0;
         for piece in self.pieces.range_mut(first..past) {
-            piece.in_flight = piece.in_flight.saturating_add(1);
+            if piece.carriers.len() < MAX_CARRIERS {
+                piece.carriers.push(Some(path));
+            }
             piece.copies = piece.copies.saturating_add(1);
             round = piece.round;
         }
@@ -86,44 +127,56 @@ impl Copies {
     }
 
     /// The range was sent by a path that answers for it alone from now on. Returns the new round.
-    pub(super) fn on_taken_over(&mut self, range: Range<u64>) -> u16 {
-        self.begin_round(range, |copies| copies.saturating_add(1))
+    pub(super) fn on_taken_over(&mut self, range: Range<u64>, path: PathId) -> u16 {
+        self.begin_round(range, path, |copies| copies.saturating_add(1))
     }
 
-    /// Lost bytes were sent again. Returns the round of that transmission.
-    pub(super) fn on_retransmitted(&mut self, range: Range<u64>) -> u16 {
+    /// Lost bytes were sent again on `path`. Returns the round of that transmission.
+    pub(super) fn on_retransmitted(&mut self, range: Range<u64>, path: PathId) -> u16 {
         let (first, past) = self.cut(&range);
-        if first == past { 0 } else { self.begin_round(range, |_| 0) }
+        if first == past { 0 } else { self.begin_round(range, path, |_| 0) }
     }
 
-    fn begin_round(&mut self, range: Range<u64>, copies: impl Fn(u8) -> u8) -> u16 {
+    fn begin_round(&mut self, range: Range<u64>, path: PathId, copies: impl Fn(u8) -> u8) -> u16 {
         let (first, past) = self.cut(&range);
         let held = || self.pieces.range(first..past);
         let round = held().map(|piece| piece.round).max().unwrap_or(0).saturating_add(1).min(ANY_ROUND - 1);
         let copies = copies(held().map(|piece| piece.copies).max().unwrap_or(0));
         self.pieces.drain(first..past);
-        self.insert(Piece { start: range.start, end: range.end, round, in_flight: 1, copies });
+        let carriers = Carriers::from_slice(&[Some(path)]);
+        self.insert(Piece { start: range.start, end: range.end, round, carriers, copies });
         round
     }
 
-    /// A transmission of `round` is lost. Hands what nothing in flight answers for any more to `requeue`.
-    pub(super) fn on_lost(&mut self, range: Range<u64>, round: u16, mut requeue: impl FnMut(Range<u64>)) {
+    /// A transmission of `round` on `path` is lost. Hands what nothing in flight answers for any more to `requeue`. Returns
+    /// whether another transmission answers for some of it.
+    pub(super) fn on_lost(
+        &mut self,
+        range: Range<u64>,
+        round: u16,
+        path: Option<PathId>,
+        mut requeue: impl FnMut(Range<u64>),
+    ) -> bool {
         let (first, past) = self.cut(&range);
         self.missing(first, past, &range).for_each(&mut requeue);
+        let mut is_answered = false;
         for piece in self.pieces.range_mut(first..past) {
-            if piece.round == round && piece.in_flight > 0 {
-                piece.in_flight -= 1;
-                if piece.in_flight == 0 {
+            if piece.round == round && !piece.carriers.is_empty() {
+                piece.drop_carrier(path);
+                if piece.carriers.is_empty() {
                     requeue(piece.start..piece.end);
+                } else {
+                    is_answered = true;
                 }
             }
         }
+        is_answered
     }
 
     /// Whether a transmission in flight answers for the byte, as one of several.
     pub(super) fn is_answered(&self, offset: u64) -> bool {
         let at = self.pieces.partition_point(|piece| piece.end <= offset);
-        self.pieces.get(at).is_some_and(|piece| piece.start <= offset && piece.in_flight > 0)
+        self.pieces.get(at).is_some_and(|piece| piece.start <= offset && !piece.carriers.is_empty())
     }
 
     /// Takes a range out: it is acknowledged, or given up. Returns the bytes that were sent as copies of it.
@@ -161,7 +214,7 @@ impl Copies {
         if let Some(piece) = self.pieces.get_mut(at)
             && piece.start < offset
         {
-            let tail = Piece { start: offset, ..*piece };
+            let tail = Piece { start: offset, ..piece.clone() };
             piece.end = offset;
             self.pieces.insert(at + 1, tail);
         }

@@ -33,7 +33,6 @@ mod numbers;
 mod order;
 mod outgoing;
 mod outgoing_copies;
-mod range_set;
 mod recv;
 mod repair;
 mod rewind;
@@ -49,7 +48,7 @@ use hawser_policy::{QueueView, Side, StreamId, Time};
 use hawser_wire::TransportParameters;
 use hawser_wire::codepoints::private::feature;
 
-use crate::TransportConfig;
+use crate::{TransportConfig, send_memory};
 
 use assembler::Budget;
 use control::Control;
@@ -65,10 +64,11 @@ use send::{Amounts, SendStream, WriteBlock};
 use skips::Skips;
 use table::{Stream, Table};
 
-pub(crate) use copies::ANY_ROUND;
+pub(crate) use copies::{ANY_ROUND, Carried};
 pub use errors::{Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, WriteError};
 pub use events::StreamEvent;
 pub(crate) use outgoing::WrittenData;
+
 pub(crate) use segments::Segments;
 
 /// The send buffer before the connection sets one by its congestion windows.
@@ -100,10 +100,14 @@ pub(crate) struct Streams {
     /// Streams whose windows, or that of the connection with them, may have to grow.
     to_be_tuned: Vec<Key>,
     send_buffer_limit: u64,
+    /// What that may be raised to at present.
+    send_memory_limit: u64,
     max_send_buffer: u64,
     /// Bytes sent as copies, and of these those whose original was acknowledged first.
     copied_bytes: u64,
     needless_copies: u64,
+    /// Losses of a transmission of something for which another one answers.
+    shared_losses: u64,
     acked_bytes: u64,
     /// When the windows were last tuned.
     now: Time,
@@ -145,6 +149,7 @@ impl Streams {
                 ),
                 budget: Budget::default(),
                 arrived: Arrived::default(),
+                refused: false,
             },
             order: SendOrder::default(),
             retransmissions: SendOrder::default(),
@@ -156,9 +161,11 @@ impl Streams {
             blocked_writers: Vec::new(),
             to_be_tuned: Vec::new(),
             send_buffer_limit: INITIAL_SEND_BUFFER.min(config.max_send_buffer),
+            send_memory_limit: send_memory::FLOOR.min(config.max_send_buffer),
             max_send_buffer: config.max_send_buffer,
             copied_bytes: 0,
             needless_copies: 0,
+            shared_losses: 0,
             acked_bytes: 0,
             now: Time::ZERO,
             last_received: None,
@@ -254,8 +261,8 @@ impl Streams {
             let Some(recv) = self.table.recv_mut(key) else { continue };
             recv.to_be_tuned = false;
             let window = recv.window_mut();
-            window.tune(now, rtt, most);
             // Room for one stream to use its whole window while others move as well.
+            window.tune(now, rtt, most);
             let size = window.size();
             self.shared.window.grow_to((size + size / 2).min(most));
             self.note_stream_window(key);
@@ -276,10 +283,17 @@ impl Streams {
     }
 
     /// Bytes that the streams may hold unacknowledged before writes are blocked: about twice what is in flight keeps
-    /// the paths busy, more only adds delay.
-    pub(crate) fn set_send_buffer_limit(&mut self, bytes: u64) {
-        self.send_buffer_limit = bytes.min(self.max_send_buffer);
+    /// the paths busy, more only adds delay. And `most`, which is what the endpoint allows.
+    pub(crate) fn set_send_buffer_limit(&mut self, bytes: u64, most: u64) {
+        self.send_memory_limit = most.min(self.max_send_buffer);
+        self.send_buffer_limit = bytes.min(self.send_memory_limit);
         self.wake_writers();
+    }
+
+    /// Bytes of memory in the send buffers.
+    #[inline]
+    pub(crate) fn buffered(&self) -> u64 {
+        self.totals.held
     }
 
     /// Bytes from the first unread one of each stream to the highest received.
@@ -310,6 +324,13 @@ impl Streams {
     pub(crate) fn awaits_data(&self) -> bool {
         let awaits = |stream: &Stream| stream.recv.as_ref().is_some_and(RecvStream::awaits_data);
         self.table.iter().any(awaits)
+    }
+
+    /// Whether something was refused since this was last asked, for lack of room: the packet that it came in is not to be
+    /// acknowledged, so that the peer sends it again.
+    #[inline]
+    pub(crate) fn take_refused(&mut self) -> bool {
+        std::mem::take(&mut self.shared.refused)
     }
 
     /// What arrived, and how much of it was there already.
@@ -411,6 +432,7 @@ impl Streams {
         let amounts = send.amounts();
         let (priority, queued, requeued) = (send.priority, send.queued, send.requeued);
         self.totals.replace(&amounts, &Amounts::default());
+        self.forget_expiry(key);
         // Where a scheduler names what it sends, no walk removed them.
         for (order, is_in) in [(&mut self.order, queued), (&mut self.retransmissions, requeued)] {
             if is_in {
@@ -461,7 +483,7 @@ impl Streams {
         const STREAM_RESERVE: u64 = 4 << 10;
         let shared = self.send_buffer_limit.saturating_sub(self.totals.unacked);
         // Data acknowledged out of order is still held; that is bounded too, more loosely.
-        let memory = (2 * self.max_send_buffer).saturating_sub(self.totals.held);
+        let memory = (2 * self.send_memory_limit).saturating_sub(self.totals.held);
         shared.min(memory).max(STREAM_RESERVE.saturating_sub(own))
     }
 

@@ -27,7 +27,9 @@ impl Streams {
         let Some(send) = self.table.send_mut(key) else { return written };
         let before = send.amounts();
         while let Some((part, lost)) = send.next_named(path, &range, self.credit.left()) {
-            let Some(count) = write_frame(send, id, part.clone(), Purpose::Deliver, w, sent) else { break };
+            let Some(count) = write_frame(send, id, part.clone(), Purpose::Deliver(path), w, sent) else {
+                break;
+            };
             let part = part.start..part.start + count;
             if lost {
                 send.mark_resent(part);

@@ -3,7 +3,7 @@
 //! A stream costs memory only while it has state. That one of the peer's millionth is opened, and so all before it
 //! (RFC 9000 section 3.2), is one number here.
 
-use super::range_set::RangeSet;
+use crate::connection::range_set::RangeSet;
 
 /// Streams of one kind that this side opens.
 #[derive(Debug, Default)]

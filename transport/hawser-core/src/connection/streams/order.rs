@@ -62,6 +62,13 @@ impl SendOrder {
         None
     }
 
+    /// The priority of the entry at the cursor, which moves on to the next level where one ends.
+    #[inline]
+    pub(super) fn priority_at(&self, cursor: &mut Cursor) -> Option<i32> {
+        self.at(cursor)?;
+        self.levels.get(cursor.level).map(|level| level.priority)
+    }
+
     /// Removes the entry at the cursor; the next one takes its place.
     pub(super) fn remove(&mut self, cursor: Cursor) {
         if let Some(level) = self.levels.get_mut(cursor.level) {
@@ -93,7 +100,13 @@ impl SendOrder {
         self.levels.iter_mut().for_each(|level| level.queue.shrink_to_fit());
     }
 
+    /// Each priority with its entries, highest first.
+    pub(super) fn levels(&self) -> impl Iterator<Item = (i32, impl Iterator<Item = Key> + '_)> {
+        self.levels.iter().map(|level| (level.priority, level.queue.iter().copied()))
+    }
+
     /// All entries in order.
+    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Key> + '_ {
         self.levels.iter().flat_map(|level| level.queue.iter().copied())
     }

@@ -1,6 +1,6 @@
 //! Stream data into packets.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use hawser_policy::{PathId, StreamId};
 use hawser_wire::Writer;
@@ -26,10 +26,10 @@ pub(crate) struct WrittenData {
 const MIN_FRAGMENT: usize = 24;
 
 impl Streams {
-    /// Fills the rest of a packet: lost data first, then unsent data in the order of streams. `skip` leaves so many
-    /// unsent bytes at the head of that order for other paths and takes what follows; the order counts each stream
-    /// whole, and what flow control allows is given out in that order too. Nothing skipped, unsent data that lies before
-    /// lost data of its stream goes before that: the reader waits for it first.
+    /// Fills the rest of a packet, by priority of the streams, and of those of one priority lost data first, then unsent data in
+    /// the order of streams. `skip` leaves so many unsent bytes at the head of that order for other paths and takes what
+    /// follows; the order counts each stream whole, and what flow control allows is given out in that order too. Nothing
+    /// skipped, unsent data that lies before lost data of its stream goes before that: the reader waits for it first.
     ///
     /// What was given to another path than `path` is left out.
     ///
@@ -44,10 +44,52 @@ impl Streams {
     ) -> WrittenData {
         let mut written = WrittenData::default();
         if self.totals.lost > 0 {
-            self.write_lost(w, sent, path, skip == 0, &mut written);
+            self.write_by_priority(w, sent, path, skip, &mut written);
+        } else {
+            self.write_new(w, sent, path, skip, &mut written);
         }
-        self.write_new(w, sent, path, skip, &mut written);
         written
+    }
+
+    /// Lost and unsent data, by turns where priorities want it.
+    #[inline(never)]
+    fn write_by_priority(
+        &mut self,
+        w: &mut Writer<'_>,
+        sent: &mut SentFrames,
+        path: PathId,
+        skip: u64,
+        written: &mut WrittenData,
+    ) {
+        let mut lost = Cursor::default();
+        let mut unsent = Unsent::new(skip);
+        let mut flow = ControlFlow::Continue(());
+        while flow.is_continue() {
+            let first_unsent = match self.has_unsent() {
+                true => self.order.priority_at(&mut unsent.cursor),
+                false => None,
+            };
+            flow = match (self.retransmissions.priority_at(&mut lost), first_unsent) {
+                (None, None) => break,
+                (Some(first_lost), first_unsent) if first_unsent.is_none_or(|first| first_lost >= first) => {
+                    self.write_lost(w, sent, path, skip == 0, (&mut lost, first_lost), written)
+                }
+                (first_lost, _) => self.write_unsent(w, sent, path, &mut unsent, first_lost, written),
+            };
+        }
+        self.note_blocked_after(written);
+    }
+
+    /// Whether unsent data may be sent.
+    #[inline]
+    fn has_unsent(&self) -> bool {
+        self.totals.gaps > 0 || (self.totals.tail > 0 && self.credit.left() > 0)
+    }
+
+    fn note_blocked_after(&mut self, written: &WrittenData) {
+        if self.credit.left() == 0 && written.new_bytes > 0 {
+            self.note_data_blocked();
+        }
     }
 
     /// The same, but leaves what was lost to other paths.
@@ -60,13 +102,13 @@ impl Streams {
         skip: u64,
         written: &mut WrittenData,
     ) {
-        if self.totals.gaps > 0 || (self.totals.tail > 0 && self.credit.left() > 0) {
-            self.write_unsent(w, sent, path, skip, written);
+        if self.has_unsent() {
+            let _full = self.write_unsent(w, sent, path, &mut Unsent::new(skip), None, written);
         }
-        if self.credit.left() == 0 && written.new_bytes > 0 {
-            self.note_data_blocked();
-        }
+        self.note_blocked_after(written);
     }
+
+    /// Lost data of the streams of one priority. Breaks when the packet is full.
 
     #[inline(never)]
     fn write_lost(
@@ -75,10 +117,12 @@ impl Streams {
         sent: &mut SentFrames,
         path: PathId,
         takes_gaps: bool,
+        (cursor, priority): (&mut Cursor, i32),
         written: &mut WrittenData,
-    ) {
-        let mut cursor = Cursor::default();
-        while let Some(key) = self.retransmissions.at(&mut cursor) {
+    ) -> ControlFlow<()> {
+        while self.retransmissions.priority_at(cursor) == Some(priority)
+            && let Some(key) = self.retransmissions.at(cursor)
+        {
             if let Some(send) = self.table.send_mut(key).filter(|send| send.requeued) {
                 let before = send.amounts();
                 let mut full = false;
@@ -86,7 +130,8 @@ impl Streams {
                     let gap = if takes_gaps { send.gap_before(lost.start, path) } else { None };
                     let is_gap = gap.is_some();
                     let range = gap.unwrap_or(lost);
-                    let Some(count) = write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent)
+                    let Some(count) =
+                        write_frame(send, key.id, range.clone(), Purpose::Deliver(path), w, sent)
                     else {
                         full = true;
                         break;
@@ -102,57 +147,60 @@ impl Streams {
                 }
                 self.totals.replace(&before, &send.amounts());
                 if full {
-                    return;
+                    return ControlFlow::Break(());
                 }
                 if !send.lost().is_empty() {
                     // The rest was given to another path.
-                    cursor = cursor.next();
+                    *cursor = cursor.next();
                     continue;
                 }
                 send.requeued = false;
             }
-            self.retransmissions.remove(cursor);
+            self.retransmissions.remove(*cursor);
         }
+        ControlFlow::Continue(())
     }
 
+    /// Unsent data, of streams above a priority if there is one. Breaks when the packet is full.
     fn write_unsent(
         &mut self,
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
         path: PathId,
-        mut skip: u64,
+        walk: &mut Unsent,
+        above: Option<i32>,
         written: &mut WrittenData,
-    ) {
-        let take_turns = skip == 0;
-        // Credit that belongs to the bytes skipped in earlier streams.
-        let mut reserved = 0;
-        let mut cursor = Cursor::default();
-        while let Some(key) = self.order.at(&mut cursor) {
+    ) -> ControlFlow<()> {
+        let Unsent { cursor, take_turns, skip, reserved } = walk;
+        while let Some(key) = self.order.at(cursor) {
+            if above.is_some_and(|above| self.order.priority_at(cursor).is_none_or(|own| own <= above)) {
+                break;
+            }
             let Some(send) = self.table.send_mut(key).filter(|send| send.queued) else {
-                self.order.remove(cursor);
+                self.order.remove(*cursor);
                 continue;
             };
             let before = send.amounts();
-            let credit = self.credit.left().saturating_sub(reserved);
+            let credit = self.credit.left().saturating_sub(*reserved);
             let tail = before.tail.min(credit);
             let available = before.gaps + tail;
             let mut full = false;
-            if skip > 0 && available <= skip {
-                skip -= available;
-                reserved += tail;
+            if *skip > 0 && available <= *skip {
+                *skip -= available;
+                *reserved += tail;
             } else {
-                let is_cut = skip > 0 || before.gaps > 0;
+                let is_cut = *skip > 0 || before.gaps > 0;
                 let packet =
-                    if is_cut { self.whole_packet.size(send, key.id, skip, w.remaining(), sent) } else { 0 };
-                skip = whole_packets(skip, available, send, packet);
+                    if is_cut { self.whole_packet.size(send, key.id, *skip, w.remaining(), sent) } else { 0 };
+                *skip = whole_packets(*skip, available, send, packet);
                 while let Some(range) =
-                    send.next_unsent(path, skip, self.credit.left().saturating_sub(reserved))
+                    send.next_unsent(path, *skip, self.credit.left().saturating_sub(*reserved))
                 {
                     let count = match w.remaining() {
                         // Nearly always the frame before filled the packet.
                         0 => None,
                         _ if written.new_bytes > 0 && send.is_gap_of(&range, packet) => None,
-                        _ => write_frame(send, key.id, range.clone(), Purpose::Deliver, w, sent),
+                        _ => write_frame(send, key.id, range.clone(), Purpose::Deliver(path), w, sent),
                     };
                     let Some(count) = count else {
                         full = true;
@@ -161,7 +209,7 @@ impl Streams {
                     self.credit.take(send.mark_sent(range.start..range.start + count));
                     written.new_bytes += count;
                 }
-                skip = 0;
+                *skip = 0;
                 self.totals.replace(&before, &send.amounts());
                 if send.reset_frame().is_some() {
                     // A reset that promised data was waiting for it to be sent.
@@ -173,16 +221,34 @@ impl Streams {
                 if let Some(send) = self.table.send_mut(key) {
                     send.queued = false;
                 }
-                self.order.remove(cursor);
-            } else if full && take_turns {
-                self.order.rotate(cursor);
+                self.order.remove(*cursor);
+            } else if full && *take_turns {
+                self.order.rotate(*cursor);
             } else {
-                cursor = cursor.next();
+                *cursor = cursor.next();
             }
             if full {
-                return;
+                return ControlFlow::Break(());
             }
         }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A walk through the order of streams.
+struct Unsent {
+    cursor: Cursor,
+    /// Whether streams of one priority take turns: where nothing is skipped.
+    take_turns: bool,
+    /// Unsent bytes that are still to be left to other paths.
+    skip: u64,
+    /// Credit that belongs to the bytes skipped in earlier streams.
+    reserved: u64,
+}
+
+impl Unsent {
+    fn new(skip: u64) -> Self {
+        Unsent { cursor: Cursor::default(), take_turns: skip == 0, skip, reserved: 0 }
     }
 }
 
@@ -217,8 +283,8 @@ fn whole_packets(skip: u64, available: u64, send: &SendStream, packet: u64) -> u
 /// Why a frame is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The bytes are in flight nowhere else.
-    Deliver,
+    /// The bytes are in flight nowhere else, and go on this path.
+    Deliver(PathId),
     /// Other packets carry them as well.
     Copy,
 }
@@ -256,8 +322,12 @@ pub(super) fn write_frame(
     if header.fin && !copy {
         send.mark_fin_sent();
     }
-    let retransmitted = !copy && !send.copies.is_empty();
-    let round = if retransmitted { send.copies.on_retransmitted(range.start..end) } else { 0 };
+    let round = match purpose {
+        Purpose::Deliver(path) if !send.copies.is_empty() => {
+            send.copies.on_retransmitted(range.start..end, path)
+        }
+        _ => 0,
+    };
     sent.push(SentFrame::Stream(SentStream {
         id,
         offset: range.start,

@@ -2,29 +2,31 @@
 
 use std::ops::Range;
 
+use hawser_policy::PathId;
 use hawser_wire::Writer;
 use hawser_wire::frame::StreamHeader;
 
 use super::Streams;
-use super::copies::ANY_ROUND;
+use super::copies::{ANY_ROUND, Carried};
 use super::outgoing::{Purpose, write_frame};
 use super::send::SendStream;
 use crate::connection::frames::{SentFrame, SentFrames, SentStream};
 
 impl SendStream {
-    /// A transmission is lost, of a stream that has copies.
+    /// A transmission is lost, of a stream that has copies. Returns whether another one answers for some of it.
     #[cold]
-    pub(super) fn on_lost_of_several(&mut self, range: &SentStream) {
+    pub(super) fn on_lost_of_several(&mut self, range: &SentStream, path: Option<PathId>) -> bool {
         let bytes = range.offset..range.end();
         let last = bytes.clone().last();
         let mut copies = std::mem::take(&mut self.copies);
-        copies.on_lost(bytes, range.round, |part| self.requeue(part));
+        let is_shared = copies.on_lost(bytes, range.round, path, |part| self.requeue(part));
         self.copies = copies;
         // A mere end is in flight once, other than as a copy.
         let is_answered = last.map_or(range.copy, |last| self.copies.is_answered(last));
         if range.fin && !is_answered {
             self.on_fin_lost();
         }
+        is_shared
     }
 
     /// A transmission is acknowledged. Returns the bytes that were sent as copies of it, if it is no copy itself.
@@ -50,15 +52,15 @@ impl SendStream {
 }
 
 impl Streams {
-    /// A copy of a range that is in flight waits for a path.
-    pub(crate) fn on_copy_queued(&mut self, range: &SentStream) {
+    /// A copy of a range that is in flight on `path` waits for another.
+    pub(crate) fn on_copy_queued(&mut self, range: &SentStream, path: PathId) {
         if range.length > 0
             && let Some(key) = self.table.find(range.id)
             && let Some(send) = self.table.send_mut(key)
             && let Some((part, _)) = send.first_in_flight(range.offset..range.end())
         {
             // Nearly always all of it: it was sent just now.
-            send.copies.on_queued(part);
+            send.copies.on_queued(part, Some(path));
         }
     }
 
@@ -73,13 +75,43 @@ impl Streams {
         part.is_some_and(|(_, round)| round == range.round)
     }
 
-    /// Writes again a range that is in flight elsewhere, without what was acknowledged or given up since, and without what is
+    /// Whether `path` carries all that is in flight of a range for which a transmission on another path answers.
+    pub(crate) fn is_carried(&self, range: &SentStream, path: PathId) -> Carried {
+        let Some(send) = self.table.find_ref(range.id).and_then(|key| self.send_half(key)) else {
+            return Carried::No;
+        };
+        if send.copies.is_empty() {
+            return Carried::No;
+        }
+        let mut rest = range.offset..range.end();
+        let mut answer = Carried::No;
+        while let Some((part, round)) = send.first_in_flight(rest.clone()) {
+            let carried =
+                if round == range.round { send.copies.is_carried(part.start, path) } else { Carried::No };
+            match carried {
+                Carried::No => return Carried::No,
+                Carried::Yes if answer == Carried::No => answer = Carried::Yes,
+                Carried::Yes => {}
+                Carried::Unknown => answer = Carried::Unknown,
+            }
+            rest.start = part.end;
+        }
+        answer
+    }
+
+    /// So often was a transmission lost of a range for which another one still answers.
+    pub(crate) fn shared_losses(&self) -> u64 {
+        self.shared_losses
+    }
+
+    /// Writes again a range on `path` that is in flight elsewhere, without what was acknowledged or given up since, and without what is
     /// to be retransmitted or was: that needs no copy any more. As a copy, it answers for the range together with the other
     /// transmissions; or, if the range says so, instead of them. Returns what did not fit.
     pub(crate) fn write_copy(
         &mut self,
         w: &mut Writer<'_>,
         sent: &mut SentFrames,
+        path: PathId,
         range: SentStream,
     ) -> Option<SentStream> {
         let key = self.table.find(range.id)?;
@@ -97,7 +129,10 @@ impl Streams {
             rest.start = part.start + count;
             let written = part.start..rest.start;
             let copies = &mut send.copies;
-            let round = if range.copy { copies.on_copy_sent(written) } else { copies.on_taken_over(written) };
+            let round = match range.copy {
+                true => copies.on_copy_sent(written, path),
+                false => copies.on_taken_over(written, path),
+            };
             stamp(sent, round);
             fin &= rest.start < range.end();
         }

@@ -10,7 +10,7 @@ use hawser_wire::codepoints::frame;
 
 use crate::{Code, TransportError};
 
-use super::assembler::{Assembler, Budget, MAX_DISJOINT_RANGES, TooManyRanges};
+use super::assembler::{Assembler, Budget, TooManyRanges};
 use super::errors::{ReadError, ReadOutcome};
 use super::flow::{Overrun, ReceiveWindow};
 
@@ -39,6 +39,8 @@ pub(super) struct Shared {
     pub(super) budget: Budget,
     /// Bytes of data that arrived for the first time, and again.
     pub(super) arrived: Arrived,
+    /// Whether there was no room for something.
+    pub(super) refused: bool,
 }
 
 /// Bytes of stream data, without those that nobody wants any more.
@@ -119,12 +121,13 @@ impl RecvStream {
             }
         }
         let length = data.len() as u64;
-        let new = self.assembler.insert(offset, data, &mut shared.budget).map_err(|TooManyRanges| {
-            let reason = format!("stream data in more than {MAX_DISJOINT_RANGES} separate ranges");
-            TransportError::new(Code::INTERNAL_ERROR, reason).in_frame(frame::STREAM)
-        })?;
-        shared.arrived.new += new;
-        shared.arrived.duplicate += length - new;
+        match self.assembler.insert(offset, data, &mut shared.budget) {
+            Ok(new) => {
+                shared.arrived.new += new;
+                shared.arrived.duplicate += length - new;
+            }
+            Err(TooManyRanges) => shared.refused = true,
+        }
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::copies::Copies;
 use super::errors::{ClosedStream, ResetAtError, WriteError};
-use super::range_set::RangeSet;
 use super::send_buffer::SendBuffer;
+use crate::connection::range_set::RangeSet;
 
 use metadata::Metadata;
 pub(super) use partial::GivenUp;

@@ -1,9 +1,10 @@
 //! Partial delivery over all streams: frames of the application, commands of the scheduler, STREAM_SKIP frames.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bytes::Bytes;
-use hawser_policy::{Earliest, FrameInfo, PathId, Reliability, StreamId, Time};
+use hawser_policy::{FrameInfo, PathId, Reliability, StreamId, Time};
 use hawser_wire::codepoints::frame;
 use hawser_wire::frame::{Frame, StreamSkip};
 use hawser_wire::{BufferTooShort, Writer, varint};
@@ -20,8 +21,8 @@ use crate::{Code, TransportError};
 pub(super) struct Skips {
     /// Whether the peer takes STREAM_SKIP. Without it nothing is skipped: its readers would wait indefinitely.
     supported: bool,
-    /// When the next frame expires.
-    next_expiry: Earliest,
+    /// When the next frame of each stream that has such frames may expire: that time, or one before it.
+    expiries: BTreeSet<(Time, Key)>,
     /// Streams with ranges to be given up when the connection has credit.
     deferred: Vec<Key>,
     /// Whether a path was ever given something ahead of time.
@@ -42,7 +43,7 @@ impl Skips {
     pub(super) fn new() -> Self {
         Skips {
             supported: false,
-            next_expiry: Earliest::NONE,
+            expiries: BTreeSet::new(),
             deferred: Vec::new(),
             assigns: false,
             totals: SkipTotals::default(),
@@ -82,7 +83,7 @@ impl Streams {
             self.give_up(key, |send, credit| send.cancel_frame(info.id, credit));
         }
         if info.reliability == Reliability::UntilDeadline {
-            self.note_deadline(info.deadline);
+            self.note_deadline(key, info.deadline);
         }
         self.after_write();
         if room < wanted {
@@ -92,8 +93,21 @@ impl Streams {
         Ok(room)
     }
 
-    fn note_deadline(&mut self, deadline: Option<Time>) {
-        self.skips.next_expiry = self.skips.next_expiry.or(deadline);
+    fn note_deadline(&mut self, key: Key, deadline: Option<Time>) {
+        let (Some(deadline), Some(send)) = (deadline, self.table.send_mut(key)) else { return };
+        let noted = send.noted_expiry();
+        if noted.is_none_or(|noted| deadline < noted) {
+            noted.map(|noted| self.skips.expiries.remove(&(noted, key)));
+            self.skips.expiries.insert((deadline, key));
+            send.note_expiry(Some(deadline));
+        }
+    }
+
+    /// The sending half of a stream ends.
+    pub(super) fn forget_expiry(&mut self, key: Key) {
+        if let Some(noted) = self.table.send_mut(key).and_then(|send| send.noted_expiry()) {
+            self.skips.expiries.remove(&(noted, key));
+        }
     }
 
     /// Gives up what has not arrived of a frame.
@@ -117,7 +131,7 @@ impl Streams {
         if let Some(send) = self.table.send_mut(key) {
             send.set_frame_deadline(frame, deadline);
         }
-        self.note_deadline(deadline);
+        self.note_deadline(key, deadline);
         Ok(())
     }
 
@@ -275,21 +289,32 @@ impl Streams {
 
     #[cold]
     fn expire_frames(&mut self, now: Time) {
-        self.skips.next_expiry = Earliest::NONE;
-        for key in self.table.keys() {
-            let Some(expiry) = self.table.send_mut(key).and_then(|send| send.next_expiry()) else { continue };
-            if expiry <= now {
+        let mut due = Vec::new();
+        while let Some((_, key)) = self.skips.expiries.first().copied().filter(|(at, _)| *at <= now) {
+            self.skips.expiries.pop_first();
+            due.push(key);
+        }
+        for key in due {
+            let Some(send) = self.table.send_mut(key) else { continue };
+            send.note_expiry(None);
+            if send.next_expiry().is_some_and(|expiry| expiry <= now) {
                 self.give_up(key, |send, credit| send.expire(now, credit));
             }
             let next = self.table.send_mut(key).and_then(|send| send.next_expiry());
-            self.skips.next_expiry = self.skips.next_expiry.or(next);
+            self.note_deadline(key, next);
         }
+    }
+
+    /// Streams with frames that may expire.
+    #[cfg(test)]
+    pub(super) fn expiring_streams(&self) -> usize {
+        self.skips.expiries.len()
     }
 
     /// When [`expire`](Self::expire) should be called.
     #[inline]
     pub(crate) fn next_expiry(&self) -> Option<Time> {
-        self.skips.next_expiry.time().filter(|_| self.skips.supported)
+        self.skips.expiries.first().map(|(at, _)| *at).filter(|_| self.skips.supported)
     }
 
     // --- STREAM_SKIP ---

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hawser_policy::{PathEvent, PathId};
 use hawser_wire::Frame;
+use hawser_wire::frame::Stream;
 
 use super::forge::encode;
 use super::pair::{Pair, Settings, client_address, from};
@@ -115,4 +116,27 @@ fn who_reads_is_served_however_little_memory_there_is() {
     let (most, closed, read) = upload(limit, true);
     assert_eq!((closed, read), (None, BYTES));
     assert!(most > limit / 5, "the windows were used: {most} bytes of {limit}");
+}
+
+/// Data in more ranges than are kept is not acknowledged, so that an honest peer sends it again when others were filled.
+#[test]
+fn data_in_too_many_ranges_is_not_acknowledged_and_ends_nothing() {
+    let mut pair = Pair::connected(Settings::default());
+    let byte = |offset: u64| Frame::Stream(Stream { stream_id: 3, offset, fin: false, data: b"x" });
+    let mut offset = 1;
+    while pair.client().stats().packets_refused == 0 {
+        let frames: Vec<_> = (0..256).map(|index| byte(offset + 2 * index)).collect();
+        receive(&mut pair, &frames);
+        offset += 2 * 256;
+        assert!(offset < 100_000, "nothing was refused");
+    }
+    let largest = |pair: &mut Pair| pair.client().paths.get(PathId::ZERO).unwrap().space.received.largest();
+    let before = largest(&mut pair);
+    receive(&mut pair, &[byte(offset + 1_000)]);
+    assert_eq!((largest(&mut pair), pair.client().stats().packets_refused), (before, 2));
+    receive(&mut pair, &[byte(0), byte(2)]);
+    receive(&mut pair, &[byte(offset + 1_000)]);
+    assert!(largest(&mut pair) > before, "there is room");
+    assert_eq!(pair.client().stats().packets_refused, 2);
+    assert!(!events(&mut pair).iter().any(|event| matches!(event, Event::Closed(_))));
 }

@@ -14,6 +14,7 @@ use hawser_policy::{
 use hawser_sched::Redundant;
 
 use super::pair::{Pair, Sent, Settings, client_address};
+use super::scheduling::Fixed;
 use crate::TransportConfig;
 use crate::connection::stats::ConnectionStats;
 
@@ -313,5 +314,71 @@ fn a_flight_is_copied_in_pieces() {
         let pieces = pieces.lock().unwrap();
         assert!(pieces.len() >= 2, "{newest}: {pieces:?}");
         assert!((5_000..=LENGTH as u64).contains(&copied), "{newest}: {copied} in {pieces:?}");
+    }
+}
+
+/// Sends on path 0, and has path 1 take over from it one datagram after the other.
+struct Follower {
+    newest: bool,
+    window: u64,
+}
+
+impl Scheduler for Follower {
+    fn name(&self) -> &'static str {
+        "follower"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
+        let [first, second] = view.paths else { return Decision::Send(Assignment::next(PathId::ZERO)) };
+        if second.copies_queued > 0 && second.sendable() > 0 {
+            return Decision::Send(Assignment {
+                selection: Selection::Copies,
+                ..Assignment::next(second.id)
+            });
+        }
+        if view.queue.total() > 0 && first.sendable() > 0 {
+            return Decision::Send(Assignment::next(first.id));
+        }
+        if view.now >= BURST && first.bytes_in_flight >= self.window / 2 && second.sendable() > 0 {
+            let (from, to, max_bytes) = (first.id, second.id, u64::from(second.max_datagram_size));
+            commands.push(match self.newest {
+                true => Command::ReinjectNewest { from, to, max_bytes },
+                false => Command::Reinject { from, to, max_bytes },
+            });
+        }
+        Decision::Wait(Some(view.now + Duration::from_micros(50)))
+    }
+
+    fn interests(&self) -> hawser_policy::Interests {
+        hawser_policy::Interests::IDLE
+    }
+}
+
+/// However much is in flight, a packet of it is looked at once or twice until it is acknowledged: an order begins where the one
+/// before ended.
+#[test]
+fn orders_do_not_go_through_the_whole_flight_each_time() {
+    for newest in [false, true] {
+        let looked_at = [100_000_u64, 400_000, 1_600_000].map(|window| {
+            let client = TransportConfig::new(
+                Arc::new(move |_: &SchedulerInit| Box::new(Follower { newest, window }) as Box<_>),
+                Arc::new(move |_: &ControllerInit| Box::new(Fixed(window)) as Box<_>),
+            );
+            let mut settings = Settings { client, ..Settings::default() };
+            settings.client.max_send_buffer = 1 << 26;
+            settings.server.initial_stream_window = 1 << 26;
+            settings.server.initial_connection_window = 1 << 26;
+            let mut pair = Pair::connected(settings);
+            pair.open(1);
+            pair.run(BURST.since(pair.now));
+            pair.write(Side::Client, 4 * window as usize);
+            pair.run(Duration::from_secs(1));
+            let copied = pair.client().stats().stream_bytes_copied;
+            assert!(copied > window / 2, "{newest}, window {window}: {copied} bytes were copied");
+            let packets = pair.datagrams(Side::Client, BURST).count() as u64;
+            pair.client().policies.packets_looked_at() as f64 / packets as f64
+        });
+        println!("newest {newest}: packets looked at for each that left {looked_at:.2?}");
+        assert!(looked_at.iter().all(|&ratio| ratio <= 2.0), "{newest}: {looked_at:.2?}");
     }
 }

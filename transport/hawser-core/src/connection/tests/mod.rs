@@ -4,6 +4,7 @@
 mod ack_frequency;
 mod addresses;
 mod balanced;
+mod batches;
 mod bounds;
 mod builder;
 mod copies;

@@ -169,6 +169,8 @@ pub(super) struct Pair {
     pub(super) lose: fn(&Sent) -> bool,
     /// The datagram that is lost, counted from the first.
     pub(super) lose_nth: Option<usize>,
+    /// Batches leave and vanish, as with some kernels and network cards.
+    pub(super) loses_batches: bool,
     /// The mark with which it arrives.
     pub(super) remark: fn(&Sent) -> Option<Ecn>,
     /// Client addresses behind which nobody is.
@@ -216,6 +218,7 @@ impl Pair {
             sent: Vec::new(),
             lose: |_| false,
             lose_nth: None,
+            loses_batches: false,
             remark: |sent| sent.ecn,
             dead: Vec::new(),
             server_config,
@@ -311,13 +314,16 @@ impl Pair {
     fn transmit(&mut self) {
         let mut buffer = Vec::new();
         for side in [Side::Client, Side::Server] {
-            let now = self.now;
+            let (now, loses_batches) = (self.now, self.loses_batches);
             let end = self.end(side);
             end.service();
             let mut leaving: Vec<_> =
                 end.stateless.drain(..).map(|answer| (answer.transmit.tuple, None, answer.bytes)).collect();
             while let Some(transmit) = end.connection.as_mut().and_then(|c| c.poll_transmit(now, &mut buffer))
             {
+                if loses_batches && transmit.segment_size.is_some() {
+                    continue;
+                }
                 let size = transmit.segment_size.unwrap_or(transmit.size);
                 let segments = buffer[..transmit.size].chunks(size);
                 leaving.extend(segments.map(|segment| (transmit.tuple, transmit.ecn, segment.to_vec())));

@@ -155,3 +155,25 @@ fn nothing_is_planned_beyond_the_amplification_limit() {
     let to_new: usize = sent.iter().filter(|(tuple, _)| *tuple == new).flat_map(|(_, sizes)| sizes).sum();
     assert!(to_new > 0 && to_new <= 3 * packet.len(), "{to_new} bytes for {}", packet.len());
 }
+
+/// A socket that takes nothing more stops its paths, and no others.
+#[test]
+fn a_path_whose_socket_is_full_waits_and_the_others_go_on() {
+    let mut pair = at_rest(1);
+    let client = pair.client();
+    queue(client, 25_000);
+    client.hold_paths(&from(client_address(0)));
+    assert!(client.has_held_paths());
+    let used = |pair: &mut Pair| -> Vec<_> {
+        std::iter::from_fn(|| poll(pair, Side::Client)).map(|batch| batch.tuple.local).collect()
+    };
+    let first = used(&mut pair);
+    assert!(!first.is_empty() && first.iter().all(|local| *local == client_address(1)), "{first:?}");
+    let now = pair.now;
+    assert!(pair.client().poll_timeout().is_none_or(|at| at > now), "nothing to be done at once");
+    pair.client().release_paths(|tuple| tuple.local == client_address(1));
+    assert_eq!(used(&mut pair), []);
+    pair.client().release_paths(|_| true);
+    assert!(!pair.client().has_held_paths());
+    assert!(used(&mut pair).contains(&client_address(0)));
+}

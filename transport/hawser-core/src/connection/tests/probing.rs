@@ -1,10 +1,14 @@
 //! What probes carry while no acknowledgement arrives (RFC 9002 section 6.2.4).
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{PathId, PathState, Side, StreamId, Time};
+use hawser_policy::{ControllerInit, PathId, PathState, SchedulerInit, Side, StreamId, Time};
+use hawser_sched::MinRtt;
 
-use super::pair::{DELAY, Pair, Sent, Settings};
+use super::pair::{DELAY, Pair, Sent, Settings, transport_with};
+use super::scheduling::Fixed;
+use super::sent_packets::frame_kinds;
 use crate::Code;
 
 /// When the connection is at rest and the trouble begins.
@@ -147,4 +151,46 @@ fn a_path_that_backs_off_is_probed_when_the_peer_is_heard() {
     pair.write(Side::Client, 100);
     pair.run(3 * DELAY + Duration::from_millis(1));
     assert_eq!(count(&mut pair), 0, "answered");
+}
+
+/// The kinds of frames that the client sent from then on.
+fn client_frames(pair: &Pair, since: Time) -> Vec<String> {
+    pair.datagrams(Side::Client, since).flat_map(|sent| frame_kinds(&sent.payload)).collect()
+}
+
+/// A peer may grant credit only when it hears that it is lacking.
+#[test]
+fn what_holds_the_client_back_is_said_again_when_it_was_lost() {
+    let mut settings = Settings::default();
+    settings.server.max_unidirectional_streams = 1;
+    let mut pair = Pair::connected(settings);
+    pair.run(TROUBLE.since(pair.now));
+    pair.lose = deaf_client;
+    assert!(pair.client().open_stream(false).is_some() && pair.client().open_stream(false).is_none());
+    pair.run(Duration::from_millis(1));
+    assert!(client_frames(&pair, TROUBLE).contains(&"StreamsBlocked".into()), "said once");
+    pair.run(Duration::from_secs(2));
+    let later = client_frames(&pair, HEARD_AGAIN);
+    assert!(later.contains(&"StreamsBlocked".into()), "{later:?}");
+}
+
+/// All windows are full, and all acknowledgements are lost: who waits for what a control frame says gets it in a probe.
+#[test]
+fn control_frames_leave_in_probes_where_no_window_has_room() {
+    let client = transport_with(
+        Arc::new(|_: &SchedulerInit| Box::new(MinRtt) as Box<_>),
+        Arc::new(|_: &ControllerInit| Box::new(Fixed(6_000)) as Box<_>),
+    );
+    let mut pair = Pair::connected(Settings { client, ..Settings::default() });
+    pair.open(1);
+    pair.run(TROUBLE.since(pair.now));
+    // What the client sends arrives all the time.
+    pair.lose = |sent| sent.at >= TROUBLE && !sent.by.is_client();
+    let id = pair.write(Side::Client, 40_000);
+    pair.run(Duration::from_millis(20));
+    let given_up = pair.now;
+    pair.client().reset(id, 7).expect("open");
+    pair.run(Duration::from_secs(1));
+    let frames = client_frames(&pair, given_up);
+    assert!(frames.contains(&"ResetStream".into()), "{frames:?}");
 }

@@ -130,7 +130,7 @@ fn a_scheduler_that_waits_for_nothing_is_asked_again_within_a_probe_timeout() {
 
 /// A window that does not move.
 #[derive(Debug)]
-struct Fixed(u64);
+pub(super) struct Fixed(pub(super) u64);
 
 impl CongestionController for Fixed {
     fn name(&self) -> &'static str {

@@ -55,24 +55,84 @@ fn a_packet_after_the_largest_acknowledged_is_never_lost() {
     assert!(bench.lost.is_empty());
 }
 
+/// Of the recovery epochs that the controller was told of as without a reason.
+fn undone(bench: &Bench) -> Vec<usize> {
+    let undone = |call: &Call| if let Call::Spurious(spurious) = call { spurious.undone } else { None };
+    bench.calls().iter().filter_map(undone).collect()
+}
+
 #[test]
-fn a_late_acknowledgement_raises_the_thresholds_and_undoes_the_epoch() {
+fn late_acknowledgements_end_the_packet_threshold_and_undo_the_epoch() {
     let mut bench = bench();
     bench.send_many(ms(100), 10);
     bench.ack(ms(180), &[8..=8]);
     assert_eq!(bench.lost_numbers(), [1, 2, 3, 4, 5]);
     let outcome = bench.ack(ms(182), &[8..=8, 1..=4]);
     assert_eq!((outcome.newly_acked, outcome.spurious_losses), (true, 4));
-    assert!(!bench.calls().iter().any(|call| matches!(call, Call::Spurious)), "5 may be lost for good");
+    assert_eq!(undone(&bench), [0; 0], "5 may be lost for good");
     bench.ack(ms(183), &[8..=8, 1..=5]);
-    assert!(bench.calls().iter().any(|call| matches!(call, Call::Spurious)));
-    assert_eq!(bench.recovery.reordering.packet_threshold(1000), 8);
+    assert_eq!(undone(&bench), [0]);
+    assert_eq!(bench.recovery.reordering.packet_threshold(), None);
     // The same reordering does no harm now.
     bench.clear();
     bench.send_many(ms(200), 10);
     bench.ack(ms(280), &[18..=18]);
     assert!(!bench.lost_numbers().iter().any(|&number| number > 11));
     assert_eq!(bench.recovery.totals.packets_spurious, 5);
+}
+
+/// Packets come so late that the next epoch has begun.
+#[test]
+fn an_earlier_epoch_is_undone_as_well() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 4);
+    bench.ack(ms(180), &[4..=4]);
+    bench.send_many(ms(190), 4);
+    bench.ack(ms(270), &[8..=8]);
+    assert_eq!(bench.losses().iter().filter(|loss| loss.new_epoch).count(), 2);
+    bench.ack(ms(275), &[8..=8, 1..=1]);
+    bench.ack(ms(276), &[8..=8, 1..=3]);
+    assert_eq!(undone(&bench), [1]);
+}
+
+#[test]
+fn one_loss_for_good_among_many_late_packets_is_no_reason_to_slow_down() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 20);
+    bench.ack(ms(180), &[20..=20]);
+    assert_eq!(bench.lost.len(), 17);
+    bench.ack(ms(182), &[20..=20, 3..=16]);
+    assert_eq!(undone(&bench), [0; 0], "three of 17 are missing");
+    bench.ack(ms(183), &[20..=20, 2..=16]);
+    assert_eq!(undone(&bench), [0], "two of 17 are");
+}
+
+/// What came late was delivered, and was not lost: estimators hear of both.
+#[test]
+fn late_packets_count_as_delivered() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 4);
+    bench.ack(ms(180), &[4..=4]);
+    let before = bench.recovery.delivery.delivered();
+    bench.ack(ms(182), &[1..=4]);
+    assert_eq!(bench.recovery.delivery.delivered(), before + 3 * 1200);
+    let delivery = bench.acks().last().and_then(|ack| ack.delivery).expect("a sample");
+    assert_eq!(delivery.lost, 0);
+}
+
+/// The samples of the largest numbers alone are those of the packets that overtook others.
+#[test]
+fn packets_that_were_overtaken_give_round_trip_samples_too() {
+    let mut bench = bench();
+    bench.send_many(ms(100), 3);
+    bench.ack(ms(160), &[3..=3]);
+    assert_eq!(bench.recovery.rtt.latest(), millis(60));
+    assert!(bench.ack(ms(185), &[3..=3, 1..=1]).rtt_updated);
+    assert_eq!(bench.recovery.rtt.latest(), millis(85));
+    assert_eq!(
+        bench.acks().last().map(|ack| (ack.reorders, ack.latest_rtt)),
+        Some((false, Some(millis(85))))
+    );
 }
 
 #[test]

@@ -2,47 +2,76 @@ use super::super::testing::millis;
 use super::*;
 
 const RTT: Duration = millis(80);
+const LEAST: Duration = millis(60);
+
+fn patience(tolerance: &ReorderingTolerance) -> Duration {
+    tolerance.time_threshold(RTT, RTT, LEAST)
+}
 
 #[test]
 fn starts_as_rfc_9002_recommends() {
     let tolerance = ReorderingTolerance::new();
-    assert_eq!(tolerance.packet_threshold(1000), 3);
-    assert_eq!(tolerance.time_threshold(RTT), millis(90));
+    assert_eq!(tolerance.packet_threshold(), Some(3));
+    assert_eq!(patience(&tolerance), millis(90));
+    assert_eq!(tolerance.time_threshold(millis(160), RTT, LEAST), millis(180), "the latest one counts too");
 }
 
 #[test]
-fn a_spurious_loss_raises_both_to_what_would_have_spared_it() {
+fn packets_that_swap_places_leave_the_packet_threshold() {
     let mut tolerance = ReorderingTolerance::new();
-    tolerance.on_spurious_loss(12, millis(105), RTT, 1000, 0);
-    assert_eq!(tolerance.packet_threshold(1000), 13);
-    assert!(tolerance.time_threshold(RTT) > millis(105));
-    assert!(tolerance.time_threshold(RTT) <= 2 * RTT);
-    // A smaller one does not lower them.
-    tolerance.on_spurious_loss(4, millis(81), RTT, 1000, 0);
-    assert_eq!(tolerance.packet_threshold(1000), 13);
+    tolerance.on_overtaken(2, millis(81), RTT);
+    assert_eq!(tolerance.packet_threshold(), Some(3));
 }
 
 #[test]
-fn there_are_caps() {
+fn once_the_packet_threshold_was_wrong_only_time_counts() {
     let mut tolerance = ReorderingTolerance::new();
-    tolerance.on_spurious_loss(u64::MAX, Duration::from_secs(9), RTT, 40, 0);
-    assert_eq!(tolerance.packet_threshold(40), 20);
-    assert_eq!(tolerance.packet_threshold(10), 5, "the window shrank since");
-    assert_eq!(tolerance.packet_threshold(2), 3);
-    assert_eq!(tolerance.time_threshold(RTT), 2 * RTT);
+    tolerance.on_overtaken(3, millis(81), RTT);
+    assert_eq!(tolerance.packet_threshold(), None);
+    assert_eq!(
+        patience(&tolerance),
+        RTT + LEAST / 4,
+        "at least a quarter of the least round trip, as in RFC 8985"
+    );
 }
 
 #[test]
-fn it_sinks_back_slowly() {
+fn patience_is_what_the_latest_packet_took_and_half_of_its_lateness_again() {
     let mut tolerance = ReorderingTolerance::new();
-    tolerance.on_spurious_loss(100, 2 * RTT, RTT, 1000, 5);
-    tolerance.on_round(20);
-    assert_eq!(tolerance.packet_threshold(1000), 101, "not yet");
-    tolerance.on_round(21);
-    assert_eq!(tolerance.packet_threshold(1000), 52);
-    for round in 22..300 {
-        tolerance.on_round(round);
+    tolerance.on_overtaken(12, millis(120), RTT);
+    assert_eq!(patience(&tolerance), millis(80 + 60));
+    // A smaller one does not lower it, an earlier one than usual has none.
+    tolerance.on_overtaken(4, millis(81), RTT);
+    tolerance.on_overtaken(4, millis(50), RTT);
+    assert_eq!(patience(&tolerance), millis(80 + 60));
+    // Four round trips are enough.
+    tolerance.on_overtaken(u64::MAX, Duration::from_secs(9), RTT);
+    assert_eq!(patience(&tolerance), 4 * RTT);
+}
+
+#[test]
+fn it_is_forgotten_when_losses_come_without_reordering() {
+    let mut tolerance = ReorderingTolerance::new();
+    tolerance.on_overtaken(100, 2 * RTT, RTT);
+    for round in 0..1_000 {
+        tolerance.on_round(round, 0);
     }
-    assert_eq!(tolerance.packet_threshold(1000), 3);
-    assert_eq!(tolerance.time_threshold(RTT), millis(90));
+    assert_eq!(tolerance.packet_threshold(), None, "nothing was lost: nothing was waited for in vain");
+    tolerance.on_round(1_000, 1);
+    tolerance.on_round(1_001, 2);
+    assert_eq!(tolerance.packet_threshold(), None, "16 round trips and more");
+    tolerance.on_round(1_016, 2);
+    assert_eq!((tolerance.packet_threshold(), patience(&tolerance)), (Some(3), millis(90)));
+}
+
+#[test]
+fn it_is_remembered_while_packets_are_overtaken() {
+    let mut tolerance = ReorderingTolerance::new();
+    for round in 0..1_000 {
+        if round % 15 == 0 {
+            tolerance.on_overtaken(100, millis(120), RTT);
+        }
+        tolerance.on_round(round, round);
+        assert_eq!((tolerance.packet_threshold(), patience(&tolerance)), (None, millis(140)));
+    }
 }

@@ -118,6 +118,12 @@ proptest! {
             prop_assert_eq!(sent.len(), model.len());
             prop_assert_eq!(sent.ack_eliciting(), model.values().filter(|&&eliciting| eliciting).count());
             prop_assert_eq!(sent.oldest().map(|p| p.packet_number), model.keys().next().copied());
+            for number in [next.saturating_sub(40), next / 2, next, u64::MAX] {
+                let below = sent.newest_below(number).map(|p| p.packet_number);
+                prop_assert_eq!(below, model.range(..number).next_back().map(|(&n, _)| n));
+                let from = sent.oldest_from(number).map(|p| p.packet_number);
+                prop_assert_eq!(from, model.range(number..).next().map(|(&n, _)| n));
+            }
         }
     }
 }

@@ -108,8 +108,13 @@ fn single_bytes_with_holes_between_them_reach_the_cap() {
         assembler.insert(1 + 2 * index, byte.clone(), &mut budget).expect("below the cap");
     }
     let beyond = 1 + 2 * MAX_DISJOINT_RANGES as u64;
-    assert_eq!(assembler.insert(beyond, byte, &mut budget), Err(TooManyRanges));
+    let before = (budget.charged, budget.ranges, assembler.held());
+    assert_eq!(assembler.insert(beyond, byte.clone(), &mut budget), Err(TooManyRanges));
+    assert_eq!((budget.charged, budget.ranges, assembler.held()), before, "nothing was added");
     assert!(budget.charged <= MAX_CHARGED + WORTH_COPYING);
+    // What makes no further range is taken, and makes room for another.
+    assert_eq!(assembler.insert(2, byte.clone(), &mut budget), Ok(1));
+    assert_eq!(assembler.insert(beyond, byte, &mut budget), Ok(1));
 }
 
 /// Single bytes, each pinning a receive buffer, forward, backward and from the middle out.

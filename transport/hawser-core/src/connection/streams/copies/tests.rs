@@ -14,6 +14,11 @@ struct Transmission {
     over: bool,
 }
 
+/// The path of a transmission: the first four, each of other bytes, on the first.
+fn path_of(id: usize) -> PathId {
+    PathId(id.saturating_sub(3) as u32)
+}
+
 /// What is true of each byte, kept the slow way: which transmissions answer for it.
 struct Model {
     copies: Copies,
@@ -57,13 +62,13 @@ impl Model {
 
     fn copy(&mut self, start: u64, length: u64) {
         let Some(part) = self.in_flight(start, length) else { return };
-        let round = self.copies.on_copy_sent(part.clone());
+        let round = self.copies.on_copy_sent(part.clone(), path_of(self.sent.len()));
         self.note(part, round, true);
     }
 
     fn take_over(&mut self, start: u64, length: u64) {
         let Some(part) = self.in_flight(start, length) else { return };
-        let round = self.copies.on_taken_over(part.clone());
+        let round = self.copies.on_taken_over(part.clone(), path_of(self.sent.len()));
         part.clone().for_each(|byte| self.answering[byte as usize].clear());
         self.note(part, round, true);
     }
@@ -73,7 +78,7 @@ impl Model {
         let end = (start..BYTES.min(start + length)).find(|byte| !self.lost[*byte as usize]);
         let part = start..end.unwrap_or(BYTES.min(start + length));
         part.clone().for_each(|byte| self.lost[byte as usize] = false);
-        let round = self.copies.on_retransmitted(part.clone());
+        let round = self.copies.on_retransmitted(part.clone(), path_of(self.sent.len()));
         self.note(part, round, false);
     }
 
@@ -81,7 +86,7 @@ impl Model {
         let Some(id) = self.pick(which) else { return };
         let Transmission { bytes, round, .. } = self.sent[id].clone();
         let mut requeued = Vec::new();
-        self.copies.on_lost(bytes.clone(), round, |part| requeued.extend(part));
+        self.copies.on_lost(bytes.clone(), round, Some(path_of(id)), |part| requeued.extend(part));
         // As the stream does: what arrived needs nothing.
         requeued.retain(|byte| !self.acked[*byte as usize]);
         requeued.sort_unstable();
@@ -125,7 +130,14 @@ impl Model {
         assert!(pieces.iter().zip(pieces.iter().skip(1)).all(|(one, next)| one.end <= next.start));
         for piece in pieces {
             for byte in piece.start..piece.end {
-                assert_eq!(usize::from(piece.in_flight), self.answering[byte as usize].len(), "byte {byte}");
+                let mut carriers: Vec<_> = piece.carriers.iter().collect();
+                for id in &self.answering[byte as usize] {
+                    // The first transmission is one of whatever was in flight.
+                    let on = |path| carriers.iter().position(|carrier| **carrier == path);
+                    let place = on(Some(path_of(*id))).or_else(|| on(None));
+                    carriers.remove(place.unwrap_or_else(|| panic!("byte {byte}: {id} is not counted")));
+                }
+                assert!(carriers.is_empty(), "byte {byte}: {carriers:?} are lost");
             }
         }
     }
@@ -159,12 +171,12 @@ proptest! {
 fn alike_neighbours_are_one_piece() {
     let mut copies = Copies::default();
     for start in (0..10_000).step_by(1_000) {
-        copies.on_copy_sent(start..start + 1_000);
+        copies.on_copy_sent(start..start + 1_000, PathId(1));
     }
     // Joined where they were queued; where they were sent they are split again.
     assert!(copies.pieces.len() <= 10);
     let mut queued = Copies::default();
-    (0..10_000).step_by(1_000).for_each(|start| queued.on_queued(start..start + 1_000));
+    (0..10_000).step_by(1_000).for_each(|start| queued.on_queued(start..start + 1_000, None));
     assert_eq!(queued.pieces.len(), 1);
     assert_eq!(queued.on_acked(2_000..3_000), 0);
     assert_eq!(queued.pieces.len(), 2);
@@ -175,11 +187,11 @@ fn alike_neighbours_are_one_piece() {
 #[test]
 fn copies_of_what_arrived_are_needless() {
     let mut copies = Copies::default();
-    copies.on_copy_sent(0..100);
-    copies.on_copy_sent(0..100);
-    copies.on_taken_over(50..100);
+    copies.on_copy_sent(0..100, PathId(1));
+    copies.on_copy_sent(0..100, PathId(2));
+    copies.on_taken_over(50..100, PathId(3));
     assert_eq!(copies.on_acked(0..60), 2 * 50 + 3 * 10);
     assert_eq!(copies.on_acked(0..60), 0, "counted once");
-    assert_eq!(copies.on_retransmitted(60..100), 2, "the second round was the last before");
+    assert_eq!(copies.on_retransmitted(60..100, PathId::ZERO), 2, "the second round was the last before");
     assert_eq!(copies.on_acked(60..100), 0, "the copies were of what was lost");
 }

@@ -9,9 +9,9 @@ use hawser_wire::codepoints::frame;
 
 use super::super::assembler::{Budget, MAX_DISJOINT_RANGES};
 use super::super::errors::{Chunk, ReadError};
-use super::super::range_set::RangeSet;
 use super::{RecvStream, Shared, State};
-use crate::{Code, TransportError};
+use crate::TransportError;
+use crate::connection::range_set::RangeSet;
 
 /// Ranges that [`RecvStream::missing`] lists at most.
 pub(in super::super) const MAX_LISTED: usize = 256;
@@ -25,6 +25,11 @@ impl Gaps {
         budget.ranges -= self.0.len();
         change(&mut self.0);
         budget.ranges += self.0.len();
+    }
+
+    /// Whether the peer gave up something within this range, or next to it.
+    fn touches(&self, range: &Range<u64>) -> bool {
+        self.0.first_in(range.start.saturating_sub(1)..range.end.saturating_add(1)).is_some()
     }
 }
 
@@ -48,14 +53,14 @@ impl RecvStream {
         }
         // The peer's ranges share the cap with those of data that arrived out of order.
         let gaps = self.gaps.get_or_insert_default();
+        if shared.budget.ranges >= MAX_DISJOINT_RANGES && !gaps.touches(&range) {
+            shared.refused = true;
+            return Ok(());
+        }
         gaps.change(&mut shared.budget, |set| {
             set.remove(0..read_to);
             set.insert(range);
         });
-        if shared.budget.ranges > MAX_DISJOINT_RANGES {
-            let reason = format!("stream data in more than {MAX_DISJOINT_RANGES} separate ranges");
-            return Err(TransportError::new(Code::INTERNAL_ERROR, reason).in_frame(frame::STREAM_SKIP));
-        }
         Ok(())
     }
 

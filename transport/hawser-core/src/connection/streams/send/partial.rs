@@ -10,10 +10,10 @@
 
 use std::ops::Range;
 
-use hawser_policy::Reliability;
+use hawser_policy::{Reliability, Time};
 
-use super::super::range_set::RangeSet;
 use super::{SendStream, State};
+use crate::connection::range_set::RangeSet;
 
 /// What was given up, or is to be.
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ pub(super) struct Partial {
     untold: RangeSet,
     /// Of these, what no STREAM_SKIP under way tells.
     due: RangeSet,
+    /// When the connection looks at its frames next, because one of them may expire.
+    noted_expiry: Option<Time>,
 }
 
 impl Partial {
@@ -121,13 +123,23 @@ impl SendStream {
     }
 
     /// Gives up the frames whose deadline is past.
-    pub(in super::super) fn expire(&mut self, now: hawser_policy::Time, credit: u64) -> GivenUp {
+    pub(in super::super) fn expire(&mut self, now: Time, credit: u64) -> GivenUp {
         let ranges = self.metadata_mut().units.expire(now);
         self.give_up_all(ranges, credit)
     }
 
+    /// When the connection looks for expired frames next.
+    pub(in super::super) fn noted_expiry(&self) -> Option<Time> {
+        self.metadata.as_ref()?.partial.noted_expiry
+    }
+
+    /// It does so at this time.
+    pub(in super::super) fn note_expiry(&mut self, at: Option<Time>) {
+        self.metadata_mut().partial.noted_expiry = at;
+    }
+
     /// When the next frame expires.
-    pub(in super::super) fn next_expiry(&self) -> Option<hawser_policy::Time> {
+    pub(in super::super) fn next_expiry(&self) -> Option<Time> {
         self.metadata.as_ref()?.units.next_expiry()
     }
 

@@ -392,7 +392,7 @@ impl World {
     /// Ends every stream, and lets the network work until nothing is left to do.
     fn settle(&mut self) {
         for end in 0..2 {
-            self.ends[end].set_send_buffer_limit(20_000);
+            self.ends[end].set_send_buffer_limit(20_000, u64::MAX);
             (0..3).for_each(|path| self.run(&Op::PathGone { path }, end));
             for packet in std::mem::take(&mut self.packets[end]) {
                 lost(&mut self.ends[end], &packet);

@@ -115,7 +115,7 @@ fn streams_sent_by_name_leave_the_order() {
 #[test]
 fn a_named_range_keeps_to_the_connections_credit() {
     let [mut client, mut server] = pair(&small_config());
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     let ids: Vec<_> = (0..3).map(|_| stream_with(&mut client, 2_000)).collect();
     let first = build_range(&mut client, PathId::ZERO, 4_000, ids[2], 0, 2_000).0;
     // 3000 bytes of credit are left; the second half of a stream takes that of the first with it.

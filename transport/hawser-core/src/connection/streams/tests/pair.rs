@@ -97,7 +97,8 @@ pub(super) fn build_copy(streams: &mut Streams, room: usize, original: &Packet) 
     let before = streams.queue();
     for frame in &original.frames {
         if let SentFrame::Stream(range) = frame
-            && let Some(rest) = streams.write_copy(&mut w, &mut frames, SentStream { copy: true, ..*range })
+            && let Some(rest) =
+                streams.write_copy(&mut w, &mut frames, PathId(1), SentStream { copy: true, ..*range })
         {
             assert!(rest.offset >= range.offset && rest.end() == range.end());
             break;
@@ -161,7 +162,7 @@ pub(super) fn acked(streams: &mut Streams, packet: &Packet) {
 pub(super) fn lost(streams: &mut Streams, packet: &Packet) {
     for frame in &packet.frames {
         match frame {
-            SentFrame::Stream(range) => streams.on_lost(range),
+            SentFrame::Stream(range) => streams.on_lost(range, None),
             SentFrame::StreamControl(control) => streams.on_control_lost(*control),
             SentFrame::StreamSkip(skip) => streams.on_skip_lost(skip),
             other => panic!("{other:?} is not a stream frame"),

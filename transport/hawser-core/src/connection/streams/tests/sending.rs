@@ -22,7 +22,7 @@ pub(super) fn wide() -> TransportConfig {
 
 pub(super) fn client() -> Streams {
     let [mut client, _] = pair(&wide());
-    client.set_send_buffer_limit(50 << 20);
+    client.set_send_buffer_limit(50 << 20, u64::MAX);
     client
 }
 
@@ -102,6 +102,39 @@ fn urgent_streams_go_first_and_so_do_their_losses() {
     lost(&mut streams, &packet);
     let again = build(&mut streams, 1_030, 0).expect("lost data");
     assert_eq!(ranges(&again)[0], (urgent, 0, 1_000));
+}
+
+/// Lost data goes before new data of its own priority and of lower ones, and no further.
+#[test]
+fn new_data_goes_before_lost_data_of_less_urgent_streams() {
+    let mut streams = client();
+    let mut stream = |priority| {
+        let id = stream_with(&mut streams, 1_000);
+        streams.set_priority(id, priority).expect("open");
+        id
+    };
+    let (bulk, plain) = (stream(-10), stream(0));
+    let sent = build(&mut streams, 3_000, 0).expect("data");
+    assert_eq!(ranges(&sent).iter().map(|range| range.0).collect::<Vec<_>>(), [plain, bulk]);
+    lost(&mut streams, &sent);
+    let mut stream = |priority| {
+        let id = stream_with(&mut streams, 1_000);
+        streams.set_priority(id, priority).expect("open");
+        id
+    };
+    let (urgent, second_plain, second_bulk) = (stream(10), stream(0), stream(-10));
+    let expected = [urgent, plain, second_plain, bulk, second_bulk];
+    let mut seen = Vec::new();
+    Segments(&streams).segments(&mut |segment| {
+        seen.push(segment.stream);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(seen, expected, "as schedulers see it");
+    let packets: Vec<_> = std::iter::from_fn(|| build(&mut streams, 1_030, 0)).collect();
+    let mut order: Vec<_> = packets.iter().flat_map(ranges).map(|range| range.0).collect();
+    order.dedup();
+    assert_eq!(order, expected);
+    check(&streams);
 }
 
 #[test]
@@ -209,7 +242,7 @@ fn stream_frames_after_acks(streams: &mut Streams, acks: usize, skip: u64) -> us
 fn skipping_keeps_the_connections_credit_for_the_head() {
     let config = small_config();
     let [mut client, mut server] = pair(&config);
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     for _ in 0..3 {
         stream_with(&mut client, 2_000);
     }
@@ -310,7 +343,7 @@ fn copies_leave_out_what_has_arrived() {
     }
     let (mut frames, mut buffer) = (SentFrames::new(), [0; 1_000]);
     let copy = crate::connection::frames::SentStream { copy: true, ..range };
-    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, copy).expect("more");
+    let rest = streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, PathId(1), copy).expect("more");
     let parts: Vec<_> = frames
         .iter()
         .map(|frame| match frame {
@@ -333,9 +366,9 @@ fn the_loss_of_a_copy_counts_if_it_answers_for_the_range() {
         let SentFrame::Stream(range) = original.frames[0].clone() else { panic!("stream data") };
         let (mut frames, mut buffer) = (SentFrames::new(), [0; 4_000]);
         let range = crate::connection::frames::SentStream { copy, ..range };
-        assert_eq!(streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, range), None);
+        assert_eq!(streams.write_copy(&mut Writer::new(&mut buffer), &mut frames, PathId(1), range), None);
         let SentFrame::Stream(sent) = frames[0].clone() else { panic!("stream data") };
-        streams.on_lost(&sent);
+        streams.on_lost(&sent, Some(PathId(1)));
         assert_eq!(streams.queue().retransmit, queued, "copy: {copy}");
     }
 }
@@ -364,7 +397,7 @@ fn an_end_without_data_is_control() {
 #[test]
 fn blocked_frames_are_not_repeated_once_untrue() {
     let [mut client, mut server] = pair(&small_config());
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     let ids: Vec<_> = (0..3).map(|_| stream_with(&mut client, 2_000)).collect();
     client.write(ids[0], b"x").expect_err("the stream allows no more");
     let mut blocked = Vec::new();

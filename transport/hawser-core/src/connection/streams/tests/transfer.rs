@@ -218,7 +218,7 @@ impl World {
                 self.now += Duration::from_millis(millis);
                 self.ends[end].update_windows(self.now, || (Duration::from_millis(30), u64::MAX));
             }
-            Op::Buffer { limit } => self.ends[end].set_send_buffer_limit(limit),
+            Op::Buffer { limit } => self.ends[end].set_send_buffer_limit(limit, u64::MAX),
         }
     }
 
@@ -338,7 +338,7 @@ impl World {
     /// Ends every stream, and lets the network work until nothing is left to do.
     fn settle(&mut self) {
         for end in 0..2 {
-            self.ends[end].set_send_buffer_limit(20_000);
+            self.ends[end].set_send_buffer_limit(20_000, u64::MAX);
             // What the network still holds is lost.
             for packet in std::mem::take(&mut self.packets[end]) {
                 lost(&mut self.ends[end], &packet);

@@ -13,7 +13,7 @@ const RTT: Duration = Duration::from_millis(20);
 fn windows_grow_with_a_fast_reader_up_to_their_caps() {
     let config = small_config();
     let [mut client, mut server] = pair(&config);
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     let id = client.open(true).expect("allowed");
     let mut now = Time::ZERO;
     let mut total = 0;
@@ -40,7 +40,7 @@ fn windows_grow_with_a_fast_reader_up_to_their_caps() {
 fn windows_grow_while_a_retransmission_keeps_the_reader_waiting() {
     for (withheld, grown) in [(true, 4_000), (false, 2_000)] {
         let [mut client, mut server] = pair(&small_config());
-        client.set_send_buffer_limit(20_000);
+        client.set_send_buffer_limit(20_000, u64::MAX);
         let id = client.open(true).expect("allowed");
         assert_eq!(client.write(id, &[0; 9_000]), Ok(2_000), "the window of a stream");
         let first = build(&mut client, 1_200, 0).expect("data");
@@ -64,7 +64,7 @@ fn windows_grow_while_a_retransmission_keeps_the_reader_waiting() {
 #[test]
 fn a_lost_limit_is_sent_again_with_its_value_of_then() {
     let [mut client, mut server] = pair(&small_config());
-    client.set_send_buffer_limit(20_000);
+    client.set_send_buffer_limit(20_000, u64::MAX);
     let id = client.open(true).expect("allowed");
     client.write(id, &[0; 2_000]).expect("room");
     flush(&mut client, &mut server);
@@ -87,7 +87,7 @@ fn a_lost_limit_is_sent_again_with_its_value_of_then() {
 #[test]
 fn writers_wait_for_their_stream_and_for_the_buffer() {
     let [mut client, mut server] = pair(&small_config());
-    client.set_send_buffer_limit(3_000);
+    client.set_send_buffer_limit(3_000, u64::MAX);
     let first = client.open(true).expect("allowed");
     let second = client.open(true).expect("allowed");
     let urgent = client.open(true).expect("allowed");
@@ -117,7 +117,7 @@ fn a_full_buffer_wakes_its_writers_urgent_ones_first() {
     config.initial_connection_window = 200_000;
     config.max_send_buffer = 100_000;
     let [mut client, mut server] = pair(&config);
-    client.set_send_buffer_limit(16_000);
+    client.set_send_buffer_limit(16_000, u64::MAX);
     let ids: Vec<_> = (0..3).map(|_| client.open(true).expect("allowed")).collect();
     client.set_priority(ids[2], 5).expect("open");
     assert_eq!(client.write(ids[0], &[0; 50_000]), Ok(16_000));

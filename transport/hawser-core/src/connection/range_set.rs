@@ -9,7 +9,7 @@ use std::ops::Range;
 /// operation is O(1). In the middle it costs a binary search and a move of the shorter side. An empty set owns no
 /// memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RangeSet {
+pub(crate) struct RangeSet {
     ranges: VecDeque<(u64, u64)>,
     bytes: u64,
 }
@@ -17,37 +17,37 @@ pub(super) struct RangeSet {
 impl RangeSet {
     /// Bytes in the set.
     #[inline]
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
     /// How many ranges these are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ranges.len()
     }
 
     /// The lowest range.
     #[inline]
-    pub(super) fn first(&self) -> Option<Range<u64>> {
+    pub(crate) fn first(&self) -> Option<Range<u64>> {
         self.ranges.front().map(|&(start, end)| start..end)
     }
 
     /// The highest range.
-    pub(super) fn last(&self) -> Option<Range<u64>> {
+    pub(crate) fn last(&self) -> Option<Range<u64>> {
         self.ranges.back().map(|&(start, end)| start..end)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ranges.iter().map(|&(start, end)| start..end)
     }
 
     /// What follows the first `skip` bytes, up to the end of its range. Walks from the nearer end.
-    pub(super) fn after(&self, skip: u64) -> Option<Range<u64>> {
+    pub(crate) fn after(&self, skip: u64) -> Option<Range<u64>> {
         let mut left = self.bytes.checked_sub(skip).filter(|&left| left > 0)?;
         if left > skip {
             let mut skip = skip;
@@ -68,13 +68,19 @@ impl RangeSet {
         None
     }
 
-    pub(super) fn contains(&self, offset: u64) -> bool {
+    pub(crate) fn contains(&self, offset: u64) -> bool {
         let index = self.ranges.partition_point(|range| range.1 <= offset);
         self.ranges.get(index).is_some_and(|range| range.0 <= offset)
     }
 
+    /// The range that a value lies in.
+    pub(crate) fn range_with(&self, offset: u64) -> Option<Range<u64>> {
+        let index = self.ranges.partition_point(|range| range.1 <= offset);
+        self.ranges.get(index).filter(|range| range.0 <= offset).map(|range| range.0..range.1)
+    }
+
     /// Adds a range; returns how many of its bytes were not there before.
-    pub(super) fn insert(&mut self, range: Range<u64>) -> u64 {
+    pub(crate) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
         }
@@ -110,7 +116,7 @@ impl RangeSet {
     }
 
     /// Takes a range out; returns how many of its bytes were there.
-    pub(super) fn remove(&mut self, range: Range<u64>) -> u64 {
+    pub(crate) fn remove(&mut self, range: Range<u64>) -> u64 {
         let removed = match self.ranges.front_mut() {
             None => 0,
             Some(_) if range.is_empty() => 0,
@@ -160,7 +166,7 @@ impl RangeSet {
     /// If a range begins at or below `offset`, takes everything up to its end out and returns that end; else
     /// returns `offset`.
     #[inline]
-    pub(super) fn absorb(&mut self, mut offset: u64) -> u64 {
+    pub(crate) fn absorb(&mut self, mut offset: u64) -> u64 {
         while let Some(&(start, end)) = self.ranges.front() {
             if start > offset {
                 break;
@@ -173,7 +179,7 @@ impl RangeSet {
     }
 
     /// The first part of `range` that is in the set.
-    pub(super) fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
+    pub(crate) fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
         let index = self.ranges.partition_point(|held| held.1 <= range.start);
         let &(start, end) = self.ranges.get(index)?;
         let part = start.max(range.start)..end.min(range.end);
@@ -181,7 +187,7 @@ impl RangeSet {
     }
 
     /// The first part of `range` that is not in the set.
-    pub(super) fn first_missing(&self, range: Range<u64>) -> Option<Range<u64>> {
+    pub(crate) fn first_missing(&self, range: Range<u64>) -> Option<Range<u64>> {
         let mut start = range.start;
         let index = self.ranges.partition_point(|held| held.1 <= start);
         for &(held_start, held_end) in self.ranges.range(index..) {
@@ -195,7 +201,7 @@ impl RangeSet {
     }
 
     /// Bytes of memory behind the set.
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.ranges.capacity() * size_of::<(u64, u64)>()
     }
 }

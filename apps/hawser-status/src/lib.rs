@@ -1,0 +1,22 @@
+//! What a running Hawser program does, for people and programs that look at it.
+//!
+//! A program makes a [`Hub`] and attaches its endpoints. The hub answers with a [`Status`](model::Status): connections, paths,
+//! links, users, with rates, and with what the policies say of themselves. Everything that shows something reads this and
+//! nothing else: the control socket ([`control`]), the views that attach to it, metrics and the web page ([`web`]).
+//!
+//! Looking takes the lock of one connection after the other for some microseconds. Nothing is counted for it per packet, and while
+//! nobody looks it happens once a second, or with many connections not at all.
+
+pub mod control;
+mod convert;
+mod events;
+mod history;
+mod hub;
+pub mod model;
+mod sampler;
+mod steer;
+mod text;
+
+pub use history::{Moment, Point, series};
+pub use hub::{Addition, Drain, Hub};
+pub use steer::{Done, SteerError};

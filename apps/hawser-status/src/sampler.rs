@@ -1,0 +1,276 @@
+//! Looks at endpoints, and makes rates and totals of what their counters say.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use hawser_net::policy::LinkId;
+use hawser_net::{ConnectionObserver, ConnectionSample, Endpoint, LinkUse, PathSample};
+
+use crate::convert;
+use crate::model::{Carried, Connection, Link, Path, Totals};
+
+/// Time constant of rates in seconds: a link that stops is seen to have stopped within half a second.
+const RATE_MEMORY: f64 = 0.2;
+/// Connections that a status lists; of more, the busiest.
+pub(crate) const MAX_LISTED: usize = 256;
+/// Links whose sums are kept.
+const MAX_LINKS: usize = 64;
+
+/// An endpoint of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched {
+    /// Counts the endpoints of the program.
+    pub(crate) number: u32,
+    pub(crate) endpoint: Endpoint,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) totals: Totals,
+    pub(crate) links: Vec<Link>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) left_out: u64,
+}
+
+/// What was known of a connection when last looked.
+#[derive(Debug, Default)]
+struct Known {
+    rates: Rates,
+    paths: HashMap<u32, Rates>,
+    /// Part of the totals already.
+    counted: Totals,
+    /// By link, part of the sums of links already.
+    carried: BTreeMap<String, (u64, u64)>,
+    /// Whether it was there in the pass that runs.
+    present: bool,
+}
+
+/// Smoothed rates of a pair of counters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rates {
+    counters: (u64, u64),
+    sent: f64,
+    received: f64,
+}
+
+impl Rates {
+    fn update(&mut self, counters: (u64, u64), elapsed: Option<f64>) {
+        if let Some(elapsed) = elapsed {
+            let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
+            let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 * 8.0 / elapsed;
+            self.sent += gain * (rate(counters.0, self.counters.0) - self.sent);
+            self.received += gain * (rate(counters.1, self.counters.1) - self.received);
+        }
+        self.counters = counters;
+    }
+}
+
+/// Remembers counters between two looks.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    known: HashMap<(u32, u64), Known>,
+    totals: Totals,
+    /// Bytes of each link, by name.
+    links: BTreeMap<String, (u64, u64)>,
+    /// Names of links that each endpoint has or had.
+    names: HashMap<u32, Names>,
+    sampled: Option<Instant>,
+}
+
+impl Sampler {
+    /// Looks at everything.
+    pub(crate) fn look(&mut self, endpoints: &[Watched], now: Instant) -> Seen {
+        let since = self.sampled.replace(now).map(|before| now.duration_since(before).as_secs_f64());
+        let elapsed = since.filter(|elapsed| *elapsed > 1e-3);
+        self.known.values_mut().for_each(|known| known.present = false);
+        let mut seen = Seen::default();
+        let mut link_rates: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        for watched in endpoints {
+            let mut names = self.names.remove(&watched.number).unwrap_or_default();
+            names.learn(&watched.endpoint);
+            for observer in watched.endpoint.connections() {
+                let connection = self.connection(watched.number, &observer, &names, elapsed);
+                for path in &connection.paths {
+                    let rates = link_rates.entry(path.name.clone()).or_default();
+                    rates.0 += path.rate_sent_bps;
+                    rates.1 += path.rate_received_bps;
+                }
+                seen.connections.push(connection);
+            }
+            self.names.insert(watched.number, names);
+        }
+        self.names.retain(|number, _| endpoints.iter().any(|watched| watched.number == *number));
+        self.known.retain(|_, known| known.present);
+        seen.totals = self.totals(&seen.connections);
+        seen.links = self.links(endpoints, &link_rates);
+        let busy = |connection: &Connection| connection.rate_sent_bps + connection.rate_received_bps;
+        seen.connections.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
+        seen.left_out = seen.connections.len().saturating_sub(MAX_LISTED) as u64;
+        seen.connections.truncate(MAX_LISTED);
+        seen
+    }
+
+    fn totals(&self, connections: &[Connection]) -> Totals {
+        Totals {
+            connections: connections.len() as u64,
+            rate_sent_bps: connections.iter().map(|connection| connection.rate_sent_bps).sum(),
+            rate_received_bps: connections.iter().map(|connection| connection.rate_received_bps).sum(),
+            ..self.totals
+        }
+    }
+
+    fn connection(
+        &mut self,
+        endpoint: u32,
+        observer: &ConnectionObserver,
+        names: &Names,
+        elapsed: Option<f64>,
+    ) -> Connection {
+        let sample = observer.sample();
+        let known = self.known.entry((endpoint, observer.number())).or_insert_with(|| {
+            self.totals.connections_ever += 1;
+            Known::default()
+        });
+        known.present = true;
+        // Of one that began after the last look everything is new.
+        known.rates.update((sample.stats.bytes_sent, sample.stats.bytes_received), elapsed);
+        let mut connection = convert::connection(format!("{endpoint}.{}", observer.number()), &sample);
+        connection.rate_sent_bps = known.rates.sent;
+        connection.rate_received_bps = known.rates.received;
+        let mut rates = HashMap::with_capacity(sample.paths.len());
+        for path in &sample.paths {
+            let mut known = known.paths.get(&path.info.id.0).copied().unwrap_or_default();
+            known.update((path.stats.bytes_sent, path.stats.bytes_received), elapsed);
+            rates.insert(path.info.id.0, known);
+            let described = convert::path(names.of_path(path), path, sample.now);
+            connection.paths.push(Path {
+                rate_sent_bps: known.sent,
+                rate_received_bps: known.received,
+                ..described
+            });
+        }
+        known.paths = rates;
+        connection.carried = carried(&sample, names);
+        count(&mut self.totals, &mut known.counted, sums(&sample));
+        for name_carried in connection.carried.iter().filter(|carried| names.is_link(&carried.name)) {
+            let Carried { name, bytes_sent, bytes_received } = name_carried;
+            if !self.links.contains_key(name) && self.links.len() == MAX_LINKS {
+                continue;
+            }
+            let counted = known.carried.entry(name.clone()).or_default();
+            let sum = self.links.entry(name.clone()).or_default();
+            sum.0 += bytes_sent.saturating_sub(counted.0);
+            sum.1 += bytes_received.saturating_sub(counted.1);
+            *counted = (counted.0.max(*bytes_sent), counted.1.max(*bytes_received));
+        }
+        connection
+    }
+
+    /// The links of endpoints that choose links.
+    fn links(&self, endpoints: &[Watched], rates: &BTreeMap<String, (f64, f64)>) -> Vec<Link> {
+        let mut links: BTreeMap<String, Link> = BTreeMap::new();
+        for Watched { endpoint, .. } in endpoints {
+            let states = endpoint.link_states();
+            let now = endpoint.now();
+            for info in endpoint.links() {
+                let mut link = convert::link(&info);
+                let state = states.iter().find(|(id, _)| *id == info.id);
+                link.radio = state.map(|(_, state)| convert::radio(state, now));
+                links.insert(info.name.clone(), link);
+            }
+            for (name, wanted) in endpoint.link_uses() {
+                let absent = || Link { name: name.clone(), kind: "unknown".to_owned(), ..Link::default() };
+                let link = links.entry(name.clone()).or_insert_with(absent);
+                link.usage = convert::usage(wanted);
+                if wanted == LinkUse::Paused {
+                    link.up = false;
+                }
+            }
+            for cap in endpoint.cost_cap_uses() {
+                if let Some(link) = links.get_mut(&cap.link) {
+                    link.budget = Some(convert::budget(&cap));
+                }
+            }
+        }
+        for (name, (sent, received)) in &self.links {
+            let absent = || Link { name: name.clone(), kind: "unknown".to_owned(), ..Link::default() };
+            let link = links.entry(name.clone()).or_insert_with(absent);
+            (link.bytes_sent, link.bytes_received) = (*sent, *received);
+            (link.rate_sent_bps, link.rate_received_bps) = rates.get(name).copied().unwrap_or_default();
+        }
+        links.into_values().collect()
+    }
+}
+
+/// Names of links by their numbers, also of those that went: an endpoint gives no number twice.
+#[derive(Debug, Default)]
+struct Names(HashMap<LinkId, String>);
+
+impl Names {
+    fn learn(&mut self, endpoint: &Endpoint) {
+        self.0.extend(endpoint.links().into_iter().map(|link| (link.id, link.name)));
+    }
+
+    /// The link, or the address of the peer at an end that chooses none, or our own address.
+    fn of_path(&self, path: &PathSample) -> String {
+        let link = path.info.link.and_then(|link| self.0.get(&link));
+        link.cloned().unwrap_or_else(|| match path.info.link {
+            Some(_) => path.info.tuple.local.ip().to_string(),
+            None => peer(path.info.tuple.remote),
+        })
+    }
+
+    fn is_link(&self, name: &str) -> bool {
+        self.0.values().any(|known| known == name)
+    }
+}
+
+/// A peer's address without its port, which changes with every socket.
+fn peer(address: SocketAddr) -> String {
+    address.ip().to_canonical().to_string()
+}
+
+/// What went over each link, paths that ended included.
+fn carried(sample: &ConnectionSample, names: &Names) -> Vec<Carried> {
+    let mut all: BTreeMap<String, Carried> = BTreeMap::new();
+    for path in sample.past_paths.iter().chain(&sample.paths) {
+        let name = names.of_path(path);
+        let carried = all.entry(name.clone()).or_insert_with(|| Carried { name, ..Carried::default() });
+        carried.bytes_sent += path.stats.bytes_sent;
+        carried.bytes_received += path.stats.bytes_received;
+    }
+    all.into_values().collect()
+}
+
+/// Sums over the paths of a connection, those that ended included.
+fn sums(sample: &ConnectionSample) -> Totals {
+    let mut sums = Totals {
+        bytes_sent: sample.stats.bytes_sent,
+        bytes_received: sample.stats.bytes_received,
+        ..Totals::default()
+    };
+    for path in sample.past_paths.iter().chain(&sample.paths) {
+        sums.packets_sent += path.stats.packets_sent;
+        sums.packets_lost += path.stats.packets_lost;
+        sums.packets_spuriously_lost += path.stats.packets_spuriously_lost;
+        sums.times_suspect += path.stats.times_suspect;
+    }
+    sums
+}
+
+/// Adds what a connection counted since it was looked at last. Totals never fall: of very many paths the oldest are forgotten.
+fn count(totals: &mut Totals, counted: &mut Totals, now: Totals) {
+    let add = |total: &mut u64, counted: &mut u64, now: u64| {
+        *total += now.saturating_sub(*counted);
+        *counted = (*counted).max(now);
+    };
+    add(&mut totals.bytes_sent, &mut counted.bytes_sent, now.bytes_sent);
+    add(&mut totals.bytes_received, &mut counted.bytes_received, now.bytes_received);
+    add(&mut totals.packets_sent, &mut counted.packets_sent, now.packets_sent);
+    add(&mut totals.packets_lost, &mut counted.packets_lost, now.packets_lost);
+    let spurious = &mut counted.packets_spuriously_lost;
+    add(&mut totals.packets_spuriously_lost, spurious, now.packets_spuriously_lost);
+    add(&mut totals.times_suspect, &mut counted.times_suspect, now.times_suspect);
+}

@@ -1,0 +1,224 @@
+//! The grid as it stands in a file: links, and what is transferred over them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_scenario::{Flow, FlowKind, Scenario};
+use hawser_sched::Mode;
+use serde::Deserialize;
+
+use super::MatrixError;
+
+/// The grid that comes with the program, and where it stands.
+const SHIPPED: (&str, &str) =
+    ("lab/matrices/schedulers.toml", include_str!("../../../matrices/schedulers.toml"));
+
+/// A grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// How much is run unless something else is said.
+    pub thin: Extent,
+    /// The same for `--full`.
+    pub full: Extent,
+    /// Links; their names differ.
+    pub links: Vec<Arc<Links>>,
+    /// Workloads; their names differ.
+    pub workloads: Vec<Arc<Workload>>,
+}
+
+/// How much is run.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extent {
+    /// Controllers with their parameters.
+    pub controllers: Vec<String>,
+    /// Seeds 1 to this.
+    pub seeds: u64,
+}
+
+/// Links of the matrix: a scenario file and fields set in it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Links {
+    /// What they are called.
+    pub name: String,
+    /// Their scenario file.
+    pub file: String,
+    /// Fields set in it, as `KEY=VALUE`.
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+/// What is transferred.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// What it is called.
+    pub name: String,
+    /// By what it is judged.
+    pub judged: Judged,
+    /// The mode of the scheduler `modes` that is meant for it.
+    pub mode: Mode,
+    /// Longest simulated time.
+    pub longest: Duration,
+    /// Whether its end ends the run.
+    awaited: bool,
+    /// What it does, to the client.
+    kind: FlowKind,
+}
+
+/// By what a workload is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judged {
+    /// Mean goodput; more is better.
+    Goodput,
+    /// Time until everything is there; less is better.
+    Completion,
+    /// 99th percentile of the delay; less is better.
+    Delay,
+}
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    thin: Extent,
+    full: Extent,
+    links: Vec<Links>,
+    workload: Vec<WorkloadFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadFile {
+    name: String,
+    judged: Judged,
+    mode: String,
+    longest: String,
+    flow: toml::Table,
+}
+
+impl Plan {
+    /// The grid that comes with the program.
+    ///
+    /// # Errors
+    /// None that a test of this crate would not find.
+    pub fn shipped() -> Result<Plan, MatrixError> {
+        Plan::read(SHIPPED.0, SHIPPED.1)
+    }
+
+    /// The grid in a file.
+    ///
+    /// # Errors
+    /// [`MatrixError::Plan`]: it cannot be read, or is wrong; with the line where that is known.
+    pub fn load(file: &Path) -> Result<Plan, MatrixError> {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| MatrixError::Plan { reason: format!("cannot read {name}: {error}") })?;
+        Plan::read(&name, &text)
+    }
+
+    fn read(file: &str, text: &str) -> Result<Plan, MatrixError> {
+        let wrong =
+            |reason: &dyn std::fmt::Display| MatrixError::Plan { reason: format!("{file}: {reason}") };
+        let plan: PlanFile = toml::from_str(text).map_err(|error| wrong(&error))?;
+        let workloads = plan.workload.into_iter().map(WorkloadFile::read);
+        let workloads: Vec<Workload> =
+            workloads.collect::<Result<_, _>>().map_err(|reason| wrong(&reason))?;
+        let names = |names: Vec<&String>| {
+            let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+            twice.map(|(_, name)| format!("two are named {name:?}; names must differ"))
+        };
+        let of_links = names(plan.links.iter().map(|links| &links.name).collect());
+        if let Some(reason) = of_links.or_else(|| names(workloads.iter().map(|it| &it.name).collect())) {
+            return Err(wrong(&reason));
+        }
+        Ok(Plan {
+            thin: plan.thin,
+            full: plan.full,
+            links: plan.links.into_iter().map(Arc::new).collect(),
+            workloads: workloads.into_iter().map(Arc::new).collect(),
+        })
+    }
+}
+
+impl WorkloadFile {
+    /// Scenarios say what their flows are, so that a scenario with this one is read.
+    fn read(self) -> Result<Workload, String> {
+        let WorkloadFile { name, judged, mode, longest, mut flow } = self;
+        let wrong = |reason: &dyn std::fmt::Display| format!("workload {name:?}: {reason}");
+        flow.insert("name".to_owned(), "main".into());
+        let link = [("name", "a"), ("rate", "1 Mbit/s"), ("delay", "1 ms")];
+        let link: toml::Table = link.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
+        let mut scenario = toml::Table::new();
+        scenario.insert("version".to_owned(), 1.into());
+        scenario.insert("name".to_owned(), "workload".into());
+        scenario.insert("duration".to_owned(), longest.into());
+        scenario.insert("link".to_owned(), toml::Value::Array(vec![link.into()]));
+        scenario.insert("flow".to_owned(), toml::Value::Array(vec![flow.into()]));
+        let text = toml::to_string(&scenario).map_err(|error| wrong(&error))?;
+        let mut no_file = |_: &str| Err("a workload reads no files".to_owned());
+        let scenario = Scenario::parse(&text, &name, &mut no_file).map_err(|error| wrong(&error))?;
+        let longest = scenario.duration.ok_or_else(|| wrong(&"no duration"))?;
+        let Some(Flow { kind, awaited, .. }) = scenario.flows.into_iter().next() else {
+            return Err(wrong(&"no flow"));
+        };
+        let known = || Mode::ALL.map(Mode::name).join(", ");
+        let mode = Mode::ALL.into_iter().find(|known| known.name() == mode);
+        let mode = mode.ok_or_else(|| wrong(&format!("expected one of these modes: {}", known())))?;
+        Ok(Workload { judged, mode, longest, awaited, kind, name })
+    }
+}
+
+impl Workload {
+    /// The flow that takes the place of another, in its direction where it has one.
+    pub(super) fn flow(&self, other: &Flow) -> Flow {
+        let mut kind = self.kind.clone();
+        match &mut kind {
+            FlowKind::Bulk { direction, .. }
+            | FlowKind::Datagrams { direction, .. }
+            | FlowKind::Application { direction, .. }
+            | FlowKind::Udp { direction, .. } => *direction = other.kind.direction(),
+            FlowKind::Requests { .. } => {}
+        }
+        Flow { kind, stop: None, count: 1, pattern: None, awaited: self.awaited, ..other.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_grid_has_what_its_names_say() {
+        let plan = Plan::shipped().unwrap();
+        assert_eq!((plan.links.len(), plan.workloads.len()), (11, 6));
+        let names: Vec<&str> = plan.workloads.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["5 MB", "50 MB", "page", "requests", "frames", "datagrams"]);
+        let awaited: Vec<bool> = plan.workloads.iter().map(|it| it.awaited).collect();
+        assert_eq!(awaited, [true, true, true, false, false, false]);
+        let FlowKind::Requests { every, response, parallel, .. } = plan.workloads[4].kind else { panic!() };
+        assert_eq!((every, response, parallel), (Some(Duration::from_nanos(33_333_333)), 12_500, 1_000));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_grid_is_said_with_its_place() {
+        let text = SHIPPED.1;
+        let said = |text: String| match Plan::read("my.toml", &text) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("it was taken"),
+        };
+        let unknown = said(text.replacen("judged = \"delay\"", "judged = \"speed\"", 1));
+        assert!(
+            unknown.contains("my.toml") && unknown.contains("line") && unknown.contains("goodput"),
+            "{unknown}"
+        );
+        let field = said(text.replacen("think = \"100 ms\"", "thinks = \"100 ms\"", 1));
+        assert!(field.contains("\"requests\"") && field.contains("thinks"), "{field}");
+        let twice = said(text.replacen("name = \"three-links\"", "name = \"wifi-lte\"", 1));
+        assert!(twice.contains("two are named \"wifi-lte\""), "{twice}");
+        let mode = said(text.replacen("mode = \"low-latency\"", "mode = \"fast\"", 1));
+        assert!(mode.contains("low-latency, redundant"), "{mode}");
+    }
+}

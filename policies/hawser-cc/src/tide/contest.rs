@@ -1,0 +1,276 @@
+//! Whose queue it is.
+//!
+//! A queue of this sender's alone is gone a round trip after it sends less than the path carries. One that others fill stays. So where
+//! the queue stays above its limit for two round trips, although the window came down to what the model asks for, the sender holds
+//! back for a round trip (a dip) and looks. The same dip, every few seconds, shows the delay without queue where it is not seen
+//! otherwise.
+
+use std::time::Duration;
+
+use hawser_policy::Time;
+
+/// In a dip as much is in flight as this share of rate times round trip without queue.
+const DIP: f64 = 0.85;
+/// Next to others, of whose queue as much as possible should be left: barely less than the path would carry.
+const SHARED_DIP: f64 = 0.95;
+/// Whose queue falls to less than this share in a dip was the sender's own.
+const OWN: f64 = 0.3;
+/// Another flow's dip takes this much of a round's queue, while the rate stays below this much of what it was.
+const JOIN: f64 = 0.6;
+const JOIN_RATE: f64 = 1.1;
+/// And to less than this, seconds: half a datagram at a megabit.
+const OWN_SECONDS: f64 = 0.002;
+/// A queue shorter than this before the dip tells nothing, seconds.
+const LEAST_QUEUE: f64 = 0.004;
+/// A queue below this share of the longest is none.
+const EMPTY: f64 = 0.05;
+/// From this share of the longest on a queue is full enough to be tried.
+const FULL: f64 = 0.6;
+/// Round trips above the limit before a dip.
+const OVER_ROUNDS: u32 = 2;
+/// Dips of one outcome in a row before the mode changes: a capacity that falls amid a dip looks like another flow.
+const VOTES: u32 = 2;
+/// Another dip soon after one that found others, in round trips: what it changed has settled by then.
+const AGAIN: u32 = 2;
+/// Next to others, so many round trips in a row with an empty queue: there is room for whoever asks.
+const EMPTY_ROUNDS: u32 = 12;
+/// So many dips in a row that found nobody end it.
+const RELEASES: u32 = 3;
+/// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
+const CHECK_ROUNDS: u32 = 15;
+const FIRST_CHECK: Duration = Duration::from_secs(3);
+const LAST_CHECK: Duration = Duration::from_secs(16);
+/// Not within so many round trips of a loss: two flows that lost together both have less in the queue.
+const AFTER_LOSS: u32 = 4;
+/// The queue that a dip emptied is back after so many round trips.
+const AFTER_DIP: u32 = 3;
+/// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
+const ONE: f64 = 1.25;
+const JOINED: f64 = 3.0;
+const SHARED_PATIENCE: f64 = 2.0;
+/// A dip that lasts longer than this many times its round trip is given up: nothing is acknowledged.
+const LONGEST_DIP: f64 = 8.0;
+
+/// What a dip found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Own,
+    Shared,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dip {
+    began: Time,
+    window: f64,
+    /// Round trips that it may last.
+    patience: f64,
+    queue_before: f64,
+    /// From when on what is sent counts: little is in flight by then. And the least queue that it met.
+    quiet_since: Option<Time>,
+    least: f64,
+}
+
+/// The detector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contest {
+    dip: Option<Dip>,
+    over_rounds: u32,
+    votes: u32,
+    rounds_since_loss: u32,
+    rounds_since_dip: u32,
+    /// No dip before then.
+    next_check: Time,
+    /// Round trips next to others in which the queue was empty.
+    empty_rounds: u32,
+    check_every: Duration,
+    /// Queue and rate of the last round.
+    last: (f64, f64),
+}
+
+/// The path when a dip is decided about; bytes and seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) now: Time,
+    pub(crate) rate: f64,
+    pub(crate) base: f64,
+    /// The least queue of the round trip that is over.
+    pub(crate) queue: f64,
+    /// A dip leaves at least so many bytes in flight.
+    pub(crate) least_window: f64,
+}
+
+impl Contest {
+    pub(crate) fn new(now: Time) -> Contest {
+        Contest {
+            dip: None,
+            over_rounds: 0,
+            votes: 0,
+            rounds_since_loss: AFTER_LOSS,
+            rounds_since_dip: AFTER_DIP,
+            next_check: now,
+            empty_rounds: 0,
+            check_every: FIRST_CHECK,
+            last: (0.0, 0.0),
+        }
+    }
+
+    /// The window in a dip.
+    pub(crate) fn dip_window(&self) -> Option<f64> {
+        self.dip.map(|dip| dip.window)
+    }
+
+    /// Whether a dip found others, so that the next one decides: until then the window stays.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.votes > 0
+    }
+
+    /// Whether no dip is under way, nor was one just now.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.dip.is_none() && self.rounds_since_dip >= AFTER_DIP
+    }
+
+    pub(crate) fn on_loss(&mut self) {
+        self.rounds_since_loss = 0;
+    }
+
+    /// A round trip in which the queue is the sender's own as far as it knows. `limit`: above it the queue is not what it aims for.
+    /// `quiet`: how long no empty queue was seen, in times that are allowed.
+    pub(crate) fn on_own_round(&mut self, seen: &Seen, limit: f64, quiet: f64, fallen: bool) {
+        self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
+        let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
+        if self.dip.is_some() {
+            return;
+        }
+        self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
+        let patience = if self.votes > 0 { JOINED } else { ONE };
+        if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
+            self.begin(seen, DIP, patience);
+        }
+        // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
+        // do so together they find it.
+        let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
+        if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip) {
+            self.begin(seen, DIP, patience);
+        }
+    }
+
+    /// A round trip next to others, with the longest queue lately. `short`: that is within the bound, so that nothing is lost by staying.
+    /// True if they are gone.
+    pub(crate) fn on_shared_round(&mut self, seen: &Seen, longest: f64, short: bool) -> bool {
+        self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
+        self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
+        self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
+        let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
+        let others_dip =
+            self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
+        let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
+        // Right after a flow made room the queue is short for a while, whoever fills it.
+        let is_full = seen.queue.max(queue) > FULL * longest;
+        if self.dip.is_none() && is_settled && is_full && !short {
+            self.begin(seen, SHARED_DIP, SHARED_PATIENCE);
+        }
+        self.empty_rounds >= EMPTY_ROUNDS
+    }
+
+    fn begin(&mut self, seen: &Seen, share: f64, patience: f64) {
+        let window = (share * seen.rate * seen.base).max(seen.least_window);
+        if self.dip.is_none() {
+            self.rounds_since_dip = 0;
+            self.dip = Some(Dip {
+                began: seen.now,
+                window,
+                patience,
+                queue_before: seen.queue,
+                quiet_since: None,
+                least: f64::INFINITY,
+            });
+        }
+    }
+
+    /// An acknowledgement in a dip, of a packet that left at `sent_at` and met this queue. Returns what the dip found when it is
+    /// over.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        in_flight: f64,
+        queue: f64,
+        base: f64,
+    ) -> Option<Verdict> {
+        let dip = self.dip.as_mut()?;
+        let Some(since) = dip.quiet_since else {
+            if in_flight <= dip.window {
+                dip.quiet_since = Some(now);
+            }
+            return self.abandon(now, base);
+        };
+        if sent_at < since {
+            return self.abandon(now, base);
+        }
+        dip.least = dip.least.min(queue);
+        let rounds = now.since(since).as_secs_f64() / (base + dip.least);
+        if rounds < ONE {
+            return None;
+        }
+        let is_own = dip.queue_before < LEAST_QUEUE || dip.least <= (OWN * dip.queue_before).max(OWN_SECONDS);
+        if !is_own && rounds < dip.patience {
+            return None;
+        }
+        self.dip = None;
+        Some(if is_own { Verdict::Own } else { Verdict::Shared })
+    }
+
+    fn abandon(&mut self, now: Time, base: f64) -> Option<Verdict> {
+        let dip = self.dip?;
+        if now.since(dip.began).as_secs_f64() > LONGEST_DIP * (base + dip.queue_before) {
+            self.dip = None;
+        }
+        None
+    }
+
+    /// A dip is over and the queue was taken for the sender's own. True: it is not, from now on. `rest`: until the next look.
+    pub(crate) fn is_contested(
+        &mut self,
+        verdict: Verdict,
+        now: Time,
+        smoothed_rtt: Duration,
+        rest: Duration,
+    ) -> bool {
+        self.over_rounds = 0;
+        self.votes = if verdict == Verdict::Own { 0 } else { self.votes + 1 };
+        if self.votes < VOTES {
+            self.next_check = now + if self.votes == 0 { rest } else { smoothed_rtt.saturating_mul(AGAIN) };
+            return false;
+        }
+        self.enter(now);
+        true
+    }
+
+    /// Others fill the queue from now on.
+    pub(crate) fn enter(&mut self, now: Time) {
+        (self.over_rounds, self.votes, self.empty_rounds) = (0, 0, 0);
+        self.check_every = FIRST_CHECK;
+        self.next_check = now + self.check_every;
+    }
+
+    /// A dip is over and others were taken to be there. True: they are gone.
+    pub(crate) fn is_released(&mut self, verdict: Verdict, now: Time, smoothed_rtt: Duration) -> bool {
+        if verdict == Verdict::Own {
+            self.votes += 1;
+            self.next_check = now + smoothed_rtt.saturating_mul(AFTER_LOSS);
+        } else {
+            self.votes = 0;
+            self.check_every = (self.check_every * 3 / 2).min(LAST_CHECK);
+            self.next_check = now + self.check_every.max(smoothed_rtt.saturating_mul(CHECK_ROUNDS));
+        }
+        let released = self.votes >= RELEASES;
+        if released {
+            self.votes = 0;
+        }
+        released
+    }
+}
+
+#[cfg(test)]
+mod tests;

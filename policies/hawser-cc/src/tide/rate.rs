@@ -1,0 +1,80 @@
+//! What the path delivers.
+
+use hawser_policy::DeliverySample;
+
+/// Weight of a new sample; a sample is itself the mean of a round trip.
+const GAIN: f64 = 0.25;
+/// Of one that is lower: what falls is followed within a round trip.
+const FALL_GAIN: f64 = 0.5;
+
+/// Weight of a round trip.
+const SLOW_GAIN: f64 = 0.125;
+/// Below this mean distance from the mean a rate is steady: a dish or a cell has 0.2 and more, a share next to CUBIC 0.05.
+const STEADY: f64 = 0.12;
+
+/// Delivery rate in bytes per second: at present, and the largest of this round trip and the last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateFilter {
+    present: f64,
+    rounds: [f64; 2],
+    /// Moving average over round trips, and of the distance from it, in its shares.
+    mean: f64,
+    swing: f64,
+}
+
+impl RateFilter {
+    /// A round trip is over; `at_rest`: the sender did not hold back in it.
+    pub(crate) fn next_round(&mut self, at_rest: bool) {
+        if self.present > 0.0 && at_rest {
+            self.mean = if self.mean > 0.0 {
+                self.mean + SLOW_GAIN * (self.present - self.mean)
+            } else {
+                self.present
+            };
+            self.swing += SLOW_GAIN * ((self.present - self.mean).abs() / self.mean - self.swing);
+        }
+        // Without a sample in it the last one's stays.
+        if self.rounds[0] > 0.0 {
+            self.rounds = [0.0, self.rounds[0]];
+        }
+    }
+
+    /// Takes in a sample. One that the sender held down only raises.
+    pub(crate) fn on_sample(&mut self, sample: &DeliverySample) {
+        let Some(rate) = sample.rate.map(|rate| rate.bits_per_second() as f64 / 8.0) else { return };
+        if sample.limited_by.leaves_window_unused() && rate < self.present {
+            return;
+        }
+        let gain = if rate < self.present { FALL_GAIN } else { GAIN };
+        self.present = if self.present > 0.0 { self.present + gain * (rate - self.present) } else { rate };
+        self.rounds[0] = self.rounds[0].max(rate);
+    }
+
+    /// What an estimate of another kind found.
+    pub(crate) fn seed(&mut self, rate: f64) {
+        *self = RateFilter { present: rate, rounds: [rate, 0.0], ..RateFilter::default() };
+    }
+
+    /// Zero before the first sample.
+    pub(crate) fn present(&self) -> f64 {
+        self.present
+    }
+
+    /// Whether the path delivers as much in each round trip. Where it does not, a queue overflows because the capacity fell.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.swing < STEADY
+    }
+
+    /// Whether it certainly does not.
+    pub(crate) fn is_wild(&self) -> bool {
+        self.swing > 2.0 * STEADY
+    }
+
+    /// The largest of this round trip and the last.
+    pub(crate) fn largest(&self) -> f64 {
+        self.rounds[0].max(self.rounds[1])
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! A look at a connection that does not keep it open.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hawser_core::{ConnectionStats, PathError, PathInfo, PathStats, SetControllerError, Version};
+use hawser_policy::{Figures, Message, PathId, PathStatus, PolicyError, PolicySpec, QueueView, Side, Time};
+
+use super::path_events::PathEvents;
+use super::{ConnectionShared, Phase};
+
+/// Looks at a connection, and steers its paths and policies, without being one of its handles: it does not keep the connection
+/// open, and what it holds is forgotten once the connection has ended. From [`Endpoint::connections`](crate::Endpoint::connections).
+#[derive(Clone, Debug)]
+pub struct ConnectionObserver(pub(crate) Arc<ConnectionShared>);
+
+/// A connection at one moment.
+#[derive(Clone, Debug)]
+pub struct ConnectionSample {
+    /// When, in the time of the endpoint.
+    pub now: Time,
+    /// Which end this is.
+    pub side: Side,
+    /// The QUIC version that it speaks.
+    pub version: Version,
+    /// The peer's address on the first path, or where the handshake ran.
+    pub remote: SocketAddr,
+    /// The server name that the client asked for, if this is the server.
+    pub server_name: Option<String>,
+    /// Negotiated application protocol, once known.
+    pub application_protocol: Option<Vec<u8>>,
+    /// Whether the handshake goes on.
+    pub is_handshaking: bool,
+    /// Whether it was closed, or timed out.
+    pub is_closed: bool,
+    /// Whether both ends speak multipath.
+    pub is_multipath: bool,
+    /// Totals.
+    pub stats: ConnectionStats,
+    /// What waits to be sent.
+    pub queue: QueueView,
+    /// Bytes of memory that its buffers take, roughly.
+    pub buffered: u64,
+    /// Name of the scheduler that places data now.
+    pub scheduler: &'static str,
+    /// What the scheduler says of itself.
+    pub scheduler_figures: Figures,
+    /// The paths that exist.
+    pub paths: Vec<PathSample>,
+    /// Those that ended; of very many the latest.
+    pub past_paths: Vec<PathSample>,
+}
+
+/// A path at one moment.
+#[derive(Clone, Debug)]
+pub struct PathSample {
+    /// Id, addresses, state, link.
+    pub info: PathInfo,
+    /// Its counters.
+    pub stats: PathStats,
+    /// What its controller says of itself.
+    pub figures: Figures,
+}
+
+impl ConnectionObserver {
+    /// Returns its number among all connections that the endpoint ever had, from 1.
+    pub fn number(&self) -> u64 {
+        self.0.number()
+    }
+
+    /// Looks at everything at once. Takes the lock of the connection for some microseconds; nothing is counted between samples
+    /// that is not counted anyway.
+    pub fn sample(&self) -> ConnectionSample {
+        let state = self.0.lock();
+        let core = &state.core;
+        let look = |info: PathInfo| {
+            let stats = core.path_stats(info.id)?;
+            Some(PathSample { figures: core.path_figures(info.id), info, stats })
+        };
+        let paths: Vec<PathSample> = core.paths().into_iter().filter_map(look).collect();
+        ConnectionSample {
+            now: self.0.now(),
+            side: core.side(),
+            version: core.version(),
+            remote: paths.first().map_or(self.0.first_tuple().remote, |path| path.info.tuple.remote),
+            server_name: core.server_name(),
+            application_protocol: core.application_protocol(),
+            is_handshaking: state.phase == Phase::Handshaking,
+            is_closed: state.outcome.is_some() || core.is_closed(),
+            is_multipath: core.is_multipath(),
+            stats: core.stats(),
+            queue: core.send_queue(),
+            buffered: core.buffered(),
+            scheduler: core.scheduler_name(),
+            scheduler_figures: core.scheduler_figures(),
+            past_paths: core.past_paths().into_iter().filter_map(look).collect(),
+            paths,
+        }
+    }
+
+    /// Returns true if the connection was closed by either end, or timed out.
+    pub fn is_closed(&self) -> bool {
+        self.0.lock().outcome.is_some()
+    }
+
+    /// As [`Connection::path_events`](crate::Connection::path_events).
+    pub fn path_events(&self) -> PathEvents {
+        self.0.lock().subscribe()
+    }
+
+    /// As [`Connection::set_path_status`](crate::Connection::set_path_status).
+    ///
+    /// # Errors
+    /// [`PathError`].
+    pub fn set_path_status(&self, path: PathId, status: PathStatus) -> Result<(), PathError> {
+        let now = self.0.now();
+        self.0.act(|state| state.core.set_path_status(now, path, status))
+    }
+
+    /// As [`Connection::set_scheduler`](crate::Connection::set_scheduler).
+    ///
+    /// # Errors
+    /// [`PolicyError`] names the schedulers and parameters that exist.
+    pub fn set_scheduler(&self, spec: PolicySpec) -> Result<(), PolicyError> {
+        self.0.act(|state| {
+            let registry = state.scheduler_requests.registry();
+            state.core.set_scheduler(&registry, spec)
+        })
+    }
+
+    /// As [`Connection::set_controller`](crate::Connection::set_controller).
+    ///
+    /// # Errors
+    /// [`SetControllerError`] names the controllers and parameters that exist.
+    pub fn set_controller(&self, path: PathId, spec: PolicySpec) -> Result<(), SetControllerError> {
+        let now = self.0.now();
+        self.0.act(|state| {
+            let registry = state.scheduler_requests.registry();
+            state.core.set_controller(now, path, &registry, spec)
+        })
+    }
+
+    /// As [`Connection::tell_policies`](crate::Connection::tell_policies).
+    pub fn tell_policies(&self, message: &Message) {
+        let now = self.0.now();
+        self.0.act(|state| state.core.tell_policies(now, message));
+    }
+
+    /// As [`Connection::set_qlog`](crate::Connection::set_qlog).
+    pub fn set_qlog(&self, writer: Box<dyn std::io::Write + Send>, title: &str) {
+        self.0.lock().core.set_qlog(writer, title);
+    }
+}
