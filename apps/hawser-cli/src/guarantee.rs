@@ -49,7 +49,7 @@ pub(crate) struct Guarantee {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Threads; all processors unless given
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(short = 'j', long, alias = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 

@@ -66,7 +66,13 @@ pub(crate) struct Controllers {
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
     scenarios: PathBuf,
     /// Folder for the runs and the page
-    #[arg(short, long = "out", value_name = "DIR", default_value = "lab-results/matrix-controllers")]
+    #[arg(
+        short,
+        long = "out",
+        alias = "output",
+        value_name = "DIR",
+        default_value = "lab-results/matrix-controllers"
+    )]
     out: PathBuf,
     /// Discard the runs that are there, made by another build of this program, say
     #[arg(long)]

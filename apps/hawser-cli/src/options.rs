@@ -46,6 +46,10 @@ pub(crate) struct TransportOptions {
     /// Append TLS secrets to this file, for packet analysers [env: SSLKEYLOGFILE]
     #[arg(long, value_name = "FILE")]
     keylog: Option<PathBuf>,
+    /// Hand each datagram to the kernel alone, in place of batches that it or the network card cuts (UDP GSO). Where batches vanish
+    /// this is found out by itself, a few round trips into each connection [env: HAWSER_NO_GSO]
+    #[arg(long)]
+    no_gso: bool,
     /// Encrypt with one of these cipher suites only, best first: aes128, aes256, chacha20
     #[arg(long, value_name = "SUITE,..", value_delimiter = ',')]
     cipher: Vec<Cipher>,
@@ -62,6 +66,9 @@ impl TransportOptions {
         let key_update_after = self.key_update_after;
         let mut transport = TransportConfig { policies, key_update_after, ..hawser::default_transport() };
         (profile.tune)(&mut transport);
+        if self.no_gso || from_environment("HAWSER_NO_GSO").is_some() {
+            transport.max_batch_segments = 1;
+        }
         Ok(transport)
     }
 
@@ -183,7 +190,7 @@ impl ServerTrust {
 #[command(next_help_heading = "Connection")]
 pub(crate) struct ClientOptions {
     /// Use this interface or local address; repeat for more. Default: all that are up
-    #[arg(long, value_name = "IFACE|ADDR")]
+    #[arg(long, alias = "interface", value_name = "IFACE|ADDR")]
     path: Vec<LinkSelector>,
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]

@@ -88,7 +88,7 @@ pub(crate) struct Verify {
     #[command(flatten)]
     which: Which,
     /// Folder for the runs. Default: lab-results/NAME, with what differs from the default behind the name
-    #[arg(short, long = "out", value_name = "DIR")]
+    #[arg(short, long = "out", alias = "output", value_name = "DIR")]
     out: Option<PathBuf>,
     /// Discard the runs that are there, made by another build of this program, say
     #[arg(long)]
@@ -117,7 +117,7 @@ pub(crate) struct FigureArguments {
     #[arg(long, value_name = "DIR")]
     runs: Option<PathBuf>,
     /// The drawing (SVG); `-` is standard output. Default: NAME.FIG.svg
-    #[arg(short, long = "out", value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     out: Option<PathBuf>,
 }
 

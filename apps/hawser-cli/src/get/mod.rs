@@ -54,7 +54,7 @@ pub(crate) struct Get {
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
     /// Write to this file; `-` is standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with = "remote_name")]
+    #[arg(short, long, alias = "out", value_name = "FILE", conflicts_with = "remote_name")]
     output: Option<PathBuf>,
     /// Write to a file with the name that the URL ends in
     #[arg(short = 'O', long)]

@@ -182,7 +182,7 @@ pub(crate) struct Play {
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
     allow_origin: Origin,
     /// Write FLV to this file; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
     /// End when the publisher is done, instead of waiting for the next one
     #[arg(long)]

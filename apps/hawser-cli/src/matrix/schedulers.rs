@@ -65,7 +65,13 @@ pub(crate) struct Schedulers {
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
     scenarios: PathBuf,
     /// Folder for the runs and the page
-    #[arg(short, long = "out", value_name = "DIR", default_value = "lab-results/matrix-schedulers")]
+    #[arg(
+        short,
+        long = "out",
+        alias = "output",
+        value_name = "DIR",
+        default_value = "lab-results/matrix-schedulers"
+    )]
     out: PathBuf,
     /// Discard the runs that are there, made by another build of this program, say
     #[arg(long)]

@@ -108,7 +108,7 @@ pub(crate) struct Client {
     #[arg(short, long, default_value = "5202")]
     port: NonZeroU16,
     /// Measure on this interface whenever it has an address; it need not be there yet. Repeat for more: each has sessions of its own
-    #[arg(short, long, value_name = "IFACE", required = true)]
+    #[arg(short, long, alias = "path", value_name = "IFACE", required = true)]
     interface: Vec<String>,
     /// Folder for the records. One that an earlier run was killed at is finished first
     #[arg(short, long, value_name = "DIR", default_value = "measurements")]

@@ -18,7 +18,7 @@ pub(crate) struct ReportArguments {
     #[arg(required = true, value_name = "DIR|FILE")]
     places: Vec<PathBuf>,
     /// The page
-    #[arg(short, long, value_name = "FILE", default_value = "measurements.html")]
+    #[arg(short, long, alias = "out", value_name = "FILE", default_value = "measurements.html")]
     output: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct ConvertArguments {
     #[arg(required = true, value_name = "DIR|FILE")]
     places: Vec<PathBuf>,
     /// FILE.jsonl: all records, one per line. FILE.parquet or FILE.csv: a row per session, without what was sampled over time
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: PathBuf,
 }
 

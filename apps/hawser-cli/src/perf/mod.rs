@@ -57,7 +57,7 @@ pub(crate) struct Server {
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     state: Option<PathBuf>,
     /// End after one client
-    #[arg(short = '1', long)]
+    #[arg(short = '1', long, alias = "once")]
     one_off: bool,
     /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]

@@ -25,7 +25,7 @@ pub(crate) struct ReportArguments {
     /// Folder of `hawser sim sweep`, or of `hawser sim run --out`
     folder: PathBuf,
     /// The page to write; `-` is standard output. Default: report.html in the folder. With --json: none
-    #[arg(short, long = "out", value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     out: Option<PathBuf>,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct SweepArguments {
     #[arg(required_unless_present = "merge")]
     plan: Option<PathBuf>,
     /// Folder for the results; one that is there is continued
-    #[arg(short, long = "out", value_name = "DIR")]
+    #[arg(short, long = "out", alias = "output", value_name = "DIR")]
     out: PathBuf,
     /// Threads. Default: one per core
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -33,7 +33,7 @@ pub(crate) struct Import {
     source: Source,
     /// What to write to: a folder, made if needed, or a table FILE.parquet, FILE.csv or FILE.jsonl. Files of these names
     /// are replaced, but neither a trace that is read nor a scenario.toml that no import made
-    #[arg(short, long, value_name = "DIR|FILE")]
+    #[arg(short, long, alias = "out", value_name = "DIR|FILE")]
     output: PathBuf,
     /// What to write; by default a table if the name has the ending of one, a scenario otherwise
     #[arg(long, value_name = "KIND")]

@@ -80,7 +80,7 @@ pub(crate) struct PlotArguments {
     #[command(flatten)]
     source: Source,
     /// The drawing: FILE.svg, or FILE.html with the figures under it
-    #[arg(short, long, value_name = "FILE", default_value = "trace.svg")]
+    #[arg(short, long, alias = "out", value_name = "FILE", default_value = "trace.svg")]
     output: PathBuf,
 }
 

@@ -78,7 +78,7 @@ pub(crate) struct Make {
     /// The video, equirectangular. Default: a test picture of ffmpeg's
     video: Option<PathBuf>,
     /// The folder, which is made if it is not there
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, alias = "out", value_name = "DIR")]
     output: PathBuf,
     #[command(flatten)]
     encoding: Encoding,

@@ -164,7 +164,7 @@ impl Screen {
         Wish { chunk: number, left_ms, view, margin }
     }
 
-    /// Wishes anew for a chunk that was wished for and has not begun, if the head is now expected to look elsewhere.
+    /// Wishes again for a chunk that was wished for and has not begun, if the head is now expected to look elsewhere.
     pub(super) fn wish_again(&mut self, number: u32, now: Duration) -> Option<Wish> {
         let (grid, field) = (self.grid, self.field);
         let ahead = self.chunk(number)?.begins.checked_sub(now)?;
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!((screen.counts.seen, screen.counts.unasked), (16, 16));
     }
 
-    /// The head jumps at one second: what was wished for before is wished for anew then.
+    /// The head jumps at one second: what was wished for before is wished for again then.
     #[test]
     fn a_head_that_turns_is_followed() {
         let mut screen = screen();

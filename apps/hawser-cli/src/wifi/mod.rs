@@ -69,7 +69,7 @@ pub(crate) struct Fake {
     #[arg(long, value_name = "FACTOR", value_parser = pace)]
     pace: Option<f64>,
     /// Keep the attempts in this file, a JSON object per line
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Attach {
     #[arg(long, value_name = "N", default_value = "600")]
     metric: u32,
     /// Append each attempt to this file, a JSON object per line: for `hawser wifi report`
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -130,7 +130,7 @@ pub(crate) struct Report {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The page
-    #[arg(short, long, value_name = "FILE", default_value = "wifi.html")]
+    #[arg(short, long, alias = "out", value_name = "FILE", default_value = "wifi.html")]
     output: PathBuf,
 }
 

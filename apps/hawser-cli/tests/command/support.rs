@@ -29,6 +29,7 @@ pub(crate) fn clean(mut command: Command) -> Command {
         "HAWSER_POLICY",
         "HAWSER_SCHEDULER",
         "HAWSER_CC",
+        "HAWSER_NO_GSO",
     ] {
         command.env_remove(variable);
     }

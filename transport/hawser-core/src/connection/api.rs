@@ -116,6 +116,7 @@ impl Connection {
             transport,
             memory: init.endpoint.receive_memory.join(),
             send_memory: init.endpoint.send_memory.join(),
+            work: super::work::Work::new(),
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);

@@ -120,7 +120,7 @@ impl Connection {
         built
     }
 
-    /// Whether each path in use has waited in vain for a probe timeout.
+    /// Whether each path in use has waited for a probe timeout without an answer.
     fn is_no_path_answering(&self) -> bool {
         let mut in_use = self.paths.iter().filter(|path| path.life() == LifeCycle::Active);
         in_use.all(|path| path.recovery.pto_count() > 0)

@@ -47,6 +47,10 @@ impl Connection {
         let Datagram { tuple, ecn, payload, received_at } = datagram;
         self.stats.datagrams_received += 1;
         self.stats.bytes_received += payload.len() as u64;
+        if self.work.is_overdrawn(now) {
+            self.stats.datagrams_put_off += 1;
+            return;
+        }
         let datagram_number = self.stats.datagrams_received;
         let arrival =
             Arrival { now, tuple, ecn, received_at, datagram_bytes: payload.len(), datagram_number };
@@ -55,6 +59,12 @@ impl Connection {
         self.handle_coalesced(&arrival, payload, false);
         self.retry_early_packets();
         self.deliver_messages(now);
+    }
+
+    /// Units of work that what arrived has cost so far; eight are about a nanosecond. Drivers give each connection a share of a
+    /// pass by it.
+    pub fn work_spent(&self) -> u64 {
+        self.work.spent()
     }
 
     /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
@@ -390,17 +400,19 @@ impl Connection {
             self.trace_dropped(now, which, opened.packet.len(), "duplicate");
             return Ok(());
         }
+        self.work.earn_packet(opened.packet.len());
         let after_pause = self.note_heard(now, opened);
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
         self.arrived_on = header.destination_cid;
-        let summary = self.on_frames(
-            arrival,
-            opened.space,
-            opened.packet_type,
-            &opened.packet,
-            opened.payload.clone(),
-        )?;
+        let summary =
+            self.on_frames(arrival, opened.space, opened.packet_type, &opened.packet, opened.payload.clone());
+        self.work.charge(self.streams.take_work());
+        if !self.work.is_tolerable(now) {
+            let reason = "what arrives costs more than it is worth, again and again";
+            return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
+        }
+        let summary = summary?;
         if self.streams.take_refused() {
             self.stats.packets_refused += 1;
             return Ok(());
