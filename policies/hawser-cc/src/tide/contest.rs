@@ -194,7 +194,7 @@ impl Contest {
         // Another flow of this kind that looks leaves this one its rate.
         let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue;
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
-        // Right after a flow made room the queue is short for a while, by which flow it was filled does not show.
+        // Right after a flow made room the queue is short for a while, whichever flow fills it.
         let is_full = seen.queue.max(queue) > FULL * longest;
         if self.dip.is_none() && is_settled && is_full && !short {
             self.begin(seen, SHARED_DIP, SHARED_PATIENCE);
