@@ -23,7 +23,7 @@ pub struct TimelineCounts {
 ///
 /// Audio and video are two lines of time: each is monotonic, but many encoders send one of them later than the other. A tag is
 /// therefore compared with the one before it of the same kind, while both kinds share the distance between the encoder's
-/// clock and ours, so that picture and sound stay together.
+/// clock and the channel's, so that picture and sound stay together.
 #[derive(Debug, Default)]
 pub struct Timeline {
     video: Option<Clock>,
@@ -41,7 +41,7 @@ pub struct Timeline {
 struct Clock {
     /// Time of its last tag, by the encoder.
     encoder: u32,
-    /// What is added to get ours.
+    /// What is added to get the channel's time.
     offset: u32,
 }
 

@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{Tag, TagKind};
 
-/// The beginning of a stream: with audio, and with video unless it is known that there is none.
+/// The beginning of a stream: with audio, and with video unless the source is known to have audio alone.
 pub fn file_header(has_video: bool) -> Bytes {
     Bytes::from_static(if has_video {
         b"FLV\x01\x05\0\0\0\x09\0\0\0\0"

@@ -100,7 +100,9 @@ from tools import *
 check(download(12 << 20, lambda: down(\"a0\")) == 12 << 20, \"a link is pulled during a download\")
 check(ping(FAR, 20) >= 19, \"pings over the link that is left\")
 ' || exit 1
-        ip link set a0 up; ip route replace default via 10.77.1.1 dev a0 metric 101; ip route replace default via 10.77.1.1 dev a0 table 101
+        ip link set a0 up
+        ip route replace default via 10.77.1.1 dev a0 metric 100
+        ip route replace default via 10.77.1.1 dev a0 table 100
         kill -TERM $tunnel; wait $tunnel || fail 'it ends well'
         as_before
         echo done
