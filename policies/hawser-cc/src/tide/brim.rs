@@ -3,7 +3,7 @@
 //! Random loss does not look at the queue. A queue that overflows loses packets when it is longest only. So losses are counted
 //! apart, at the brim and below it; where more are lost at the brim than what is lost below explains, it overflowed.
 
-/// From this share of the longest queue lately on it is the brim.
+/// From this share of the longest recent queue on it is the brim.
 const BRIM: f64 = 0.85;
 /// The longest queue fades by this per round trip: by half in 140.
 const FADES: f64 = 0.995;
@@ -40,7 +40,7 @@ impl Count {
 /// What is lost at the brim and below it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Brim {
-    /// Longest queue lately, seconds.
+    /// Longest recent queue, seconds.
     longest: f64,
     at: Count,
     below: Count,
@@ -83,12 +83,12 @@ impl Brim {
         Some(self.at.lost >= if random < FEW { 1.0 } else { 1.0 + LEAST + TIMES * random })
     }
 
-    /// Whether the path loses so much below the brim that no flow that heeds losses fills it.
+    /// Whether the path loses so much below the brim that no flow that reacts to losses fills it.
     pub(crate) fn is_lossy(&self) -> bool {
         self.below.lost > LOSSY * self.below.packets.max(MOST_AT)
     }
 
-    /// The longest queue lately, seconds.
+    /// The longest recent queue, seconds.
     pub(crate) fn longest(&self) -> f64 {
         self.longest
     }

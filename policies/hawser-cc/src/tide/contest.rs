@@ -32,7 +32,7 @@ const OVER_ROUNDS: u32 = 2;
 const VOTES: u32 = 2;
 /// Another dip soon after one that found others, in round trips: what it changed has settled by then.
 const AGAIN: u32 = 2;
-/// Next to others, so many round trips in a row with an empty queue: there is room for whoever asks.
+/// Next to others, so many round trips in a row with an empty queue: there is room for every flow.
 const EMPTY_ROUNDS: u32 = 12;
 /// So many dips in a row that found nobody end it.
 const RELEASES: u32 = 3;
@@ -183,7 +183,7 @@ impl Contest {
         }
     }
 
-    /// A round trip next to others, with the longest queue lately. `short`: that is within the bound, so that nothing is lost by staying.
+    /// A round trip next to others, with the longest recent queue. `short`: that is within the bound, so that nothing is lost by staying.
     /// True if they are gone.
     pub(crate) fn on_shared_round(&mut self, seen: &Seen, longest: f64, short: bool) -> bool {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
@@ -194,7 +194,7 @@ impl Contest {
         // Another flow of this kind that looks leaves this one its rate.
         let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue;
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
-        // Right after a flow made room the queue is short for a while, whoever fills it.
+        // Right after a flow made room the queue is short for a while, whichever flow fills it.
         let is_full = seen.queue.max(queue) > FULL * longest;
         if self.dip.is_none() && is_settled && is_full && !short {
             self.begin(seen, SHARED_DIP, SHARED_PATIENCE);

@@ -118,7 +118,7 @@ impl Delay {
         self.standing = TwoBuckets::EMPTY;
     }
 
-    /// The path changed under its addresses: what it takes without queue is learnt again.
+    /// The path changed under its addresses: what it takes without queue is learned again.
     pub(crate) fn forget_least(&mut self) {
         (self.forward, self.round_trip, self.standing) =
             (TwoBuckets::EMPTY, TwoBuckets::EMPTY, TwoBuckets::EMPTY);

@@ -108,7 +108,7 @@ impl Losses {
         (self.ceiling, self.set_at) = (Some(ceiling), ceiling);
     }
 
-    /// Whether a queue overflowed lately that this sender had not filled.
+    /// Whether a queue overflowed since the last call that this sender had not filled.
     pub(crate) fn take_foreign(&mut self) -> bool {
         std::mem::take(&mut self.foreign)
     }

@@ -67,7 +67,7 @@ pub(crate) struct Tide {
     cubic: CubicRule,
     /// The least queue of this round trip, seconds; infinite before a sample.
     round_queue: f64,
-    /// Highest rate lately, bytes per second; and the rate of the last round trip on the way back to it.
+    /// Highest recent rate, bytes per second; and the rate of the last round trip on the way back to it.
     best: f64,
     regained: f64,
     flat_rounds: u32,
@@ -282,7 +282,7 @@ impl CongestionController for Tide {
         let (gain, round_trip) = match self.phase {
             Phase::Startup => (TRAIN_GAIN, round_trip),
             _ if self.contest.dip_window().is_some() => (1.0, round_trip),
-            // What a dip left of the queue is no reason to hurry: whoever fills it first loses.
+            // What a dip left of the queue is no reason to hurry: the flow that fills it first loses.
             Phase::Shared if !self.contest.is_at_rest() => {
                 (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64()))
             }

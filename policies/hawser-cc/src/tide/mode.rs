@@ -141,14 +141,14 @@ impl Tide {
         }
     }
 
-    /// Whether so much is lost at random that no flow that heeds losses fills the queue.
+    /// Whether so much is lost at random that no flow that reacts to losses fills the queue.
     fn is_lossy(&self) -> bool {
         let datagrams = self.window.exact() / self.window.datagram();
         let of_cubic = OF_CUBIC / (datagrams * datagrams);
         self.brim.is_lossy() || self.losses.mean() > LOSSY.max(of_cubic)
     }
 
-    /// Whether nobody can be there: no flow that heeds losses, or a capacity that moves more than others move it.
+    /// Whether nobody can be there: no flow that reacts to losses, or a capacity that moves more than others move it.
     fn is_lonely(&self) -> bool {
         // A few datagrams have no rate to speak of.
         let has_rate = self.window.exact() > TELLING * self.window.datagram();

@@ -52,7 +52,7 @@ pub(crate) struct Seen {
     pub(crate) window: f64,
     /// Round trip without queue, seconds.
     pub(crate) base: f64,
-    /// Largest delivery rate lately, bytes per second.
+    /// Largest recent delivery rate, bytes per second.
     pub(crate) rate: f64,
 }
 
